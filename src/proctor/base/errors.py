@@ -1,0 +1,82 @@
+"""The one hierarchy of errors.
+
+A message says what is wrong; ``where`` names the place (a file and line, a field, a path); ``hint`` says what to do
+next. The exit code belongs to the kind of error: 2 usage or a bad contract, 3 infrastructure, 4 integrity. A negative
+verdict (1) is a result, not an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from proctor.base.frozen import frozen
+
+
+class ProctorError(Exception):
+    """Anything Proctor says no to; only its kinds are raised."""
+
+    exit_code = 3
+
+    def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.message}" if self.where else self.message
+        return f"{text}\n  {self.hint}" if self.hint else text
+
+
+class UsageFault(ProctorError):
+    """The command was called in a way that cannot work."""
+
+    exit_code = 2
+
+
+@frozen
+class Mistake:
+    """One mistake in a file that a person wrote."""
+
+    file: str
+    line: int
+    column: int
+    message: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        text = f"{place}: {self.message}"
+        return f"{text} ({self.hint})" if self.hint else text
+
+
+class ContractError(ProctorError):
+    """A contract that cannot be used, with every mistake that was found."""
+
+    exit_code = 2
+
+    def __init__(self, mistakes: Iterable[Mistake]) -> None:
+        self.mistakes = tuple(mistakes)
+        super().__init__("\n".join(str(mistake) for mistake in self.mistakes))
+
+
+class InfrastructureFault(ProctorError):
+    """The machine, a registry or the harness failed; never an agent's failure."""
+
+    exit_code = 3
+
+
+class MissingIsolation(InfrastructureFault):
+    """This machine cannot isolate as strictly as was asked for."""
+
+
+class BudgetExceeded(ProctorError):
+    """A declared limit was reached."""
+
+    exit_code = 3
+
+
+class BrokenSeal(ProctorError):
+    """Evidence is missing, changed or out of order."""
+
+    exit_code = 4

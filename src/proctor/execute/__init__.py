@@ -1,0 +1,1 @@
+"""Where things act: workspaces, sandboxes, inputs and agents. Nothing here decides whether an attempt was good."""

@@ -1,0 +1,1 @@
+"""Sandboxes: one interface, one file or package per way to isolate."""

@@ -1,0 +1,175 @@
+"""What every sandbox offers, whatever isolates it.
+
+A sandbox is opened from a plan and closed once. Commands run in it one after the other or side by side, each with
+bounded output. What comes out of a sandbox is bytes and numbers; it never picks code, paths or exceptions out here.
+
+The view inside: ``/workspace`` (the tree under work), ``/setup`` (what setup made, beside the tree), ``/inputs`` and
+other declared mounts read-only, ``/tmp`` and the home ``/home/agent`` as sized memory file systems, ``/usr`` and its
+kin from the host read-only, nothing else. No network but an unconnected loopback, no host processes, no privileges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+from proctor.base.frozen import EMPTY, frozen
+
+WORKSPACE = "/workspace"
+SETUP = "/setup"
+INPUTS = "/inputs"
+HOME = "/home/agent"
+
+
+@frozen
+class Limits:
+    """The most that one sandbox may use."""
+
+    memory_bytes: int = 4 << 30
+    processes: int = 512
+    cpu_cores: int = 2
+    file_bytes: int = 2 << 30
+    tmp_bytes: int = 1 << 30
+    open_files: int = 4096
+
+
+@frozen
+class Overlay:
+    """A workspace of layers: ``lowers`` from top to bottom stay untouched, every change lands in ``upper``.
+
+    Each layer holds the directories ``workspace`` and ``setup``. ``removals`` are paths (bytes, relative to the layer,
+    such as ``b"workspace/old.py"``) that are taken away after mounting and before anything runs.
+    """
+
+    lowers: tuple[Path, ...]
+    upper: Path
+    work: Path
+    removals: tuple[bytes, ...] = ()
+
+
+@frozen
+class Tree:
+    """A workspace that is a plain directory with ``workspace`` and ``setup`` in it; the fallback without overlays."""
+
+    path: Path
+
+
+@frozen
+class Mount:
+    """A host file or directory shown inside at ``target``."""
+
+    source: Path
+    target: str
+    writable: bool = False
+
+
+@frozen
+class SandboxPlan:
+    """Everything that a sandbox is made from."""
+
+    workspace: Overlay | Tree
+    limits: Limits
+    mounts: tuple[Mount, ...] = ()
+    workspace_writable: bool = True
+    setup_writable: bool = False
+    hostname: str = "proctor"
+
+
+@frozen
+class Command:
+    """One command: a program looked up in the sandbox's own PATH, its whole environment, its bounds."""
+
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str] = EMPTY
+    directory: str = WORKSPACE
+    stdin: bytes = b""
+    timeout_seconds: float = 600
+    output_bytes: int = 1 << 20
+
+
+@frozen
+class Output:
+    """One stream of a command: the first bytes, how many there were, and the digest over all of them."""
+
+    prefix: bytes
+    total_bytes: int
+    sha256: str
+
+
+@frozen
+class Finished:
+    """How a command ended.
+
+    ``exit_code`` is negative for a signal. ``started`` is false when the program could not be executed at all, and
+    ``problem`` then says why. ``timed_out`` means that the sandbox ended it, with everything it had started.
+    """
+
+    exit_code: int
+    started: bool
+    timed_out: bool
+    problem: str
+    stdout: Output
+    stderr: Output
+    start_ns: int
+    wall_ns: int
+    cpu_ns: int
+
+
+@frozen
+class Usage:
+    """What a sandbox has used so far; a field is ``None`` where this machine cannot tell."""
+
+    cpu_ns: int | None
+    memory_peak_bytes: int | None
+    oom_kills: int | None
+    processes: int | None
+
+
+class Sandbox(Protocol):
+    """A live sandbox."""
+
+    def run(self, command: Command) -> Finished:
+        """Run a command to its end or its timeout. Processes that it leaves behind go on: see ``end_all``."""
+        ...
+
+    def end_all(self) -> None:
+        """Kill every process inside; the sandbox itself stays usable."""
+        ...
+
+    def freeze(self) -> None:
+        """Stop every process inside until ``thaw``."""
+        ...
+
+    def thaw(self) -> None: ...
+
+    def usage(self) -> Usage: ...
+
+    def close(self) -> None:
+        """End everything and take away what the sandbox had put up; safe to call twice."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+class Backend(Protocol):
+    """A way to isolate, such as bubblewrap."""
+
+    name: str
+
+    def identity(self) -> Mapping[str, str]:
+        """What identifies the root that sandboxes see: kind, operating system, digest of packages, tool versions."""
+        ...
+
+    def overlays(self) -> bool:
+        """Whether workspaces can be overlays here, or have to be plain trees."""
+        ...
+
+    def open(self, plan: SandboxPlan) -> Sandbox:
+        """A new sandbox, or ``MissingIsolation`` when this machine cannot make one."""
+        ...
