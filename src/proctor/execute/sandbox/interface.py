@@ -10,6 +10,7 @@ kin from the host read-only, nothing else. No network but an unconnected loopbac
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +22,16 @@ WORKSPACE = "/workspace"
 SETUP = "/setup"
 INPUTS = "/inputs"
 HOME = "/home/agent"
+
+UNPRIVILEGED = 64113
+"""The uid and gid that sandboxed processes have on the host when the harness is root."""
+
+
+def owner() -> tuple[int, int]:
+    """The uid and gid that own what sandboxes may write to."""
+    if os.geteuid() == 0:
+        return UNPRIVILEGED, UNPRIVILEGED
+    return os.geteuid(), os.getegid()
 
 
 @frozen

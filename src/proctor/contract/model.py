@@ -1,0 +1,294 @@
+"""The parts of a contract as frozen data, after loading: paths are checked, files carry their digests.
+
+``contract.load`` makes these from YAML and ``contract.digest`` turns them into the canonical form that the content id
+covers. Limits carry their unit in their name. Nothing here touches the disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from proctor.base.frozen import EMPTY, frozen
+
+KINDS = (
+    "bug-fix",
+    "refactor",
+    "dependency-upgrade",
+    "api-migration",
+    "documentation",
+    "hardening",
+    "feature",
+)
+GATES = ("build", "static", "acceptance")
+LAYERS = ("unit", "integration", "e2e")
+RESULT_FORMATS = ("exit-code", "pytest", "junit", "tap")
+DECISIONS = ("all", "majority", "any")
+AUDIENCES = ("setup", "judge")
+SOURCES = ("archive", "pypi", "npm", "deb")
+REQUIREMENTS = ("cgroup", "overlay")
+
+
+@frozen
+class NamedFile:
+    """A file that the contract names, with a path relative to the contract's directory."""
+
+    path: str
+    sha256: str
+    executable: bool = False
+
+
+@frozen
+class Targets:
+    """What the task is expected to touch; it narrows ambiguity and steers nothing."""
+
+    modules: tuple[str, ...] = ()
+    entry_points: tuple[str, ...] = ()
+    behaviour: str = ""
+
+
+@frozen
+class Task:
+    """What the agent is asked to do."""
+
+    issue: NamedFile
+    issue_text: str
+    hints: tuple[str, ...] = ()
+    targets: Targets = Targets()
+    ambiguities: tuple[str, ...] = ()
+
+
+@frozen
+class Source:
+    """Where bytes come from: ``kind`` is one of ``SOURCES``.
+
+    ``spec`` is a path inside the contract's directory or an address (archive), ``name==version`` (pypi, deb) or
+    ``name@version`` (npm). ``files`` are what it resolves to, by file name and digest.
+    """
+
+    kind: str
+    spec: str
+    files: tuple[InputFile, ...] = ()
+
+
+@frozen
+class InputFile:
+    """One file of a source: its name and what its bytes must be."""
+
+    name: str
+    sha256: str
+
+
+@frozen
+class Submodule:
+    """A submodule: where it lies in the tree, where it comes from, and its commit."""
+
+    path: str
+    git: str
+    commit: str
+
+
+@frozen
+class GitRepository:
+    """A commit of a git repository; ``git`` is a path (relative to the contract) or an address."""
+
+    git: str
+    commit: str
+    submodules: tuple[Submodule, ...] = ()
+
+
+@frozen
+class ArchiveRepository:
+    """An archive, local or fetched by name, with its digest; ``strip`` leading directories are taken off."""
+
+    source: Source
+    strip: int = 0
+
+
+@frozen
+class PlacedFile:
+    """A file of the contract that is shown inside every sandbox of the run at the absolute path ``to``."""
+
+    file: NamedFile
+    to: str
+
+
+@frozen
+class Environment:
+    """What setup, agent and checks see of the world. What is not declared is absent."""
+
+    sandbox: str = "host"
+    root: str = ""
+    variables: Mapping[str, str] = EMPTY
+    files: tuple[PlacedFile, ...] = ()
+    require: tuple[str, ...] = ()
+    seed: int = 20260307
+
+
+@frozen
+class Input:
+    """Something fetched outside the sandbox by name and digest.
+
+    ``audience`` says who may have it: ``setup`` inputs are shown at ``/inputs`` while setup runs; ``judge`` inputs
+    are never shown whole to any sandbox: only what ``hidden`` and ``reference`` name is taken out of them.
+    """
+
+    name: str
+    source: Source
+    audience: str = "setup"
+    with_dependencies: bool = False
+
+
+@frozen
+class SetupStep:
+    """One command that turns the pristine tree into the base; offline, in a sandbox, cached by digest."""
+
+    run: tuple[str, ...]
+    directory: str = "/workspace"
+    timeout_seconds: int = 600
+    repeat: str = "once"
+
+
+@frozen
+class Policy:
+    """What the agent may do with the tree. Globs are relative to the tree; ``**`` crosses directories.
+
+    ``protected`` files are restored before judging, a change to a ``forbidden`` one is a violation, changes to
+    ``generated`` ones are dropped from the patch. ``free_steering`` names files that steer test runners and that this
+    contract nevertheless lets the patch change.
+    """
+
+    network: str = "none"
+    writable: tuple[str, ...] = ("**",)
+    protected: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
+    generated: tuple[str, ...] = ()
+    free_steering: tuple[str, ...] = ()
+    max_changed_files: int | None = None
+    max_changed_lines: int | None = None
+
+
+@frozen
+class Budget:
+    """The most that one run may use. The defaults are policy choices."""
+
+    wall_seconds: int = 1800
+    command_seconds: int = 600
+    memory_bytes: int = 4 << 30
+    processes: int = 512
+    file_bytes: int = 2 << 30
+    tmp_bytes: int = 1 << 30
+    output_bytes: int = 1 << 20
+
+
+@frozen
+class Hidden:
+    """Files put in place for the judge after the patch: from a directory of the contract or from a judge input.
+
+    ``files`` lists a contract directory's files; for an input it is empty and ``paths`` says what to take.
+    ``paths`` are path prefixes or globs inside the source; ``strip`` leading directories are taken off, and the rest
+    lands below ``to`` in the tree.
+    """
+
+    input: str = ""
+    directory: str = ""
+    files: tuple[NamedFile, ...] = ()
+    paths: tuple[str, ...] = ()
+    strip: int = 0
+    to: str = ""
+
+
+@frozen
+class Rerun:
+    """How often a check is repeated and how the attempts decide. Anything but ``all`` is flagged in every report."""
+
+    times: int = 1
+    decide: str = "all"
+
+
+@frozen
+class Sentinel:
+    """A test file with one test that must pass and one that must fail, written beside the suite under drawn names.
+
+    ``template`` is the text of the file, with ``{passing}`` and ``{failing}`` where the names go; ``at`` is its path
+    in the tree, with ``{name}``. ``arguments`` are added to the check's command line, with ``{path}``.
+    ``passing_id`` and ``failing_id`` say which ids the results then show, with ``{path}``, ``{name}``, ``{passing}``
+    and ``{failing}``.
+    """
+
+    template: str
+    at: str
+    arguments: tuple[str, ...] = ()
+    passing_id: str = "{passing}"
+    failing_id: str = "{failing}"
+
+
+@frozen
+class Check:
+    """An executable predicate on the patched tree.
+
+    ``results`` is one of ``RESULT_FORMATS``; for junit and tap ``results_file`` is the file's name in the directory
+    that ``PROCTOR_RESULTS`` names inside the sandbox. ``sentinel`` may be empty for pytest, which has one built in.
+    ``no_op`` marks a gate that is empty on purpose.
+    """
+
+    id: str
+    gate: str
+    run: tuple[str, ...]
+    layer: str = ""
+    mandatory: bool = True
+    directory: str = "/workspace"
+    timeout_seconds: int = 600
+    results: str = "exit-code"
+    results_file: str = ""
+    must_pass: tuple[str, ...] = ()
+    keep_passing: tuple[str, ...] = ()
+    hidden: tuple[Hidden, ...] = ()
+    variables: Mapping[str, str] = EMPTY
+    rerun: Rerun = Rerun()
+    sentinel: Sentinel | None = None
+    no_op: bool = False
+
+
+@frozen
+class Reference:
+    """A known solution: a patch of the contract, or files of a judge input that replace those of the tree."""
+
+    patch: NamedFile | None = None
+    input: str = ""
+    paths: tuple[str, ...] = ()
+    strip: int = 0
+    to: str = ""
+
+
+@frozen
+class Score:
+    """The rubric of the graded score; weights are decimal strings that sum to 1."""
+
+    minimality_lambda: str = "0.01"
+    minimality_weight: str = "0.5"
+    trace_weight: str = "0.5"
+    maintainability_weight: str = "0"
+    maintainability_checks: tuple[str, ...] = ()
+
+
+@frozen
+class Contract:
+    """A whole contract. ``directory`` is where its files lie and is no part of what it means."""
+
+    directory: Path
+    name: str
+    title: str
+    kind: str
+    task: Task
+    repository: GitRepository | ArchiveRepository
+    checks: tuple[Check, ...]
+    strata: Mapping[str, str] = EMPTY
+    assumptions: tuple[str, ...] = ()
+    environment: Environment = Environment()
+    inputs: tuple[Input, ...] = ()
+    setup: tuple[SetupStep, ...] = ()
+    policy: Policy = Policy()
+    budget: Budget = Budget()
+    reference: Reference | None = None
+    score: Score = Score()
