@@ -162,7 +162,7 @@ class Policy:
     writable: tuple[str, ...] = ("**",)
     protected: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
-    generated: tuple[str, ...] = ()
+    generated: tuple[str, ...] = ("**/__pycache__/**", "**/*.pyc", "**/.pytest_cache/**")
     free_steering: tuple[str, ...] = ()
     max_changed_files: int | None = None
     max_changed_lines: int | None = None
