@@ -1,0 +1,36 @@
+# The project's one task runner. `make demo` and `make test` set up everything they need, system packages included.
+
+SHELL := /bin/sh
+export UV_PYTHON_DOWNLOADS := never
+PYTHON := .venv/bin/python
+
+.PHONY: demo test soak lint bench docs clean
+
+demo:             ## run a bundled task with three agents, and catch the one that cheats
+	@tools/bootstrap demo
+	.venv/bin/proctor demo
+
+test: lint        ## everything but the long tests
+	$(PYTHON) -m pytest -n 2 -m "not soak"
+
+soak:             ## the long tests
+	@tools/bootstrap test
+	$(PYTHON) -m pytest -n 2 -m soak
+
+lint:             ## style, format and types
+	@tools/bootstrap test
+	$(PYTHON) -m ruff check -q
+	$(PYTHON) -m ruff format -q --check
+	$(PYTHON) -m mypy
+
+bench:            ## speed against the floor of doing the same without Proctor
+	@tools/bootstrap test
+	$(PYTHON) -m bench
+
+docs:             ## write docs/reference anew from the code
+	@tools/bootstrap test
+	$(PYTHON) -m tools.reference
+
+clean:            ## remove everything that the other targets made
+	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build src/proctor/execute/sandbox/bin
+	find src tests tools bench -name __pycache__ -prune -exec rm -rf {} +
