@@ -55,6 +55,203 @@ HEAVY = frozenset(
         "scipy",
     }
 )
+"""Modules that cost a noticeable part of the start of a command; they are imported by the functions that need them."""
+
+MAX_LINES = 400
+
+
+def module_name(path: Path) -> str:
+    """The dotted name below ``proctor``, such as ``execute.sandbox.interface``; empty for the package itself."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+SOURCES = {
+    module_name(path): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+    if not path.is_relative_to(DATA) and "__pycache__" not in path.parts
+}
+TREES = {name: ast.parse(path.read_bytes(), filename=str(path)) for name, path in SOURCES.items()}
+
+
+def imported(node: ast.AST, name: str) -> Iterator[str]:
+    """The dotted names that an import statement in module ``name`` may load."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        origin = node.module or ""
+        if node.level:
+            here = ["proctor", *name.split(".")]
+            is_package = SOURCES[name].name == "__init__.py"
+            here = here[: len(here) - node.level + is_package]
+            origin = ".".join([*here, origin] if origin else here)
+        for alias in node.names:
+            yield f"{origin}.{alias.name}"
+
+
+def own_imports(name: str) -> Iterator[tuple[str, int]]:
+    """The modules of Proctor that module ``name`` imports anywhere, with the line."""
+    for node in ast.walk(TREES[name]):
+        for target in imported(node, name):
+            if target != "proctor" and not target.startswith("proctor."):
+                continue
+            inner = target.removeprefix("proctor").removeprefix(".")
+            while inner and inner not in SOURCES:
+                inner = inner.rpartition(".")[0]
+            if inner:
+                yield inner, getattr(node, "lineno", 0)
+
+
+def room(name: str) -> str:
+    """The room of a module: the sub-package of its floor that holds it; a floor's plain modules are in none."""
+    parts = name.split(".")
+    if len(parts) > 2 or (len(parts) == 2 and SOURCES[name].name == "__init__.py"):
+        return ".".join(parts[:2])
+    return ""
+
+
+def objection(name: str, target: str) -> str:
+    """Why module ``name`` may not import ``target``; empty when it may."""
+    floor, below = name.split(".")[0], target.split(".")[0]
+    if room(name) in STANDS_ALONE and room(target) != room(name):
+        return "runs inside the sandbox and stands alone"
+    if FLOORS.index(below) > FLOORS.index(floor):
+        return "a step up"
+    if any(target == closed or target.startswith(closed + ".") for closed in CLOSED.get(floor, ())):
+        return "a closed door"
+    if below != floor or not room(name) or room(target) == room(name):
+        return ""
+    if any(target == door or target.startswith(door + ".") for door in DOORS.get(room(name), ())):
+        return ""
+    return "a step sideways"
+
+
+def test_every_module_stands_on_a_floor() -> None:
+    strangers = [name for name in SOURCES if name and name.split(".")[0] not in (*FLOORS, "__main__")]
+    assert strangers == []
+
+
+def test_imports_point_down() -> None:
+    found = [
+        f"{SOURCES[name].relative_to(PROJECT)}:{line}: {target} is {why}"
+        for name in SOURCES
+        if name and name != "__main__"
+        for target, line in own_imports(name)
+        if (why := objection(name, target))
+    ]
+    assert found == []
+
+
+def test_imports_make_no_circles() -> None:
+    edges = {name: sorted({target for target, _ in own_imports(name)} - {name}) for name in SOURCES}
+    done: set[str] = set()
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        assert name not in path, " -> ".join((*path[path.index(name) :], name))
+        if name not in done:
+            for target in edges[name]:
+                visit(target, (*path, name))
+            done.add(name)
+
+    for name in edges:
+        visit(name, ())
+
+
+def eager(nodes: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that run when a module is imported, type checking apart."""
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from eager(node.orelse)
+            continue
+        yield node
+        for part in ("body", "orelse", "finalbody"):
+            yield from eager(getattr(node, part, []))
+        for handler in getattr(node, "handlers", []):
+            yield from eager(handler.body)
+
+
+def is_heavy(target: str) -> bool:
+    parts = target.split(".")
+    return any(".".join(parts[:length]) in HEAVY for length in range(1, len(parts) + 1))
+
+
+def test_nothing_heavy_is_imported_at_the_start() -> None:
+    found = [
+        f"{SOURCES[name].relative_to(PROJECT)}:{node.lineno}: {target}"
+        for name, tree in TREES.items()
+        if room(name) not in STANDS_ALONE
+        for node in eager(tree.body)
+        for target in imported(node, name)
+        if is_heavy(target)
+    ]
+    assert found == []
+
+
+def broad(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler takes every error and does not raise it again at its end."""
+    names = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    takes_all = any(name is None or ast.unparse(name) in ("Exception", "BaseException") for name in names)
+    last = handler.body[-1]
+    return takes_all and not (isinstance(last, ast.Raise) and last.exc is None)
+
+
+def test_only_the_command_line_catches_everything() -> None:
+    found = [
+        f"{SOURCES[name].relative_to(PROJECT)}:{node.lineno}"
+        for name, tree in TREES.items()
+        if name.split(".")[0] != "cli" and room(name) not in STANDS_ALONE
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ExceptHandler) and broad(node)
+    ]
+    assert found == []
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    silent = [str(SOURCES[name].relative_to(PROJECT)) for name, tree in TREES.items() if not ast.get_docstring(tree)]
+    assert silent == []
+
+
+def test_names_explain_what_is_inside() -> None:
+    vague = {"util", "utils", "helper", "helpers", "common", "misc", "manager"}
+    assert [name for name in SOURCES if vague & set(name.split("."))] == []
+
+
+def written_files() -> list[Path]:
+    """Every text file that people wrote."""
+    kinds = {".py", ".c", ".h", ".md", ".yaml", ".toml", ".txt", ".sh", ""}
+    places = [PROJECT / place for place in ("src", "tests", "tools", "bench", "docs", "examples", ".ci")]
+    found = [path for path in PROJECT.iterdir() if path.is_file() and path.suffix in kinds and path.name != "LICENSE"]
+    for place in places:
+        found += [path for path in place.rglob("*") if path.is_file() and path.suffix in kinds]
+    return sorted(path for path in found if not {"__pycache__", "bin"} & set(path.parts[len(PROJECT.parts) :]))
+
+
+def test_no_source_file_is_too_long() -> None:
+    long = {
+        str(path.relative_to(PROJECT)): count
+        for path in written_files()
+        if path.suffix in (".py", ".c", ".h") and (count := path.read_bytes().count(b"\n")) > MAX_LINES
+    }
+    assert long == {}
+
+
+FOREIGN = {
+    "a path of one machine": re.compile(r"(?<![\w.*/-])/(?:" + "work|Users|home/(?!agent)[a-z]+" + r")/"),
+    "a path outside the tree": re.compile(r"\.\./" + "shared"),
+    "a registry host": re.compile(
+        "|".join(("pypi" + r"\.org/simple", "registry" + r"\.npmjs", "deb" + r"\.debian\.org"))
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", sorted(FOREIGN))
+def test_the_tree_names_no(kind: str) -> None:
+    found = [
+        f"{path.relative_to(PROJECT)}:{number}: {line.strip()[:100]}"
+        for path in written_files()
+        for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), 1)
         if FOREIGN[kind].search(line)
     ]
     assert found == []
