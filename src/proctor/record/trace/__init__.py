@@ -1,0 +1,1 @@
+"""The trace: an append-only log of events, each bound to the one before it."""

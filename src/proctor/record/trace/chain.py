@@ -1,0 +1,65 @@
+"""The chain as a state machine: lines go in one by one, events come out, the first break stops it.
+
+A line is accepted when it is the canonical form of an event, its number is the next one, its time is later than the
+one before, and its hash covers the previous hash and its own header. So an edit, a removal, a repetition and a swap
+are each found at the first line that they touch. What the chain cannot see is a cut tail or a log rewritten from some
+event to its end: the count, head and root in the seal are for that. Pure: no file is touched here.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+
+from proctor.base.errors import BrokenSeal
+from proctor.record.trace.event import ACTORS, GENESIS, Event, header_bytes, payload_digest
+from proctor.record.trace.merkle import Frontier
+from proctor.record.trace.payload import parse_payload
+
+_LINE = re.compile(
+    rb'\{"actor":"(%s)","hash":"([0-9a-f]{64})","payload":(\{.*\}),"salt":"([0-9a-f]{32})",'
+    rb'"seq":(0|[1-9][0-9]{0,15}),"t":"(0|[1-9][0-9]{0,18})","type":"([a-z][a-z_.]{0,63})"\}\n'
+    % "|".join(ACTORS).encode(),
+    re.DOTALL,
+)
+
+
+class Chain:
+    """The state after some events: how many, the last hash, the last time, the Merkle tree of the headers."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.head = GENESIS
+        self._time = -1
+        self._tree = Frontier()
+
+    def root(self) -> str:
+        """The Merkle root over the headers so far."""
+        return self._tree.root().hex()
+
+    def take(self, line: bytes) -> Event:
+        """The event that ``line`` holds, if it is the next one; :class:`BrokenSeal` names the event otherwise."""
+        parts = _LINE.fullmatch(line)
+        if parts is None:
+            raise self._broken("the line is not an event in canonical form")
+        actor, hash_text, salt, seq_text, t, kind = (part.decode() for part in parts.group(1, 2, 4, 5, 6, 7))
+        body = parts[3]
+        try:
+            payload = parse_payload(body)
+        except ValueError as error:
+            raise self._broken(f"the payload is not canonical JSON: {error}") from None
+        if int(seq_text) != self.count:
+            raise self._broken(f"the line holds event {seq_text}: events are missing, repeated or out of order")
+        if int(t) <= self._time:
+            raise self._broken("its time is not later than that of the event before")
+        header = header_bytes(actor, payload_digest(bytes.fromhex(salt), body), self.head, self.count, t, kind)
+        if sha256(header).hexdigest() != hash_text:
+            raise self._broken("its hash does not match: the event or the one before it was changed")
+        event = Event(self.count, t, kind, actor, payload, salt, hash_text)
+        self._tree.add(header)
+        self.count += 1
+        self.head, self._time = hash_text, int(t)
+        return event
+
+    def _broken(self, message: str) -> BrokenSeal:
+        return BrokenSeal(message, where=f"events.jsonl#{self.count}")

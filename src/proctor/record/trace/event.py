@@ -1,0 +1,91 @@
+"""One event of the trace: its fields, its canonical line, and the header that its hash covers.
+
+    line    canonical JSON of {actor, hash, payload, salt, seq, t, type} and a newline
+    digest  SHA-256 of the salt's 16 bytes followed by the canonical payload
+    header  canonical JSON of {actor, digest, prev, seq, t, type}
+    hash    SHA-256 of the header; ``prev`` of the first event is 64 zeros
+
+All digests are lower-case hexadecimal. ``seq`` counts from 0; ``t`` is nanoseconds since 1970 as a decimal string. A
+payload enters the hash only through its salted digest, so that it can be taken away later while the rest still
+verifies. Lines and headers are put together from parts because every part has one spelling: the result is canonical
+JSON, which the tests hold against the encoder. Nothing here reads or writes a file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from proctor.base.frozen import frozen
+from proctor.record.trace.payload import payload_bytes
+
+ACTORS = ("agent", "harness", "monitor", "operator")
+GENESIS = "0" * 64
+"""What stands for the hash before the first event."""
+
+SALT_BYTES = 16
+EVENT_BYTES = 32 << 20
+"""The most that one line may hold, its newline included; the writer refuses more, the reader stops there."""
+
+
+@frozen
+class Event:
+    """One finished event."""
+
+    seq: int
+    t: str
+    type: str
+    actor: str
+    payload: Mapping[str, Any]
+    salt: str
+    hash: str
+
+    def __init__(
+        self,
+        seq: int,
+        t: str,
+        type: str,  # noqa: A002
+        actor: str,
+        payload: Mapping[str, Any],
+        salt: str,
+        hash: str,  # noqa: A002
+    ) -> None:
+        # Spelled out because one is made for every line that is written or read.
+        state = self.__dict__
+        state["seq"] = seq
+        state["t"] = t
+        state["type"] = type
+        state["actor"] = actor
+        state["payload"] = payload
+        state["salt"] = salt
+        state["hash"] = hash
+
+
+def payload_digest(salt: bytes, payload: bytes) -> str:
+    """The salted digest of the canonical bytes of a payload."""
+    return hashlib.sha256(salt + payload).hexdigest()
+
+
+def header_bytes(actor: str, digest: str, prev: str, seq: int, t: str, kind: str) -> bytes:
+    """What the hash of an event covers, and what the leaves of the Merkle tree are."""
+    return f'{{"actor":"{actor}","digest":"{digest}","prev":"{prev}","seq":{seq},"t":"{t}","type":"{kind}"}}'.encode()
+
+
+def assemble_line(actor: str, hash_text: str, payload: bytes, salt: str, seq: int, t: str, kind: str) -> bytes:
+    """The line of an event whose payload is already canonical bytes."""
+    before = f'{{"actor":"{actor}","hash":"{hash_text}","payload":'.encode()
+    after = f',"salt":"{salt}","seq":{seq},"t":"{t}","type":"{kind}"}}\n'.encode()
+    return before + payload + after
+
+
+def line_bytes(event: Event) -> bytes:
+    """The line that ``event`` has in the log."""
+    body = payload_bytes(event.payload)
+    return assemble_line(event.actor, event.hash, body, event.salt, event.seq, event.t, event.type)
+
+
+def event_header(event: Event, prev: str) -> bytes:
+    """The header of ``event`` after an event with the hash ``prev``."""
+    digest = payload_digest(bytes.fromhex(event.salt), payload_bytes(event.payload))
+    return header_bytes(event.actor, digest, prev, event.seq, event.t, event.type)

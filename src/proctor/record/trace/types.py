@@ -1,0 +1,139 @@
+"""Every type of event, who acts in it, and which keys its payload must have.
+
+The writer refuses a type that is not listed and a payload that lacks a key; more keys are welcome. Readers keep
+events of types that they do not know, because a later version may have written them. Durations are decimal strings of
+seconds, times are decimal strings of nanoseconds, and a stream is ``{sha256, bytes, prefix}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from proctor.base.frozen import frozen
+from proctor.record.trace.event import ACTORS
+
+
+class BadEvent(ValueError):
+    """An event that the table does not allow; always a mistake of the caller."""
+
+
+@frozen
+class EventType:
+    """One type: its usual actor, the payload keys it cannot be without, and what it says in words."""
+
+    name: str
+    actor: str
+    fields: tuple[str, ...]
+    words: str
+
+
+_TABLE = (
+    EventType("run.started", "harness", ("run", "contract", "agent", "wall_ns", "boot_id"), "A run begins."),
+    EventType(
+        "run.identity",
+        "harness",
+        ("expected", "observed", "match"),
+        "The workspace that was found, against the one that the manifest names.",
+    ),
+    EventType(
+        "setup.step",
+        "harness",
+        ("index", "command", "cached", "exit_code", "wall_seconds"),
+        "A step of the contract's setup, run now or taken from a layer made before.",
+    ),
+    EventType("briefing", "harness", ("text", "obligations"), "What the agent was told, word for word."),
+    EventType("agent.started", "harness", ("name", "kind", "command"), "The agent begins to act."),
+    EventType("agent.finished", "harness", ("reason", "exit_code", "wall_seconds"), "The agent has stopped acting."),
+    EventType(
+        "tool.invocation",
+        "agent",
+        (
+            "purpose",
+            "command",
+            "directory",
+            "exit_code",
+            "started",
+            "timed_out",
+            "wall_seconds",
+            "cpu_seconds",
+            "stdout",
+            "stderr",
+        ),
+        "A command that was run in the sandbox, as the harness saw it.",
+    ),
+    EventType(
+        "workspace.mutation",
+        "agent",
+        ("path", "change", "before", "after"),
+        "A file of the workspace that was added, modified or deleted.",
+    ),
+    EventType(
+        "patch.extracted",
+        "harness",
+        ("sha256", "bytes", "files", "dropped"),
+        "The patch that was taken from the workspace, and what was left out of it.",
+    ),
+    EventType(
+        "patch.applied",
+        "harness",
+        ("outcome", "problem", "start", "end", "command", "exit_status", "log"),
+        "Check 0: the patch on a pristine tree.",
+    ),
+    EventType("check.blocked", "harness", ("check", "reason"), "A check that could not be reached."),
+    EventType(
+        "check.finished",
+        "harness",
+        (
+            "check",
+            "gate",
+            "attempt",
+            "tree",
+            "command",
+            "exit_code",
+            "start",
+            "end",
+            "outcome",
+            "reason",
+            "stdout",
+            "stderr",
+            "failing",
+            "diagnostics",
+            "ceiling_seconds",
+            "observed_seconds",
+        ),
+        "One attempt of a check, on the patched tree or on the base.",
+    ),
+    EventType(
+        "check.decided",
+        "harness",
+        ("check", "outcome", "rule", "attempts", "attribution"),
+        "What the attempts of a check come to, by the contract's rule.",
+    ),
+    EventType(
+        "safety.finding",
+        "monitor",
+        ("code", "grade", "message", "evidence"),
+        "Something that the policy speaks about, with its grade.",
+    ),
+    EventType("safety.checked", "monitor", ("start", "end", "violations"), "The policy was held against the run."),
+    EventType("run.terminated", "harness", ("code", "rationale", "evidence"), "The run was ended before its time."),
+    EventType("run.fault", "harness", ("message", "phase"), "The harness or the machine failed."),
+    EventType("run.finished", "harness", ("status",), "The run is over and its status stands."),
+)
+
+EVENT_TYPES: dict[str, EventType] = {kind.name: kind for kind in _TABLE}
+
+
+def check_event(name: str, payload: Mapping[str, object], actor: str | None) -> str:
+    """The actor of an event about to be written; :class:`BadEvent` when the table does not allow the event."""
+    kind = EVENT_TYPES.get(name)
+    if kind is None:
+        raise BadEvent(f"unknown event type: {name!r}")
+    for key in kind.fields:
+        if key not in payload:
+            raise BadEvent(f"{name} needs {key!r} in its payload")
+    if actor is None:
+        return kind.actor
+    if actor not in ACTORS:
+        raise BadEvent(f"unknown actor: {actor!r}")
+    return actor
