@@ -1,0 +1,1 @@
+"""The contract that comes with Proctor: a small library with a bug, its hidden tests, and an agent that cheats."""
