@@ -1,0 +1,104 @@
+"""How ``run``, ``validate`` and ``demo`` turn contracts and an agent into a batch and fill it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+from proctor.base.errors import ContractError, Mistake, UsageFault
+from proctor.base.frozen import frozen
+from proctor.cli.progress import Progress
+from proctor.cli.wiring import agent_for, refuse_contract_in_files
+from proctor.conduct.batch import (
+    Batch,
+    BatchResult,
+    Place,
+    finished_places,
+    load_batch,
+    new_batch,
+    run_places,
+    save_batch,
+)
+from proctor.conduct.machine import Machine
+from proctor.contract.digest import content_id
+from proctor.contract.load import load_contract
+from proctor.contract.model import Contract
+from proctor.execute.agents.interface import Agent
+from proctor.execute.prepare import Prepared
+
+
+@frozen
+class Plan:
+    """A batch, the contracts it names, and the places that are still to be filled."""
+
+    batch: Batch
+    contracts: dict[str, Contract]
+    places: tuple[Place, ...]
+
+
+def begin(machine: Machine, paths: Iterable[Path], agent: str, agent_files: str, repeats: int) -> Plan:
+    """A new batch. Every contract is loaded first, so that all mistakes are told before anything runs."""
+    contracts = _load_all(paths)
+    files = str(Path(agent_files).absolute()) if agent_files else ""
+    words = _absolute_patch(agent)
+    for contract in contracts.values():
+        refuse_contract_in_files(contract, files)
+    named = [(path, content_id(contract)) for path, contract in contracts.items()]
+    batch = new_batch(machine.clock, machine.entropy, words, files, named, repeats)
+    save_batch(machine.home, batch)
+    return Plan(batch, contracts, batch.places)
+
+
+def take_up(machine: Machine, batch_id: str) -> Plan:
+    """The rest of an earlier batch; its contracts must still be what they were."""
+    batch = load_batch(machine.home, batch_id)
+    done = finished_places(machine.home, batch)
+    places = tuple(place for place in batch.places if place not in done)
+    contracts = _load_all(Path(path) for path in dict.fromkeys(place.contract for place in places))
+    for place in places:
+        if content_id(contracts[place.contract]) != place.content_id:
+            raise UsageFault(
+                "the contract has changed since the batch began",
+                where=place.contract,
+                hint="begin a new batch: runs of different versions are not counted together",
+            )
+    return Plan(batch, contracts, places)
+
+
+def fill(machine: Machine, plan: Plan, jobs: int, *, quiet: bool) -> BatchResult:
+    """Run what is left of a plan."""
+    ready: dict[str, Prepared] = {}
+    building = threading.Lock()
+
+    def prepared(place: Place) -> Prepared:
+        with building:
+            if place.contract not in ready:
+                ready[place.contract] = machine.prepare(plan.contracts[place.contract])
+            return ready[place.contract]
+
+    def agent(prepared: Prepared) -> Agent:
+        return agent_for(plan.batch.agent, plan.batch.agent_files, prepared)
+
+    total = len(plan.batch.places)
+    with Progress(total, total - len(plan.places), quiet=quiet) as progress:
+        return run_places(machine, plan.batch, plan.places, prepared, agent, progress, jobs)
+
+
+def _load_all(paths: Iterable[Path]) -> dict[str, Contract]:
+    contracts: dict[str, Contract] = {}
+    mistakes: list[Mistake] = []
+    for path in paths:
+        try:
+            contracts[str(path.absolute())] = load_contract(path)
+        except ContractError as error:
+            mistakes += error.mistakes
+    if mistakes:
+        raise ContractError(mistakes)
+    return contracts
+
+
+def _absolute_patch(agent: str) -> str:
+    """A patch file is remembered by its full path, so that the batch can be resumed from anywhere."""
+    kind, _, argument = agent.partition(":")
+    return f"patch:{Path(argument).absolute()}" if kind == "patch" and argument else agent

@@ -1,0 +1,64 @@
+"""``proctor demo``: the whole story on a bundled repository, offline."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from proctor.cli.output import as_json, print_json, print_table, printable
+
+STORY = (
+    ("noop", "", "changes nothing"),
+    ("reference", "", "the known fix"),
+    ("command:/usr/bin/python3 /agent/cheat.py", "cheat", "forges the test results"),
+)
+
+
+@click.command(epilog="Example: proctor demo")
+@as_json
+def command(json_: bool) -> int:
+    """Run three agents on a bundled task: one does nothing, one fixes it, one cheats. No network, no key, no server."""
+    from proctor.author.demo.build import cheat_files, materialise
+    from proctor.cli.batches import begin, fill
+    from proctor.cli.run import why
+    from proctor.cli.wiring import machine
+
+    here = machine()
+    rows: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory(prefix="proctor-demo-") as directory:
+        contract = materialise(Path(directory) / "contract")
+        files = {"": "", "cheat": str(cheat_files(Path(directory) / "cheat"))}
+        for agent, brought, words in STORY:
+            result = fill(here, begin(here, [contract], agent, files[brought], 1), 1, quiet=json_)
+            for _, error in result.errors:
+                raise error
+            for _, outcome in result.outcomes:
+                rows.append(
+                    {
+                        "agent": agent.split(":")[0] if not brought else brought,
+                        "words": words,
+                        "status": outcome.status,
+                        "why": why(outcome.report),
+                        "run": outcome.run_id,
+                        "evidence": str(outcome.directory),
+                    }
+                )
+    statuses = [row["status"] for row in rows]
+    good = statuses == ["failure", "success", "failure"]
+    if json_:
+        print_json({"runs": rows, "as_expected": good})
+        return 0 if good else 1
+    click.echo("")
+    print_table(
+        ["AGENT", "WHAT IT DOES", "VERDICT", "WHY", "RUN"],
+        [[row["agent"], row["words"], row["status"], printable(row["why"])[:80], row["run"]] for row in rows],
+    )
+    click.echo(f"\nThe evidence lies in {Path(rows[0]['evidence']).parent}")
+    click.echo(f"Check it:   proctor verify {rows[-1]['run']}")
+    click.echo(f"Look at it: proctor show {rows[-1]['run']}, proctor trace {rows[-1]['run']}")
+    if not good:
+        click.echo("This is not the story that it should tell.", err=True)
+    return 0 if good else 1

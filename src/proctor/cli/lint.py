@@ -1,0 +1,47 @@
+"""``proctor lint``: check a contract and point at what it leaves open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from proctor.cli.output import as_json, print_json
+
+
+@click.command(epilog="Example: proctor lint examples/parse-time-zone")
+@click.argument("contracts", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--strict", is_flag=True, help="Warnings count as mistakes.")
+@as_json
+def command(contracts: tuple[Path, ...], strict: bool, json_: bool) -> int:
+    """Check CONTRACTS: every mistake with its file, line and column, then warnings and advice."""
+    from proctor.base.errors import ContractError
+    from proctor.contract.lint import lint
+    from proctor.contract.load import load_contract
+
+    code = 0
+    for path in contracts:
+        try:
+            remarks = lint(load_contract(path))
+        except ContractError as error:
+            code = 2
+            if json_:
+                rows = [
+                    {"file": m.file, "line": m.line, "column": m.column, "message": m.message, "hint": m.hint}
+                    for m in error.mistakes
+                ]
+                print_json({"contract": str(path), "mistakes": rows, "remarks": []})
+            else:
+                click.echo(str(error), err=True)
+                click.echo(f"{path}: {len(error.mistakes)} mistakes", err=True)
+            continue
+        if strict and any(remark.severity == "warning" for remark in remarks):
+            code = code or 1
+        if json_:
+            listed = [{"severity": r.severity, "where": r.where, "message": r.message} for r in remarks]
+            print_json({"contract": str(path), "mistakes": [], "remarks": listed})
+            continue
+        for remark in remarks:
+            click.echo(f"{path}: {remark.severity}: {remark.where}: {remark.message}")
+        click.echo(f"{path}: no mistakes, {len(remarks)} remarks")
+    return code

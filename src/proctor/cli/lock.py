@@ -1,0 +1,33 @@
+"""``proctor lock``: resolve a contract's inputs to files and digests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from proctor.cli.output import as_json, print_json
+
+
+@click.command(epilog="Example: proctor lock examples/parse-time-zone")
+@click.argument("contract", type=click.Path(path_type=Path))
+@as_json
+def command(contract: Path, json_: bool) -> None:
+    """Fetch what CONTRACT names but does not pin, and write the digests into contract.lock beside it."""
+    from proctor.cli.wiring import home
+    from proctor.contract.load import load_contract
+    from proctor.contract.lock import write_lock
+    from proctor.execute.inputs.fetch import InputCache
+    from proctor.execute.inputs.lock import resolve_contract
+
+    place = home()
+    place.create()
+    loaded = load_contract(contract, allow_unpinned=True)
+    lock = resolve_contract(loaded, InputCache(place.inputs))
+    path = loaded.directory / "contract.lock"
+    write_lock(path, lock)
+    files = sum(len(found) for found in lock.inputs.values())
+    if json_:
+        print_json({"lock": str(path), "files": files})
+    else:
+        click.echo(f"wrote {path}: {files} files pinned")

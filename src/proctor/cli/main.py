@@ -1,0 +1,112 @@
+"""``proctor``: finds the command, loads only that one, and turns errors into messages and exit codes.
+
+Exit codes: 0 yes, 1 a negative verdict, 2 usage or a bad contract, 3 infrastructure, 4 integrity.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from proctor import __version__
+
+COMMANDS = {
+    "demo": "the whole story on a bundled repository, offline",
+    "init": "start a new contract",
+    "lint": "check a contract and point at what it leaves open",
+    "lock": "resolve a contract's inputs to files and digests",
+    "validate": "the no-op must fail and the reference must pass",
+    "run": "let an agent attempt contracts",
+    "runs": "list runs",
+    "show": "show a contract or a run",
+    "trace": "print the events of a run",
+    "verify": "check that a run's evidence is whole",
+    "rescore": "compute a run's report again from its evidence",
+    "agents": "list the kinds of agents",
+    "schema": "print the JSON Schema of contracts",
+    "doctor": "what this machine can isolate, and how to get the rest",
+    "clean": "sweep what dead runs left, or drop the caches",
+}
+
+
+class Commands(click.Group):
+    """The commands by name; each is imported when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"proctor.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError:
+            import difflib
+
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"; did you mean {near[0]}?" if near else "; proctor --help lists the commands"
+            raise click.UsageError(f"there is no command {args[0]!r}{hint}", ctx) from None
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Begin with: proctor demo",
+)
+@click.version_option(__version__, prog_name="proctor")
+def group() -> None:
+    """Evaluate coding agents on real repositories by executable contracts."""
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run one command and exit with its code."""
+    sys.exit(run_command(arguments))
+
+
+def run_command(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code. Nothing but a message reaches the user when it fails."""
+    from proctor.base.errors import ProctorError
+
+    try:
+        code = group.main(arguments, prog_name="proctor", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except click.Abort:
+        return _say("stopped", 130)
+    except KeyboardInterrupt:
+        return _say("stopped", 130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except ProctorError as error:
+        return _say(str(error), error.exit_code)
+    except Exception as error:  # the process boundary: one message instead of a traceback
+        if os.environ.get("PROCTOR_DEBUG"):
+            raise
+        return _say(f"{type(error).__name__}: {error}\n  this is a defect of Proctor; PROCTOR_DEBUG=1 shows more", 3)
+
+
+def _say(message: str, code: int) -> int:
+    click.echo(f"proctor: {message}", err=True)
+    return code

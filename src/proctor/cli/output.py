@@ -1,0 +1,31 @@
+"""How commands print: JSON for programs, plain aligned tables for people."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from proctor.base.canonical import canonical
+
+as_json = click.option("--json", "json_", is_flag=True, help="Print JSON for programs.")
+
+
+def print_json(value: Any) -> None:
+    """One line of canonical JSON."""
+    sys.stdout.buffer.write(canonical(value) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table with aligned columns."""
+    widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
+    for row in [head, ["-" * width for width in widths], *rows]:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def printable(text: str) -> str:
+    """``text`` without control characters, which could steer a terminal."""
+    return "".join(character if character.isprintable() or character == "\n" else "?" for character in text)

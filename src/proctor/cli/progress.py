@@ -1,0 +1,113 @@
+"""Live progress of a batch on standard error, and the interrupt that stops it in order.
+
+On a terminal one line is redrawn as runs go through their phases; elsewhere each finished run gets a line. The first
+Ctrl-C ends the agents that act, seals their runs as stopped, and starts no more.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from types import FrameType, TracebackType
+
+from proctor.base.errors import ProctorError
+from proctor.cli.output import printable
+from proctor.conduct.batch import BatchWatcher, Place
+from proctor.conduct.run import Outcome
+from proctor.execute.sandbox.interface import Sandbox
+
+
+class Progress(BatchWatcher):
+    """Shows a batch of ``total`` runs, of which ``done`` were done before."""
+
+    def __init__(self, total: int, done: int = 0, *, quiet: bool = False) -> None:
+        self._total = total
+        self._done = done
+        self._quiet = quiet
+        self._terminal = sys.stderr is not None and sys.stderr.isatty() and not quiet
+        self._start = time.monotonic()
+        self._phases: dict[str, str] = {}
+        self._sandboxes: dict[str, Sandbox] = {}
+        self._stop = threading.Event()
+        self._lock = threading.RLock()
+        self._former: object = None
+
+    def phase(self, run_id: str, phase: str) -> None:
+        with self._lock:
+            if phase == "done":
+                self._phases.pop(run_id, None)
+            else:
+                self._phases[run_id] = phase
+            self._draw()
+
+    def live(self, run_id: str, sandbox: Sandbox | None) -> None:
+        with self._lock:
+            if sandbox is None:
+                self._sandboxes.pop(run_id, None)
+            else:
+                self._sandboxes[run_id] = sandbox
+                if self._stop.is_set():
+                    sandbox.end_all()
+
+    def stopped(self) -> bool:
+        return self._stop.is_set()
+
+    def finished(self, place: Place, outcome: Outcome) -> None:
+        with self._lock:
+            self._done += 1
+            name = str(outcome.report["contract"]["name"])
+            self._line(f"[{self._done}/{self._total}] {outcome.run_id}  {name}  {outcome.status}")
+            self._draw()
+
+    def unprepared(self, place: Place, error: ProctorError) -> None:
+        with self._lock:
+            self._done += 1
+            self._line(f"[{self._done}/{self._total}] {place.contract}: not run: {error.message.splitlines()[0]}")
+            self._draw()
+
+    def __enter__(self) -> Progress:
+        if threading.current_thread() is threading.main_thread():
+            self._former = signal.signal(signal.SIGINT, self._interrupt)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._former is not None:
+            signal.signal(signal.SIGINT, self._former)  # type: ignore[arg-type]
+        self._clear()
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        """Ask all to stop; the runs notice at their next step. A second interrupt is not waited for."""
+        if self._stop.is_set():
+            raise KeyboardInterrupt
+        self._stop.set()
+        os.write(2, b"\nstopping: live agents are ended and their runs sealed; press again to leave at once\n")
+        threading.Thread(target=self._end_live, name="stop").start()
+
+    def _end_live(self) -> None:
+        with self._lock:
+            for sandbox in list(self._sandboxes.values()):
+                sandbox.end_all()
+
+    def _line(self, text: str) -> None:
+        if not self._quiet and sys.stderr is not None:
+            self._clear()
+            sys.stderr.write(printable(text) + "\n")
+            sys.stderr.flush()
+
+    def _draw(self) -> None:
+        if not self._terminal:
+            return
+        phases = ", ".join(f"{run[-6:]} {phase}" for run, phase in list(self._phases.items())[:4])
+        seconds = int(time.monotonic() - self._start)
+        sys.stderr.write(f"\r\x1b[K{self._done}/{self._total} done, {seconds} s  {phases}")
+        sys.stderr.flush()
+
+    def _clear(self) -> None:
+        if self._terminal:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

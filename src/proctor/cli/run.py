@@ -1,0 +1,108 @@
+"""``proctor run``: let an agent attempt contracts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from proctor.cli.output import as_json, print_json, print_table, printable
+
+
+@click.command(
+    epilog="Example: proctor run examples/parse-time-zone --agent 'command:python3 /agent/fix.py' "
+    "--agent-files my-agent -n 3 --jobs 2"
+)
+@click.argument("contracts", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--agent", default="", help="Who attempts: noop, reference, patch:FILE, 'command:PROGRAM ARGUMENTS'.")
+@click.option("--agent-files", default="", help="A directory that the agent finds read-only at /agent.")
+@click.option("-n", "--repeats", type=click.IntRange(1, 10_000), default=1, help="Runs of each contract.")
+@click.option("--jobs", type=click.IntRange(1, 64), default=1, help="Runs side by side.")
+@click.option("--resume", "resume", is_flag=True, help="Finish the newest batch, or the one given by --batch.")
+@click.option("--batch", default="", help="With --resume: the id of the batch, or its beginning.")
+@as_json
+def command(
+    contracts: tuple[Path, ...],
+    agent: str,
+    agent_files: str,
+    repeats: int,
+    jobs: int,
+    resume: bool,
+    batch: str,
+    json_: bool,
+) -> int:
+    """Run AGENT on CONTRACTS. Each run is judged on a pristine copy and leaves a sealed directory.
+
+    Exits with 0 when every run is a success, 1 when some are not, 3 when some could not be decided.
+    """
+    from proctor.base.errors import UsageFault
+    from proctor.cli.batches import begin, fill, take_up
+    from proctor.cli.wiring import machine
+
+    if resume == bool(contracts or agent) or (batch and not resume):
+        raise UsageFault(
+            "give contracts and --agent, or --resume alone",
+            hint="proctor run CONTRACT... --agent AGENT, or proctor run --resume",
+        )
+    if not resume and not agent:
+        raise UsageFault("no agent was given", hint="use --agent noop, reference, patch:FILE or 'command:...'")
+    here = machine()
+    plan = take_up(here, batch) if resume else begin(here, contracts, agent, agent_files, repeats)
+    result = fill(here, plan, jobs, quiet=json_)
+    rows = [_row(outcome.report, str(outcome.directory)) for _, outcome in result.outcomes]
+    if json_:
+        errors = [{"contract": place.contract, "error": str(error)} for place, error in result.errors]
+        print_json({"batch": plan.batch.id, "runs": rows, "errors": errors, "stopped": result.stopped})
+    else:
+        _print(rows)
+        for place, error in result.errors:
+            click.echo(f"proctor: {place.contract}: {error}", err=True)
+        if result.stopped:
+            click.echo("stopped; the rest is run by: proctor run --resume", err=True)
+    return _code(rows, result.errors, result.stopped)
+
+
+def _row(report: Mapping[str, Any], directory: str) -> dict[str, Any]:
+    return {
+        "run": report["run"],
+        "contract": report["contract"]["name"],
+        "agent": report["agent"]["name"],
+        "status": report["status"],
+        "attribution": report["attribution"],
+        "why": why(report),
+        "evidence": directory,
+    }
+
+
+def why(report: Mapping[str, Any]) -> str:
+    """The first gate that was not passed, in its own words."""
+    for gate in report["gates"]:
+        if not gate["passed"]:
+            return f"{gate['id']}: {gate['why']}"
+    return "every gate passed"
+
+
+def _print(rows: list[dict[str, Any]]) -> None:
+    if not rows:
+        return
+    cells = [
+        [row["run"], printable(row["contract"]), printable(row["agent"]), row["status"], printable(row["why"])[:90]]
+        for row in rows
+    ]
+    print_table(["RUN", "CONTRACT", "AGENT", "STATUS", "WHY"], cells)
+    click.echo(f"evidence: {Path(rows[-1]['evidence']).parent}")
+
+
+def _code(rows: list[dict[str, Any]], errors: Any, stopped: bool) -> int:
+    if errors:
+        return max(error.exit_code for _, error in errors)
+    undecided = [row for row in rows if row["status"] == "invalid" or _not_the_agents(row)]
+    if undecided or stopped:
+        return 3
+    return 0 if all(row["status"] == "success" for row in rows) else 1
+
+
+def _not_the_agents(row: Mapping[str, Any]) -> bool:
+    return row["status"] == "acceptance-error" and row["attribution"] != "agent"

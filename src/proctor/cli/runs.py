@@ -1,0 +1,45 @@
+"""``proctor runs``: list runs."""
+
+from __future__ import annotations
+
+import click
+
+from proctor.cli.output import as_json, print_json, print_table, printable
+
+
+@click.command(epilog="Example: proctor runs --status failure")
+@click.option("--status", default="", help="Only runs with this status.")
+@click.option("--contract", default="", help="Only runs of the contract with this name.")
+@click.option("-n", "--last", type=click.IntRange(1), default=None, help="Only the newest N.")
+@as_json
+def command(status: str, contract: str, last: int | None, json_: bool) -> None:
+    """List the runs of the home directory, oldest first. A run that was cut off shows as such."""
+    from proctor.cli.wiring import shelf
+
+    found = [
+        item
+        for item in shelf().list()
+        if (not status or item.status == status) and (not contract or item.contract == contract)
+    ]
+    found = found[-last:] if last else found
+    if json_:
+        print_json(
+            [
+                {
+                    "run": item.id,
+                    "contract": item.contract,
+                    "agent": item.agent,
+                    "status": item.status,
+                    "state": item.state,
+                    "started": item.started,
+                    "path": str(item.path),
+                }
+                for item in found
+            ]
+        )
+        return
+    rows = [
+        [item.id, printable(item.contract), printable(item.agent), item.status or item.state, item.started]
+        for item in found
+    ]
+    print_table(["RUN", "CONTRACT", "AGENT", "STATUS", "STARTED"], rows)

@@ -1,0 +1,59 @@
+"""``proctor validate``: the no-op must fail and the reference must pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from proctor.cli.output import as_json, print_json, print_table, printable
+
+
+@click.command(epilog="Example: proctor validate examples/parse-time-zone --times 3")
+@click.argument("contracts", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--times", type=click.IntRange(1, 1000), default=2, help="How often each of the two is run.")
+@click.option("--jobs", type=click.IntRange(1, 64), default=1, help="Runs side by side.")
+@as_json
+def command(contracts: tuple[Path, ...], times: int, jobs: int, json_: bool) -> int:
+    """Run the no-op and the reference on CONTRACTS: every no-op a failure, every reference a success."""
+    from proctor.cli.batches import begin, fill
+    from proctor.cli.run import why
+    from proctor.cli.wiring import machine
+
+    here = machine()
+    rows: list[dict[str, Any]] = []
+    code = 0
+    for agent, wanted in (("noop", "failure"), ("reference", "success")):
+        result = fill(here, begin(here, contracts, agent, "", times), jobs, quiet=json_)
+        for place, error in result.errors:
+            click.echo(f"proctor: {place.contract}: {error}", err=True)
+            code = max(code, error.exit_code)
+        for _, outcome in result.outcomes:
+            report = outcome.report
+            rows.append(
+                {
+                    "run": outcome.run_id,
+                    "contract": report["contract"]["name"],
+                    "agent": agent,
+                    "status": outcome.status,
+                    "wanted": wanted,
+                    "why": why(report),
+                }
+            )
+        if result.stopped:
+            return 3
+    wrong = [row for row in rows if row["status"] != row["wanted"]]
+    if json_:
+        print_json({"runs": rows, "valid": not wrong and not code})
+    else:
+        head = ["CONTRACT", "AGENT", "STATUS", "WANTED", "WHY"]
+        print_table(
+            head,
+            [
+                [printable(row["contract"]), row["agent"], row["status"], row["wanted"], printable(row["why"])[:80]]
+                for row in rows
+            ],
+        )
+        click.echo("valid" if not wrong and not code else f"not valid: {len(wrong)} runs came out wrong")
+    return code or (1 if wrong else 0)

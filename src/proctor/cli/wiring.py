@@ -1,0 +1,61 @@
+"""The one place where names, environment variables and files become objects."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from proctor.base.clock import SystemClock, system_entropy
+from proctor.base.errors import UsageFault
+from proctor.conduct.machine import Machine
+from proctor.contract.model import Contract
+from proctor.execute.agents.interface import Agent, AgentRequest
+from proctor.execute.agents.registry import make_agent
+from proctor.execute.home import Home
+from proctor.execute.prepare import Prepared
+from proctor.execute.sandbox.bubblewrap import BubblewrapBackend
+from proctor.record.shelf import Shelf
+
+
+def home() -> Home:
+    """The home directory that the environment names."""
+    return Home.from_environment(os.environ)
+
+
+def machine() -> Machine:
+    """This machine, with what dead runs left behind swept away."""
+    from proctor.conduct.sweep import sweep_home
+
+    place = home()
+    place.create()
+    sweep_home(place)
+    return Machine(place, BubblewrapBackend(place.sessions), SystemClock(), system_entropy)
+
+
+def shelf() -> Shelf:
+    """The runs of the home directory."""
+    return Shelf(home().runs)
+
+
+def agent_for(words: str, files: str, prepared: Prepared) -> Agent:
+    """The agent that ``kind:argument`` names, for one prepared contract."""
+    from proctor.conduct.reference import reference_patch
+
+    kind, _, argument = words.partition(":")
+    return make_agent(
+        AgentRequest(
+            kind=kind,
+            argument=argument,
+            files=Path(files) if files else None,
+            reference=lambda contract: reference_patch(prepared, contract),
+        )
+    )
+
+
+def refuse_contract_in_files(contract: Contract, files: str) -> None:
+    """An agent must not be handed the contract: it names the hidden files and the reference."""
+    if not files:
+        return
+    shown, held = Path(files).resolve(), contract.directory.resolve()
+    if held == shown or held.is_relative_to(shown) or shown.is_relative_to(held):
+        raise UsageFault("the agent's files and the contract lie in each other", where=files)

@@ -1,0 +1,208 @@
+"""Many runs: contracts times repeats, side by side, resumable.
+
+A batch is written down before its first run. Each run carries its batch and its place in it, so that what is left
+to do can always be told from the run directories alone: a place is done when a sealed run holds it. Runs that were
+cut off stay where they are, as what they are, and their places are filled under new ids.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from proctor.base.canonical import canonical, parse
+from proctor.base.clock import Clock, Entropy
+from proctor.base.errors import ProctorError, UsageFault
+from proctor.base.files import write_whole
+from proctor.base.frozen import EMPTY, frozen
+from proctor.base.ids import new_run_id
+from proctor.conduct.machine import Machine
+from proctor.conduct.run import Outcome, Watcher, conduct
+from proctor.execute.agents.interface import Agent
+from proctor.execute.home import Home
+from proctor.execute.prepare import Prepared
+from proctor.record.rundir import RunDirectory
+
+SCHEMA = 1
+
+
+@frozen
+class Place:
+    """One run that a batch wants: the contract's path and id, and the number of the repeat, from 1."""
+
+    contract: str
+    content_id: str
+    repeat: int
+
+
+@frozen
+class Batch:
+    """What was asked for. ``agent`` keeps the words of the request, so that it can be made again."""
+
+    id: str
+    agent: str
+    agent_files: str
+    places: tuple[Place, ...]
+    settings: Mapping[str, str] = EMPTY
+
+
+def new_batch(
+    clock: Clock,
+    entropy: Entropy,
+    agent: str,
+    agent_files: str,
+    contracts: Iterable[tuple[str, str]],
+    repeats: int,
+    settings: Mapping[str, str] = EMPTY,
+) -> Batch:
+    """A batch over ``contracts`` (path and content id), repeat by repeat."""
+    places = tuple(
+        Place(path, content_id, repeat) for repeat in range(1, repeats + 1) for path, content_id in contracts
+    )
+    return Batch(new_run_id(clock, entropy), agent, agent_files, places, settings)
+
+
+def save_batch(home: Home, batch: Batch) -> None:
+    """Write a batch down."""
+    value = {
+        "schema": SCHEMA,
+        "kind": "proctor.batch",
+        "id": batch.id,
+        "agent": batch.agent,
+        "agent_files": batch.agent_files,
+        "settings": dict(batch.settings),
+        "places": [[place.contract, place.content_id, place.repeat] for place in batch.places],
+    }
+    write_whole(home.batches / f"{batch.id}.json", canonical(value))
+
+
+def load_batch(home: Home, batch_id: str = "") -> Batch:
+    """The batch with this id (or the beginning of it), or the newest one."""
+    names = sorted(path.stem for path in home.batches.glob("*.json"))
+    found = [name for name in names if name.startswith(batch_id)]
+    if not found:
+        raise UsageFault("there is no such batch to resume" if batch_id else "there is no batch to resume")
+    if batch_id and len(found) > 1:
+        raise UsageFault(f"{len(found)} batches begin with {batch_id}", hint=", ".join(found[:5]))
+    data = parse((home.batches / f"{found[-1]}.json").read_bytes())
+    return Batch(
+        id=data["id"],
+        agent=data["agent"],
+        agent_files=data["agent_files"],
+        places=tuple(Place(*row) for row in data["places"]),
+        settings=data["settings"],
+    )
+
+
+def finished_places(home: Home, batch: Batch) -> dict[Place, Path]:
+    """The places of a batch that a sealed run holds."""
+    found: dict[Place, Path] = {}
+    for path in sorted(home.runs.iterdir()) if home.runs.is_dir() else ():
+        run = RunDirectory(path)
+        if not run.seal.is_file():
+            continue
+        try:
+            configuration = parse(run.manifest.read_bytes())["configuration"]
+        except (OSError, ValueError, KeyError):
+            continue
+        if configuration.get("batch") == batch.id:
+            place = Place(configuration["contract_path"], configuration["contract"], configuration["repeat"])
+            found[place] = path
+    return found
+
+
+class BatchWatcher(Watcher):
+    """A watcher that also learns of faults before a run could begin."""
+
+    def unprepared(self, place: Place, error: ProctorError) -> None:
+        """The contract of ``place`` could not be made ready."""
+
+    def finished(self, place: Place, outcome: Outcome) -> None:
+        """The run at ``place`` has ended."""
+
+
+@frozen
+class BatchResult:
+    """What came of a batch in this call."""
+
+    outcomes: tuple[tuple[Place, Outcome], ...]
+    errors: tuple[tuple[Place, ProctorError], ...]
+    stopped: bool
+
+
+def run_places(
+    machine: Machine,
+    batch: Batch,
+    places: Iterable[Place],
+    prepare: Callable[[Place], Prepared],
+    agent: Callable[[Prepared], Agent],
+    watcher: BatchWatcher,
+    jobs: int,
+) -> BatchResult:
+    """Fill ``places``, ``jobs`` at a time. A contract that cannot be prepared costs its own places only."""
+    waiting: queue.SimpleQueue[Place] = queue.SimpleQueue()
+    for place in places:
+        waiting.put(place)
+    outcomes: list[tuple[Place, Outcome]] = []
+    errors: list[tuple[Place, ProctorError]] = []
+    crashed: list[BaseException] = []
+
+    def work() -> None:
+        while not watcher.stopped() and not crashed:
+            try:
+                place = waiting.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                prepared = prepare(place)
+                outcome = conduct(
+                    machine, prepared, agent(prepared), configuration=_configuration(batch, place), watcher=watcher
+                )
+            except ProctorError as error:
+                errors.append((place, error))
+                watcher.unprepared(place, error)
+            except BaseException as error:  # handed to the caller's thread, which raises it
+                crashed.append(error)
+                raise
+            else:
+                outcomes.append((place, outcome))
+                watcher.finished(place, outcome)
+
+    _in_threads(work, jobs)
+    if crashed:
+        raise crashed[0]
+    return BatchResult(tuple(outcomes), tuple(errors), watcher.stopped())
+
+
+def _in_threads(work: Callable[[], None], jobs: int) -> None:
+    """Run ``work`` in ``jobs`` threads. One job runs here, so that nothing stands between it and an interrupt."""
+    if jobs == 1:
+        work()
+        return
+    threads = [threading.Thread(target=_quietly, args=(work,), name=f"job-{number}") for number in range(jobs)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        while thread.is_alive():
+            thread.join(0.2)
+
+
+def _quietly(work: Callable[[], None]) -> None:
+    """``work`` without a trace back on the terminal; the error itself was kept by the caller."""
+    try:
+        work()
+    except BaseException:
+        return
+
+
+def _configuration(batch: Batch, place: Place) -> dict[str, Any]:
+    return {
+        "batch": batch.id,
+        "contract": place.content_id,
+        "contract_path": place.contract,
+        "repeat": place.repeat,
+        "settings": dict(batch.settings),
+    }

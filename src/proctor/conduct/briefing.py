@@ -1,0 +1,77 @@
+"""The briefing: what an agent is told, the task apart from the obligations that its work is held to.
+
+It is made from the contract alone, names no hidden file, no test id and no solution, and is logged word for word.
+"""
+
+from __future__ import annotations
+
+from proctor.base.frozen import frozen
+from proctor.contract.model import Check, Contract
+
+
+@frozen
+class Briefing:
+    """The two parts of a briefing."""
+
+    task: str
+    obligations: str
+
+    @property
+    def text(self) -> str:
+        """The whole, as the agent reads it."""
+        return f"{self.task}\n{self.obligations}"
+
+
+def brief(contract: Contract) -> Briefing:
+    """The briefing of ``contract``."""
+    return Briefing(task=_task(contract), obligations=_obligations(contract))
+
+
+def _task(contract: Contract) -> str:
+    task = contract.task
+    lines = [f"# {contract.title}", "", task.issue_text.rstrip(), ""]
+    if task.hints:
+        lines += ["## Hints", "", *(f"- {hint}" for hint in task.hints), ""]
+    targets = task.targets
+    if targets.modules or targets.entry_points or targets.behaviour:
+        lines += ["## Where to look", ""]
+        lines += [f"- module `{module}`" for module in targets.modules]
+        lines += [f"- entry point `{point}`" for point in targets.entry_points]
+        lines += [f"- expected behaviour: {targets.behaviour}"] if targets.behaviour else []
+        lines += [""]
+    return "\n".join(lines)
+
+
+def _obligations(contract: Contract) -> str:
+    policy, budget = contract.policy, contract.budget
+    lines = ["## What your work is held to", ""]
+    lines += ["The repository is at /workspace. Only the changes that you leave there are judged, in a fresh copy:"]
+    lines += [f"- {_check_words(check)}" for check in contract.checks]
+    lines += ["", "Rules:"]
+    lines += ["- There is no network."]
+    if policy.writable != ("**",):
+        lines += [f"- Change only files that match: {_listed(policy.writable)}."]
+    if policy.protected:
+        lines += [f"- Changes to these files are undone before judging: {_listed(policy.protected)}."]
+    if policy.forbidden:
+        lines += [f"- Changing these files is a violation: {_listed(policy.forbidden)}."]
+    if policy.max_changed_files is not None:
+        lines += [f"- Change at most {policy.max_changed_files} files."]
+    if policy.max_changed_lines is not None:
+        lines += [f"- Change at most {policy.max_changed_lines} lines."]
+    lines += [f"- You have {budget.wall_seconds} seconds in all.", ""]
+    return "\n".join(lines)
+
+
+def _check_words(check: Check) -> str:
+    kind = (
+        f"{check.layer} tests"
+        if check.layer
+        else {"build": "the build", "static": "static checks"}.get(check.gate, "acceptance tests")
+    )
+    must = "must pass" if check.mandatory else "are run for information"
+    return f"`{check.id}`: {kind}, {must}"
+
+
+def _listed(globs: tuple[str, ...]) -> str:
+    return ", ".join(f"`{glob}`" for glob in globs)

@@ -1,0 +1,133 @@
+"""The manifest of a run: who and what takes part, bound before anything acts.
+
+It is assembled from the prepared contract, the agent's description and this machine. The observed tree is compared
+with the layer's record; a difference makes the run invalid, never a failure.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import proctor
+from proctor.base.canonical import digest, sha256
+from proctor.base.clock import utc_text
+from proctor.base.frozen import items
+from proctor.conduct.machine import Machine
+from proctor.contract.model import ArchiveRepository, Contract
+from proctor.execute.agents.interface import AgentDescription
+from proctor.execute.prepare import Prepared
+
+SCHEMA = 1
+PLANNED_SEED = 20260307
+
+
+def manifest(
+    machine: Machine,
+    prepared: Prepared,
+    agent: AgentDescription,
+    run_id: str,
+    configuration: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Everything that identifies a run, in the form in which it is written first and never changed."""
+    contract = prepared.contract
+    wall_ns = machine.clock.wall_ns()
+    return {
+        "schema": SCHEMA,
+        "kind": "proctor.manifest",
+        "run": run_id,
+        "contract": {"id": prepared.content_id, "name": contract.name, "version": prepared.content_id[7:19]},
+        "repository": _repository(contract, prepared),
+        "inputs": [
+            {"name": item.name, "file": file.name, "sha256": file.sha256, "for": item.audience}
+            for item in contract.inputs
+            for file in item.source.files
+        ],
+        "setup": {
+            "commands": [list(step.run) for step in contract.setup],
+            "layer": prepared.layers[0].key,
+            "layer_digest": prepared.layers[0].entries_digest,
+        },
+        "sandbox": {
+            "backend": machine.backend.name,
+            "identity": dict(prepared.identity),
+            "isolation": dict(machine.backend.isolation()),
+        },
+        "toolchain": {key: value for key, value in prepared.identity.items() if key.startswith("tool.")},
+        "harness": {"version": proctor.__version__, "python": platform.python_version(), "digest": harness_digest()},
+        "agent": {
+            "name": agent.name,
+            "kind": agent.kind,
+            "command": list(agent.command),
+            "digest": agent.digest,
+            "settings": dict(agent.settings),
+        },
+        "checks": [{"id": check.id, "command": list(check.run)} for check in contract.checks],
+        "environment": {"variables": dict(prepared.environment), "absent": True},
+        "seeds": {
+            "planned": PLANNED_SEED,
+            "observed": contract.environment.seed,
+            "PYTHONHASHSEED": prepared.environment["PYTHONHASHSEED"],
+            "SOURCE_DATE_EPOCH": prepared.environment["SOURCE_DATE_EPOCH"],
+        },
+        "os": {"system": os.uname().sysname, "kernel": os.uname().release, "architecture": os.uname().machine},
+        "locale": prepared.environment.get("LC_ALL", "C"),
+        "machine": {"cpus": os.cpu_count() or 1, "memory_bytes": _memory_bytes()},
+        "limits": dict(items(contract.budget)),
+        "started": {"wall_ns": str(wall_ns), "text": utc_text(wall_ns), "boot_id": boot_id()},
+        "configuration": dict(configuration),
+        "price_table": None,
+    }
+
+
+def observed_identity(machine: Machine, prepared: Prepared) -> tuple[dict[str, str], dict[str, str]]:
+    """What the manifest says of tree and root, and what is found at the start; equal when all is well."""
+    expected = {layer.key: layer.fingerprint for layer in prepared.layers}
+    observed = {layer.key: machine.store.observe(layer) for layer in prepared.layers}
+    root = prepared.contract.environment.root
+    if root:
+        expected["root"] = root
+        observed["root"] = prepared.identity["digest"]
+    return expected, observed
+
+
+def boot_id() -> str:
+    """The id that the kernel drew when it started."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+@lru_cache(maxsize=1)
+def harness_digest() -> str:
+    """A digest over the sizes and times of the harness's own files: cheap, and different for every change of them."""
+    top = Path(proctor.__file__).parent
+    rows = []
+    for directory, names, files in os.walk(top):
+        names[:] = sorted(name for name in names if name != "__pycache__")
+        for name in sorted(files):
+            found = os.stat(os.path.join(directory, name))
+            rows.append([os.path.relpath(os.path.join(directory, name), top), found.st_size, str(found.st_mtime_ns)])
+    return digest({"python": sha256(sys.version.encode()), "files": rows})
+
+
+def _repository(contract: Contract, prepared: Prepared) -> dict[str, Any]:
+    repository = contract.repository
+    if isinstance(repository, ArchiveRepository):
+        identity, submodules, kind = repository.source.files[0].sha256, [], "archive"
+    else:
+        identity, kind = repository.commit, "git"
+        submodules = [{"path": module.path, "commit": module.commit} for module in repository.submodules]
+    return {
+        "kind": kind,
+        "identity": identity,
+        "submodules": submodules,
+        "tree_digest": prepared.tree_digest,
+    }
+
+
+def _memory_bytes() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,49 @@
+"""The reference solution as a patch, made outside every sandbox."""
+
+from __future__ import annotations
+
+from proctor.base.canonical import sha256
+from proctor.base.errors import UsageFault
+from proctor.base.files import read_bounded
+from proctor.contract.model import Contract
+from proctor.execute.agents.patch import PATCH_BYTES
+from proctor.execute.inputs.place import reference_files
+from proctor.execute.prepare import Prepared
+from proctor.execute.workspace.diff import Change, Changes
+from proctor.execute.workspace.patch import make_patch
+from proctor.execute.workspace.tree import Entry
+from proctor.execute.workspace.workspace import base_reader
+
+
+def reference_patch(prepared: Prepared, contract: Contract) -> bytes:
+    """The patch that turns the base into the reference solution."""
+    reference = contract.reference
+    if reference is None:
+        raise UsageFault(
+            "the contract has no reference solution",
+            where=str(contract.directory / "contract.yaml"),
+            hint="add `reference: {patch: FILE}` or `reference: {from: INPUT, paths: [...]}`",
+        )
+    if reference.patch is not None:
+        data = read_bounded(contract.directory / reference.patch.path, PATCH_BYTES)
+        if sha256(data) != reference.patch.sha256:
+            raise UsageFault("changed since the contract was loaded", where=reference.patch.path)
+        return data
+    read_base = base_reader(prepared.layers)
+    after = {path: (mode, data) for path, mode, data in reference_files(reference, contract, prepared.inputs)}
+    changes = []
+    for path, (mode, data) in sorted(after.items()):
+        before = read_base(path)
+        if before == (mode, data):
+            continue
+        old = _entry(path, *before) if before else None
+        changes.append(Change(path, "modified" if old else "added", old, _entry(path, mode, data)))
+    return make_patch(Changes(tuple(changes)), lambda path: _data(read_base(path)), lambda path: after[path][1])
+
+
+def _entry(path: bytes, mode: int, data: bytes) -> Entry:
+    return Entry(path, mode, len(data), sha256(data))
+
+
+def _data(found: tuple[int, bytes] | None) -> bytes:
+    return found[1] if found else b""

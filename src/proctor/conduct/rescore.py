@@ -1,0 +1,29 @@
+"""Compute a report again from a run directory and compare it with the one that was sealed."""
+
+from __future__ import annotations
+
+from proctor.base.errors import BrokenSeal
+from proctor.base.frozen import frozen
+from proctor.judge.report import build_report
+from proctor.record.rundir import RunDirectory
+from proctor.record.verify import verify
+
+
+@frozen
+class Rescored:
+    """The report as computed now, and whether the sealed one has the same bytes."""
+
+    report: bytes
+    same: bool
+
+
+def rescore(run: RunDirectory) -> Rescored:
+    """The report of an intact run, computed anew; evidence that does not verify is not scored."""
+    verification = verify(run)
+    if verification.status == "broken":
+        problem = verification.problems[0]
+        raise BrokenSeal(problem.message, where=f"{run.path.name}/{problem.where}")
+    if verification.status != "intact":
+        raise BrokenSeal("the run was cut off and has no seal", where=run.path.name)
+    report = build_report(run)
+    return Rescored(report, report == run.report.read_bytes())

@@ -1,0 +1,183 @@
+"""One run, from a prepared contract to a sealed report.
+
+The order is the guarantee. The manifest stands before anything acts; the patch and its events are on disk before the
+judge starts; the report is computed from the run directory alone; the seal comes last. A fault of the harness or the
+machine on the way becomes an event and an invalid run. A crash leaves a directory without a seal, which no command
+takes for a run that ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from proctor.base.canonical import parse
+from proctor.base.clock import utc_text
+from proctor.base.errors import ProctorError
+from proctor.base.files import write_whole
+from proctor.base.frozen import EMPTY, frozen
+from proctor.base.ids import new_run_id
+from proctor.conduct.attempt import attempt
+from proctor.conduct.briefing import brief
+from proctor.conduct.identity import boot_id, manifest, observed_identity
+from proctor.conduct.machine import Machine
+from proctor.contract.digest import resolved
+from proctor.execute.agents.interface import Agent
+from proctor.execute.prepare import Prepared
+from proctor.execute.sandbox.interface import Sandbox
+from proctor.execute.workspace.patch import parse_stat
+from proctor.judge.acceptance import accept
+from proctor.judge.bench import Bench
+from proctor.judge.policy import findings
+from proctor.judge.report import build_report
+from proctor.record.lock import RunLock
+from proctor.record.rundir import RunDirectory
+from proctor.record.seal import write_seal
+from proctor.record.trace.log import TraceWriter
+
+
+class Interrupted(Exception):
+    """The operator asked to stop; raised inside a run, never shown."""
+
+
+@frozen
+class Outcome:
+    """What a finished run says of itself."""
+
+    run_id: str
+    directory: Path
+    status: str
+    report: Mapping[str, Any]
+
+
+class Watcher:
+    """What a run tells others while it goes on, and how they stop it. The default watches nothing."""
+
+    def phase(self, run_id: str, phase: str) -> None:
+        """The run has entered ``phase``: binding, agent, judging or done."""
+
+    def live(self, run_id: str, sandbox: Sandbox | None) -> None:
+        """The sandbox in which the run's agent acts."""
+
+    def stopped(self) -> bool:
+        """Whether the operator asked to stop."""
+        return False
+
+
+def conduct(
+    machine: Machine,
+    prepared: Prepared,
+    agent: Agent,
+    *,
+    configuration: Mapping[str, Any] = EMPTY,
+    watcher: Watcher | None = None,
+) -> Outcome:
+    """Run ``agent`` once on a prepared contract and return what came of it."""
+    watcher = watcher or Watcher()
+    run_id = new_run_id(machine.clock, machine.entropy)
+    run = RunDirectory(machine.home.runs / run_id)
+    run.create()
+    with RunLock.take(run):
+        watcher.phase(run_id, "binding")
+        description = agent.describe()
+        run.write_json(run.manifest, manifest(machine, prepared, description, run_id, configuration))
+        run.write_json(run.contract, resolved(prepared.contract))
+        with TraceWriter.create(run.events, machine.clock, machine.entropy) as trace:
+            trace.append(
+                "run.started",
+                {
+                    "run": run_id,
+                    "contract": prepared.content_id,
+                    "agent": description.name,
+                    "wall_ns": str(machine.clock.wall_ns()),
+                    "boot_id": boot_id(),
+                },
+            )
+            trace.sync()
+            with machine.scratch(run_id) as scratch:
+                _act_and_judge(machine, prepared, agent, run, trace, scratch, watcher)
+            status = str(parse(build_report(run))["status"])
+            trace.append("run.finished", {"status": status})
+            trace.sync()
+            report = build_report(run)
+            write_whole(run.report, report)
+            write_seal(run, trace)
+    watcher.phase(run_id, "done")
+    return Outcome(run_id, run.path, status, parse(report))
+
+
+def _act_and_judge(
+    machine: Machine,
+    prepared: Prepared,
+    agent: Agent,
+    run: RunDirectory,
+    trace: TraceWriter,
+    scratch: Path,
+    watcher: Watcher,
+) -> None:
+    """Everything between the first event and the verdict; faults become events."""
+    run_id = run.path.name
+    phase = "binding"
+
+    def enter(name: str) -> None:
+        nonlocal phase
+        if watcher.stopped():
+            raise Interrupted
+        phase = name
+        watcher.phase(run_id, name)
+
+    try:
+        if not _bind(machine, prepared, trace):
+            return
+        briefing = brief(prepared.contract)
+        trace.append("briefing", {"text": briefing.text, "obligations": briefing.obligations})
+        enter("agent")
+        live = _forward(watcher, run_id)
+        made = attempt(machine, prepared, agent, briefing, run, trace, scratch, live)
+        enter("judging")
+        _note_policy(machine, prepared, made.patch, run, trace)
+        bench = Bench(prepared, machine.backend, scratch, trace, run, machine.clock, machine.entropy)
+        accept(bench, made.patch)
+        if watcher.stopped():
+            raise Interrupted
+    except Interrupted:
+        rationale = f"stopped from the keyboard at {utc_text(machine.clock.wall_ns())}"
+        trace.append("run.terminated", {"code": "operator", "rationale": rationale, "evidence": ""})
+    except ProctorError as error:
+        trace.append("run.fault", {"message": str(error), "phase": phase})
+    except OSError as error:
+        trace.append("run.fault", {"message": f"{type(error).__name__}: {error}", "phase": phase})
+    trace.sync()
+
+
+def _bind(machine: Machine, prepared: Prepared, trace: TraceWriter) -> bool:
+    """Compare what was promised with what is there, and record what setup did."""
+    expected, observed = observed_identity(machine, prepared)
+    match = expected == observed
+    trace.append("run.identity", {"expected": expected, "observed": observed, "match": match})
+    for step in prepared.setup_steps:
+        trace.append("setup.step", {**step, "cached": prepared.setup_cached})
+    return match
+
+
+def _note_policy(machine: Machine, prepared: Prepared, patch: bytes, run: RunDirectory, trace: TraceWriter) -> None:
+    """Record what the patch does against the contract's rules."""
+    start = str(machine.clock.wall_ns())
+    found = findings(prepared.contract, run.read_json(run.changes), parse_stat(patch))
+    for finding in found:
+        trace.append(
+            "safety.finding",
+            {
+                "code": finding.code,
+                "grade": finding.grade,
+                "message": finding.message,
+                "evidence": finding.evidence,
+            },
+        )
+    violations = sum(finding.grade == "violation" for finding in found)
+    trace.append("safety.checked", {"start": start, "end": str(machine.clock.wall_ns()), "violations": violations})
+
+
+def _forward(watcher: Watcher, run_id: str) -> Callable[[Sandbox | None], None]:
+    return lambda sandbox: watcher.live(run_id, sandbox)

@@ -1,0 +1,76 @@
+"""Any program as an agent: one command line, run in the sandbox with the workspace as its directory.
+
+The program finds the briefing on its standard input and in the file that ``PROCTOR_BRIEFING`` names; files that it
+brings along are shown read-only at ``/agent``. Its exit code does not decide anything: what it left in the workspace
+does.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from proctor.base.canonical import digest
+from proctor.base.errors import UsageFault
+from proctor.execute.agents.interface import (
+    AGENT_FILES,
+    BRIEFING,
+    AgentDescription,
+    AgentRequest,
+    Ending,
+    Scene,
+)
+from proctor.execute.sandbox.interface import Command, Mount
+from proctor.execute.workspace.tree import scan, tree_digest
+
+KEPT_OUTPUT_BYTES = 1 << 20
+
+
+class CommandAgent:
+    """Runs one command line and waits for its end."""
+
+    needs_sandbox = True
+
+    def __init__(self, arguments: tuple[str, ...], files: Path | None = None) -> None:
+        self._arguments = arguments
+        self._files = files
+
+    @classmethod
+    def from_request(cls, request: AgentRequest) -> CommandAgent:
+        try:
+            arguments = tuple(shlex.split(request.argument))
+        except ValueError as error:
+            raise UsageFault(f"the agent's command line cannot be read: {error}", where=request.argument) from None
+        if not arguments:
+            raise UsageFault("the command agent needs a command line", hint="use --agent 'command:python3 fix.py'")
+        if request.files is not None and not request.files.is_dir():
+            raise UsageFault("the agent's files must be a directory", where=str(request.files))
+        return cls(arguments, request.files)
+
+    def describe(self) -> AgentDescription:
+        files = tree_digest(scan(self._files)) if self._files else ""
+        return AgentDescription(
+            name=f"command:{Path(self._arguments[0]).name}",
+            kind="command",
+            command=self._arguments,
+            digest=digest({"command": list(self._arguments), "files": files}),
+        )
+
+    def mounts(self) -> tuple[Mount, ...]:
+        return (Mount(self._files, AGENT_FILES),) if self._files else ()
+
+    def act(self, scene: Scene) -> Ending:
+        finished = scene.run(
+            Command(
+                arguments=self._arguments,
+                environment={**scene.environment, "PROCTOR_BRIEFING": BRIEFING},
+                stdin=scene.briefing.encode(),
+                timeout_seconds=max(0.001, scene.seconds_left()),
+                output_bytes=min(KEPT_OUTPUT_BYTES, scene.contract.budget.output_bytes),
+            )
+        )
+        if not finished.started:
+            return Ending("not-started")
+        if finished.timed_out:
+            return Ending("timed-out", finished.exit_code)
+        return Ending("finished" if finished.exit_code == 0 else "failed", finished.exit_code)

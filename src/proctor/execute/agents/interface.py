@@ -1,0 +1,81 @@
+"""What an agent is to Proctor.
+
+An agent is described before it acts (the description goes into the manifest) and then acts once. An agent that needs
+a sandbox is handed a scene with one; whatever it leaves in the workspace becomes the patch. An agent without a
+sandbox hands over a patch itself. The harness sees what an agent does; it never asks the agent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from proctor.base.frozen import EMPTY, frozen
+from proctor.contract.model import Contract
+from proctor.execute.sandbox.interface import Command, Finished, Mount
+
+AGENT_FILES = "/agent"
+BRIEFING = "/proctor/briefing.md"
+
+
+@frozen
+class AgentDescription:
+    """What identifies an agent: it is bound into the manifest before the agent acts."""
+
+    name: str
+    kind: str
+    command: tuple[str, ...] = ()
+    digest: str = ""
+    settings: Mapping[str, str] = EMPTY
+
+
+@frozen
+class Scene:
+    """What an agent gets to act with: the briefing and, if it asked for a sandbox, a way to run commands in it.
+
+    ``run`` logs what it runs. ``seconds_left`` is what remains of the run's wall-clock budget.
+    """
+
+    contract: Contract
+    briefing: str
+    environment: Mapping[str, str]
+    run: Callable[[Command], Finished]
+    seconds_left: Callable[[], float]
+
+
+@frozen
+class Ending:
+    """How an agent ended: ``finished``, ``failed`` (it said so), ``timed-out`` or ``not-started``.
+
+    ``patch`` is set by agents that work without a sandbox.
+    """
+
+    reason: str
+    exit_code: int | None = None
+    patch: bytes | None = None
+
+
+class Agent(Protocol):
+    """Something that attempts contracts."""
+
+    needs_sandbox: bool
+
+    def describe(self) -> AgentDescription: ...
+
+    def mounts(self) -> tuple[Mount, ...]:
+        """Host files that the agent brings along, shown read-only inside."""
+        ...
+
+    def act(self, scene: Scene) -> Ending: ...
+
+
+@frozen
+class AgentRequest:
+    """How a person asked for an agent: ``kind`` and ``argument`` are the parts of ``kind:argument``."""
+
+    kind: str
+    argument: str = ""
+    files: Path | None = None
+    settings: Mapping[str, str] = EMPTY
+    reference: Callable[[Contract], bytes] | None = None

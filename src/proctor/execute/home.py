@@ -1,0 +1,49 @@
+"""The directory in which Proctor keeps runs, layers and fetched inputs.
+
+Everything in ``layers`` and ``inputs`` can be made again; ``runs`` is evidence and is never removed by Proctor itself.
+``scratch`` and ``sessions`` belong to live runs and are swept when their owner is gone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from proctor.base.errors import UsageFault
+
+DIRECTORIES = ("runs", "batches", "layers", "inputs", "scratch", "sessions")
+
+
+class Home:
+    """The places below one home directory."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.runs = path / "runs"
+        self.batches = path / "batches"
+        self.layers = path / "layers"
+        self.inputs = path / "inputs"
+        self.scratch = path / "scratch"
+        self.sessions = path / "sessions"
+
+    @classmethod
+    def from_environment(cls, variables: Mapping[str, str]) -> Home:
+        """``PROCTOR_HOME``, or ``proctor`` in the user's data directory."""
+        named = variables.get("PROCTOR_HOME")
+        if named:
+            return cls(Path(named).absolute())
+        data = variables.get("XDG_DATA_HOME") or os.path.join(variables.get("HOME") or "/var/lib", ".local", "share")
+        return cls(Path(data).absolute() / "proctor")
+
+    def create(self) -> None:
+        """Make the directories that are not there yet."""
+        try:
+            for name in DIRECTORIES:
+                (self.path / name).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageFault(
+                f"cannot be used as Proctor's home: {error.strerror}",
+                where=str(self.path),
+                hint="set PROCTOR_HOME to a directory that you can write to",
+            ) from None

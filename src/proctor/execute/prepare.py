@@ -1,0 +1,259 @@
+"""From a contract to the base: the pristine tree and what setup made of it, as cached layers.
+
+The source layer depends on the repository alone, the setup layer on everything that setup can see. Both are built
+once and found again by key. Setup runs offline in a sandbox of its own; a step that fails makes the contract unusable
+on this machine, and says nothing about any agent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from proctor.base.canonical import digest
+from proctor.base.clock import seconds_text
+from proctor.base.errors import ProctorError
+from proctor.base.files import remove_tree
+from proctor.base.frozen import frozen
+from proctor.base.names import name_text
+from proctor.contract.digest import content_id, resolved
+from proctor.contract.model import ArchiveRepository, Budget, Contract, SetupStep
+from proctor.execute.inputs.fetch import InputCache
+from proctor.execute.inputs.place import inputs_directory
+from proctor.execute.sandbox.interface import (
+    HOME,
+    INPUTS,
+    Backend,
+    Command,
+    Finished,
+    Limits,
+    Mount,
+    Sandbox,
+    SandboxPlan,
+)
+from proctor.execute.workspace.archive import extract
+from proctor.execute.workspace.git import export_commit
+from proctor.execute.workspace.store import Layer, LayerStore
+from proctor.execute.workspace.workspace import Workspace
+
+FORMAT = 1
+"""Part of every layer's key: raise it when the way in which layers are built changes."""
+
+SOURCE_DATE_EPOCH = "1772841600"
+"""The planned start of the protocol, 2026-03-07; shown to programs that stamp their output."""
+
+
+class SetupFailed(ProctorError):
+    """A setup step did not succeed on the pristine tree."""
+
+    exit_code = 2
+
+
+@frozen
+class Prepared:
+    """A contract made ready for runs. ``layers`` are listed from top to bottom; ``source`` is the pristine tree."""
+
+    contract: Contract
+    content_id: str
+    source: Layer
+    layers: tuple[Layer, ...]
+    environment: Mapping[str, str]
+    identity: Mapping[str, str]
+    inputs: InputCache
+    setup_cached: bool
+    setup_steps: tuple[Mapping[str, object], ...] = ()
+
+    @property
+    def tree_digest(self) -> str:
+        """The digest of the pristine tree, before setup."""
+        return self.source.entries_digest
+
+
+def prepare(contract: Contract, backend: Backend, store: LayerStore, inputs: InputCache, scratch: Path) -> Prepared:
+    """Build or find the layers of ``contract``. ``scratch`` is a directory that this call may fill and empties."""
+    identity = backend.identity()
+    source = source_layer(contract, store, inputs)
+    environment = base_environment(contract)
+    layers: tuple[Layer, ...] = (source,)
+    cached, steps = True, ()
+    if contract.setup:
+        key = _setup_key(contract, identity, source)
+        found = store.get(key)
+        if found is None:
+            for item in contract.inputs:
+                if item.audience == "setup":
+                    inputs.ensure(item.source, contract.directory)
+            cached = False
+            found = _build_setup(contract, backend, store, inputs, scratch, source, environment, key)
+        steps = tuple(found.facts["steps"])
+        layers = (found, source) if found.facts["overlay"] else (found,)
+    return Prepared(
+        contract=contract,
+        content_id=content_id(contract),
+        source=source,
+        layers=layers,
+        environment=environment,
+        identity=identity,
+        inputs=inputs,
+        setup_cached=cached,
+        setup_steps=steps,
+    )
+
+
+def source_layer(contract: Contract, store: LayerStore, inputs: InputCache) -> Layer:
+    """The pristine tree of the contract's repository."""
+    repository = contract.repository
+    key = digest({"kind": "source", "format": FORMAT, "repository": resolved(contract)["repository"]})
+    found = store.get(key)
+    if found is not None:
+        return found
+
+    def build(directory: Path) -> dict[str, object]:
+        tree = directory / "workspace"
+        tree.mkdir(exist_ok=True)
+        if isinstance(repository, ArchiveRepository):
+            (archive,) = inputs.ensure(repository.source, contract.directory)
+            extract(archive, tree, strip=repository.strip)
+        else:
+            place = repository.git if "://" in repository.git else str(contract.directory / repository.git)
+            submodules = tuple(
+                (
+                    module.path,
+                    module.git if "://" in module.git else str(contract.directory / module.git),
+                    module.commit,
+                )
+                for module in repository.submodules
+            )
+            export_commit(place, repository.commit, submodules, tree)
+        return {}
+
+    return store.make(key, build)
+
+
+def base_environment(contract: Contract) -> dict[str, str]:
+    """The variables that setup, agent and checks start with; nothing comes from the harness's own environment."""
+    seed = str(contract.environment.seed)
+    return {
+        "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+        "HOME": HOME,
+        "USER": "agent",
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+        "TMPDIR": "/tmp",
+        "PYTHONHASHSEED": str(contract.environment.seed % 4294967296),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "SOURCE_DATE_EPOCH": SOURCE_DATE_EPOCH,
+        "PROCTOR_SEED": seed,
+        **contract.environment.variables,
+    }
+
+
+def limits_of(budget: Budget) -> Limits:
+    """The sandbox limits that a budget asks for."""
+    return Limits(
+        memory_bytes=budget.memory_bytes,
+        processes=budget.processes,
+        file_bytes=budget.file_bytes,
+        tmp_bytes=budget.tmp_bytes,
+    )
+
+
+def declared_mounts(contract: Contract) -> tuple[Mount, ...]:
+    """The files that the contract shows inside every sandbox."""
+    return tuple(Mount(contract.directory / placed.file.path, placed.to) for placed in contract.environment.files)
+
+
+def run_setup_step(sandbox: Sandbox, step: SetupStep, contract: Contract, environment: Mapping[str, str]) -> Finished:
+    """One setup step to its end."""
+    finished = sandbox.run(
+        Command(
+            arguments=step.run,
+            environment=environment,
+            directory=step.directory,
+            timeout_seconds=step.timeout_seconds,
+            output_bytes=contract.budget.output_bytes,
+        )
+    )
+    sandbox.end_all()
+    return finished
+
+
+def step_problem(step: SetupStep, finished: Finished) -> str:
+    """Why a setup step did not succeed, or nothing."""
+    if not finished.started:
+        return f"could not be started: {finished.problem}"
+    if finished.timed_out:
+        return f"took more than {step.timeout_seconds} s"
+    if finished.exit_code:
+        return f"exited with {finished.exit_code}"
+    return ""
+
+
+def _setup_key(contract: Contract, identity: Mapping[str, str], source: Layer) -> str:
+    whole = resolved(contract)
+    return digest(
+        {
+            "kind": "setup",
+            "format": FORMAT,
+            "source": source.key,
+            "root": dict(identity),
+            "setup": whole["setup"],
+            "environment": whole["environment"],
+            "inputs": [item for item in whole["inputs"] if item["for"] == "setup"],
+            "limits": whole["budget"],
+        }
+    )
+
+
+def _build_setup(
+    contract: Contract,
+    backend: Backend,
+    store: LayerStore,
+    inputs: InputCache,
+    scratch: Path,
+    source: Layer,
+    environment: Mapping[str, str],
+    key: str,
+) -> Layer:
+    overlays = backend.overlays()
+    workspace = Workspace.create((source,), scratch / "setup", overlays=overlays)
+    try:
+        shown = inputs_directory(contract, inputs, scratch / "inputs")
+        plan = SandboxPlan(
+            workspace=workspace.view(),
+            limits=limits_of(contract.budget),
+            mounts=(Mount(shown, INPUTS), *declared_mounts(contract)),
+            setup_writable=True,
+        )
+        steps: list[Mapping[str, object]] = []
+        with backend.open(plan) as sandbox:
+            for index, step in enumerate(contract.setup):
+                finished = run_setup_step(sandbox, step, contract, environment)
+                problem = step_problem(step, finished)
+                if problem:
+                    raise _setup_failed(contract, index, problem, finished)
+                steps.append(_step_record(index, step, finished))
+        facts = {"steps": steps, "overlay": overlays}
+        return store.adopt(key, workspace, facts)
+    finally:
+        workspace.discard()
+        remove_tree(scratch / "inputs")
+
+
+def _step_record(index: int, step: SetupStep, finished: Finished) -> Mapping[str, object]:
+    return {
+        "index": index,
+        "command": list(step.run),
+        "exit_code": finished.exit_code,
+        "wall_seconds": seconds_text(finished.wall_ns),
+    }
+
+
+def _setup_failed(contract: Contract, index: int, problem: str, finished: Finished) -> SetupFailed:
+    said = (finished.stderr.prefix or finished.stdout.prefix)[-2000:].strip()
+    return SetupFailed(
+        f"setup step {index + 1} {problem}",
+        where=str(contract.directory / "contract.yaml"),
+        hint=f"it last said: {name_text(said[-600:])}" if said else "it said nothing",
+    )
