@@ -5,8 +5,16 @@ A test that looks at what stands in the home points ``PROCTOR_HOME`` at a direct
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -35,3 +43,77 @@ def _temporary_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def project() -> Path:
     """The root of the source tree."""
     return Path(__file__).resolve().parent.parent
+
+
+class ContractMaker:
+    """Writes small contracts: a module with a bug, a check that shows it, and whatever a test changes about them."""
+
+    FILES: ClassVar[dict[str, str]] = {
+        "calc.py": "def add(a, b):\n    return a - b\n",
+        "README.md": "A calculator.\n",
+        "tests/test_calc.py": "import calc\nassert calc.add(0, 0) == 0\n",
+    }
+    CHECK: ClassVar[dict[str, Any]] = {
+        "id": "adds",
+        "gate": "acceptance",
+        "run": ["/usr/bin/python3", "-c", "import calc; assert calc.add(2, 2) == 4"],
+        "timeout_seconds": 60,
+    }
+    FIX = (
+        "diff --git a/calc.py b/calc.py\n--- a/calc.py\n+++ b/calc.py\n@@ -1,2 +1,2 @@\n def add(a, b):\n"
+        "-    return a - b\n+    return a + b\n"
+    )
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def __call__(self, name: str = "small", *, files: dict[str, str] | None = None, **parts: Any) -> Path:
+        """A contract directory; ``parts`` replace whole top-level parts of the contract, ``None`` leaves one out."""
+        place = self.directory / name
+        place.mkdir(parents=True)
+        archive = place / "repository.tar"
+        with tarfile.open(archive, "w") as tar:
+            for path, text in {**self.FILES, **(files or {})}.items():
+                data = text.encode()
+                member = tarfile.TarInfo(path)
+                member.size, member.mode = len(data), 0o644
+                tar.addfile(member, io.BytesIO(data))
+        (place / "issue.md").write_text("add() subtracts.\n")
+        (place / "fix.patch").write_text(self.FIX)
+        whole: dict[str, Any] = {
+            "schema": 1,
+            "contract": {"name": name, "title": "Adding subtracts", "kind": "bug-fix"},
+            "task": {"issue": "issue.md"},
+            "repository": {"archive": "repository.tar", "sha256": hashlib.sha256(archive.read_bytes()).hexdigest()},
+            "budget": {"wall_seconds": 60, "memory_bytes": 1 << 30},
+            "checks": [self.CHECK],
+            "reference": {"patch": "fix.patch"},
+        }
+        whole |= parts
+        kept = {key: value for key, value in whole.items() if value is not None}
+        (place / "contract.yaml").write_text(json.dumps(kept, indent=1))
+        return place
+
+
+@pytest.fixture
+def make_contract(tmp_path: Path) -> ContractMaker:
+    """Makes contracts below the test's own directory."""
+    return ContractMaker(tmp_path / "contracts")
+
+
+@pytest.fixture
+def proctor(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs the command line in a process of its own with a home of the test's own."""
+
+    def run(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "proctor", *map(str, arguments)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            cwd=tmp_path,
+            env={**os.environ, "PROCTOR_HOME": str(tmp_path / "home"), **variables},
+        )
+
+    return run
