@@ -1,0 +1,51 @@
+"""Timing two things side by side, and the rows that come of it.
+
+A row compares what Proctor takes with what the bare work takes, measured in turn in one process, so that a loaded
+machine slows both. Medians decide.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+from proctor.base.frozen import frozen
+
+
+@frozen
+class Row:
+    """One line of the table; ``passed`` is ``None`` for a line that only informs."""
+
+    name: str
+    measured: str
+    floor: str
+    ratio: str
+    bar: str
+    passed: bool | None
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long ``work`` takes."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def side_by_side(measured: Callable[[], object], floor: Callable[[], object], times: int) -> tuple[float, float]:
+    """The medians of both in seconds, after one round that is not counted."""
+    measured(), floor()
+    pairs = [(seconds(measured), seconds(floor)) for _ in range(times)]
+    return statistics.median(pair[0] for pair in pairs), statistics.median(pair[1] for pair in pairs)
+
+
+def milliseconds(value: float) -> str:
+    return f"{value * 1000:.1f} ms"
+
+
+def per_second(count: int, duration: float) -> str:
+    return f"{count / duration:,.0f}/s"
+
+
+def ratio(measured: float, floor: float) -> str:
+    return f"{measured / floor:.2f} x"

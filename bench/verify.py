@@ -1,0 +1,42 @@
+"""Verifying a sealed run directory against parsing and hashing the same lines."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import orjson
+from proctor.record.verify import verify
+
+from bench.append import fill
+from bench.measure import Row, per_second, ratio, side_by_side
+from proctor.record.rundir import RunDirectory
+from proctor.record.seal import write_seal
+
+BAR = 50_000
+
+
+def measure(directory: Path, *, quick: bool) -> list[Row]:
+    count = 10_000 if quick else 50_000
+    run = RunDirectory(directory / "run").create()
+    write_seal(run, fill(run.events, count))
+
+    def floor() -> None:
+        with run.events.open("rb") as lines:
+            for line in lines:
+                orjson.loads(line)
+                hashlib.sha256(line).digest()
+
+    ours, bare = side_by_side(lambda: verify(run), floor, 3 if quick else 5)
+    if verify(run).events != count:
+        raise AssertionError("not every event was read")
+    return [
+        Row(
+            "verify an event of 1 kB",
+            per_second(count, ours),
+            per_second(count, bare),
+            ratio(ours, bare),
+            f">= {BAR:,}/s",
+            count / ours >= BAR,
+        )
+    ]
