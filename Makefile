@@ -2,6 +2,7 @@
 
 SHELL := /bin/sh
 export UV_PYTHON_DOWNLOADS := never
+export PYTHONDONTWRITEBYTECODE :=
 PYTHON := .venv/bin/python
 
 .PHONY: demo test soak lint bench docs clean

@@ -7,12 +7,11 @@ and judges nothing. The layer is warm in both.
 from __future__ import annotations
 
 import itertools
-import os
 import subprocess
 import sys
 from pathlib import Path
 
-from bench.measure import Row, milliseconds, ratio, side_by_side
+from bench.measure import Row, environment, milliseconds, ratio, side_by_side
 from proctor.author.demo.build import ARCHIVE, materialise
 
 FACTOR = 1.5
@@ -28,12 +27,12 @@ def measure(directory: Path, *, quick: bool) -> list[Row]:
     subprocess.run(["tar", "-xf", contract / ARCHIVE, "-C", tree], check=True)
     subprocess.run(["cp", "-r", f"{contract}/hidden/.", tree], check=True)
     program = Path(sys.executable).with_name("proctor")
-    environment = {**os.environ, "PROCTOR_HOME": str(directory / "home")}
+    variables = environment(PROCTOR_HOME=str(directory / "home"))
     numbers = itertools.count()
 
     def whole() -> None:
         done = subprocess.run(
-            [program, "run", contract, "--agent", "noop"], env=environment, capture_output=True, text=True
+            [program, "run", contract, "--agent", "noop"], env=variables, capture_output=True, text=True
         )
         if done.returncode != FAILED:
             raise AssertionError(done.stdout + done.stderr)

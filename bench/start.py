@@ -6,17 +6,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bench.measure import Row, milliseconds, ratio, side_by_side
+from bench.measure import Row, environment, milliseconds, ratio, side_by_side
 
 BAR = 5.0
 
 
 def measure(directory: Path, *, quick: bool) -> list[Row]:
     def help_page() -> None:
-        subprocess.run([program, "--help"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([program, "--help"], check=True, stdout=subprocess.DEVNULL, env=environment())
 
     def bare() -> None:
-        subprocess.run([sys.executable, "-c", "pass"], check=True)
+        subprocess.run([sys.executable, "-c", "pass"], check=True, env=environment())
 
     program = Path(sys.executable).with_name("proctor")
     ours, floor = side_by_side(help_page, bare, 5 if quick else 21)
