@@ -1,0 +1,173 @@
+"""The cache of inputs: every file under its digest, checked before it is used.
+
+``<root>/<sha256>/<name>`` holds a file, ``<root>/<sha256>.ok`` the state of the file system entry when its bytes were
+last hashed. An entry that has not changed since is trusted; any other is hashed again, and one whose bytes are wrong
+is thrown away and fetched anew. Files arrive by a rename, so that a crash or a second process never shows half a
+file, and one process at a time fetches a source. The cache never runs or unpacks what it holds.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from proctor.base.canonical import sha256
+from proctor.base.errors import InfrastructureFault
+from proctor.base.files import remove_tree, write_whole
+from proctor.contract.model import InputFile, Source
+from proctor.execute.inputs.interface import DigestMismatch, NoSuchInput, NotPinned, Supplier
+
+DIGEST = re.compile(r"[0-9a-f]{64}\Z")
+CHUNK_BYTES = 1 << 20
+
+
+class InputCache:
+    """A directory of fetched files."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def path(self, file: InputFile) -> Path | None:
+        """Where the checked bytes of ``file`` lie, or ``None`` when they are not here."""
+        _check_name(file)
+        path = self.root / file.sha256 / file.name
+        state = _state(path)
+        if state is None:
+            return None
+        if state in _lines(self.root / f"{file.sha256}.ok"):
+            return path
+        if hash_file(path) != file.sha256:
+            path.unlink(missing_ok=True)
+            return None
+        self._mark(file.sha256, state)
+        return path
+
+    def ensure(self, source: Source, contract_directory: Path) -> tuple[Path, ...]:
+        """The files of a pinned ``source`` in their order, fetched where they are missing."""
+        if not source.files:
+            raise NotPinned(f"{source.kind} source {source.spec} is not pinned", hint="run proctor lock")
+        found = [self.path(file) for file in source.files]
+        if all(found):
+            return tuple(path for path in found if path)
+        with self.fetching(source) as directory:
+            missing = tuple(file for file in source.files if self.path(file) is None)
+            if missing:
+                supplier(source.kind).fetch(source, missing, contract_directory, directory)
+                for file in missing:
+                    self._adopt(source, file, directory)
+        paths = tuple(path for file in source.files if (path := self.path(file)) is not None)
+        if len(paths) != len(source.files):
+            raise InfrastructureFault("files vanish from the input cache", where=str(self.root))
+        return paths
+
+    @contextmanager
+    def fetching(self, source: Source) -> Iterator[Path]:
+        """An empty directory to fetch ``source`` into, while no other process fetches it."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        key = sha256(f"{source.kind} {source.spec}".encode())[7:39]
+        lock = os.open(self.root / f".{key}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            for stale in self.root.glob(f".{key}-*"):
+                remove_tree(stale)
+            directory = Path(tempfile.mkdtemp(dir=self.root, prefix=f".{key}-"))
+            try:
+                yield directory
+            finally:
+                remove_tree(directory)
+        finally:
+            os.close(lock)
+
+    def keep(self, path: Path, name: str) -> InputFile:
+        """Move a freshly fetched file into the cache, whatever its bytes are, and say what they are."""
+        file = InputFile(name=name, sha256=hash_file(path))
+        _check_name(file)
+        place = self.root / file.sha256
+        place.mkdir(exist_ok=True)
+        os.chmod(path, 0o444)
+        os.replace(path, place / name)
+        return file
+
+    def _adopt(self, source: Source, file: InputFile, directory: Path) -> None:
+        """Take ``file`` over from the directory it was fetched into, if it is the pinned one."""
+        path = directory / file.name
+        if _state(path) is None:
+            raise NoSuchInput(f"{source.kind} source {source.spec} has no file {file.name}", hint="run proctor lock")
+        observed = hash_file(path)
+        if observed != file.sha256:
+            raise DigestMismatch(
+                f"{file.name} of {source.spec} is not the pinned file:"
+                f"\n  expected sha256 {file.sha256}\n  fetched  sha256 {observed}",
+                hint="if the new file is the right one, correct the digest or run proctor lock",
+            )
+        self.keep(path, file.name)
+
+    def _mark(self, digest: str, state: str) -> None:
+        """Remember the ``state`` that a file had before its bytes were hashed and found right."""
+        mark = self.root / f"{digest}.ok"
+        present = {found for path in (self.root / digest).iterdir() if (found := _state(path)) is not None}
+        states = sorted((present & set(_lines(mark))) | {state})
+        write_whole(mark, "\n".join(states).encode(), sync=False)
+
+
+def supplier(kind: str) -> Supplier:
+    """The supplier for sources of ``kind``; loaded only when something has to be fetched."""
+    if kind == "archive":
+        from proctor.execute.inputs.archive import ArchiveSupplier
+
+        return ArchiveSupplier()
+    if kind == "pypi":
+        from proctor.execute.inputs.pypi import PypiSupplier
+
+        return PypiSupplier()
+    if kind == "npm":
+        from proctor.execute.inputs.npm import NpmSupplier
+
+        return NpmSupplier()
+    if kind == "deb":
+        from proctor.execute.inputs.deb import DebSupplier
+
+        return DebSupplier()
+    raise NoSuchInput(f"there is no supplier for {kind} sources")
+
+
+def hash_file(path: Path) -> str:
+    """The hexadecimal SHA-256 of a regular file."""
+    summer = hashlib.sha256()
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        while data := file.read(CHUNK_BYTES):
+            summer.update(data)
+    return summer.hexdigest()
+
+
+def _check_name(file: InputFile) -> None:
+    """Refuse names and digests that could lead out of the cache."""
+    name = file.name
+    if not name or name.startswith(".") or "/" in name or "\0" in name or not DIGEST.match(file.sha256):
+        raise NoSuchInput(f"not a file name with a digest: {name!r}, {file.sha256!r}")
+
+
+def _state(path: Path) -> str | None:
+    """What the file system says about the regular file ``path``; writing to it changes this."""
+    try:
+        found = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    return f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino} {found.st_dev} {path.name}"
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(errors="replace").splitlines()
+    except FileNotFoundError:
+        return []

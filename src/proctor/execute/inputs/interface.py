@@ -1,0 +1,75 @@
+"""What every supplier of inputs offers, and the ways in which one can fail.
+
+A supplier fetches into a directory that the cache hands it and promises nothing about the bytes: the cache checks
+every digest. Four failures are told apart: a registry that cannot be reached (worth another try, exit 3), a release
+or file that does not exist, bytes that are not the pinned ones, and a source that is not pinned at all (all exit 2).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from proctor.base.errors import InfrastructureFault, ProctorError
+from proctor.base.frozen import frozen
+from proctor.contract.model import InputFile, Source
+
+MAX_FILE_BYTES = 2 << 30
+"""The largest file that is fetched."""
+
+
+class Unreachable(InfrastructureFault):
+    """A registry, a mirror or an address did not answer as it should; it may do so later."""
+
+
+class NoSuchInput(ProctorError):
+    """The release or the file that a contract names does not exist."""
+
+    exit_code = 2
+
+
+class DigestMismatch(ProctorError):
+    """A file is there, but its bytes are not those that the contract pins."""
+
+    exit_code = 2
+
+
+class NotPinned(ProctorError):
+    """A source whose files and digests nobody has written down."""
+
+    exit_code = 2
+
+
+@frozen
+class Wish:
+    """What ``proctor lock`` asks for: a source, in which form, and with what it depends on.
+
+    ``built`` asks for what can be used as it is (a wheel) where there is a choice; otherwise the sources are meant.
+    """
+
+    source: Source
+    built: bool = False
+    with_dependencies: bool = False
+
+
+class Supplier(Protocol):
+    """One kind of source."""
+
+    def fetch(self, source: Source, files: tuple[InputFile, ...], contract_directory: Path, into: Path) -> None:
+        """Put ``files`` of the pinned ``source`` into the directory ``into``, each under its name."""
+        ...
+
+    def resolve(self, wish: Wish, contract_directory: Path, into: Path) -> tuple[str, ...]:
+        """Fetch what ``wish`` means today into ``into`` and tell the names of the files."""
+        ...
+
+
+def split_spec(source: Source, separator: str) -> tuple[str, str]:
+    """Name and version of a spec such as ``parse==1.22.2`` or ``@types/node@1.0.0``."""
+    name, found, version = source.spec.rpartition(separator)
+    if not found or not name or not version or name.startswith("-") or any(sign.isspace() for sign in source.spec):
+        raise NoSuchInput(
+            f"{source.kind} source {source.spec!r} does not name a release",
+            hint=f"write it as name{separator}version",
+        )
+    return name, version

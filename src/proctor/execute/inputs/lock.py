@@ -1,0 +1,50 @@
+"""What ``proctor lock`` does: find out what every source of a contract means today, and write down the digests.
+
+A source that the contract pins itself (``file`` and ``sha256``) is not part of the lock. Everything that is fetched on
+the way is kept in the cache, so that the first run after locking needs no network. Two locks of the same contract
+agree as long as the registries do.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from proctor.contract.lock import Lock, Locked, spec_text
+from proctor.contract.model import ArchiveRepository, Contract, InputFile
+from proctor.execute.inputs.fetch import InputCache, supplier
+from proctor.execute.inputs.interface import NoSuchInput, Wish
+
+
+def resolve_contract(contract: Contract, cache: InputCache) -> Lock:
+    """The lock of ``contract``, loaded with ``allow_unpinned``."""
+    repository = None
+    if isinstance(contract.repository, ArchiveRepository) and not contract.repository.source.files:
+        source = contract.repository.source
+        files = resolve(Wish(source), contract.directory, cache)
+        repository = Locked(spec=spec_text(source), files=_one_tree(source.spec, files))
+    inputs = {}
+    for one in contract.inputs:
+        if one.source.files:
+            continue
+        wish = Wish(one.source, built=one.audience == "setup", with_dependencies=one.with_dependencies)
+        files = resolve(wish, contract.directory, cache)
+        inputs[one.name] = Locked(spec=spec_text(one.source, one.with_dependencies), files=files)
+    return Lock(inputs=inputs, repository=repository)
+
+
+def resolve(wish: Wish, contract_directory: Path, cache: InputCache) -> tuple[InputFile, ...]:
+    """The files that ``wish`` means today, kept in the cache."""
+    with cache.fetching(wish.source) as directory:
+        names = supplier(wish.source.kind).resolve(wish, contract_directory, directory)
+        return tuple(cache.keep(directory / name, name) for name in names)
+
+
+def _one_tree(spec: str, files: tuple[InputFile, ...]) -> tuple[InputFile, ...]:
+    """The one archive among ``files`` that a repository can be made from."""
+    if len(files) > 1:
+        files = tuple(file for file in files if ".orig.tar." in file.name and not file.name.endswith(".asc"))
+    if len(files) != 1:
+        raise NoSuchInput(
+            f"{spec} does not resolve to one archive", hint="name the archive with file and sha256 in the contract"
+        )
+    return files
