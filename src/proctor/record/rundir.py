@@ -1,0 +1,138 @@
+"""The places of a run directory, and how its JSON files are written and read.
+
+    manifest.json              identity, written first, never changed
+    events.jsonl               the trace
+    contract.json              the resolved contract
+    workspace/final.patch      what the agent changed, binary-safe
+    workspace/changes.json     the same as a list of files with modes and digests
+    acceptance/results.json    what every attempt of every check gave
+    acceptance/logs/           bounded logs
+    blobs/<sha256>             larger content, under its digest
+    report.json                status, gates, score
+    seal.json                  the last act
+
+Every JSON file is exactly its canonical bytes, without a newline at the end, so that a file has the digest of its
+value. Modes are set whatever the umask, because the seal covers them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any, Self
+
+from proctor.base.canonical import Json, canonical, parse_canonical
+from proctor.base.errors import BrokenSeal, InfrastructureFault
+from proctor.base.files import read_bounded, write_whole
+from proctor.base.frozen import frozen
+
+JSON_BYTES = 32 << 20
+"""The most that one JSON file of a run directory may hold."""
+
+LOCK_NAME = ".lock"
+DIRECTORY_MODE = 0o755
+
+
+@frozen
+class RunDirectory:
+    """One run directory; nothing is touched before a method is called."""
+
+    path: Path
+
+    @property
+    def manifest(self) -> Path:
+        return self.path / "manifest.json"
+
+    @property
+    def events(self) -> Path:
+        return self.path / "events.jsonl"
+
+    @property
+    def contract(self) -> Path:
+        return self.path / "contract.json"
+
+    @property
+    def report(self) -> Path:
+        return self.path / "report.json"
+
+    @property
+    def seal(self) -> Path:
+        return self.path / "seal.json"
+
+    @property
+    def patch(self) -> Path:
+        return self.path / "workspace" / "final.patch"
+
+    @property
+    def changes(self) -> Path:
+        return self.path / "workspace" / "changes.json"
+
+    @property
+    def results(self) -> Path:
+        return self.path / "acceptance" / "results.json"
+
+    @property
+    def logs(self) -> Path:
+        return self.path / "acceptance" / "logs"
+
+    @property
+    def blobs(self) -> Path:
+        return self.path / "blobs"
+
+    @property
+    def lock(self) -> Path:
+        return self.path / LOCK_NAME
+
+    def create(self) -> Self:
+        """Make the directory, which must not exist, with its empty parts."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self.path.mkdir()
+        except FileExistsError:
+            raise InfrastructureFault("a run directory of that name exists already", where=str(self.path)) from None
+        os.chmod(self.path, DIRECTORY_MODE)
+        for inner in (self.patch.parent, self.results.parent, self.logs, self.blobs):
+            inner.mkdir()
+            os.chmod(inner, DIRECTORY_MODE)
+        return self
+
+    def write_json(self, path: Path, value: Json, *, sync: bool = True) -> None:
+        """Write ``value`` in canonical form; without ``sync`` it becomes durable with the seal."""
+        data = canonical(value)
+        if len(data) > JSON_BYTES:
+            raise InfrastructureFault(f"would be larger than {JSON_BYTES} bytes", where=str(path))
+        write_whole(path, data, sync=sync)
+
+    def read_json(self, path: Path) -> Any:
+        """The value of a JSON file; :class:`BrokenSeal` when it is missing, too large or not canonical."""
+        return parse_json(self.read(path, JSON_BYTES), self.name(path))
+
+    def read(self, path: Path, limit_bytes: int) -> bytes:
+        """The bytes of a file of this directory, at most ``limit_bytes``; :class:`BrokenSeal` when that cannot be."""
+        try:
+            return read_bounded(path, limit_bytes)
+        except InfrastructureFault as error:
+            raise BrokenSeal(error.message, where=self.name(path)) from None
+        except OSError as error:
+            raise BrokenSeal(f"cannot be read: {error.strerror}", where=self.name(path)) from None
+
+    def write_blob(self, data: bytes) -> str:
+        """Keep ``data`` under its digest, which is returned."""
+        digest = hashlib.sha256(data).hexdigest()
+        path = self.blobs / digest
+        if not path.exists():
+            write_whole(path, data, sync=False)
+        return digest
+
+    def name(self, path: Path) -> str:
+        """``path`` as messages name it: relative to this directory."""
+        return str(path.relative_to(self.path)) if path.is_relative_to(self.path) else str(path)
+
+
+def parse_json(data: bytes, where: str) -> Any:
+    """The value of canonical ``data``; :class:`BrokenSeal` names ``where`` otherwise."""
+    try:
+        return parse_canonical(data)
+    except ValueError as error:
+        raise BrokenSeal(f"not canonical JSON: {error}", where=where) from None

@@ -1,0 +1,244 @@
+"""Whether a run directory is still what was sealed.
+
+    intact     every file, mode, event and digest is as the seal says, and the trace is complete (T7)
+    unsealed   there is no seal: the run goes on, was cut, or its seal was taken away; the finished events hold together
+    broken     anything else, and the problems name the file or the event
+
+Only names and bytes are looked at, nothing is believed: links are not followed, only regular files are opened, sizes
+are compared before content is read, one line of the log is held at a time, and JSON is bounded. A gap in a run whose
+report says ``invalid`` is no problem: that is what the status is for.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from hashlib import sha256
+from typing import Any
+
+from proctor.base.errors import BrokenSeal, UsageFault
+from proctor.base.frozen import frozen
+from proctor.record.completeness import Witness
+from proctor.record.inventory import Found, hash_file, open_regular, walk
+from proctor.record.lock import is_held
+from proctor.record.manifest import check_manifest
+from proctor.record.patch_paths import bounded_lines, patch_paths
+from proctor.record.rundir import RunDirectory
+from proctor.record.seal import Seal, SealedFile, load_seal, mode_text
+from proctor.record.trace.chain import Chain
+from proctor.record.trace.event import EVENT_BYTES
+from proctor.record.trace.read import open_trace
+
+MOST_PROBLEMS = 100
+SEAL_MODE = "0644"
+
+
+@frozen
+class Problem:
+    """One thing that is wrong: where (a path in the directory, or ``events.jsonl#n``) and what."""
+
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message}"
+
+
+@frozen
+class Verification:
+    """The finding, how many events hold together, and the digest of the seal to compare with one noted elsewhere."""
+
+    status: str
+    problems: tuple[Problem, ...]
+    events: int
+    digest: str = ""
+
+
+def verify(run: RunDirectory) -> Verification:
+    """Check everything in ``run``."""
+    if not run.path.is_dir():
+        raise UsageFault("there is no run directory", where=str(run.path))
+    if not os.path.lexists(run.seal):
+        return _unsealed(run)
+    examination = _Examination(run)
+    try:
+        seal = load_seal(run)
+    except BrokenSeal as error:
+        examination.add(error.where, error.message)
+        examination.check_chain()
+        return examination.finding("broken", "")
+    examination.check_files(seal)
+    examination.check_log(seal)
+    if not examination.problems:
+        examination.check_meaning(seal)
+    return examination.finding("broken" if examination.problems else "intact", seal.digest)
+
+
+def _unsealed(run: RunDirectory) -> Verification:
+    examination = _Examination(run)
+    torn = examination.check_chain() if os.path.lexists(run.events) else 0
+    broken = bool(examination.problems)
+    if torn:
+        examination.add(
+            f"events.jsonl#{examination.chain.count}", f"{torn} bytes of an unfinished event, as a crash leaves them"
+        )
+    if is_held(run):
+        examination.add("seal.json", "missing: the run goes on")
+    elif os.path.lexists(run.report):
+        examination.add("seal.json", "missing: the run was cut before it was sealed, or its seal was taken away")
+    else:
+        examination.add("seal.json", "missing: the run was cut")
+    return examination.finding("broken" if broken else "unsealed", "")
+
+
+class _Examination:
+    """The state of one verification."""
+
+    def __init__(self, run: RunDirectory) -> None:
+        self.run = run
+        self.chain = Chain()
+        self.witness = Witness()
+        self.problems: list[Problem] = []
+        self._unlisted = 0
+
+    def add(self, where: str, message: str) -> None:
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(Problem(where, message))
+        else:
+            self._unlisted += 1
+
+    def finding(self, status: str, digest: str) -> Verification:
+        problems = self.problems
+        if self._unlisted:
+            problems = [*problems, Problem(".", f"and {self._unlisted} more problems")]
+        return Verification(status, tuple(problems), self.chain.count, digest)
+
+    def check_files(self, seal: Seal) -> None:
+        """Everything that lies there against the seal, and everything in the seal against what lies there."""
+        missing = {**seal.files, **seal.directories}
+        for found in walk(self.run.path, seal.directories.__contains__):
+            missing.pop(found.path, None)
+            information = found.information
+            if information is None:
+                self.add(found.path, found.problem)
+            elif found.path == "seal.json":
+                self._check_mode(found.path, information, SEAL_MODE)
+            elif found.path in seal.directories:
+                if stat.S_ISDIR(information.st_mode):
+                    self._check_mode(found.path, information, seal.directories[found.path])
+                else:
+                    self.add(found.path, f"was a directory when it was sealed, and is {_kind(information)}")
+            elif found.path in seal.files:
+                self._check_file(found, information, seal.files[found.path])
+            else:
+                self.add(found.path, f"{_kind(information)} that is not in the seal: added or renamed")
+        for path in missing:
+            self.add(path, "is in the seal and not in the directory: removed or renamed")
+
+    def _check_mode(self, path: str, information: os.stat_result, expected: str) -> None:
+        mode = mode_text(information.st_mode)
+        if mode != expected:
+            self.add(path, f"its mode is {mode} and was {expected}")
+
+    def _check_file(self, found: Found, information: os.stat_result, sealed: SealedFile) -> None:
+        if not stat.S_ISREG(information.st_mode):
+            self.add(found.path, f"was a file when it was sealed, and is {_kind(information)}")
+            return
+        self._check_mode(found.path, information, sealed.mode)
+        if information.st_size != sealed.bytes:
+            self.add(found.path, f"holds {information.st_size} bytes and held {sealed.bytes}")
+            return
+        if found.path == "events.jsonl":
+            return
+        try:
+            handle = open_regular(found)
+        except OSError as error:
+            self.add(found.path, f"cannot be read: {error.strerror}")
+            return
+        try:
+            size, digest = hash_file(handle, sealed.bytes)
+        finally:
+            os.close(handle)
+        if size != sealed.bytes or digest != sealed.sha256:
+            self.add(found.path, "its content was changed")
+        elif found.path.startswith("blobs/") and found.path != f"blobs/{digest}":
+            self.add(found.path, "its name is not the digest of its content")
+
+    def check_chain(self, most: int | None = None, digest: Any = None) -> int:
+        """Follow the log to its end or first break; how many bytes stand after the last newline."""
+        try:
+            with open_trace(self.run.events) as file:
+                while line := file.readline(EVENT_BYTES + 1):
+                    if most is not None and self.chain.count == most:
+                        raise BrokenSeal("stands after the last event of the seal", where=f"events.jsonl#{most}")
+                    if most is None and not line.endswith(b"\n") and len(line) <= EVENT_BYTES:
+                        return len(line)
+                    self.witness.see(self.chain.take(line))
+                    if digest is not None:
+                        digest.update(line)
+        except BrokenSeal as error:
+            self.add("events.jsonl" if "#" not in error.where else error.where, error.message)
+        return 0
+
+    def check_log(self, seal: Seal) -> None:
+        """The events against one another and against the seal."""
+        if "events.jsonl" not in seal.files:
+            self.add("events.jsonl", "is not in the seal")
+            return
+        before = len(self.problems)
+        digest = sha256()
+        self.check_chain(seal.count, digest)
+        if len(self.problems) > before:
+            return
+        if self.chain.count < seal.count:
+            self.add(f"events.jsonl#{self.chain.count}", f"is missing, with all up to the last of {seal.count} events")
+        elif self.chain.head != seal.head or self.chain.root() != seal.root:
+            self.add(f"events.jsonl#{self.chain.count - 1}", "the events hold together and are not those of the seal")
+        elif digest.hexdigest() != seal.files["events.jsonl"].sha256:
+            self.add("events.jsonl", "its content was changed")
+
+    def check_meaning(self, seal: Seal) -> None:
+        """Whether the files, which are those of the seal, say what a finished run must say."""
+        run, values, gaps = self.run, dict[str, Any](), list[Problem]()
+        for path in (run.manifest, run.contract, run.report, run.changes, run.results):
+            name = run.name(path)
+            values[name] = None
+            if name in seal.files:
+                try:
+                    values[name] = run.read_json(path)
+                except BrokenSeal as error:
+                    self.add(error.where, error.message)
+            elif path in (run.manifest, run.contract, run.report):
+                gaps.append(Problem(name, "is not part of the run"))
+        if values["manifest.json"] is not None:
+            gaps.extend(Problem("manifest.json", text) for text in check_manifest(values["manifest.json"]))
+        changes, results = values["workspace/changes.json"], values["acceptance/results.json"]
+        try:
+            paths = self._patch_paths(seal)
+        except ValueError as error:
+            paths = None
+            gaps.append(Problem("workspace/final.patch", f"has a header that cannot be read: {error}"))
+        gaps.extend(Problem("events.jsonl", text) for text in self.witness.gaps(changes, results, paths))
+        report = values["report.json"]
+        if not isinstance(report, dict) or report.get("status") != "invalid":
+            for gap in gaps:
+                self.add(gap.where, gap.message)
+
+    def _patch_paths(self, seal: Seal) -> set[bytes] | None:
+        if "workspace/final.patch" not in seal.files:
+            return None
+        with open_trace(self.run.patch) as file:
+            return patch_paths(bounded_lines(file))
+
+
+def _kind(information: os.stat_result) -> str:
+    for test, word in (
+        (stat.S_ISREG, "a file"),
+        (stat.S_ISDIR, "a directory"),
+        (stat.S_ISLNK, "a link"),
+        (stat.S_ISFIFO, "a pipe"),
+        (stat.S_ISSOCK, "a socket"),
+    ):
+        if test(information.st_mode):
+            return word
+    return "a device"
