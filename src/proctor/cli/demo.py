@@ -10,18 +10,12 @@ import click
 
 from proctor.cli.output import as_json, print_json, print_table, printable
 
-STORY = (
-    ("noop", "", "changes nothing"),
-    ("reference", "", "the known fix"),
-    ("command:/usr/bin/python3 /agent/cheat.py", "cheat", "forges the test results"),
-)
-
 
 @click.command(epilog="Example: proctor demo")
 @as_json
 def command(json_: bool) -> int:
     """Run three agents on a bundled task: one does nothing, one fixes it, one cheats. No network, no key, no server."""
-    from proctor.author.demo.build import cheat_files, materialise
+    from proctor.author.demo.build import CHEAT_COMMAND, cheating_agent, materialise
     from proctor.cli.batches import begin, fill
     from proctor.cli.run import why
     from proctor.cli.wiring import machine
@@ -30,15 +24,20 @@ def command(json_: bool) -> int:
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="proctor-demo-") as directory:
         contract = materialise(Path(directory) / "contract")
-        files = {"": "", "cheat": str(cheat_files(Path(directory) / "cheat"))}
-        for agent, brought, words in STORY:
-            result = fill(here, begin(here, [contract], agent, files[brought], 1), 1, quiet=json_)
+        forger = str(cheating_agent(Path(directory) / "cheat"))
+        story = (
+            ("no-op", "noop", "", "changes nothing"),
+            ("reference", "reference", "", "hands over the known fix"),
+            ("cheat", CHEAT_COMMAND, forger, "forges the test results"),
+        )
+        for name, agent, files, words in story:
+            result = fill(here, begin(here, [contract], agent, files, 1), 1, quiet=json_)
             for _, error in result.errors:
                 raise error
             for _, outcome in result.outcomes:
                 rows.append(
                     {
-                        "agent": agent.split(":")[0] if not brought else brought,
+                        "agent": name,
                         "words": words,
                         "status": outcome.status,
                         "why": why(outcome.report),

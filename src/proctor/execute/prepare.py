@@ -115,19 +115,16 @@ def source_layer(contract: Contract, store: LayerStore, inputs: InputCache) -> L
             (archive,) = inputs.ensure(repository.source, contract.directory)
             extract(archive, tree, strip=repository.strip)
         else:
-            place = repository.git if "://" in repository.git else str(contract.directory / repository.git)
-            submodules = tuple(
-                (
-                    module.path,
-                    module.git if "://" in module.git else str(contract.directory / module.git),
-                    module.commit,
-                )
-                for module in repository.submodules
-            )
-            export_commit(place, repository.commit, submodules, tree)
+            modules = tuple((one.path, _place(contract, one.git), one.commit) for one in repository.submodules)
+            export_commit(_place(contract, repository.git), repository.commit, modules, tree)
         return {}
 
     return store.make(key, build)
+
+
+def _place(contract: Contract, git: str) -> str:
+    """Where a git repository lies: an address, or a path that starts at the contract."""
+    return git if "://" in git else str(contract.directory / git)
 
 
 def base_environment(contract: Contract) -> dict[str, str]:

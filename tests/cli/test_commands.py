@@ -1,0 +1,133 @@
+"""Every command as a user calls it: help, JSON, exit codes, and one message for bad input."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proctor.cli.main import COMMANDS, run_command
+
+Proctor = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_has_an_example_and_json(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command([name, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert f"Example: proctor {name}" in text
+    assert "--json" in text
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(name in text for name in COMMANDS)
+
+
+def test_an_unknown_command_gets_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["verfy"]) == 2
+    assert "did you mean verify?" in capsys.readouterr().err
+
+
+def test_init_lint_and_show(proctor: Proctor, tmp_path: Path) -> None:
+    assert proctor("init", tmp_path / "mine").returncode == 0
+    again = proctor("init", tmp_path / "mine")
+    assert again.returncode == 2, "an existing contract is not overwritten"
+    assert "Traceback" not in again.stderr
+
+
+def test_lint_tells_every_mistake_with_its_place(proctor: Proctor, make_contract: Any) -> None:
+    contract = make_contract(budget={"wall_seconds": "soon", "walls": 3})
+    done = proctor("lint", contract)
+    assert done.returncode == 2
+    assert done.stderr.count("contract.yaml:") >= 2
+    rows = json.loads(proctor("lint", contract, "--json").stdout)
+    assert {row["line"] > 0 for row in rows["mistakes"]} == {True}
+
+
+def test_show_a_contract_and_a_run(proctor: Proctor, make_contract: Any) -> None:
+    contract = make_contract()
+    shown = proctor("show", contract)
+    assert shown.returncode == 0
+    assert "sha256:" in shown.stdout
+    row = json.loads(proctor("run", contract, "--agent", "reference", "--json").stdout)["runs"][0]
+    text = proctor("show", row["run"]).stdout
+    assert "status       success" in text
+    events = proctor("trace", row["run"]).stdout
+    assert "check.finished" in events
+    lines = proctor("trace", row["run"], "--json", "--type", "run.started").stdout.splitlines()
+    assert [json.loads(line)["type"] for line in lines] == ["run.started"]
+
+
+def test_validate_says_whether_a_contract_can_be_used(proctor: Proctor, make_contract: Any) -> None:
+    good = proctor("validate", make_contract("good"), "--times", "1", "--json")
+    assert good.returncode == 0, good.stderr
+    assert json.loads(good.stdout)["valid"] is True
+    check = {**make_contract.CHECK, "run": ["/bin/true"]}
+    empty = proctor("validate", make_contract("empty", checks=[check]), "--times", "1")
+    assert empty.returncode == 1
+    assert "not valid" in empty.stdout
+
+
+def test_a_changed_byte_is_named_and_exits_with_four(proctor: Proctor, make_contract: Any) -> None:
+    row = json.loads(proctor("run", make_contract(), "--agent", "noop", "--json").stdout)["runs"][0]
+    report = Path(row["evidence"]) / "report.json"
+    report.write_bytes(report.read_bytes().replace(b"failure", b"success", 1))
+    done = proctor("verify", row["run"])
+    assert done.returncode == 4
+    assert "report.json" in done.stdout
+    assert proctor("rescore", row["run"]).returncode == 4
+
+
+def test_schema_agents_doctor_clean_and_demo(proctor: Proctor) -> None:
+    assert json.loads(proctor("schema").stdout)["$schema"]
+    assert "noop" in proctor("agents").stdout
+    doctor = proctor("doctor", "--json")
+    assert doctor.returncode == 0, doctor.stdout
+    assert proctor("clean").stdout.strip().endswith("clean")
+    demo = proctor("demo")
+    assert demo.returncode == 0, demo.stdout + demo.stderr
+    assert "forged" in demo.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["run"], "give contracts and --agent"),
+        (["run", "nowhere", "--agent", "noop"], "nowhere"),
+        (["run", "nowhere"], "no agent was given"),
+        (["run", "--resume"], "no batch to resume"),
+        (["verify", "20990101T000000-0000000000"], "no run"),
+        (["show", "nothing-like-it"], "no run"),
+        (["lint", "/dev/null"], "contract"),
+        (["runs", "--last", "0"], "--last"),
+    ],
+)
+def test_bad_usage_gets_one_message(proctor: Proctor, arguments: list[str], says: str) -> None:
+    done = proctor(*arguments)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("agent", "says"),
+    [
+        ("unheard-of", "there is no agent"),
+        ("patch", "needs a file"),
+        ("patch:/nowhere.patch", "cannot be read"),
+        ("command:", "needs a command line"),
+        ("command:'", "cannot be read"),
+        ("noop:x", "takes neither"),
+    ],
+)
+def test_a_bad_agent_gets_one_message(proctor: Proctor, make_contract: Any, agent: str, says: str) -> None:
+    done = proctor("run", make_contract(), "--agent", agent)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,93 @@
+"""Batches: many runs side by side, taken up again after they were cut off."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Proctor = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_runs_side_by_side_are_all_kept(proctor: Proctor, make_contract: Any) -> None:
+    contracts = [make_contract("one"), make_contract("two")]
+    done = proctor("run", *contracts, "--agent", "reference", "-n", "3", "--jobs", "3", "--json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["runs"]
+    assert sorted(row["contract"] for row in rows) == ["one"] * 3 + ["two"] * 3
+    assert len({row["run"] for row in rows}) == 6
+    listed = json.loads(proctor("runs", "--json").stdout)
+    assert [row["status"] for row in listed] == ["success"] * 6
+
+
+def test_one_contract_that_cannot_be_prepared_costs_its_own_runs_only(proctor: Proctor, make_contract: Any) -> None:
+    bad = make_contract("bad", setup=[{"run": "exit 1"}])
+    done = proctor("run", bad, make_contract("good"), "--agent", "reference", "-n", "2", "--json")
+    answer = json.loads(done.stdout)
+    assert done.returncode == 2
+    assert [row["status"] for row in answer["runs"]] == ["success"] * 2
+    assert len(answer["errors"]) == 2
+
+
+def test_a_killed_batch_is_completed_under_new_ids(make_contract: Any, proctor: Proctor, tmp_path: Path) -> None:
+    contract = make_contract()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "proctor", "run", contract, "--agent", "command:sh -c 'sleep 0.2'", "-n", "4"],
+        env={**os.environ, "PROCTOR_HOME": str(tmp_path / "home")},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    runs = tmp_path / "home" / "runs"
+    deadline = time.monotonic() + 120
+    while len(list(runs.glob("*/seal.json"))) < 1 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    sealed = len(list(runs.glob("*/seal.json")))
+    done = proctor("run", "--resume", "--json")
+    answer = json.loads(done.stdout)
+    assert done.returncode == 1, done.stderr
+    assert len(answer["runs"]) == 4 - sealed
+    assert len(list(runs.glob("*/seal.json"))) == 4
+    again = json.loads(proctor("run", "--resume", "--json").stdout)
+    assert again["runs"] == []
+
+
+def test_a_changed_contract_is_not_taken_up(make_contract: Any, proctor: Proctor, tmp_path: Path) -> None:
+    contract = make_contract("moving", setup=[{"run": "exit 1"}])
+    assert proctor("run", contract, "--agent", "noop").returncode == 2
+    (contract / "issue.md").write_text("Another issue.\n")
+    done = proctor("run", "--resume")
+    assert done.returncode == 2
+    assert "has changed since the batch began" in done.stderr
+
+
+def test_an_interrupt_ends_the_agent_and_seals_the_run(make_contract: Any, tmp_path: Path, proctor: Proctor) -> None:
+    contract = make_contract()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "proctor", "run", contract, "--agent", "command:sleep 1000", "-n", "2"],
+        env={**os.environ, "PROCTOR_HOME": str(tmp_path / "home")},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    runs = tmp_path / "home" / "runs"
+    deadline = time.monotonic() + 120
+    while not any("agent.started" in path.read_text() for path in runs.glob("*/events.jsonl")):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate(timeout=120)
+    assert child.returncode == 3, errors
+    assert "proctor run --resume" in errors
+    (row,) = json.loads(proctor("runs", "--json").stdout)
+    assert row["status"] == "invalid"
+    assert proctor("verify", row["run"]).returncode == 0

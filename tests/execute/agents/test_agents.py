@@ -1,0 +1,66 @@
+"""Agents: what each is, what it refuses, and how others come in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from proctor.base.errors import UsageFault
+from proctor.execute.agents import registry
+from proctor.execute.agents.command import CommandAgent
+from proctor.execute.agents.interface import Agent, AgentRequest
+from proctor.execute.agents.noop import NoopAgent
+from proctor.execute.agents.registry import make_agent
+
+
+def test_files_are_part_of_what_identifies_a_command(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text("print(1)")
+    first = CommandAgent(("python3", "/agent/agent.py"), tmp_path).describe()
+    (tmp_path / "agent.py").write_text("print(2)")
+    second = CommandAgent(("python3", "/agent/agent.py"), tmp_path).describe()
+    assert first.digest != second.digest
+    assert first.name == second.name == "command:python3"
+
+
+def test_a_patch_agent_is_identified_by_its_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "a.patch"
+    path.write_bytes(b"one")
+    first = make_agent(AgentRequest("patch", str(path))).describe()
+    path.write_bytes(b"two")
+    assert make_agent(AgentRequest("patch", str(path))).describe().digest != first.digest
+
+
+def test_a_plug_in_comes_in_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def plug_ins() -> dict[str, Callable[[AgentRequest], Agent]]:
+        return {"mine": lambda request: NoopAgent()}
+
+    monkeypatch.setattr(registry, "plug_ins", plug_ins)
+    assert make_agent(AgentRequest("mine")).describe().kind == "noop"
+
+
+def test_a_plug_in_that_cannot_be_imported_is_one_message() -> None:
+    def load() -> Callable[[AgentRequest], Agent]:
+        raise ImportError("no module named missing")
+
+    with pytest.raises(UsageFault, match="cannot be loaded"):
+        registry._loader(load)(AgentRequest("broken"))
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        AgentRequest("nobody"),
+        AgentRequest("noop", "argument"),
+        AgentRequest("reference"),
+        AgentRequest("patch"),
+        AgentRequest("patch", "/nowhere/at/all"),
+        AgentRequest("command"),
+        AgentRequest("command", "unclosed '"),
+        AgentRequest("command", "true", Path("/nowhere/at/all")),
+    ],
+)
+def test_a_bad_request_is_refused(request_: AgentRequest) -> None:
+    with pytest.raises(UsageFault):
+        make_agent(request_)
