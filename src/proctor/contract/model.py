@@ -1,7 +1,8 @@
 """The parts of a contract as frozen data, after loading: paths are checked, files carry their digests.
 
 ``contract.load`` makes these from YAML and ``contract.digest`` turns them into the canonical form that the content id
-covers. Limits carry their unit in their name. Nothing here touches the disk.
+covers. A field called ``sha256`` holds 64 lower-case hexadecimal digits. Limits carry their unit in their name. Nothing
+here touches the disk.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ RESULT_FORMATS = ("exit-code", "pytest", "junit", "tap")
 DECISIONS = ("all", "majority", "any")
 AUDIENCES = ("setup", "judge")
 SOURCES = ("archive", "pypi", "npm", "deb")
+REPEATS = ("once", "after_patch")
 REQUIREMENTS = ("cgroup", "overlay")
 
 
@@ -213,7 +215,7 @@ class Sentinel:
     ``template`` is the text of the file, with ``{passing}`` and ``{failing}`` where the names go; ``at`` is its path
     in the tree, with ``{name}``. ``arguments`` are added to the check's command line, with ``{path}``.
     ``passing_id`` and ``failing_id`` say which ids the results then show, with ``{path}``, ``{name}``, ``{passing}``
-    and ``{failing}``.
+    and ``{failing}``. ``template_file`` is the file that the template was read from, if it was.
     """
 
     template: str
@@ -221,6 +223,7 @@ class Sentinel:
     arguments: tuple[str, ...] = ()
     passing_id: str = "{passing}"
     failing_id: str = "{failing}"
+    template_file: NamedFile | None = None
 
 
 @frozen
@@ -229,7 +232,8 @@ class Check:
 
     ``results`` is one of ``RESULT_FORMATS``; for junit and tap ``results_file`` is the file's name in the directory
     that ``PROCTOR_RESULTS`` names inside the sandbox. ``sentinel`` may be empty for pytest, which has one built in.
-    ``no_op`` marks a gate that is empty on purpose.
+    ``no_op`` marks a gate that is empty on purpose. ``must_pass_file`` and ``keep_passing_file`` are the files that the
+    ids were read from, if they were.
     """
 
     id: str
@@ -248,6 +252,8 @@ class Check:
     rerun: Rerun = Rerun()
     sentinel: Sentinel | None = None
     no_op: bool = False
+    must_pass_file: NamedFile | None = None
+    keep_passing_file: NamedFile | None = None
 
 
 @frozen

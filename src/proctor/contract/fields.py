@@ -1,0 +1,298 @@
+"""The table of every field that ``contract.yaml`` may hold.
+
+The loader reads by this table and the published JSON Schema is made from it. Defaults come from the model. What one
+field alone can tell stands here; what needs the disk or several parts of a contract at once is in ``contract.load``.
+"""
+
+from __future__ import annotations
+
+from proctor.contract import model
+from proctor.contract.kinds import ANY_TEXT, Decimal, Flag, Optional, Text, Whole
+from proctor.contract.shapes import OMITTED, Either, Field, ListOf, MapOf, Rule, Shape, Variants
+
+SCHEMA_VERSION = 1
+WEEK_SECONDS = 7 * 24 * 3600
+
+_STEP = r"(?!\.{1,2}(?:/|$))[^/\u0000]+"
+_RELATIVE = rf"{_STEP}(?:/{_STEP})*"
+_GLOB_STEP = r"(?:\*\*|(?!\.{1,2}(?:/|$))(?:[^/*\[\u0000]|\*(?!\*)|\[[!^]?[^/\u0000][^\]/\u0000]*\])+)"
+_TAKEN = "workspace|setup|inputs|results|proctor|proc|dev|sys|usr|bin|lib|lib64|sbin"
+
+NAME = Text("a name of lower-case letters, digits, '.', '_' and '-'", r"[a-z0-9][a-z0-9._-]{0,99}")
+KEY = Text("a key of letters, digits, '.', '_' and '-'", r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+WORDS = Text("text")
+ANY = Text("text", ANY_TEXT, empty=True)
+FILE = Text("a path inside the contract's directory (no leading /, no . or .. steps)", _RELATIVE)
+IN_TREE = Text("a path inside the tree (no leading /, no . or .. steps)", _RELATIVE)
+TO = Text(IN_TREE.words, _RELATIVE, empty=True)
+DIRECTORY = Text("an absolute path inside the sandbox such as /workspace/src", rf"/(?:{_RELATIVE})?")
+OUTSIDE = Text(
+    "an absolute path outside /workspace and the sandbox's own directories, such as /etc/tool.cfg",
+    rf"(?!/(?:{_TAKEN})(?:/|$))/{_RELATIVE}",
+)
+GLOB = Text(
+    "a glob relative to the tree (** stands alone between slashes, every [ has its ], no leading / and no . or ..)",
+    rf"{_GLOB_STEP}(?:/{_GLOB_STEP})*",
+)
+VARIABLE = Text("the name of a variable, not beginning with PROCTOR_", r"(?!PROCTOR_)[A-Za-z_][A-Za-z0-9_]*")
+SHA256 = Text("a SHA-256 digest of 64 lower-case hexadecimal digits", r"(?:sha256:)?[0-9a-f]{64}")
+COMMIT = Text("a full commit id of 40 lower-case hexadecimal digits", r"[0-9a-f]{40}")
+ROOT = Text("sha256: and 64 lower-case hexadecimal digits", r"sha256:[0-9a-f]{64}", empty=True)
+FILE_NAME = Text("a file name without slashes", r"(?![-.])[^/\u0000-\u001f]+")
+GIT = Text("a path or an address of a git repository", r"(?!-)(?![A-Za-z0-9+.-]*::)[^\u0000-\u001f]+")
+ARCHIVE = Text(
+    "a path inside the contract's directory or an http(s) address", rf"https?://[^\u0000-\u0020]+|(?!-){_RELATIVE}"
+)
+PYPI = Text("name==version", r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9,._-]+\])?==[A-Za-z0-9][A-Za-z0-9.!+_-]*")
+NPM = Text("name@version", r"(?:@[A-Za-z0-9~_][A-Za-z0-9._~-]*/)?[A-Za-z0-9~_][A-Za-z0-9._~-]*@[0-9][A-Za-z0-9.+-]*")
+DEB = Text("name==version", r"[a-z0-9][a-z0-9+.-]+==[0-9A-Za-z][A-Za-z0-9.+:~-]*")
+STRIP = Whole(0, 64)
+SECONDS = Whole(1, WEEK_SECONDS)
+SPECS = {"archive": ARCHIVE, "pypi": PYPI, "npm": NPM, "deb": DEB}
+
+COMMAND = Either("a command: text for the shell, or a list of arguments", {"text": WORDS, "list": ListOf(ANY, least=1)})
+IDS_FILE = Shape("ids", (Field("file", FILE, "A file with one test id per line; # begins a comment line."),))
+IDS = Either("a list of test ids, or {file: name}", {"list": ListOf(WORDS, unique=True), "map": IDS_FILE})
+VARIABLES = MapOf(VARIABLE, ANY)
+
+HEAD = Shape(
+    "contract",
+    (
+        Field("name", NAME, "The contract's name."),
+        Field("title", WORDS, "One line that says what the task is."),
+        Field("kind", Text("a kind", choices=model.KINDS), "The kind of task."),
+        Field("strata", MapOf(KEY, WORDS), "Labels for grouping results, such as language: python.", {}),
+        Field("assumptions", ListOf(WORDS), "What the author took for granted.", ()),
+    ),
+)
+TARGETS = Shape(
+    "targets",
+    (
+        Field("modules", ListOf(WORDS), "Modules that the task is expected to touch.", ()),
+        Field("entry_points", ListOf(WORDS), "Functions or commands through which the change shows.", ()),
+        Field("behaviour", ANY, "The change of behaviour that is expected.", ""),
+    ),
+)
+TASK = Shape(
+    "task",
+    (
+        Field("issue", FILE, "The file with the text that the agent is given."),
+        Field("hints", ListOf(WORDS), "Hints on tools that the briefing adds.", ()),
+        Field("targets", TARGETS, "What the task is about; it narrows ambiguity and steers nothing.", OMITTED),
+        Field("ambiguities", ListOf(WORDS), "What is known to be open to interpretation.", ()),
+    ),
+)
+SUBMODULE_PIN = Shape(
+    "submodule",
+    (Field("git", GIT, "Where the submodule comes from."), Field("commit", COMMIT, "Its commit.")),
+)
+_PIN = (
+    Field("file", FILE_NAME, "The name of the one file that it resolves to; else contract.lock has them.", OMITTED),
+    Field("sha256", SHA256, "The digest of that file.", OMITTED),
+)
+_SHA256 = Field("sha256", SHA256, "The digest of the archive.")
+_STRIP = Field("strip", STRIP, "How many leading directories to take off.", 0)
+
+
+def _source(key: str, words: str, *more: Field) -> Shape:
+    """The shape of something that is fetched by name and digest."""
+    first = Field(key, SPECS[key], words)
+    if key == "archive":
+        return Shape(key, (first, _SHA256, *more))
+    rules: tuple[Rule, ...] = ()
+    if any(field.name == "with_dependencies" for field in more):
+        rules = (Rule("with_dependencies", (True,), refuses=("file", "sha256")),)
+    return Shape(key, (first, *_PIN, *more), rules, together=("file", "sha256"))
+
+
+_SOURCE_WORDS = {
+    "archive": "A tar or zip archive: a file of the contract or an address.",
+    "pypi": "A release on PyPI.",
+    "npm": "A release on npm.",
+    "deb": "A source package of Debian.",
+}
+GIT_REPOSITORY = Shape(
+    "git",
+    (
+        Field("git", GIT, "A git repository: a path relative to the contract, or an address."),
+        Field("commit", COMMIT, "The commit that the task starts from."),
+        Field("submodules", MapOf(IN_TREE, SUBMODULE_PIN), "Submodules by their path in the tree.", {}),
+    ),
+)
+REPOSITORY = Variants(
+    "repository", (GIT_REPOSITORY, *(_source(key, words, _STRIP) for key, words in _SOURCE_WORDS.items()))
+)
+_INPUT = (
+    Field("name", NAME, "What the rest of the contract calls it; the package's name if left out.", OMITTED),
+    Field("for", Text("an audience", choices=model.AUDIENCES), "Who may have it.", model.Input.audience),
+)
+_WITH_DEPENDENCIES = Field("with_dependencies", Flag(), "Whether all that it depends on comes with it.", False)
+INPUT = Variants(
+    "input",
+    (
+        _source("archive", _SOURCE_WORDS["archive"], *_INPUT),
+        *(_source(key, _SOURCE_WORDS[key], *_INPUT, _WITH_DEPENDENCIES) for key in ("pypi", "npm", "deb")),
+    ),
+)
+PLACED = Shape(
+    "file",
+    (
+        Field("from", FILE, "A file of the contract."),
+        Field("to", OUTSIDE, "Where every sandbox of the run shows it."),
+    ),
+)
+ENVIRONMENT = Shape(
+    "environment",
+    (
+        Field(
+            "sandbox", Text("a sandbox", choices=("host",)), "What the sandbox's root is.", model.Environment.sandbox
+        ),
+        Field("root", ROOT, "The digest that identifies the root; empty for any.", model.Environment.root),
+        Field("variables", VARIABLES, "Environment variables; what is not declared is absent.", {}),
+        Field("files", ListOf(PLACED), "Files that every sandbox shows.", ()),
+        Field(
+            "require",
+            ListOf(Text("a requirement", choices=model.REQUIREMENTS), unique=True),
+            "What the machine must offer; without it the run does not start.",
+            (),
+        ),
+        Field("seed", Whole(0, 2**32 - 1), "The seed that is exposed to the run.", model.Environment.seed),
+    ),
+)
+STEP = Shape(
+    "setup step",
+    (
+        Field("run", COMMAND, "The command."),
+        Field("directory", DIRECTORY, "Where it runs.", model.SetupStep.directory),
+        Field("timeout_seconds", SECONDS, "The most time that it may take.", model.SetupStep.timeout_seconds),
+        Field(
+            "repeat",
+            Text("when", choices=model.REPEATS),
+            "Whether it runs again on the patched tree before judging.",
+            model.SetupStep.repeat,
+        ),
+    ),
+)
+_GLOBS = ListOf(GLOB, unique=True)
+_CHANGES = Optional(Whole())
+POLICY = Shape(
+    "policy",
+    (
+        Field("network", Text("a network policy", choices=("none",)), "What of the network is open.", "none"),
+        Field("writable", _GLOBS, "Paths that the patch may change.", model.Policy.writable),
+        Field("protected", _GLOBS, "Files that are restored before judging.", model.Policy.protected),
+        Field("forbidden", _GLOBS, "Files whose change is a violation.", model.Policy.forbidden),
+        Field("generated", _GLOBS, "Files that are left out of the patch.", model.Policy.generated),
+        Field("free_steering", _GLOBS, "Files that steer runners and may be changed.", model.Policy.free_steering),
+        Field("max_changed_files", _CHANGES, "The most files that the patch may change.", None),
+        Field("max_changed_lines", _CHANGES, "The most lines that the patch may add and delete.", None),
+    ),
+)
+BUDGET = Shape(
+    "budget",
+    (
+        Field("wall_seconds", SECONDS, "Wall-clock time of the agent.", model.Budget.wall_seconds),
+        Field("command_seconds", SECONDS, "Wall-clock time of one command.", model.Budget.command_seconds),
+        Field("memory_bytes", Whole(1 << 20), "Memory of one sandbox.", model.Budget.memory_bytes),
+        Field("processes", Whole(1, 1 << 22), "Processes of one sandbox.", model.Budget.processes),
+        Field("file_bytes", Whole(1), "The largest file that may be written.", model.Budget.file_bytes),
+        Field("tmp_bytes", Whole(1), "The size of /tmp and of the home directory.", model.Budget.tmp_bytes),
+        Field("output_bytes", Whole(0, 1 << 30), "How much of an output is kept.", model.Budget.output_bytes),
+    ),
+)
+_TAKE = (
+    Field("paths", _GLOBS, "What to take, as path prefixes or globs inside the source; all if empty.", ()),
+    Field("strip", STRIP, "How many leading directories to take off.", 0),
+    Field("to", TO, "The directory of the tree that it lands in.", ""),
+)
+HIDDEN = Shape("hidden", (Field("from", FILE, "A directory of the contract, or the name of a judge input."), *_TAKE))
+RERUN = Shape(
+    "rerun",
+    (
+        Field("times", Whole(1, 100), "How often the check runs.", model.Rerun.times),
+        Field("decide", Text("a rule", choices=model.DECISIONS), "How the attempts decide.", model.Rerun.decide),
+    ),
+)
+SENTINEL = Shape(
+    "sentinel",
+    (
+        Field("template", WORDS, "A file of the contract or the text itself, with {passing} and {failing}."),
+        Field("at", IN_TREE, "The path in the tree, with {name}."),
+        Field("arguments", ListOf(ANY), "Added to the command line, with {path}.", ()),
+        Field("passing_id", WORDS, "The id of the test that passes.", model.Sentinel.passing_id),
+        Field("failing_id", WORDS, "The id of the test that fails.", model.Sentinel.failing_id),
+    ),
+)
+CHECK = Shape(
+    "check",
+    (
+        Field("id", NAME, "The check's id."),
+        Field("gate", Text("a gate", choices=model.GATES), "The gate that it belongs to."),
+        Field("run", COMMAND, "The command.", OMITTED),
+        Field("layer", Text("a layer", choices=model.LAYERS, empty=True), "The layer of its tests.", model.Check.layer),
+        Field("mandatory", Flag(), "Whether the decision depends on it.", model.Check.mandatory),
+        Field("directory", DIRECTORY, "Where it runs.", model.Check.directory),
+        Field("timeout_seconds", SECONDS, "The most time that an attempt may take.", model.Check.timeout_seconds),
+        Field("results", Text("a format", choices=model.RESULT_FORMATS), "How results are told.", model.Check.results),
+        Field(
+            "results_file",
+            Text(FILE_NAME.words, FILE_NAME.pattern, empty=True),
+            "The file in $PROCTOR_RESULTS that junit and tap results are read from.",
+            model.Check.results_file,
+        ),
+        Field("must_pass", IDS, "Test ids that fail before and have to pass.", ()),
+        Field("keep_passing", IDS, "Test ids that pass before and have to go on passing.", ()),
+        Field("hidden", ListOf(HIDDEN), "Files put in place for the judge after the patch.", ()),
+        Field("variables", VARIABLES, "More environment variables for this check.", {}),
+        Field("rerun", RERUN, "How often it runs and how the attempts decide.", OMITTED),
+        Field("sentinel", Optional(SENTINEL), "A test file that shows whether results are genuine.", None),
+        Field("no_op", Flag(), "Marks a gate that is empty on purpose.", model.Check.no_op),
+    ),
+    (
+        Rule("no_op", (False,), needs=("run",)),
+        Rule("no_op", (True,), refuses=("run", "results", "hidden", "sentinel")),
+        Rule("results", ("junit", "tap"), needs=("results_file",)),
+        Rule("results", ("exit-code", "pytest"), refuses=("results_file",)),
+        Rule("results", ("exit-code",), refuses=("must_pass", "keep_passing", "sentinel")),
+    ),
+)
+REFERENCE = Variants(
+    "reference",
+    (
+        Shape("patch", (Field("patch", FILE, "A patch of the contract, in git's format."),)),
+        Shape("from", (Field("from", NAME, "The name of a judge input."), *_TAKE)),
+    ),
+)
+WEIGHTS = Shape(
+    "weights",
+    (
+        Field("minimality", Decimal(), "The weight of a small patch.", model.Score.minimality_weight),
+        Field("trace", Decimal(), "The weight of a complete trace.", model.Score.trace_weight),
+        Field("maintainability", Decimal(), "The weight of the checks below.", model.Score.maintainability_weight),
+    ),
+)
+SCORE = Shape(
+    "score",
+    (
+        Field("lambda", Decimal(), "How fast the score falls with the patch's size.", model.Score.minimality_lambda),
+        Field("weights", WEIGHTS, "Weights that sum to 1.", OMITTED),
+        Field("maintainability", ListOf(NAME, unique=True), "Checks that measure maintainability.", ()),
+    ),
+)
+CONTRACT = Shape(
+    "contract.yaml",
+    (
+        Field("schema", Whole(SCHEMA_VERSION, SCHEMA_VERSION), "The version of this form: 1."),
+        Field("contract", HEAD, "What the contract is called and what kind of task it is."),
+        Field("task", TASK, "What the agent is asked to do."),
+        Field("repository", REPOSITORY, "The tree that the task starts from, pinned."),
+        Field("environment", ENVIRONMENT, "What setup, agent and checks see of the world.", OMITTED),
+        Field("inputs", ListOf(INPUT), "What is fetched outside the sandbox, by name and digest.", ()),
+        Field("setup", ListOf(STEP), "Commands that turn the tree into the base, offline.", ()),
+        Field("policy", POLICY, "What the patch may do.", OMITTED),
+        Field("budget", BUDGET, "The most that one run may use; the defaults are policy choices.", OMITTED),
+        Field("checks", ListOf(CHECK, least=1), "The oracle: checks in the order in which they run."),
+        Field("reference", Optional(REFERENCE), "A known solution, for validating the contract.", None),
+        Field("score", SCORE, "The rubric of the graded score.", OMITTED),
+    ),
+)

@@ -1,0 +1,144 @@
+"""From a contract's directory to a :class:`Contract`, or to every mistake in it at once.
+
+The steps: find and read ``contract.yaml`` within bounds, parse it strictly, read it by the table of fields, then build
+the parts, which reads the named files and checks what only the parts together can tell. A mistake never ends a step,
+it leaves a blank that the later steps pass over in silence; a contract comes out only when there was no mistake.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from proctor.base.errors import ContractError, InfrastructureFault, Mistake
+from proctor.base.files import read_bounded
+from proctor.base.frozen import EMPTY
+from proctor.contract.fields import CONTRACT
+from proctor.contract.kinds import quoted
+from proctor.contract.lock import LOCK_NAME, Lock, read_lock
+from proctor.contract.model import Budget, Contract, Environment, PlacedFile, Policy, SetupStep, Targets, Task
+from proctor.contract.named import PLACED_BYTES, NamedFiles
+from proctor.contract.oracle import Oracle, command
+from proctor.contract.shapes import Part
+from proctor.contract.sources import Sources
+from proctor.contract.strict_yaml import Report, TooManyMistakes, parse_yaml
+
+CONTRACT_NAME = "contract.yaml"
+CONTRACT_BYTES = 1 << 20
+
+
+def load_contract(path: Path, *, allow_unpinned: bool = False) -> Contract:
+    """The contract at ``path``, a directory or the file in it; :class:`ContractError` with all mistakes otherwise.
+
+    With ``allow_unpinned`` sources that nothing pins have no files, which is what ``proctor lock`` starts from.
+    """
+    file = path / CONTRACT_NAME if path.is_dir() else path
+    data = _read(file, path)
+    report = Report(str(file))
+    contract = None
+    try:
+        node = parse_yaml(data, report)
+        if node is not None:
+            part = CONTRACT.read(node, report)
+            contract = _build(part, file.parent, report, allow_unpinned)
+    except TooManyMistakes:
+        pass
+    report.raise_any()
+    assert contract is not None
+    return contract
+
+
+def _read(file: Path, asked: Path) -> bytes:
+    """The bytes of the contract's file."""
+    try:
+        return read_bounded(Path(os.path.realpath(file)), CONTRACT_BYTES)
+    except FileNotFoundError:
+        words = f"there is no {CONTRACT_NAME} in this directory" if file != asked else "does not exist"
+        mistake = Mistake(str(asked), 0, 0, words, "proctor init writes one to start from")
+    except InfrastructureFault as fault:
+        mistake = Mistake(str(file), 0, 0, f"is {fault.message}, so it is no contract")
+    except OSError as error:
+        mistake = Mistake(str(file), 0, 0, f"cannot be read: {error.strerror}")
+    raise ContractError([mistake])
+
+
+def _build(part: Part, directory: Path, report: Report, allow_unpinned: bool) -> Contract:
+    files = NamedFiles(str(directory), report)
+    lock = _lock(directory / LOCK_NAME, report, allow_unpinned)
+    sources = Sources(files, lock, report, allow_unpinned)
+    head: Part = part["contract"]
+    task = _task(part["task"], files)
+    repository = sources.repository(part["repository"])
+    environment = _environment(part["environment"], files, report)
+    inputs = sources.inputs(part["inputs"])
+    oracle = Oracle(files, inputs, report)
+    checks = oracle.checks(part["checks"])
+    return Contract(
+        directory=Path(os.path.abspath(directory)),
+        name=head["name"],
+        title=head["title"],
+        kind=head["kind"],
+        task=task,
+        repository=repository,
+        checks=checks,
+        strata=_mapping(head["strata"]),
+        assumptions=head["assumptions"],
+        environment=environment,
+        inputs=inputs,
+        setup=tuple(
+            SetupStep(command(step["run"]), step["directory"], step["timeout_seconds"], step["repeat"])
+            for step in part["setup"]
+        ),
+        policy=Policy(**part["policy"]),
+        budget=Budget(**part["budget"]),
+        reference=oracle.reference(part["reference"]),
+        score=oracle.score(part["score"], checks),
+    )
+
+
+def _lock(path: Path, report: Report, allow_unpinned: bool) -> Lock:
+    """The lock beside the contract; a broken one does not matter when it is about to be written anew."""
+    try:
+        return read_lock(path)
+    except ContractError as error:
+        if not allow_unpinned:
+            report.mistakes.extend(error.mistakes)
+        return Lock()
+
+
+def _task(part: Part, files: NamedFiles) -> Task:
+    issue, text = files.text(part.place("issue"), part["issue"])
+    targets = part["targets"]
+    return Task(
+        issue=issue,
+        issue_text=text,
+        hints=part["hints"],
+        targets=Targets(targets["modules"], targets["entry_points"], targets["behaviour"]),
+        ambiguities=part["ambiguities"],
+    )
+
+
+def _environment(part: Part, files: NamedFiles, report: Report) -> Environment:
+    placed: list[PlacedFile] = []
+    for inner in part["files"]:
+        file, _ = files.file(inner.place("from"), inner["from"], PLACED_BYTES)
+        to = inner["to"]
+        for other in placed:
+            if (to and f"{to}/".startswith(f"{other.to}/")) or f"{other.to}/".startswith(f"{to}/"):
+                report.add(inner.place("to"), f"{quoted(to)} and {quoted(other.to)} are in each other's way")
+        if to:
+            placed.append(PlacedFile(file, to))
+    return Environment(
+        sandbox=part["sandbox"],
+        root=part["root"],
+        variables=_mapping(part["variables"]),
+        files=tuple(placed),
+        require=part["require"],
+        seed=part["seed"],
+    )
+
+
+def _mapping(values: dict[str, Any]) -> MappingProxyType[str, Any]:
+    return MappingProxyType(dict(values)) if values else EMPTY
