@@ -30,7 +30,7 @@ bench:            ## speed against the floor of doing the same without Proctor
 
 docs:             ## write docs/reference anew from the code
 	@tools/bootstrap test
-	$(PYTHON) -m tools.reference
+	$(PYTHON) tools/reference.py
 
 clean:            ## remove everything that the other targets made
 	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build src/proctor/execute/sandbox/bin

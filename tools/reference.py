@@ -1,0 +1,185 @@
+"""Writes docs/reference from the code: ``python tools/reference.py``; with ``--check`` it tells what is out of date.
+
+The pages are the commands' own help, the contract's fields as the loader knows them, the table of event types and the
+exit codes. Nothing in docs/reference is written by hand.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
+NOTE = "<!-- Written by tools/reference.py from the code; `make docs` writes it anew. -->\n"
+
+
+def commands() -> str:
+    """The help of every command."""
+    import click
+
+    from proctor.cli.main import COMMANDS, group
+
+    def help_text(command: click.Command, name: str, parent: click.Context | None) -> str:
+        settings = {**command.context_settings, "terminal_width": 100}
+        context = click.Context(command, info_name=name, parent=parent, **settings)
+        return f"```text\n{command.get_help(context).rstrip()}\n```\n"
+
+    top = click.Context(group, info_name="proctor", **group.context_settings)
+    parts = [
+        "# Commands\n",
+        "Every command that reports something takes `--json`.\n",
+        help_text(group, "proctor", None),
+    ]
+    for name in COMMANDS:
+        command: click.Command = import_module(f"proctor.cli.{name}").command
+        parts += [f"## proctor {name}\n", help_text(command, name, top)]
+    return "\n".join(parts)
+
+
+def contract() -> str:
+    """Every field of ``contract.yaml``."""
+    from proctor.contract.schema import json_schema
+
+    schema = json_schema()
+    parts = [
+        "# contract.yaml\n",
+        "`proctor schema` prints the same as a JSON Schema. Unknown fields are mistakes, and every mistake is reported\n"
+        "with its line and column.\n",
+    ]
+    for name, inner in schema["properties"].items():
+        words = inner.get("description", "")
+        needed = "required" if name in schema.get("required", ()) else "optional"
+        rows = list(_fields(inner, ""))
+        parts.append(f"## {name}\n\n{words} ({needed})\n")
+        if rows:
+            parts.append("| field | value | default | meaning |\n|---|---|---|---|\n" + "\n".join(rows) + "\n")
+    return "\n".join(parts)
+
+
+def _fields(schema: dict[str, Any], path: str) -> Iterator[str]:
+    """One table row for each field below ``schema``."""
+    for number, variant in enumerate(_variants(schema)):
+        required = variant.get("required", ())
+        if number and "properties" in variant and "properties" in _variants(schema)[0]:
+            yield "| *or* | | | |"
+        for name, inner in variant.get("properties", {}).items():
+            if inner is False:
+                continue
+            place = f"{path}{name}"
+            default = "**required**" if name in required else _code(inner["default"]) if "default" in inner else ""
+            yield f"| `{place}` | {_value(inner)} | {default} | {_cell(inner.get('description', ''))} |"
+            yield from _fields(inner, f"{place}.")
+        free = variant.get("additionalProperties")
+        if isinstance(free, dict) and any("properties" in part for part in _variants(free)):
+            yield from _fields(free, f"{path}<name>.")
+        if isinstance(variant.get("items"), dict):
+            yield from _fields(variant["items"], f"{path.removesuffix('.')}[].")
+
+
+def _variants(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """The alternatives that ``schema`` allows, or itself."""
+    for key in ("oneOf", "anyOf"):
+        if key in schema:
+            return [leaf for part in schema[key] for leaf in _variants(part)]
+    return [schema]
+
+
+def _value(schema: dict[str, Any]) -> str:
+    """What a field may hold, in a few words."""
+    kinds: list[str] = []
+    for variant in _variants(schema):
+        if "const" in variant:
+            words = _code(variant["const"])
+        elif "enum" in variant:
+            words = ", ".join(_code(item) for item in variant["enum"])
+        elif variant.get("type") == "array":
+            words = f"list of {_value(variant['items'])}"
+        elif variant.get("type") == "object":
+            words = "map"
+        else:
+            words = {"string": "text", "integer": "whole number", "boolean": "true or false", "null": "nothing"}.get(
+                str(variant.get("type")), "value"
+            )
+        if words not in kinds:
+            kinds.append(words)
+    return " or ".join(kinds)
+
+
+def _code(value: object) -> str:
+    import orjson
+
+    text = value if isinstance(value, str) and value else orjson.dumps(value).decode()
+    return f"`{_cell(text)}`"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def events() -> str:
+    """The table of event types."""
+    from proctor.record.trace.types import EVENT_TYPES
+
+    parts = [
+        "# Events\n",
+        "One line of `events.jsonl` each. The payload has at least the keys that stand here.\n",
+        "| type | actor | payload | meaning |\n|---|---|---|---|",
+    ]
+    for kind in EVENT_TYPES.values():
+        keys = ", ".join(f"`{field}`" for field in kind.fields)
+        parts.append(f"| `{kind.name}` | {kind.actor} | {keys} | {_cell(kind.words)} |")
+    return "\n".join(parts) + "\n"
+
+
+def exit_codes() -> str:
+    """The exit codes, and which errors have them."""
+    from proctor.base import errors
+
+    words = {
+        0: "yes: the command did what it was asked, and the verdict is positive",
+        1: "a negative verdict: a run that is no success, a contract that does not validate",
+        2: "usage, or a contract that cannot be used",
+        3: "infrastructure: the machine, a registry or the harness failed, or a verdict could not be reached",
+        4: "integrity: evidence is missing, changed or out of order",
+    }
+    kinds: dict[int, list[str]] = {code: [] for code in words}
+    for name, kind in vars(errors).items():
+        if isinstance(kind, type) and issubclass(kind, errors.ProctorError) and kind is not errors.ProctorError:
+            kinds[kind.exit_code].append(f"`{name}`")
+    parts = ["# Exit codes\n", "| code | meaning | errors |", "|---|---|---|"]
+    parts += [f"| {code} | {text} | {', '.join(kinds[code])} |" for code, text in words.items()]
+    return "\n".join(parts) + "\n"
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "commands.md": commands,
+    "contract.md": contract,
+    "events.md": events,
+    "exit-codes.md": exit_codes,
+}
+
+
+def main(arguments: list[str]) -> int:
+    if arguments not in ([], ["--check"]):
+        sys.stderr.write("usage: python tools/reference.py [--check]\n")
+        return 2
+    stale = []
+    for name, make in PAGES.items():
+        page, text = REFERENCE / name, NOTE + "\n" + make()
+        if page.is_file() and page.read_text("utf-8") == text:
+            continue
+        stale.append(name)
+        if not arguments:
+            page.parent.mkdir(parents=True, exist_ok=True)
+            page.write_text(text, "utf-8")
+    if arguments and stale:
+        sys.stderr.write(f"out of date, `make docs` writes them anew: {', '.join(stale)}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
