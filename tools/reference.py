@@ -46,8 +46,8 @@ def contract() -> str:
     schema = json_schema()
     parts = [
         "# contract.yaml\n",
-        "`proctor schema` prints the same as a JSON Schema. Unknown fields are mistakes, and every mistake is reported\n"
-        "with its line and column.\n",
+        "`proctor schema` prints the same as a JSON Schema. Unknown fields are mistakes, and every mistake is\n"
+        "reported with its line and column.\n",
     ]
     for name, inner in schema["properties"].items():
         words = inner.get("description", "")
