@@ -1,0 +1,500 @@
+"""Verification: a finished run is intact, and whatever is done to it afterwards is found and named."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proctor.base.canonical import canonical, digest
+from proctor.base.errors import UsageFault
+from proctor.record.lock import RunLock
+from proctor.record.rundir import RunDirectory
+from proctor.record.seal import write_seal
+from proctor.record.verify import MOST_PROBLEMS, Verification, verify
+
+PLACES = 500
+
+
+def test_a_finished_run_is_intact(make_run: Any) -> None:
+    found = verify(make_run.sealed())
+    assert found.status == "intact"
+    assert found.problems == ()
+    assert found.events > 20
+    assert found.digest.startswith("sha256:")
+
+
+def test_a_copied_and_renamed_run_is_intact(make_run: Any, tmp_path: Path) -> None:
+    run = make_run.sealed()
+    shutil.copytree(run.path, tmp_path / "elsewhere")
+    assert verify(RunDirectory(tmp_path / "elsewhere")).status == "intact"
+
+
+def test_there_must_be_a_directory(tmp_path: Path) -> None:
+    with pytest.raises(UsageFault):
+        verify(RunDirectory(tmp_path / "absent"))
+
+
+# What can be done to a file or an entry of a directory. Each returns the names that a finding may give it.
+
+Harm = Callable[[RunDirectory, Path, random.Random], set[str]]
+
+
+def flip_a_bit(run: RunDirectory, path: Path, draw: random.Random) -> set[str]:
+    data = bytearray(path.read_bytes())
+    data[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
+    return _rewrite(run, path, data)
+
+
+def change_a_byte(run: RunDirectory, path: Path, draw: random.Random) -> set[str]:
+    data = bytearray(path.read_bytes())
+    at = draw.randrange(len(data))
+    data[at] = (data[at] + draw.randrange(1, 256)) % 256
+    return _rewrite(run, path, data)
+
+
+def drop_bytes(run: RunDirectory, path: Path, draw: random.Random) -> set[str]:
+    data = bytearray(path.read_bytes())
+    at = draw.randrange(len(data))
+    del data[at : at + draw.randrange(1, 200)]
+    return _rewrite(run, path, data)
+
+
+def drop_the_tail(run: RunDirectory, path: Path, draw: random.Random) -> set[str]:
+    data = bytearray(path.read_bytes())
+    del data[draw.randrange(len(data)) :]
+    return _rewrite(run, path, data)
+
+
+def swap_two_pieces(run: RunDirectory, path: Path, draw: random.Random) -> set[str]:
+    data = path.read_bytes()
+    for _ in range(1000):
+        a, b, c = sorted(draw.randrange(len(data) + 1) for _ in range(3))
+        swapped = data[:a] + data[b:c] + data[a:b] + data[c:]
+        if swapped != data:
+            return _rewrite(run, path, bytearray(swapped))
+    return flip_a_bit(run, path, draw)
+
+
+def swap_two_lines(run: RunDirectory, path: Path, draw: random.Random) -> set[str]:
+    lines = path.read_bytes().splitlines(keepends=True)
+    if len(set(lines)) < 2:
+        return flip_a_bit(run, path, draw)
+    while True:
+        a, b = draw.randrange(len(lines)), draw.randrange(len(lines))
+        if lines[a] != lines[b]:
+            break
+    lines[a], lines[b] = lines[b], lines[a]
+    return _rewrite(run, path, bytearray(b"".join(lines)))
+
+
+def drop_a_line(run: RunDirectory, path: Path, draw: random.Random) -> set[str]:
+    lines = path.read_bytes().splitlines(keepends=True)
+    del lines[draw.randrange(len(lines))]
+    return _rewrite(run, path, bytearray(b"".join(lines)))
+
+
+def repeat_a_line(run: RunDirectory, path: Path, draw: random.Random) -> set[str]:
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines.insert(draw.randrange(len(lines) + 1), draw.choice(lines))
+    return _rewrite(run, path, bytearray(b"".join(lines)))
+
+
+def append_bytes(run: RunDirectory, path: Path, draw: random.Random) -> set[str]:
+    more = draw.choice([b"\n", b" ", b"\0", b"{}\n", draw.randbytes(50)])
+    return _rewrite(run, path, bytearray(path.read_bytes() + more))
+
+
+def insert_bytes(run: RunDirectory, path: Path, draw: random.Random) -> set[str]:
+    data = bytearray(path.read_bytes())
+    at = draw.randrange(len(data) + 1)
+    data[at:at] = draw.randbytes(draw.randrange(1, 20))
+    return _rewrite(run, path, data)
+
+
+def empty_the_file(run: RunDirectory, path: Path, draw: random.Random) -> set[str]:
+    return _rewrite(run, path, bytearray())
+
+
+def remove_the_file(run: RunDirectory, path: Path, draw: random.Random) -> set[str]:
+    path.unlink()
+    return {run.name(path)}
+
+
+def rename_the_file(run: RunDirectory, path: Path, draw: random.Random) -> set[str]:
+    other = path.with_name(path.name + draw.choice(["~", ".bak", "x"]))
+    path.rename(other)
+    return {run.name(path), run.name(other)}
+
+
+def link_to_a_copy(run: RunDirectory, path: Path, draw: random.Random) -> set[str]:
+    copy = run.path.parent / f"copy-{path.name}"
+    path.rename(copy)
+    path.symlink_to(copy)
+    return {run.name(path)}
+
+
+def pipe_for_the_file(run: RunDirectory, path: Path, draw: random.Random) -> set[str]:
+    path.unlink()
+    os.mkfifo(path)
+    return {run.name(path)}
+
+
+def directory_for_the_file(run: RunDirectory, path: Path, draw: random.Random) -> set[str]:
+    path.unlink()
+    path.mkdir()
+    return {run.name(path)}
+
+
+def change_the_mode(run: RunDirectory, path: Path, draw: random.Random) -> set[str]:
+    mode = stat.S_IMODE(path.stat().st_mode)
+    path.chmod(mode ^ draw.choice([0o001, 0o010, 0o100, 0o002, 0o020, 0o040, 0o4000, 0o2000]))
+    return {run.name(path)}
+
+
+def add_a_file_beside(run: RunDirectory, path: Path, draw: random.Random) -> set[str]:
+    added = path.with_name(f".{draw.getrandbits(32):x}")
+    added.write_bytes(draw.choice([b"", b"more"]))
+    return {run.name(added)}
+
+
+def add_a_directory_beside(run: RunDirectory, path: Path, draw: random.Random) -> set[str]:
+    added = path.with_name(f"{draw.getrandbits(32):x}")
+    (added / "deeper").mkdir(parents=True)
+    return {run.name(added)}
+
+
+def swap_with_another_file(run: RunDirectory, path: Path, draw: random.Random) -> set[str]:
+    data = path.read_bytes()
+    others = [other for other in _files(run) if other.read_bytes() != data]
+    other = draw.choice(others)
+    spare = run.path.parent / "spare"
+    path.rename(spare)
+    other.rename(path)
+    spare.rename(other)
+    return {run.name(path), run.name(other)}
+
+
+ON_BYTES: tuple[Harm, ...] = (
+    flip_a_bit,
+    change_a_byte,
+    drop_bytes,
+    drop_the_tail,
+    swap_two_pieces,
+    swap_two_lines,
+    drop_a_line,
+    repeat_a_line,
+    empty_the_file,
+)
+ON_FILES: tuple[Harm, ...] = (
+    append_bytes,
+    insert_bytes,
+    remove_the_file,
+    rename_the_file,
+    link_to_a_copy,
+    pipe_for_the_file,
+    directory_for_the_file,
+    change_the_mode,
+    add_a_file_beside,
+    add_a_directory_beside,
+    swap_with_another_file,
+)
+
+
+def _files(run: RunDirectory) -> list[Path]:
+    return sorted(path for path in run.path.rglob("*") if path.is_file() and not path.is_symlink())
+
+
+def _rewrite(run: RunDirectory, path: Path, data: bytearray) -> set[str]:
+    assert data != path.read_bytes()
+    with path.open("r+b") as file:
+        file.truncate(0)
+        file.write(data)
+    return {run.name(path)}
+
+
+def _names(found: Verification, expected: set[str]) -> bool:
+    return any(problem.where.partition("#")[0] in expected and problem.message for problem in found.problems)
+
+
+@pytest.mark.parametrize("part", range(5))
+def test_harm_at_500_random_places_is_always_found_and_named(make_run: Any, tmp_path: Path, part: int) -> None:
+    originals = [make_run.sealed(seed) for seed in (part, part + 100)]
+    draw = random.Random(20260307 + part)
+    copy = RunDirectory(tmp_path / "harmed" / "run")
+    for place in range(PLACES // 5):
+        original = originals[place % 2]
+        shutil.rmtree(copy.path.parent, ignore_errors=True)
+        copy.path.parent.mkdir()
+        shutil.copytree(original.path, copy.path)
+        path = draw.choice(_files(copy))
+        harm = draw.choice(ON_BYTES + ON_FILES if path.stat().st_size else ON_FILES)
+        expected = harm(copy, path, draw)
+        found = verify(copy)
+        assert found.status != "intact", f"{harm.__name__} on {path.name}"
+        assert _names(found, expected), f"{harm.__name__} on {path.name}: {found.problems}"
+        if path.name != "seal.json":
+            assert found.status == "broken"
+    assert [verify(original).status for original in originals] == ["intact", "intact"]
+
+
+@pytest.mark.parametrize("harm", ON_BYTES + ON_FILES, ids=lambda harm: harm.__name__)
+@pytest.mark.parametrize("name", ["seal.json", "events.jsonl", "manifest.json", "workspace/final.patch"])
+def test_every_harm_to_every_kind_of_file(make_run: Any, harm: Harm, name: str) -> None:
+    run = make_run.sealed(3)
+    expected = harm(run, run.path / name, random.Random(name))
+    found = verify(run)
+    assert found.status in ("broken", "unsealed")
+    assert _names(found, expected)
+
+
+def test_every_byte_of_a_seal_counts(make_run: Any) -> None:
+    run = make_run.sealed()
+    data = run.seal.read_bytes()
+    for at in range(0, len(data), 7):
+        run.seal.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        assert verify(run).status == "broken", at
+
+
+def test_an_edited_event_is_named(make_run: Any) -> None:
+    run = make_run.sealed()
+    lines = run.events.read_bytes().splitlines(keepends=True)
+    lines[6] = lines[6].replace(b'"exit_code":0', b'"exit_code":1')
+    run.events.write_bytes(b"".join(lines))
+    found = verify(run)
+    assert "events.jsonl#6" in [problem.where for problem in found.problems]
+    assert found.events == 6
+
+
+def test_a_tail_that_was_cut_at_an_event_is_named(make_run: Any) -> None:
+    run = make_run.sealed()
+    lines = run.events.read_bytes().splitlines(keepends=True)
+    run.events.write_bytes(b"".join(lines[:-2]))
+    assert f"events.jsonl#{len(lines) - 2}" in [problem.where for problem in verify(run).problems]
+
+
+def test_a_log_rewritten_with_true_hashes_is_not_that_of_the_seal(make_run: Any) -> None:
+    run = make_run.sealed()
+    old = run.events.read_bytes()
+    run.events.unlink()
+    with make_run.writer(run.events, seed=9) as trace:
+        while trace.size < len(old):
+            trace.append("run.finished", {"status": "success"})
+    found = verify(run)
+    assert found.status == "broken"
+    assert any(problem.where.startswith("events.jsonl") for problem in found.problems)
+
+
+def test_modes_of_directories_count(make_run: Any) -> None:
+    run = make_run.sealed()
+    run.logs.chmod(0o775)
+    assert [str(problem) for problem in verify(run).problems] == ["acceptance/logs: its mode is 0775 and was 0755"]
+
+
+def test_a_removed_empty_directory_is_found(make_run: Any) -> None:
+    run, trace = make_run.unsealed()
+    (run.path / "empty").mkdir()
+    write_seal(run, trace)
+    (run.path / "empty").rmdir()
+    assert [problem.where for problem in verify(run).problems] == ["empty"]
+
+
+def test_a_directory_exchanged_for_a_link_is_not_entered(make_run: Any, tmp_path: Path) -> None:
+    run = make_run.sealed()
+    run.logs.rename(tmp_path / "logs")
+    run.logs.symlink_to(tmp_path / "logs")
+    places = {problem.where for problem in verify(run).problems}
+    assert {"acceptance/logs", "acceptance/logs/unit-1.stdout"} <= places
+
+
+def test_the_lock_of_a_run_is_no_part_of_it_while_it_is_empty(make_run: Any) -> None:
+    run = make_run.sealed()
+    run.lock.touch()
+    assert verify(run).status == "intact"
+    run.lock.write_bytes(b"hidden")
+    assert [problem.where for problem in verify(run).problems] == [".lock"]
+
+
+def test_a_giant_sparse_file_is_not_read(make_run: Any) -> None:
+    run = make_run.sealed()
+    for path in (run.patch, run.logs / "empty.log", run.events, run.seal):
+        size = path.stat().st_size
+        os.truncate(path, 1 << 36)
+        found = verify(run)
+        assert found.status == "broken"
+        assert _names(found, {run.name(path)})
+        os.truncate(path, size)
+    assert verify(run).status == "intact"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\n",
+        b"null",
+        b"[]",
+        b"{}",
+        b"NaN",
+        b'{"kind":"proctor.seal","schema":NaN}',
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'{"a":' * 5000 + b"1" + b"}" * 5000,
+        b'{"kind":"proctor.seal"}',
+        b'{"kind":"proctor.seal","kind":"proctor.seal"}',
+        canonical({"kind": "proctor.seal", "schema": 2}),
+        b'{"digest":1e400,"kind":"proctor.seal","schema":1}',
+    ],
+    ids=lambda content: content[:24].decode("latin-1"),
+)
+def test_a_hostile_seal_is_broken(make_run: Any, content: bytes) -> None:
+    run = make_run.sealed()
+    run.seal.write_bytes(content)
+    found = verify(run)
+    assert found.status == "broken"
+    assert found.problems[0].where == "seal.json"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"files": 1},
+        {"files": [1]},
+        {"files": [{"path": ["x"], "bytes": 1, "mode": "", "sha256": ""}]},
+        {"files": [{"path": "x", "bytes": "x", "mode": "", "sha256": ""}]},
+        {"directories": [{}]},
+        {"directories": None},
+        {"events": []},
+        {"events": {"count": "many", "head": "", "root": ""}},
+    ],
+    ids=str,
+)
+def test_a_seal_with_a_true_digest_over_nonsense_is_broken(make_run: Any, changes: dict[str, Any]) -> None:
+    run = make_run.sealed()
+    value = run.read_json(run.seal)
+    del value["digest"]
+    value |= changes
+    run.seal.write_bytes(canonical({**value, "digest": digest(value)}))
+    found = verify(run)
+    assert found.status == "broken"
+    assert found.problems[0].where == "seal.json"
+
+
+def test_many_problems_are_counted_and_not_all_listed(make_run: Any) -> None:
+    run = make_run.sealed()
+    for number in range(MOST_PROBLEMS + 50):
+        (run.path / f"added-{number}").touch()
+    found = verify(run)
+    assert len(found.problems) == MOST_PROBLEMS + 1
+    assert found.problems[-1].message == "and 50 more problems"
+
+
+def test_a_run_without_a_seal_is_unsealed(make_run: Any) -> None:
+    run, trace = make_run.unsealed()
+    with RunLock.take(run):
+        found = verify(run)
+        assert (found.status, found.problems[-1].message) == ("unsealed", "missing: the run goes on")
+    assert verify(run).status == "unsealed"
+    assert verify(run).events == trace.count
+
+
+def test_a_torn_last_line_is_no_event_and_no_harm(make_run: Any) -> None:
+    run, trace = make_run.unsealed()
+    with run.events.open("ab") as file:
+        file.write(b'{"actor":"harn')
+    found = verify(run)
+    assert found.status == "unsealed"
+    assert found.events == trace.count
+    assert found.problems[0].where == f"events.jsonl#{trace.count}"
+
+
+def test_an_unsealed_run_with_an_edited_event_is_broken(make_run: Any) -> None:
+    run, _ = make_run.unsealed()
+    run.events.write_bytes(run.events.read_bytes().replace(b'"exit_code":0', b'"exit_code":1', 1))
+    assert verify(run).status == "broken"
+
+
+def test_a_run_cut_before_its_first_event_is_unsealed(make_run: Any, tmp_path: Path) -> None:
+    found = verify(RunDirectory(tmp_path / "run").create())
+    assert (found.status, found.events) == ("unsealed", 0)
+
+
+def test_a_gap_breaks_a_run_unless_it_says_that_it_is_invalid(make_run: Any) -> None:
+    for seed, status, expected in ((1, "success", "broken"), (2, "invalid", "intact")):
+        run, trace = make_run.unsealed(seed, status)
+        results = run.read_json(run.results)
+        results["checks"][0]["attempts"].pop()
+        run.write_json(run.results, results)
+        write_seal(run, trace)
+        found = verify(run)
+        assert found.status == expected
+        if expected == "broken":
+            assert "attempt 2 of check unit" in found.problems[0].message
+
+
+def test_a_path_of_the_patch_without_its_event_is_a_gap(make_run: Any) -> None:
+    run, trace = make_run.unsealed()
+    with run.patch.open("ab") as file:
+        file.write(b"diff --git a/slipped in.py b/slipped in.py\nold mode 100644\nnew mode 100755\n")
+    write_seal(run, trace)
+    assert any("slipped in.py" in problem.message for problem in verify(run).problems)
+
+
+def test_an_incomplete_manifest_breaks_a_run_that_claims_success(make_run: Any) -> None:
+    run, trace = make_run.unsealed()
+    manifest = run.read_json(run.manifest)
+    del manifest["seeds"]
+    run.write_json(run.manifest, manifest)
+    write_seal(run, trace)
+    assert [problem.where for problem in verify(run).problems] == ["manifest.json"]
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "contract.json", "report.json"])
+def test_what_a_run_cannot_be_without(make_run: Any, name: str) -> None:
+    run, trace = make_run.unsealed()
+    (run.path / name).unlink()
+    write_seal(run, trace)
+    assert name in [problem.where for problem in verify(run).problems]
+
+
+def test_json_that_is_not_canonical_was_not_written_by_a_run(make_run: Any) -> None:
+    run, trace = make_run.unsealed()
+    run.report.write_bytes(run.report.read_bytes() + b"\n")
+    write_seal(run, trace)
+    assert [problem.where for problem in verify(run).problems] == ["report.json"]
+
+
+def test_a_blob_under_a_wrong_name_is_found(make_run: Any) -> None:
+    run, trace = make_run.unsealed()
+    (run.blobs / ("0" * 64)).write_bytes(b"not that")
+    write_seal(run, trace)
+    assert [problem.where for problem in verify(run).problems] == ["blobs/" + "0" * 64]
+
+
+def test_an_unreadable_file_is_named_for_an_ordinary_user(make_run: Any, tmp_path: Path) -> None:
+    run = make_run.sealed()
+    place = tmp_path / "shown"
+    shutil.copytree(run.path, place)
+    (place / "workspace" / "final.patch").chmod(0)
+    script = (
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        "from proctor.record.rundir import RunDirectory\n"
+        "from proctor.record.verify import verify\n"
+        "os.chdir(sys.argv[1])\n"
+        "if os.geteuid() == 0:\n"
+        "    os.setgroups([]); os.setgid(64200); os.setuid(64200)\n"
+        "print(*verify(RunDirectory(Path('.'))).problems, sep='\\n')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(place)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+    )
+    assert "workspace/final.patch: cannot be read: Permission denied" in done.stdout, done.stderr
