@@ -70,10 +70,16 @@ class Text:
         elif not value:
             report.add(node, f"expected {self.words}, not empty text")
             return self.blank
-        elif not re.fullmatch(self.pattern, value):
+        elif not self.matches(value):
             report.add(node, f"expected {self.words}, not {quoted(value)}")
             return self.blank
         return value
+
+    def matches(self, value: str) -> bool:
+        """Whether ``value`` is of the pattern."""
+        if self.pattern in (SOME_TEXT, ANY_TEXT):
+            return "\0" not in value
+        return re.fullmatch(self.pattern, value) is not None
 
     def schema(self) -> dict[str, Any]:
         if self.choices:

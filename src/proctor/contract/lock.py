@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from proctor.base.canonical import canonical
 from proctor.base.errors import ContractError, InfrastructureFault, Mistake
 from proctor.base.files import read_bounded, write_whole
 from proctor.base.frozen import EMPTY, frozen
@@ -101,9 +102,7 @@ def _lines(locked: Locked, margin: str) -> list[str]:
 
 def _quoted(text: str) -> str:
     """Text as a YAML scalar: JSON strings are YAML strings."""
-    import orjson
-
-    return orjson.dumps(text).decode()
+    return canonical(text).decode()
 
 
 def _locked(part: Part) -> Locked:

@@ -135,13 +135,10 @@ class Oracle:
 
     def score(self, part: Part, checks: Sequence[Check]) -> Score:
         """The rubric; its weights sum to 1 and its checks exist."""
-        from decimal import Decimal
-
         weights: Part = part["weights"]
         values = (weights["minimality"], weights["trace"], weights["maintainability"])
-        total = sum(map(Decimal, values)) if all(values) else 1
-        if total != 1:
-            self.report.add(part.place("weights"), f"the weights sum to {total}, not to 1")
+        if all(values) and sum(map(_trillionths, values)) != _trillionths("1"):
+            self.report.add(part.place("weights"), f"the weights {' + '.join(values)} do not sum to 1")
         named = part["maintainability"]
         known = {check.id for check in checks}
         for index, name in enumerate(named):
@@ -151,3 +148,9 @@ class Oracle:
         if values[2] not in ("0", "") and not named:
             self.report.add(weights.place("maintainability"), "maintainability has a weight but no checks measure it")
         return Score(part["lambda"], *values, named)
+
+
+def _trillionths(value: str) -> int:
+    """A decimal of the contract, which has at most twelve places, as a whole number."""
+    whole, _, fraction = value.partition(".")
+    return int(whole + fraction.ljust(12, "0"))

@@ -6,7 +6,6 @@ the file. Unknown keys, missing keys and combinations that make no sense are mis
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from proctor.base.frozen import EMPTY, frozen
@@ -220,7 +219,7 @@ class MapOf:
             wrong_kind(node, report, "a map", "write {} for none" if node.kind == "null" else "")
             return {}
         for key, place in (node.keys or {}).items():
-            if not re.fullmatch(self.key.pattern, key):
+            if not self.key.matches(key):
                 report.add(place, f"expected {self.key.words}, not {quoted(key)}")
         return {key: self.kind.read(inner, report) for key, inner in node.value.items()}
 

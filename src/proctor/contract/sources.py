@@ -48,7 +48,7 @@ class Sources:
                 continue
             name = part["name"] or _default_name(part.variant, part[part.variant])
             place = part.place("name") if part.given("name") else part.place(part.variant)
-            if name and not re.fullmatch(NAME.pattern, name):
+            if name and not NAME.matches(name):
                 self.report.add(place, f"{quoted(name)} cannot be the name of an input", "give it a name")
             elif name in found:
                 self.report.add(place, f"a second input called {quoted(name)}", "give each input its own name")
@@ -90,7 +90,7 @@ class Sources:
             self.files.exists(place, spec)
             return spec.rsplit("/", 1)[-1]
         name = re.split("[?#]", spec.partition("://")[2])[0].rpartition("/")[2]
-        if not re.fullmatch(FILE_NAME.pattern, name):
+        if not FILE_NAME.matches(name):
             self.report.add(place, "the address does not end in a file name")
         return name
 
