@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +14,8 @@ def compile_helper() -> Path:
     """Compile all C sources of the sandbox into ``bin/proctor-init`` and return its path."""
     target = SOURCES / "bin" / "proctor-init"
     target.parent.mkdir(exist_ok=True)
-    fresh = target.with_suffix(".new")
-    sources = sorted(str(path) for path in SOURCES.glob("*.c"))
+    fresh = target.with_name(f"proctor-init.{os.getpid()}")
+    sources = sorted(str(path) for path in (SOURCES / "native").glob("*.c"))
     flags = ["-std=gnu11", "-O2", "-static", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE"]
     subprocess.run(["cc", *flags, "-o", str(fresh), *sources], check=True)
     fresh.chmod(0o755)

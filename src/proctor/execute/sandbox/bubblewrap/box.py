@@ -1,0 +1,183 @@
+"""A live sandbox: commands go to pid 1 over a socket, their output comes back through pipes.
+
+Each command has its own answer pipe, so any number of threads may call ``run``, ``freeze`` and ``end_all`` at the same
+time, and a lost pid 1 is seen at once as the end of that pipe. The harness's clock decides about timeouts; time spent
+frozen does not count, neither for them nor for a command's wall time. When one command times out, *all* processes of the
+sandbox are ended: what a command started cannot be told apart from what runs beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import threading
+import time
+from types import TracebackType
+from typing import Self
+
+from proctor.base.errors import InfrastructureFault
+from proctor.execute.sandbox.bubblewrap import wire
+from proctor.execute.sandbox.bubblewrap.exchange import Exchange
+from proctor.execute.sandbox.bubblewrap.start import Guarded
+from proctor.execute.sandbox.interface import Command, Finished, Usage
+
+ANSWER_SECONDS = 60
+
+
+class Box:
+    """Implements ``Sandbox`` on a started guardian."""
+
+    def __init__(self, guarded: Guarded) -> None:
+        self._guarded = guarded
+        self._turn = threading.RLock()
+        """Held while the sandbox as a whole is changed: ended, frozen, thawed or closed."""
+        self._closed = False
+        self._frozen_since: int | None = None
+        self._frozen_ns = 0
+        self._command_cpu_ns = 0
+
+    def run(self, command: Command) -> Finished:
+        start_ns = time.time_ns()
+        begin = self.active_ns()
+        deadline = begin + int(command.timeout_seconds * 1_000_000_000)
+        timed_out = False
+        with Exchange(command) as exchange:
+            self._send(wire.RUN, exchange.theirs)
+            exchange.started()
+            while not exchange.step(self._wait_ms(deadline)):
+                if not timed_out and not self._frozen() and self.active_ns() >= deadline:
+                    timed_out = True
+                    self._end_for_timeout(exchange)
+            answer = exchange.answer()
+            wall_ns = self.active_ns() - begin
+            if answer is None:
+                raise InfrastructureFault("the sandbox ended while a command was running")
+            with self._turn:
+                self._command_cpu_ns += answer.cpu_ns
+            return exchange.finished(answer, timed_out, start_ns, wall_ns)
+
+    def end_all(self) -> None:
+        with self._turn:
+            self._check_open()
+            frozen = self._frozen()
+            if frozen:
+                self._kill_frozen()
+            try:
+                self._ask(wire.END)
+            finally:
+                if frozen:
+                    self.freeze()
+
+    def freeze(self) -> None:
+        with self._turn:
+            self._check_open()
+            if self._frozen():
+                return
+            self._set_frozen(True)
+            self._frozen_since = time.monotonic_ns()
+
+    def thaw(self) -> None:
+        with self._turn:
+            self._check_open()
+            if self._frozen_since is None:
+                return
+            self._set_frozen(False)
+            self._frozen_ns += time.monotonic_ns() - self._frozen_since
+            self._frozen_since = None
+
+    def usage(self) -> Usage:
+        with self._turn:
+            self._check_open()
+            used = self._guarded.group.usage()
+            if used.cpu_ns is not None:
+                return used
+            return Usage(self._command_cpu_ns, used.memory_peak_bytes, used.oom_kills, used.processes)
+
+    def close(self) -> None:
+        with self._turn:
+            if not self._closed:
+                self._closed = True
+                self._guarded.end()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def init_pid(self) -> int:
+        """The pid, out here, of pid 1 inside; its namespaces are the sandbox's."""
+        return self._guarded.init_pid
+
+    def active_ns(self) -> int:
+        """A steady clock that stands still while the sandbox is frozen."""
+        with self._turn:
+            now = time.monotonic_ns()
+            return (now if self._frozen_since is None else self._frozen_since) - self._frozen_ns
+
+    def _frozen(self) -> bool:
+        return self._frozen_since is not None
+
+    def _wait_ms(self, deadline: int) -> int:
+        """How long a step may wait; short enough to notice that the sandbox was frozen or thawed meanwhile."""
+        if self._frozen():
+            return 50
+        return max(1, min(1000, (deadline - self.active_ns()) // 1_000_000 + 1))
+
+    def _end_for_timeout(self, exchange: Exchange) -> None:
+        """End everything, reading on meanwhile in another thread's stead is not needed: SIGKILL waits for no reader."""
+        self.end_all()
+        exchange.drain_once()
+
+    def _set_frozen(self, frozen: bool) -> None:
+        if self._guarded.group.place.freezes:
+            self._guarded.group.freeze(frozen)
+        else:
+            self._ask(wire.STOP if frozen else wire.CONTINUE)
+
+    def _kill_frozen(self) -> None:
+        """Give every frozen process its SIGKILL before the thaw, so that none of them runs again."""
+        if self._guarded.group.place.freezes:
+            group = self._guarded.group
+            group.kill(but=(self._guarded.init_pid, *self._outer()))
+            self.thaw()
+        else:
+            self._frozen_ns += time.monotonic_ns() - (self._frozen_since or 0)
+            self._frozen_since = None
+
+    def _outer(self) -> tuple[int, ...]:
+        """The pid of bwrap, the guardian's child, which shares the group."""
+        assert self._guarded.guardian is not None
+        children = f"/proc/{self._guarded.guardian.pid}/task/{self._guarded.guardian.pid}/children"
+        with open(children) as file:
+            return tuple(int(pid) for pid in file.read().split())
+
+    def _send(self, operation: int, handles: tuple[int, ...]) -> None:
+        self._check_open()
+        assert self._guarded.control is not None
+        try:
+            wire.send(self._guarded.control, operation, handles)
+        except OSError:
+            raise InfrastructureFault("the sandbox has ended") from None
+
+    def _ask(self, operation: int) -> None:
+        """Send a request that has no output and wait for its answer."""
+        reading, writing = os.pipe2(os.O_CLOEXEC)
+        try:
+            try:
+                self._send(operation, (writing,))
+            finally:
+                os.close(writing)
+            poll = select.poll()
+            poll.register(reading, select.POLLIN)
+            if not poll.poll(ANSWER_SECONDS * 1000) or len(os.read(reading, wire.ANSWER_BYTES)) < wire.ANSWER_BYTES:
+                raise InfrastructureFault("the sandbox does not answer")
+        finally:
+            os.close(reading)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise InfrastructureFault("the sandbox is closed")

@@ -1,0 +1,141 @@
+"""The pipes of one command: feeds its input, drains its output, waits for its answer."""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+from types import TracebackType
+from typing import Self
+
+from proctor.execute.sandbox.bubblewrap import wire
+from proctor.execute.sandbox.capture import Capture, wide_pipe
+from proctor.execute.sandbox.interface import Command, Finished
+
+TURN_READS = 64
+"""How often a stream is read before the other one and the clock get their turn."""
+
+
+class Exchange:
+    """Owns every descriptor of one command on this side.
+
+    ``theirs`` are the ends that travel to pid 1 (body, stdin, stdout, stderr, answer); ``started`` closes our copies.
+    """
+
+    def __init__(self, command: Command) -> None:
+        self._command = command
+        self._open: set[int] = set()
+        self._rest = memoryview(command.stdin)
+        try:
+            body = self._own(wire.body(command))
+            stdin, self._feed = self._pair(os.pipe2(os.O_CLOEXEC))
+            stdout, stdout_theirs = self._pair(wide_pipe())
+            stderr, stderr_theirs = self._pair(wide_pipe())
+            self._answer, answer_theirs = self._pair(os.pipe2(os.O_CLOEXEC))
+            self.theirs = (body, stdin, stdout_theirs, stderr_theirs, answer_theirs)
+            self._streams = {handle: Capture(handle, command.output_bytes) for handle in (stdout, stderr)}
+            self._stdout, self._stderr = self._streams[stdout], self._streams[stderr]
+            os.set_blocking(self._feed, False)
+            self._poll = select.poll()
+            for handle in (stdout, stderr, self._answer):
+                self._poll.register(handle, select.POLLIN)
+        except BaseException:
+            self._close_all()
+            raise
+
+    def started(self) -> None:
+        """The request is on its way: close what belongs to the other side."""
+        for handle in self.theirs:
+            self._close(handle)
+        if self._rest:
+            self._poll.register(self._feed, select.POLLOUT)
+        else:
+            self._close(self._feed)
+
+    def step(self, wait_ms: int) -> bool:
+        """Wait for something to happen and handle it; true once the answer is there."""
+        done = False
+        for handle, _ in self._poll.poll(wait_ms):
+            if handle == self._answer:
+                done = True
+            elif handle == self._feed:
+                self._write()
+            else:
+                self._read(handle, TURN_READS)
+        return done
+
+    def drain_once(self) -> None:
+        for stream in self._streams.values():
+            stream.take_waiting()
+
+    def answer(self) -> wire.Answer | None:
+        """What pid 1 said, after everything that the command had printed was read; ``None`` when pid 1 is gone."""
+        data = os.read(self._answer, wire.ANSWER_BYTES)
+        self.drain_once()
+        return wire.read_answer(data) if len(data) == wire.ANSWER_BYTES else None
+
+    def finished(self, answer: wire.Answer, timed_out: bool, start_ns: int, wall_ns: int) -> Finished:
+        started = answer.stage == wire.STAGE_NONE
+        return Finished(
+            exit_code=os.waitstatus_to_exitcode(answer.status) if started else 127,
+            started=started,
+            timed_out=timed_out,
+            problem="" if started else _problem(self._command, answer),
+            stdout=self._stdout.output(),
+            stderr=self._stderr.output(),
+            start_ns=start_ns,
+            wall_ns=wall_ns,
+            cpu_ns=answer.cpu_ns,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close_all()
+
+    def _write(self) -> None:
+        try:
+            self._rest = self._rest[os.write(self._feed, self._rest[: 1 << 16]) :]
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            self._rest = self._rest[:0]
+        if not self._rest:
+            self._poll.unregister(self._feed)
+            self._close(self._feed)
+
+    def _read(self, handle: int, reads: int) -> None:
+        stream = self._streams[handle]
+        while reads and stream.take():
+            reads -= 1
+        if not stream.open:
+            self._poll.unregister(handle)
+
+    def _own(self, handle: int) -> int:
+        self._open.add(handle)
+        return handle
+
+    def _pair(self, ends: tuple[int, int]) -> tuple[int, int]:
+        self._open.update(ends)
+        return ends
+
+    def _close(self, handle: int) -> None:
+        if handle in self._open:
+            self._open.remove(handle)
+            os.close(handle)
+
+    def _close_all(self) -> None:
+        for handle in tuple(self._open):
+            self._close(handle)
+
+
+def _problem(command: Command, answer: wire.Answer) -> str:
+    reason = os.strerror(answer.error)
+    if answer.stage == wire.STAGE_DIRECTORY:
+        return f"cannot enter {command.directory}: {reason}"
+    if answer.stage == wire.STAGE_FORK and answer.error == errno.EAGAIN:
+        return "the sandbox has no room for another process"
+    return f"cannot run {command.arguments[0]}: {reason}"

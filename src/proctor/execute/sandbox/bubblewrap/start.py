@@ -1,0 +1,188 @@
+"""From a plan to a running pid 1: control groups, the record of the session, the guardian, the handshake.
+
+What is started here ends with the harness: see ``native/guardian.c``. When anything fails on the way, all of it is taken
+away again and the message says what the machine refused.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+from proctor.base.errors import InfrastructureFault, MissingIsolation
+from proctor.base.frozen import replace
+from proctor.execute.sandbox import sessions
+from proctor.execute.sandbox.bubblewrap import view, wire
+from proctor.execute.sandbox.cgroup import Group
+from proctor.execute.sandbox.interface import UNPRIVILEGED, Limits, Overlay, SandboxPlan
+
+BWRAP = "/usr/bin/bwrap"
+HELLO_SECONDS = 60
+END_SECONDS = 60
+MESSAGE_BYTES = 4096
+PATH = {"PATH": "/usr/bin:/bin"}
+
+
+class Guarded:
+    """The processes outside and what ties them to us: the guardian, its lifeline, the control socket, the record."""
+
+    def __init__(self, group: Group, record: Path) -> None:
+        self.group = group
+        self.record = record
+        self.guardian: subprocess.Popen[bytes] | None = None
+        self.lifeline = -1
+        self.errors = -1
+        self.control: socket.socket | None = None
+        self.init_pid = 0
+
+    def end(self) -> None:
+        """Cut the lifeline, wait until everything is gone, and take away the groups and the record."""
+        if self.control is not None:
+            self.control.close()
+        if self.lifeline >= 0:
+            os.close(self.lifeline)
+            self.lifeline = -1
+        if self.guardian is not None:
+            try:
+                self.guardian.wait(END_SECONDS)
+            except subprocess.TimeoutExpired:
+                self.guardian.kill()
+                self.guardian.wait()
+        if self.errors >= 0:
+            os.close(self.errors)
+            self.errors = -1
+        self.group.remove()
+        self.record.unlink(missing_ok=True)
+
+    def message(self) -> str:
+        """What the guardian or bwrap said before it gave up."""
+        os.set_blocking(self.errors, False)
+        try:
+            text = os.read(self.errors, MESSAGE_BYTES).decode("utf-8", "replace").strip()
+        except BlockingIOError:
+            text = ""
+        return text or "bubblewrap gave no reason"
+
+
+def start(plan: SandboxPlan, group: Group, record_directory: Path, name: str) -> Guarded:
+    """Bring a sandbox up and wait until pid 1 answers."""
+    session = sessions.Session(
+        name,
+        os.getpid(),
+        sessions.start_time(os.getpid()),
+        sessions.boot_id(),
+        tuple(str(directory) for directory in group.directories),
+    )
+    guarded = Guarded(group, sessions.write(record_directory, session))
+    try:
+        group.create(plan.limits)
+        _spawn(guarded, plan)
+        assert guarded.guardian is not None
+        pid = guarded.guardian.pid
+        sessions.write(record_directory, replace(session, guardian_pid=pid, guardian_start=sessions.start_time(pid)))
+        _greet(guarded)
+    except BaseException:
+        guarded.end()
+        raise
+    return guarded
+
+
+def _spawn(guarded: Guarded, plan: SandboxPlan) -> None:
+    with ExitStack() as opened:
+
+        def keep(handle: int) -> int:
+            opened.callback(os.close, handle)
+            return handle
+
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        opened.callback(theirs.close)
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        guarded.control = ours
+        lifeline, guarded.lifeline = os.pipe2(os.O_CLOEXEC)
+        keep(lifeline)
+        guarded.errors, errors = os.pipe2(os.O_CLOEXEC)
+        keep(errors)
+        files = {path: keep(wire.data("file", content)) for path, content in view.FILES.items()}
+        shown = view.make_view(plan, wire.PROGRAM, files)
+        arguments = keep(wire.words("arguments", shown.arguments))
+        inside = (view.INIT, "serve", str(theirs.fileno()), *_limits(plan.limits, guarded.group))
+        kept = (arguments, theirs.fileno(), *files.values())
+        launch = keep(
+            wire.words(
+                "plan",
+                (
+                    *_outside(plan, guarded.group, shown, lifeline),
+                    *(word for handle in kept for word in ("keep", str(handle))),
+                    *("exec", BWRAP, "--args", str(arguments), "--", *inside),
+                ),
+            )
+        )
+        try:
+            guarded.guardian = subprocess.Popen(
+                [wire.PROGRAM, "launch", str(launch)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                env=PATH,
+                cwd="/",
+                pass_fds=(launch, lifeline, *kept),
+                start_new_session=True,
+            )
+        except FileNotFoundError:
+            raise InfrastructureFault(
+                "the sandbox's helper program has not been built", where=str(wire.PROGRAM), hint="reinstall Proctor"
+            ) from None
+
+
+def _outside(
+    plan: SandboxPlan, group: Group, shown: view.View, lifeline: int
+) -> Iterator[str | bytes | os.PathLike[str]]:
+    """The words of the launch plan that concern the host."""
+    yield from ("lifeline", str(lifeline), "user", str(UNPRIVILEGED), str(UNPRIVILEGED))
+    for directory in group.directories:
+        yield from ("cgroup", directory)
+    thawing = group.thawing()
+    if thawing:
+        yield from ("thaw", *thawing)
+    workspace = plan.workspace
+    if isinstance(workspace, Overlay):
+        for lower in workspace.lowers:
+            yield from ("lower", lower)
+        yield from ("upper", workspace.upper, "work", workspace.work)
+        for removal in workspace.removals:
+            yield from ("removal", removal)
+    else:
+        yield from ("tree", workspace.path)
+    for name, source in shown.stage:
+        yield from ("bind", name, source)
+
+
+def _limits(limits: Limits, group: Group) -> Iterator[str]:
+    """What pid 1 sets for each command; memory and processes only where no control group does it better."""
+    yield f"file_bytes={limits.file_bytes}"
+    yield f"open_files={limits.open_files}"
+    if not group.place.limits_memory:
+        yield f"data_bytes={limits.memory_bytes}"
+    if not group.place.limits_processes:
+        yield f"processes={limits.processes}"
+
+
+def _greet(guarded: Guarded) -> None:
+    assert guarded.control is not None and guarded.guardian is not None
+    guarded.control.settimeout(HELLO_SECONDS)
+    try:
+        error, guarded.init_pid = wire.receive_hello(guarded.control)
+    except TimeoutError:
+        raise InfrastructureFault(f"the sandbox did not come up in {HELLO_SECONDS} s") from None
+    except (EOFError, ConnectionError):
+        guarded.guardian.wait()
+        raise MissingIsolation(
+            f"a sandbox cannot be made here: {guarded.message()}", hint="proctor doctor says what is missing"
+        ) from None
+    if error:
+        raise MissingIsolation(f"the system call filter cannot be installed: {os.strerror(error)}")
+    guarded.control.settimeout(None)

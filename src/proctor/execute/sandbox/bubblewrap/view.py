@@ -1,0 +1,116 @@
+"""What a sandbox sees: the arguments for bubblewrap, and the list of host paths that are staged for it.
+
+Sources lie on a stage that ``proctor-init launch`` builds at ``/tmp`` of a private mount namespace; only staged names and
+fixed system paths appear here, so no path of the harness's ever does. Pure, but for looking at which system paths exist.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from glob import glob
+
+from proctor.base.errors import UsageFault
+from proctor.base.frozen import frozen
+from proctor.execute.sandbox.interface import HOME, SETUP, WORKSPACE, SandboxPlan
+
+STAGE = "/tmp"
+INIT = "/run/proctor/init"
+INSIDE_ID = "1000"
+
+SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+ETC = (
+    "/etc/ld.so.cache",
+    "/etc/alternatives",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/java-*-openjdk",
+    "/etc/mime.types",
+    "/etc/protocols",
+    "/etc/services",
+)
+"""What programs in ``/usr`` need of ``/etc``: no accounts, no names of machines, no secrets."""
+
+FILES = {
+    "/etc/passwd": b"root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
+    b"agent:x:1000:1000:agent:/home/agent:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+    "/etc/group": b"root:x:0:\nagent:x:1000:\nnogroup:x:65534:\n",
+    "/etc/hosts": b"127.0.0.1 localhost\n::1 localhost\n",
+    "/etc/nsswitch.conf": b"passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\n",
+    "/etc/resolv.conf": b"",
+}
+
+LINKS = {
+    "/etc/localtime": "/usr/share/zoneinfo/Etc/UTC",
+    "/etc/os-release": "../usr/lib/os-release",
+    "/etc/mtab": "/proc/self/mounts",
+}
+
+NAMESPACES = (
+    *("--unshare-user", "--uid", INSIDE_ID, "--gid", INSIDE_ID, "--disable-userns", "--assert-userns-disabled"),
+    *("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
+    *("--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL", "--clearenv"),
+)
+
+
+@frozen
+class View:
+    """``stage`` are names on the stage with their host paths, ``arguments`` what bubblewrap is told."""
+
+    stage: tuple[tuple[str, str | os.PathLike[str]], ...]
+    arguments: tuple[str, ...]
+
+
+def make_view(plan: SandboxPlan, init: str | os.PathLike[str], files: dict[str, int]) -> View:
+    """The view of ``plan``. ``files`` gives for each path of :data:`FILES` a descriptor that holds its bytes."""
+    stage: list[tuple[str, str | os.PathLike[str]]] = [("init", init)]
+    mounts: list[str] = []
+    for index, mount in enumerate(plan.mounts):
+        _check_target(mount.target)
+        stage.append((f"mount{index}", mount.source))
+        mounts += ("--bind" if mount.writable else "--ro-bind", f"{STAGE}/mount{index}", mount.target)
+    size = str(plan.limits.tmp_bytes)
+    arguments = (
+        *NAMESPACES,
+        *("--hostname", plan.hostname),
+        *_system(),
+        *_etc(files),
+        *("--proc", "/proc", "--dev", "/dev"),
+        *("--perms", "1777", "--size", size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"),
+        *("--perms", "1777", "--size", size, "--tmpfs", "/tmp", "--size", size, "--tmpfs", HOME),
+        *("--ro-bind", f"{STAGE}/init", INIT),
+        *("--bind" if plan.workspace_writable else "--ro-bind", f"{STAGE}/workspace", WORKSPACE),
+        *("--bind" if plan.setup_writable else "--ro-bind", f"{STAGE}/setup", SETUP),
+        *mounts,
+        *("--remount-ro", "/", "--chdir", "/"),
+    )
+    return View(tuple(stage), arguments)
+
+
+def _system() -> Iterator[str]:
+    yield from ("--ro-bind", "/usr", "/usr")
+    for path in SYSTEM:
+        if os.path.islink(path):
+            yield from ("--symlink", os.readlink(path), path)
+        elif os.path.isdir(path):
+            yield from ("--ro-bind", path, path)
+
+
+def _etc(files: dict[str, int]) -> Iterator[str]:
+    for path, handle in files.items():
+        yield from ("--perms", "0644", "--file", str(handle), path)
+    for path, target in LINKS.items():
+        yield from ("--symlink", target, path)
+    for pattern in ETC:
+        for path in glob(pattern) if "*" in pattern else (pattern,):
+            yield from ("--ro-bind-try", path, path)
+
+
+def _check_target(target: str) -> None:
+    """Targets are absolute and plain, and do not replace what holds the sandbox together."""
+    parts = target.split("/")
+    if not target.startswith("/") or "" in parts[1:] or "." in parts or ".." in parts:
+        raise UsageFault(f"not a place to mount at: {target!r}", hint="use an absolute path without . and ..")
+    system = ("/proc", "/dev", "/usr", "/run", *SYSTEM)
+    if f"/{parts[1]}" in system or target in ("/etc", "/tmp", "/home", HOME, WORKSPACE, SETUP):
+        raise UsageFault(f"{target} belongs to the sandbox itself", hint="choose another place")

@@ -1,0 +1,96 @@
+/* The guardian: what stays outside while a sandbox lives.
+ *
+ * It is the parent of bwrap and a child of the harness, has one thread and holds one end of a lifeline. When the harness
+ * closes the other end, or dies in whatever way, the guardian thaws what is frozen, kills bwrap (whose death ends pid 1
+ * inside, whose death ends everything inside), waits until all of it is gone and removes the control groups. When the
+ * guardian itself is killed, the parent-death signal does the same, less the groups, which the sweep removes.
+ */
+#include "modes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int write_file(const char *directory, const char *name, const char *text)
+{
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s%s%s", directory, *name ? "/" : "", name) >= (int)sizeof path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    ssize_t done = write(fd, text, strlen(text));
+    int error = errno;
+    close(fd);
+    errno = error;
+    return done < 0 ? -1 : 0;
+}
+
+void enter_groups(pid_t child, const struct groups *groups)
+{
+    char pid[32];
+    snprintf(pid, sizeof pid, "%d", (int)child);
+    for (int i = 0; i < groups->count; i++)
+        if (write_file(groups->directories[i], "cgroup.procs", pid) < 0)
+            die_errno("cannot enter the control group %s", groups->directories[i]);
+}
+
+static void remove_groups(const struct groups *groups)
+{
+    for (int i = 0; i < groups->count; i++)
+        for (int tries = 0; rmdir(groups->directories[i]) < 0 && errno == EBUSY && tries < 1000; tries++)
+            usleep(1000);
+}
+
+static void wait_for_all(pid_t child, int *status)
+{
+    for (;;) {
+        int one;
+        pid_t pid = waitpid(-1, &one, 0);
+        if (pid < 0 && errno == ECHILD)
+            return;
+        if (pid == child)
+            *status = one;
+    }
+}
+
+int guard(pid_t child, int lifeline, const struct groups *groups)
+{
+    sigset_t mask;
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &mask, NULL);
+    int signals = signalfd(-1, &mask, SFD_CLOEXEC);
+    if (signals < 0)
+        die_errno("cannot watch the sandbox");
+    int status = 0;
+    for (;;) {
+        struct pollfd wanted[] = {{lifeline, POLLIN, 0}, {signals, POLLIN, 0}};
+        if (poll(wanted, 2, -1) < 0)
+            continue;
+        if (wanted[0].revents)
+            break;
+        /* bwrap has ended by itself: keep its status, the rest goes with it */
+        siginfo_t information = {0};
+        if (waitid(P_PID, child, &information, WEXITED | WNOHANG | WNOWAIT) == 0 && information.si_pid == child)
+            break;
+        struct signalfd_siginfo drained;
+        if (read(signals, &drained, sizeof drained) < 0)
+            continue;
+    }
+    if (groups->thaw_file)
+        write_file(groups->thaw_file, "", groups->thaw_value);
+    kill(child, SIGKILL);
+    wait_for_all(child, &status);
+    remove_groups(groups);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}

@@ -1,0 +1,21 @@
+/* Picks the mode. */
+#include "modes.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} modes[] = {
+    {"launch", launch_mode},
+    {"serve", serve_mode},
+    {"probe", probe_mode},
+};
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
+        if (strcmp(argv[1], modes[i].name) == 0)
+            return modes[i].run(argc - 2, argv + 2);
+    die("this program is part of Proctor and of no use by itself");
+}
