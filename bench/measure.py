@@ -1,7 +1,7 @@
 """Timing two things side by side, and the rows that come of it.
 
 A row compares what Proctor takes with what the bare work takes, measured in turn in one process, so that a loaded
-machine slows both. Medians decide.
+machine slows both. Medians decide for durations, the best round for rates.
 """
 
 from __future__ import annotations

@@ -11,6 +11,9 @@ import pytest
 
 from proctor.author.demo import build
 from proctor.base.errors import InfrastructureFault
+from proctor.contract.digest import content_id
+from proctor.contract.lint import lint
+from proctor.contract.load import load_contract
 
 KEPT = set((build.HERE / "contract" / "keep_passing.txt").read_text().split())
 HIDDEN = "test_carry.CarryTest."
@@ -54,6 +57,19 @@ def test_two_copies_are_the_same(contract: Path, tmp_path: Path) -> None:
 def test_the_contract_names_the_archive(contract: Path) -> None:
     found = hashlib.sha256((contract / build.ARCHIVE).read_bytes()).hexdigest()
     assert f"sha256: {found}" in (contract / "contract.yaml").read_text()
+
+
+def test_the_contract_loads_and_leaves_nothing_open(contract: Path) -> None:
+    loaded = load_contract(contract)
+    assert [remark for remark in lint(loaded) if remark.severity == "warning"] == []
+    assert [check.gate for check in loaded.checks] == ["build", "static", "acceptance"]
+    assert set(loaded.checks[-1].keep_passing) == KEPT
+    assert all(name.startswith(HIDDEN) for name in loaded.checks[-1].must_pass)
+
+
+def test_the_contract_means_the_same_everywhere(contract: Path, tmp_path: Path) -> None:
+    again = build.materialise(tmp_path / "again")
+    assert content_id(load_contract(contract)) == content_id(load_contract(again))
 
 
 def test_a_damaged_installation_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
