@@ -6,12 +6,12 @@ import hashlib
 from pathlib import Path
 
 import orjson
-from proctor.record.verify import verify
 
 from bench.append import fill
 from bench.measure import Row, per_second, ratio, seconds
 from proctor.record.rundir import RunDirectory
 from proctor.record.seal import write_seal
+from proctor.record.verify import verify
 
 BAR = 50_000
 
