@@ -1,0 +1,201 @@
+"""What changed between layers and the tree that was made from them, read from the changed side alone.
+
+An overlay's upper directory holds exactly what was touched, so only that is walked; a plain copy is walked as if its
+top were an upper directory that hides everything below. Either way contents decide: a file that was touched but holds
+the same bytes and mode is no change. git takes no part in this.
+
+Left out: ``.git`` at any depth, and empty directories. Named apart, because no patch can carry them: ``special`` files
+(fifos, sockets, devices, names that git refuses, paths out of reach) and files ``too_large`` to be read. ``truncated``
+says that there was more than the limits let in.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from proctor.base.frozen import frozen
+from proctor.execute.workspace.handles import (
+    LINK,
+    directory_at,
+    file_mode,
+    in_reach,
+    join,
+    names_in,
+    open_top,
+    status_of,
+)
+from proctor.execute.workspace.stack import Found, Merged, Stack, is_opaque, is_whiteout
+from proctor.execute.workspace.tree import GIT, Entry, entry_of
+
+
+@frozen
+class DiffLimits:
+    """The most that a difference takes in."""
+
+    file_bytes: int = 64 << 20
+    total_bytes: int = 256 << 20
+    files: int = 200_000
+
+
+@frozen
+class Change:
+    """One path that differs: ``change`` is ``added``, ``modified`` or ``deleted``."""
+
+    path: bytes
+    change: str
+    before: Entry | None
+    after: Entry | None
+
+
+@frozen
+class Changes:
+    """Everything that differs, sorted by path."""
+
+    changes: tuple[Change, ...] = ()
+    special: tuple[bytes, ...] = ()
+    too_large: tuple[bytes, ...] = ()
+    truncated: bool = False
+
+
+def compare(before: Stack, after: Path, *, whole: bool, limits: DiffLimits | None = None) -> Changes:
+    """The changes from ``before`` to the tree at ``after``.
+
+    ``after`` is an upper directory above ``before``, or with ``whole`` a plain tree that stands on its own.
+    """
+    return _Comparison(before, whole, limits or DiffLimits()).run(after)
+
+
+class _Comparison:
+    """One comparison under way."""
+
+    def __init__(self, before: Stack, whole: bool, limits: DiffLimits) -> None:
+        self._before = before
+        self._whole = whole
+        self._limits = limits
+        self._changes: list[Change] = []
+        self._special: list[bytes] = []
+        self._too_large: list[bytes] = []
+        self._bytes = 0
+        self._visited = 0
+        self._truncated = False
+
+    def run(self, after: Path) -> Changes:
+        top = open_top(after)
+        try:
+            waiting = [(b"", self._whole)]
+            while waiting and not self._truncated:
+                path, hides = waiting.pop()
+                with directory_at(top, path) as directory, self._before.directory(path) as below:
+                    waiting.extend(reversed(self._visit(path, directory, below, hides)))
+        finally:
+            os.close(top)
+        return Changes(
+            tuple(sorted(self._changes, key=lambda change: change.path)),
+            tuple(sorted(self._special)),
+            tuple(sorted(self._too_large)),
+            self._truncated,
+        )
+
+    def _visit(self, path: bytes, directory: int, below: Merged | None, hides: bool) -> list[tuple[bytes, bool]]:
+        """Compare one directory; the directories below it that are still to be compared."""
+        inner: list[tuple[bytes, bool]] = []
+        names = names_in(directory, self._limits.files + 1 - self._visited)
+        self._visited += len(names)
+        self._truncated = self._visited > self._limits.files
+        for name in names:
+            status = status_of(directory, name)
+            if name != GIT and status is not None:
+                found = below.find(name) if below else None
+                inner.extend(self._name(join(path, name), Found(directory, name, status), found, hides))
+        if hides and below:
+            present = set(names)
+            for name in below.names():
+                if name not in present and name != GIT:
+                    found = below.find(name)
+                    assert found is not None
+                    self._removed(join(path, name), found)
+        return inner
+
+    def _name(self, path: bytes, now: Found, below: Found | None, hides: bool) -> list[tuple[bytes, bool]]:
+        """Compare one name; the directory that it is, where that has to be looked into."""
+        if not _expressible(path, now.status):
+            self._special.append(path)
+            if below and in_reach(path):
+                self._removed(path, below)
+            return []
+        if is_whiteout(now.status) and not self._whole:
+            if below:
+                self._removed(path, below)
+            return []
+        if not stat.S_ISDIR(now.status.st_mode):
+            if below and stat.S_ISDIR(below.status.st_mode):
+                self._removed(path, below)
+                below = None
+            self._file(path, now, below)
+            return []
+        if below and not stat.S_ISDIR(below.status.st_mode):
+            self._removed(path, below)
+        if hides:
+            return [(path, True)]
+        with directory_at(now.directory, now.name) as inner:
+            return [(path, is_opaque(inner))]
+
+    def _file(self, path: bytes, now: Found, below: Found | None) -> None:
+        """Compare a file, link or special file with what was there."""
+        if file_mode(now.status) is None:
+            self._special.append(path)
+            if below:
+                self._removed(path, below)
+            return
+        if below and not _expressible(path, below.status):
+            self._special.append(path)
+            return
+        if self._is_too_large(path, now, below):
+            return
+        after = entry_of(now.directory, now.name, path, now.status)
+        before = entry_of(below.directory, below.name, path, below.status) if below else None
+        if before != after:
+            self._bytes += now.status.st_size + (below.status.st_size if below else 0)
+            self._changes.append(Change(path, "modified" if before else "added", before, after))
+
+    def _removed(self, path: bytes, gone: Found) -> None:
+        """Everything at ``path`` is no longer there."""
+        if not stat.S_ISDIR(gone.status.st_mode):
+            self._removed_file(path, gone)
+            return
+        if not _expressible(path, gone.status):
+            return
+        for directory, shown in self._before.walk(path):
+            shown[:] = [found for found in shown if _expressible(join(directory, found.name), found.status)]
+            for found in shown:
+                if not stat.S_ISDIR(found.status.st_mode):
+                    self._removed_file(join(directory, found.name), found)
+
+    def _removed_file(self, path: bytes, gone: Found) -> None:
+        self._visited += 1
+        if (
+            file_mode(gone.status) is None
+            or not _expressible(path, gone.status)
+            or self._is_too_large(path, gone, None)
+        ):
+            return
+        before = entry_of(gone.directory, gone.name, path, gone.status)
+        self._bytes += gone.status.st_size
+        self._changes.append(Change(path, "deleted", before, None))
+
+    def _is_too_large(self, path: bytes, *sides: Found | None) -> bool:
+        sizes = [side.status.st_size for side in sides if side]
+        if max(sizes) <= self._limits.file_bytes and self._bytes + sum(sizes) <= self._limits.total_bytes:
+            return False
+        self._too_large.append(path)
+        return True
+
+
+def _expressible(path: bytes, status: os.stat_result) -> bool:
+    """Whether git lets a file of this name into a tree, and the path is in reach."""
+    name = path.rpartition(b"/")[2].lower()
+    if name == GIT or (name == b".gitmodules" and file_mode(status) == LINK):
+        return False
+    return in_reach(path)

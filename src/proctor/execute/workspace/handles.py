@@ -1,0 +1,159 @@
+"""Reading trees that others wrote: directory descriptors, no links followed, everything bounded.
+
+A tree may hold links, fifos, sockets, devices, directories without permissions, names of any bytes and nesting without
+end. Directories are opened one component at a time and never through a link, regular files never block, and what lies
+deeper than ``DEPTH`` directories or has a path over ``PATH_BYTES`` is out of reach by decision. Directories that their
+owner may not read are opened up, which changes nothing that a patch carries. Nothing here knows layers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from proctor.base.errors import InfrastructureFault
+from proctor.base.names import name_text
+
+DEPTH = 256
+PATH_BYTES = 4000
+
+FILE = 0o100644
+PROGRAM = 0o100755
+LINK = 0o120000
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_REGULAR = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_CHUNK = 1 << 20
+
+
+def join(directory: bytes, name: bytes) -> bytes:
+    """The path of ``name`` in ``directory``, where ``b""`` is the top."""
+    return directory + b"/" + name if directory else name
+
+
+def split(path: bytes) -> tuple[bytes, ...]:
+    """The components of a relative ``path``; ``ValueError`` unless it is plain (no ``..``, no empty component)."""
+    parts = tuple(path.split(b"/"))
+    if any(part in (b"", b".", b"..") or b"\0" in part for part in parts):
+        raise ValueError(f"not a plain relative path: {name_text(path)}")
+    return parts
+
+
+def in_reach(path: bytes) -> bool:
+    """Whether ``path`` is short and shallow enough to be part of a tree here."""
+    return len(path) <= PATH_BYTES and path.count(b"/") < DEPTH
+
+
+def file_mode(status: os.stat_result) -> int | None:
+    """The mode that git would give a file, or ``None`` for what is neither a regular file nor a link."""
+    if stat.S_ISREG(status.st_mode):
+        return PROGRAM if status.st_mode & 0o100 else FILE
+    return LINK if stat.S_ISLNK(status.st_mode) else None
+
+
+def status_of(directory: int, name: bytes) -> os.stat_result | None:
+    """What ``name`` is in an open directory, itself and not what it links to."""
+    try:
+        return os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def open_top(path: Path) -> int:
+    """A descriptor of the directory ``path`` itself, which must not be a link."""
+    return os.open(path, _DIRECTORY)
+
+
+def open_inner(directory: int, name: bytes) -> int:
+    """A descriptor of the directory ``name`` in an open directory."""
+    try:
+        inner = os.open(name, _DIRECTORY, dir_fd=directory)
+    except PermissionError:
+        _open_up(directory, name)
+        return os.open(name, _DIRECTORY, dir_fd=directory)
+    if os.geteuid() != 0 and os.fstat(inner).st_mode & 0o700 != 0o700:
+        os.fchmod(inner, 0o700)
+    return inner
+
+
+@contextmanager
+def directory_at(top: int, path: bytes) -> Iterator[int]:
+    """A descriptor of the directory ``path`` below ``top``, reached without following a link."""
+    handle = os.dup(top)
+    try:
+        for part in path.split(b"/") if path else ():
+            inner = open_inner(handle, part)
+            os.close(handle)
+            handle = inner
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def names_in(directory: int, limit: int | None = None) -> list[bytes]:
+    """The names in an open directory, sorted; at most ``limit`` of them where one is given."""
+    names: list[bytes] = []
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if limit is not None and len(names) >= limit:
+                break
+            names.append(os.fsencode(entry.name))
+    names.sort()
+    return names
+
+
+def read_file(directory: int, name: bytes, mode: int, limit_bytes: int) -> bytes:
+    """The bytes of a regular file, or the target of a link; a fault where there are more than ``limit_bytes``."""
+    if mode == LINK:
+        return os.readlink(name, dir_fd=directory)
+    with opened(directory, name) as handle:
+        parts: list[bytes] = []
+        size = 0
+        while part := os.read(handle, _CHUNK):
+            size += len(part)
+            if size > limit_bytes:
+                raise InfrastructureFault(f"larger than {limit_bytes} bytes", where=name_text(name))
+            parts.append(part)
+    return b"".join(parts)
+
+
+def digest_file(directory: int, name: bytes, mode: int) -> str:
+    """The hexadecimal SHA-256 of a regular file's bytes, or of a link's target."""
+    if mode == LINK:
+        return hashlib.sha256(os.readlink(name, dir_fd=directory)).hexdigest()
+    state = hashlib.sha256()
+    with opened(directory, name) as handle:
+        while part := os.read(handle, _CHUNK):
+            state.update(part)
+    return state.hexdigest()
+
+
+@contextmanager
+def opened(directory: int, name: bytes) -> Iterator[int]:
+    """A descriptor of a regular file, whatever its permissions say; they are as before afterwards."""
+    try:
+        handle = os.open(name, _REGULAR, dir_fd=directory)
+    except PermissionError:
+        before = _open_up(directory, name)
+        handle = os.open(name, _REGULAR, dir_fd=directory)
+        os.fchmod(handle, before)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise InfrastructureFault("not a regular file", where=name_text(name))
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _open_up(directory: int, name: bytes) -> int:
+    """Let the owner use ``name``, which is no link; the permissions that it had."""
+    status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    if stat.S_ISLNK(status.st_mode):
+        raise InfrastructureFault("a link where none is allowed", where=name_text(name))
+    before = stat.S_IMODE(status.st_mode)
+    os.chmod(name, before | (0o700 if stat.S_ISDIR(status.st_mode) else 0o400), dir_fd=directory)
+    return before

@@ -1,0 +1,119 @@
+"""Everything a layer holds, for its digest, and a bounded sample of it, for the cheap check.
+
+Unlike a tree's entries this covers ``.git``, directories, whiteouts and permissions: whatever changes what a sandbox
+would see changes the digest. Owners and times do not count, so the same content has the same digest everywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from pathlib import Path
+
+from proctor.base.frozen import frozen
+from proctor.execute.workspace.handles import (
+    digest_file,
+    directory_at,
+    file_mode,
+    in_reach,
+    join,
+    names_in,
+    open_top,
+    status_of,
+)
+from proctor.execute.workspace.stack import is_opaque
+
+SAMPLE = 48
+
+
+@frozen
+class Inventory:
+    """The digest over everything in a layer, and the paths whose state is compared by the cheap check."""
+
+    digest: str
+    sample: tuple[bytes, ...]
+
+
+def take_inventory(root: Path) -> Inventory:
+    """Digest everything below ``root``."""
+    lines: list[tuple[bytes, bytes]] = []
+    top = open_top(root)
+    try:
+        waiting = [b""]
+        while waiting:
+            path = waiting.pop()
+            with directory_at(top, path) as directory:
+                for name in names_in(directory):
+                    inner = join(path, name)
+                    status = status_of(directory, name)
+                    if status is None or not in_reach(inner):
+                        continue
+                    lines.append((inner, _line(directory, name, status)))
+                    if stat.S_ISDIR(status.st_mode):
+                        waiting.append(inner)
+    finally:
+        os.close(top)
+    lines.sort()
+    state = hashlib.sha256(b"proctor layer 1\n")
+    for path, line in lines:
+        state.update(b"%d %s %s\n" % (len(path), path, line))
+    return Inventory("sha256:" + state.hexdigest(), _sample([path for path, _ in lines]))
+
+
+def sample_state(root: Path, sample: list[bytes] | tuple[bytes, ...]) -> bytes | None:
+    """The state of the sampled paths, to be compared later; ``None`` where one is gone."""
+    lines: list[str] = []
+    for path in sample:
+        try:
+            status = os.lstat(os.path.join(os.fsencode(root), path))
+        except OSError:
+            return None
+        facts = (status.st_mode, status.st_uid, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
+        size = 0 if stat.S_ISDIR(status.st_mode) else status.st_size
+        lines.append(" ".join(str(fact) for fact in (*facts, size)))
+    return "\n".join(lines).encode()
+
+
+def hand_over(root: Path, owner: tuple[int, int]) -> None:
+    """Give everything below ``root`` to ``owner``, where the harness may do that; permissions stay."""
+    if os.geteuid() != 0:
+        return
+    top = open_top(root)
+    try:
+        os.fchown(top, *owner)
+        waiting = [b""]
+        while waiting:
+            path = waiting.pop()
+            with directory_at(top, path) as directory:
+                for name in names_in(directory):
+                    inner = join(path, name)
+                    status = status_of(directory, name)
+                    if status is None or not in_reach(inner):
+                        continue
+                    if (status.st_uid, status.st_gid) != owner:
+                        os.chown(name, *owner, dir_fd=directory, follow_symlinks=False)
+                    if stat.S_ISDIR(status.st_mode):
+                        waiting.append(inner)
+    finally:
+        os.close(top)
+
+
+def _line(directory: int, name: bytes, status: os.stat_result) -> bytes:
+    """What one name adds to the digest."""
+    kind = b"%o" % status.st_mode
+    if stat.S_ISDIR(status.st_mode):
+        with directory_at(directory, name) as inner:
+            return kind + (b" opaque" if is_opaque(inner) else b"")
+    mode = file_mode(status)
+    if mode is None:
+        return b"%s %d" % (kind, status.st_rdev)
+    return b"%s %s" % (kind, digest_file(directory, name, mode).encode())
+
+
+def _sample(paths: list[bytes]) -> tuple[bytes, ...]:
+    """The two tops of a layer and evenly spread paths below them."""
+    short = [path for path in paths if len(path) < 1000]
+    step = max(1, len(short) // SAMPLE)
+    chosen = {path for path in short if b"/" not in path} | set(short[::step][:SAMPLE])
+    return tuple(sorted(chosen))

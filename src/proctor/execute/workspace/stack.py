@@ -1,0 +1,139 @@
+"""Layers seen as one tree, as an overlay mount shows them, without a mount.
+
+The rules are the kernel's: the topmost name wins; a character device 0:0 hides the name below it; directories of the
+same name are merged down to the first that is marked opaque or that is no directory. The mark is an attribute that
+only the kernel and the harness can set: ``trusted.overlay.opaque`` where overlays are mounted with privilege, else
+``user.overlay.opaque``, which such a mount keeps from the processes inside. The other spelling is plain data that an
+agent may have written and is not looked at. Redirects and metadata-only copies are switched off at mounting.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from proctor.base.frozen import frozen
+from proctor.execute.workspace.handles import file_mode, join, names_in, open_inner, open_top, read_file, status_of
+
+READ_BYTES = 64 << 20
+
+
+def opaque_attribute() -> str:
+    """The attribute with which overlays mark a directory that hides what lies below it."""
+    return "trusted.overlay.opaque" if os.geteuid() == 0 else "user.overlay.opaque"
+
+
+def is_opaque(directory: int) -> bool:
+    """Whether an open directory of a layer hides what lies below it."""
+    try:
+        return os.getxattr(directory, opaque_attribute()) == b"y"
+    except OSError:
+        return False
+
+
+def is_whiteout(status: os.stat_result) -> bool:
+    """Whether a name of a layer only hides the same name below."""
+    return stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
+
+
+@frozen
+class Found:
+    """A name that a merged directory shows, and the layer's directory that it comes from."""
+
+    directory: int
+    name: bytes
+    status: os.stat_result
+
+
+class Merged:
+    """One directory of a stack: the open directories that are merged in it, topmost first."""
+
+    def __init__(self, handles: list[int]) -> None:
+        self._handles = handles
+
+    def find(self, name: bytes) -> Found | None:
+        """What the merged directory shows as ``name``."""
+        for handle in self._handles:
+            status = status_of(handle, name)
+            if status is not None:
+                return None if is_whiteout(status) else Found(handle, name, status)
+        return None
+
+    def names(self) -> list[bytes]:
+        """Every name that the merged directory shows, sorted."""
+        shown = {name for handle in self._handles for name in names_in(handle)}
+        return sorted(name for name in shown if self.find(name))
+
+    def is_empty(self) -> bool:
+        """Whether the merged directory shows nothing."""
+        return not any(self.find(name) for handle in self._handles for name in names_in(handle))
+
+    def enter(self, name: bytes) -> Merged | None:
+        """The merged directory ``name`` in this one; ``None`` where there is none."""
+        handles: list[int] = []
+        for handle in self._handles:
+            status = status_of(handle, name)
+            if status is None:
+                continue
+            if not stat.S_ISDIR(status.st_mode):
+                break
+            inner = open_inner(handle, name)
+            handles.append(inner)
+            if is_opaque(inner):
+                break
+        return Merged(handles) if handles else None
+
+    def close(self) -> None:
+        for handle in self._handles:
+            os.close(handle)
+
+
+class Stack:
+    """The tree that ``roots`` show together, topmost first. It opens nothing for longer than a call."""
+
+    def __init__(self, roots: tuple[Path, ...]) -> None:
+        self.roots = roots
+
+    @contextmanager
+    def directory(self, path: bytes) -> Iterator[Merged | None]:
+        """The merged directory ``path``; ``None`` where there is none, or a link lies on the way."""
+        current: Merged | None = Merged([open_top(root) for root in self.roots])
+        for part in path.split(b"/") if path else ():
+            if current is None:
+                break
+            inner = current.enter(part)
+            current.close()
+            current = inner
+        try:
+            yield current
+        finally:
+            if current is not None:
+                current.close()
+
+    def file(self, path: bytes, limit_bytes: int = READ_BYTES) -> tuple[int, bytes] | None:
+        """Mode and bytes of the file or link ``path`` (a link's bytes are its target); ``None`` for anything else."""
+        parent, _, name = path.rpartition(b"/")
+        with self.directory(parent) as directory:
+            found = directory.find(name) if directory else None
+            mode = file_mode(found.status) if found else None
+            if found is None or mode is None:
+                return None
+            return mode, read_file(found.directory, name, mode, limit_bytes)
+
+    def walk(self, path: bytes = b"") -> Iterator[tuple[bytes, list[Found]]]:
+        """Every merged directory at and below ``path`` with what it shows; what is found is open for that step only.
+
+        The caller may take directories out of the list, and the walk then leaves them out.
+        """
+        waiting = [path]
+        while waiting:
+            current = waiting.pop()
+            with self.directory(current) as directory:
+                if directory is None:
+                    continue
+                shown = [found for name in directory.names() if (found := directory.find(name))]
+                yield current, shown
+                waiting.extend(join(current, found.name) for found in shown if stat.S_ISDIR(found.status.st_mode))

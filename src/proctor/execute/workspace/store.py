@@ -1,0 +1,200 @@
+"""Layers on disk, each made once and found again by its key.
+
+    <root>/<name>/content/workspace   the tree        <root>/<name>/layer.json   what the layer is
+    <root>/<name>/content/setup       beside it       <root>/locks/<name>        held while it is made, used, removed
+
+A layer is built beside its place and renamed into it, so a crash leaves nothing that would be used; the next builder
+sweeps the remains. Two processes that want the same layer build it once. When it is made, everything in it is digested
+and the state of a bounded sample of its files is noted; ``check`` compares that sample, in constant time, and with
+``full`` the digest. The sample shows a layer that was rewritten or restored, not every single edit: that is what
+``full`` is for. Sandboxes only ever see layers read-only.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from proctor.base.canonical import canonical, parse, sha256
+from proctor.base.errors import InfrastructureFault, UsageFault
+from proctor.base.files import read_bounded, write_whole
+from proctor.base.frozen import frozen
+from proctor.base.names import name_bytes, name_text
+from proctor.execute.sandbox.interface import owner
+from proctor.execute.workspace.erase import erase
+from proctor.execute.workspace.inventory import Inventory, hand_over, sample_state, take_inventory
+
+_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}\Z")
+_RECORD_BYTES = 16 << 20
+
+
+class DamagedLayer(InfrastructureFault):
+    """A cached layer is not what it was when it was made."""
+
+
+@frozen
+class Layer:
+    """One layer: ``path`` holds ``workspace`` and ``setup``; ``facts`` are what its builder noted."""
+
+    path: Path
+    key: str
+    entries_digest: str
+    fingerprint: str
+    facts: Mapping[str, Any]
+    sample: tuple[str, ...] = ()
+
+
+class LayerStore:
+    """All layers below one directory."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def get(self, key: str) -> Layer | None:
+        """The layer of this key, if it was made before."""
+        place = self._place(key)
+        try:
+            record = parse(read_bounded(place / "layer.json", _RECORD_BYTES))
+            return Layer(
+                path=place / "content",
+                key=key,
+                entries_digest=record["entries_digest"],
+                fingerprint=record["fingerprint"],
+                facts=record["facts"],
+                sample=tuple(record["sample"]),
+            )
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError):
+            raise DamagedLayer("the record of a cached layer is damaged", where=str(place), hint=_REMEDY) from None
+
+    def make(self, key: str, build: Callable[[Path], Mapping[str, Any]]) -> Layer:
+        """The layer of this key. Where there is none, ``build`` fills a directory that holds two empty ones,
+        ``workspace`` and ``setup``, and returns the facts to note."""
+
+        def fill(content: Path) -> Mapping[str, Any]:
+            for part in ("workspace", "setup"):
+                (content / part).mkdir(parents=True)
+            return build(content)
+
+        return self.get(key) or self._finish(key, fill)
+
+    def adopt(self, key: str, upper: Path, facts: Mapping[str, Any]) -> Layer:
+        """A layer from the upper directory of a finished setup, which is moved here; on the same file system."""
+
+        def move(content: Path) -> Mapping[str, Any]:
+            os.rename(upper, content)
+            return facts
+
+        return self.get(key) or self._finish(key, move)
+
+    def check(self, layer: Layer, *, full: bool = False) -> None:
+        """Raise :class:`DamagedLayer` unless the layer's sample, or with ``full`` all of it, is as it was made."""
+        state = sample_state(layer.path, [name_bytes(text) for text in layer.sample])
+        if state is None or sha256(state) != layer.fingerprint:
+            raise DamagedLayer("a cached layer has been changed", where=str(layer.path), hint=_REMEDY)
+        if full and take_inventory(layer.path).digest != layer.entries_digest:
+            raise DamagedLayer("files of a cached layer have been changed", where=str(layer.path), hint=_REMEDY)
+
+    def keys(self) -> tuple[str, ...]:
+        """The keys of all layers that are there, sorted."""
+        try:
+            places = [place for place in self._root.iterdir() if (place / "layer.json").is_file()]
+        except FileNotFoundError:
+            return ()
+        return tuple(sorted(str(parse(read_bounded(place / "layer.json", _RECORD_BYTES))["key"]) for place in places))
+
+    def remove(self, key: str) -> bool:
+        """Remove a layer, unless a workspace or a builder uses it at this moment; whether it is gone."""
+        with self._locked(key, fcntl.LOCK_EX | fcntl.LOCK_NB) as locked:
+            if locked:
+                (self._place(key) / "layer.json").unlink(missing_ok=True)
+                erase(self._place(key))
+            return locked
+
+    def remove_unused(self, keep: Collection[str]) -> tuple[str, ...]:
+        """Remove every layer whose key is not in ``keep`` and that nothing uses; the keys that went."""
+        return tuple(key for key in self.keys() if key not in keep and self.remove(key))
+
+    def _finish(self, key: str, fill: Callable[[Path], Mapping[str, Any]]) -> Layer:
+        """Make a layer under its lock."""
+        with self._locked(key, fcntl.LOCK_EX):
+            if made := self.get(key):
+                return made
+            place = self._place(key)
+            building = place.with_name(f".building-{place.name}")
+            erase(building)
+            erase(place)
+            building.mkdir(mode=0o755)
+            try:
+                content = building / "content"
+                facts = fill(content)
+                hand_over(content, owner())
+                _write_record(building, key, take_inventory(content), facts)
+                os.rename(building, place)
+            except BaseException:
+                erase(building)
+                raise
+        layer = self.get(key)
+        assert layer is not None
+        return layer
+
+    def _place(self, key: str) -> Path:
+        if not _KEY.match(key):
+            raise UsageFault(f"not a key of a layer: {key!r}")
+        return self._root / key.replace(":", "-")
+
+    @contextmanager
+    def _locked(self, key: str, how: int) -> Iterator[bool]:
+        """Hold the layer's lock; false where it is held elsewhere and ``how`` says not to wait."""
+        locks = self._root / "locks"
+        locks.mkdir(parents=True, exist_ok=True)
+        handle = os.open(locks / self._place(key).name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            yield _lock(handle, how)
+        finally:
+            os.close(handle)
+
+
+def _lock(handle: int, how: int) -> bool:
+    try:
+        fcntl.flock(handle, how)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def hold(layer: Layer) -> int:
+    """A descriptor that keeps ``layer`` from being removed until it is closed."""
+    place = layer.path.parent
+    lock = place.parent / "locks" / place.name
+    handle = os.open(lock if lock.exists() else layer.path, os.O_RDONLY | os.O_CLOEXEC)
+    fcntl.flock(handle, fcntl.LOCK_SH)
+    if not layer.path.is_dir():
+        os.close(handle)
+        raise InfrastructureFault("a cached layer was removed", where=str(layer.path), hint="start again")
+    return handle
+
+
+_REMEDY = "remove this layer's directory; it is made again when it is needed"
+
+
+def _write_record(place: Path, key: str, inventory: Inventory, facts: Mapping[str, Any]) -> None:
+    sample = inventory.sample
+    state = sample_state(place / "content", sample)
+    assert state is not None
+    record = {
+        "kind": "layer",
+        "schema": 1,
+        "key": key,
+        "entries_digest": inventory.digest,
+        "fingerprint": sha256(state),
+        "sample": [name_text(path) for path in sample],
+        "facts": dict(facts),
+    }
+    write_whole(place / "layer.json", canonical(record))

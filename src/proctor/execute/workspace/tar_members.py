@@ -1,0 +1,103 @@
+"""Members of a tar archive, plain or compressed with gzip, bzip2 or xz, in one forward pass.
+
+The decompressed stream is read through an allowance: a header may be large, but not larger than ``HEADER_BYTES``.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, BinaryIO, cast
+
+from proctor.execute.workspace.members import BadArchive, Member, Meter, bounded_chunks
+
+if TYPE_CHECKING:
+    import tarfile
+
+HEADER_BYTES = 1 << 20
+_SLACK = 1 << 16
+
+
+def open_stream(path: Path, start: bytes) -> IO[bytes]:
+    """The decompressed bytes of ``path``, whose first bytes are ``start``."""
+    if start.startswith(b"\x1f\x8b"):
+        import gzip
+
+        return cast(IO[bytes], gzip.open(path, "rb"))
+    if start.startswith(b"BZh"):
+        import bz2
+
+        return bz2.open(path, "rb")
+    if start.startswith(b"\xfd7zXZ\0"):
+        import lzma
+
+        return lzma.open(path, "rb")
+    return path.open("rb")
+
+
+class _Allowance:
+    """A stream that may be read only as far as was allowed."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._left = 0
+
+    def allow(self, size: int) -> None:
+        self._left = size + _SLACK
+
+    def read(self, size: int) -> bytes:
+        data = self._stream.read(size)
+        self._left -= len(data)
+        if self._left < 0:
+            raise BadArchive(f"a header of more than {HEADER_BYTES} bytes")
+        return data
+
+
+def tar_members(path: Path, start: bytes, meter: Meter) -> Iterator[Member]:
+    """The members of the tar archive ``path``."""
+    import tarfile
+
+    with open_stream(path, start) as stream:
+        allowance = _Allowance(stream)
+        allowance.allow(HEADER_BYTES)
+        with tarfile.open(fileobj=allowance, mode="r|", encoding="utf-8", errors="surrogateescape") as archive:  # type: ignore[call-overload]
+            while (information := archive.next()) is not None:
+                meter.member()
+                yield _member(archive, information, allowance, meter)
+                archive.members.clear()
+                allowance.allow(HEADER_BYTES + max(0, information.size))
+
+
+def _member(archive: tarfile.TarFile, information: tarfile.TarInfo, allowance: _Allowance, meter: Meter) -> Member:
+    def read() -> Iterator[bytes]:
+        allowance.allow(max(0, information.size))
+        file = archive.extractfile(information)
+        if file is None:
+            return iter(())
+        return bounded_chunks(cast(BinaryIO, file), meter)
+
+    return Member(
+        name=_bytes(information.name),
+        kind=_kind(information),
+        executable=bool(information.mode & stat.S_IXUSR),
+        target=_bytes(information.linkname),
+        mtime=int(information.mtime),
+        read=read,
+    )
+
+
+def _kind(information: tarfile.TarInfo) -> str:
+    checks: tuple[tuple[Callable[[], bool], str], ...] = (
+        (information.isreg, "file"),
+        (information.isdir, "directory"),
+        (information.issym, "link"),
+        (information.islnk, "hard link"),
+        (information.isfifo, "fifo"),
+        (information.isdev, "device"),
+    )
+    return next((kind for check, kind in checks if check()), "member of an unknown kind")
+
+
+def _bytes(name: str) -> bytes:
+    return name.encode("utf-8", "surrogateescape")
