@@ -1,0 +1,170 @@
+"""One attempt of a check: a fresh workspace and a fresh sandbox, one command, and what its results say.
+
+Nothing of an earlier attempt is left: processes, files, results. The hidden files and the sentinels are placed last,
+over whatever the patch put there. The result file is read when every process is dead and the sandbox is gone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import posixpath
+import shlex
+from pathlib import Path
+
+from proctor.base.files import remove_tree
+from proctor.base.frozen import frozen
+from proctor.contract.model import Check
+from proctor.execute.inputs.place import hidden_files
+from proctor.execute.prepare import declared_mounts, limits_of
+from proctor.execute.sandbox.interface import WORKSPACE, Command, Finished, Mount, SandboxPlan, owner
+from proctor.execute.workspace.patch import Application
+from proctor.execute.workspace.workspace import Workspace
+from proctor.judge.bench import Bench, Scene
+from proctor.judge.collect import collect
+from proctor.judge.outcome import Judgement, judge_attempt
+from proctor.judge.placement import Placement
+from proctor.judge.results.interface import TestResults
+from proctor.judge.sentinels import Planted, plant, verdict, without
+
+RESULTS = "/results"
+PLUGIN = "/proctor/plugin"
+PLUGIN_DIRECTORY = Path(__file__).parent / "plugin"
+PLUGIN_OPTIONS = "-p proctor_results --continue-on-collection-errors -p no:cacheprovider"
+FILE = 0o100644
+SHELL = ("/bin/sh", "-eu", "-c")
+
+
+@frozen
+class Attempt:
+    """One attempt and all that was seen of it."""
+
+    tree: str
+    number: int
+    command: tuple[str, ...]
+    finished: Finished
+    start_ns: int
+    end_ns: int
+    results: TestResults
+    sentinels: str
+    judgement: Judgement
+    overridden: tuple[bytes, ...]
+
+
+def attempt(bench: Bench, check: Check, scene: Scene, number: int) -> Attempt:
+    """Run ``check`` once on ``scene``."""
+    placement = scene.placement.copy()
+    overridden = place_hidden(bench, check, placement)
+    planted = plant(check, sentinel_directory(check, Scene(scene.tree, scene.layers, placement)), bench.entropy)
+    if planted is not None:
+        placement.put(planted.path.encode(), FILE, planted.text.encode())
+    key = bench.entropy(32)
+    place = bench.scratch / f"check-{bench.entropy(4).hex()}"
+    results_directory = place / "results"
+    try:
+        results_directory.mkdir(parents=True)
+        os.chown(results_directory, *owner())
+        results_directory.chmod(0o700)
+        command = Command(
+            arguments=command_line(check, planted),
+            environment=environment(bench, check, planted, key),
+            directory=check.directory,
+            timeout_seconds=check.timeout_seconds,
+            output_bytes=bench.prepared.contract.budget.output_bytes,
+        )
+        start = bench.clock.wall_ns()
+        finished, oom_kills = _run(bench, scene, placement, place, command)
+        end = bench.clock.wall_ns()
+        results = collect(check, results_directory, key)
+    finally:
+        remove_tree(place)
+    sentinels = verdict(planted, results)
+    own = without(planted, results)
+    judgement = judge_attempt(check, finished, own, sentinels, oom_kills)
+    shown = command.arguments
+    return Attempt(scene.tree, number, shown, finished, start, end, own, sentinels, judgement, overridden)
+
+
+def _run(bench: Bench, scene: Scene, placement: Placement, place: Path, command: Command) -> tuple[Finished, int]:
+    """The command to its end in a sandbox of its own; also how many processes ran out of memory."""
+    contract = bench.prepared.contract
+    overlays = bench.backend.overlays()
+    application = Application(placement.writes(), placement.removals())
+    workspace = Workspace.create(scene.layers, place / "tree", overlays=overlays, application=application)
+    try:
+        plan = SandboxPlan(
+            workspace=workspace.view(),
+            limits=limits_of(contract.budget),
+            mounts=(
+                Mount(place / "results", RESULTS, writable=True),
+                Mount(PLUGIN_DIRECTORY, PLUGIN),
+                *declared_mounts(contract),
+            ),
+        )
+        with bench.backend.open(plan) as sandbox:
+            finished = sandbox.run(command)
+            sandbox.end_all()
+            return finished, sandbox.usage().oom_kills or 0
+    finally:
+        workspace.discard()
+
+
+def place_hidden(bench: Bench, check: Check, placement: Placement) -> tuple[bytes, ...]:
+    """Put the check's hidden files in place; the paths among them that the patch had touched."""
+    touched = set(placement.touched())
+    overridden = []
+    for hidden in check.hidden:
+        for path, mode, data in hidden_files(hidden, bench.prepared.contract, bench.prepared.inputs):
+            placement.put(path, mode, data)
+            if path in touched:
+                overridden.append(path)
+    return tuple(sorted(overridden))
+
+
+def sentinel_directory(check: Check, scene: Scene) -> str:
+    """The directory of the tree where sentinels share their surroundings with the tests: that of the first listed one.
+
+    Without listed tests, or where their ids do not lead to a file, it is the directory in which the check runs.
+    """
+    start = posixpath.relpath(check.directory, WORKSPACE)
+    start = "" if start == "." or start.startswith("..") else start
+    for test in (*check.must_pass, *check.keep_passing):
+        path = posixpath.normpath(posixpath.join(start, test.partition("::")[0]))
+        if not path.startswith("..") and scene.read(path.encode()) is not None:
+            return posixpath.dirname(path)
+    return start
+
+
+def command_line(check: Check, planted: Planted | None) -> tuple[str, ...]:
+    """The check's command with the arguments that name its sentinels.
+
+    A shell text takes them as ``"$@"`` where it mentions that, otherwise at its end.
+    """
+    extra = planted.arguments if planted else ()
+    if not extra or check.run[:3] != SHELL or len(check.run) != 4:
+        return (*check.run, *extra)
+    text = check.run[3]
+    if "$@" in text:
+        return (*check.run, "sh", *extra)
+    return (*SHELL, f"{text.rstrip()} {shlex.join(extra)}")
+
+
+def environment(bench: Bench, check: Check, planted: Planted | None, key: bytes) -> dict[str, str]:
+    """The whole environment of an attempt."""
+    variables = {**bench.prepared.environment, **check.variables, "PROCTOR_RESULTS": RESULTS}
+    if check.results != "pytest":
+        return variables
+    options, path = variables.get("PYTEST_ADDOPTS", ""), variables.get("PYTHONPATH", "")
+    settings = {
+        "key": key.hex(),
+        "directory": RESULTS,
+        "options": options,
+        "sentinel": f"{WORKSPACE}/{planted.path}" if planted and not planted.arguments else "",
+        "token": planted.token if planted else "",
+    }
+    return {
+        **variables,
+        "PYTEST_ADDOPTS": f"{PLUGIN_OPTIONS} {options}".strip(),
+        "PYTHONPATH": f"{PLUGIN}:{path}" if path else PLUGIN,
+        "PROCTOR_PYTEST": json.dumps(settings),
+    }

@@ -1,0 +1,47 @@
+"""What the judge works with: a prepared contract, a way to isolate, a place to work and a record to write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from proctor.base.clock import Clock, Entropy
+from proctor.base.frozen import frozen
+from proctor.execute.prepare import Prepared
+from proctor.execute.sandbox.interface import Backend
+from proctor.execute.workspace.store import Layer
+from proctor.execute.workspace.workspace import base_stack
+from proctor.judge.placement import Placement
+from proctor.record.rundir import RunDirectory
+from proctor.record.trace.log import TraceWriter
+
+PATCHED, BASE = "patched", "base"
+
+
+@frozen
+class Bench:
+    """Everything that judging one run needs. ``scratch`` is emptied by whoever made it."""
+
+    prepared: Prepared
+    backend: Backend
+    scratch: Path
+    trace: TraceWriter
+    run: RunDirectory
+    clock: Clock
+    entropy: Entropy
+
+    def read_base(self, path: bytes) -> tuple[int, bytes] | None:
+        """Mode and bytes of a file of the base."""
+        return base_stack(self.prepared.layers).file(path)
+
+
+@frozen
+class Scene:
+    """The tree that attempts start from: ``patched`` or ``base``, as layers and what is placed above them."""
+
+    tree: str
+    layers: tuple[Layer, ...]
+    placement: Placement
+
+    def read(self, path: bytes) -> tuple[int, bytes] | None:
+        """What a file of the scene holds, the placed ones included."""
+        return self.placement.read(path, base_stack(self.layers).file)

@@ -1,0 +1,65 @@
+"""What is left out of a patch: generated files, products of setup, and what no patch can carry.
+
+A path is a product of setup when the base has it, or a directory above it, and the pristine tree does not: a virtual
+environment, installed packages, build output. The judge makes its own base, so changes there could only mislead it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from proctor.base.names import name_text
+from proctor.contract.model import Contract
+from proctor.execute.prepare import Prepared
+from proctor.execute.workspace.diff import Changes
+from proctor.execute.workspace.glob import matches
+from proctor.execute.workspace.stack import Stack
+from proctor.execute.workspace.workspace import base_stack
+from proctor.judge.placement import ancestors
+
+GENERATED, SETUP_PRODUCT, SPECIAL, TOO_LARGE, TRUNCATED = "generated", "setup-product", "special", "too-large", "limit"
+
+
+def drop_unwanted(
+    contract: Contract, prepared: Prepared, changes: Changes
+) -> tuple[Changes, tuple[Mapping[str, str], ...]]:
+    """The changes that a patch is made of, and the paths that are left out with the reason for each."""
+    products = Products(base_stack(prepared.layers), base_stack((prepared.source,)))
+    kept, dropped = [], []
+    for change in changes.changes:
+        if any(matches(change.path, pattern) for pattern in contract.policy.generated):
+            dropped.append((change.path, GENERATED))
+        elif prepared.layers != (prepared.source,) and products.has(change.path):
+            dropped.append((change.path, SETUP_PRODUCT))
+        else:
+            kept.append(change)
+    dropped += [(path, SPECIAL) for path in changes.special]
+    dropped += [(path, TOO_LARGE) for path in changes.too_large]
+    if changes.truncated:
+        dropped.append((b"*", TRUNCATED))
+    listed = tuple({"path": name_text(path), "why": why} for path, why in sorted(dropped))
+    return Changes(tuple(kept)), listed
+
+
+class Products:
+    """Tells the products of setup from the pristine tree; remembers what it has looked up."""
+
+    def __init__(self, base: Stack, source: Stack) -> None:
+        self._base = base
+        self._source = source
+        self._known: dict[bytes, bool] = {}
+
+    def has(self, path: bytes) -> bool:
+        """Whether ``path``, or a directory above it, was made by setup."""
+        return any(self._made(part) for part in (path, *ancestors(path)))
+
+    def _made(self, path: bytes) -> bool:
+        if path not in self._known:
+            self._known[path] = _exists(self._base, path) and not _exists(self._source, path)
+        return self._known[path]
+
+
+def _exists(stack: Stack, path: bytes) -> bool:
+    parent, _, name = path.rpartition(b"/")
+    with stack.directory(parent) as directory:
+        return directory is not None and directory.find(name) is not None

@@ -1,0 +1,141 @@
+"""What one attempt of a check comes to, and what several attempts together decide. Pure.
+
+    error   the check could not be started, ran out of time or memory, or its runner did not come to its end
+    fail    it came to its end and what was asked for does not hold
+    pass    it came to its end and everything that was asked for holds
+
+The three are told apart by how the command ended and what its result file says, never by what it printed. Forged
+results are a failure in their own right, and no rule for deciding between attempts outweighs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from proctor.base.frozen import frozen
+from proctor.contract.model import Check
+from proctor.execute.sandbox.interface import Finished
+from proctor.judge.results.interface import TestResults
+from proctor.judge.sentinels import FORGED, NONE
+
+PASS, FAIL, ERROR = "pass", "fail", "error"
+
+NOT_STARTED = "could-not-start"
+TIMEOUT = "timeout"
+OUT_OF_MEMORY = "out-of-memory"
+CRASH = "runner-crash"
+FORGED_RESULTS = "forged"
+TESTS = "tests"
+EXIT_CODE = "exit-code"
+NO_TESTS = "no-tests"
+
+SHELL_COULD_NOT_START = (126, 127)
+"""What a shell exits with when the program that it was asked for is missing or cannot be executed."""
+
+FATAL_SIGNALS = tuple(128 + number for number in (4, 6, 7, 8, 9, 11, 31))
+"""How a shell reports a program that a fatal signal ended."""
+
+
+@frozen
+class Judgement:
+    """One attempt's outcome, the reason in one word, the details in a sentence, and the ids that count against it."""
+
+    outcome: str
+    reason: str
+    detail: str = ""
+    failing: tuple[str, ...] = ()
+
+
+def judge_attempt(
+    check: Check, finished: Finished, results: TestResults, sentinels: str, oom_kills: int = 0
+) -> Judgement:
+    """The outcome of one attempt. ``results`` are without the sentinels, whose verdict is ``sentinels``."""
+    stopped = _stopped(check, finished, oom_kills)
+    if results.tampered:
+        return Judgement(FAIL, FORGED_RESULTS, results.problem)
+    if check.results == "exit-code":
+        return stopped or _by_exit_code(finished)
+    if stopped and not (stopped.reason == NOT_STARTED and results.complete):
+        return stopped
+    if not results.complete:
+        return Judgement(ERROR, CRASH, results.problem)
+    if sentinels == FORGED:
+        return Judgement(FAIL, FORGED_RESULTS, "the sentinels did not come out as one pass and one failure")
+    return _by_tests(check, finished, results, sentinels)
+
+
+def _stopped(check: Check, finished: Finished, oom_kills: int) -> Judgement | None:
+    """The error of a command that did not come to an end of its own."""
+    if not finished.started:
+        return Judgement(ERROR, NOT_STARTED, finished.problem)
+    if finished.timed_out:
+        return Judgement(ERROR, TIMEOUT, f"took more than {check.timeout_seconds} s")
+    if oom_kills and finished.exit_code:
+        return Judgement(ERROR, OUT_OF_MEMORY, f"{oom_kills} processes were ended for want of memory")
+    if finished.exit_code < 0:
+        return Judgement(ERROR, CRASH, f"ended by signal {-finished.exit_code}")
+    if finished.exit_code in FATAL_SIGNALS and check.results == "exit-code":
+        return Judgement(ERROR, CRASH, f"ended by signal {finished.exit_code - 128}")
+    if finished.exit_code in SHELL_COULD_NOT_START:
+        return Judgement(ERROR, NOT_STARTED, f"exit code {finished.exit_code}: the program is missing or no program")
+    return None
+
+
+def _by_exit_code(finished: Finished) -> Judgement:
+    if finished.exit_code == 0:
+        return Judgement(PASS, EXIT_CODE)
+    return Judgement(FAIL, EXIT_CODE, f"exited with {finished.exit_code}")
+
+
+def _by_tests(check: Check, finished: Finished, results: TestResults, sentinels: str) -> Judgement:
+    wanted = (*check.must_pass, *check.keep_passing)
+    if wanted:
+        missing = tuple(sorted({test for test in wanted if results.outcomes.get(test) != "passed"}))
+        if missing:
+            return Judgement(FAIL, TESTS, _count(len(missing), len(set(wanted)), "listed tests did not pass"), missing)
+        return Judgement(PASS, TESTS)
+    failing = tuple(results.failing())
+    if failing:
+        return Judgement(FAIL, TESTS, _count(len(failing), len(results.outcomes), "tests failed"), failing)
+    if "passed" not in results.outcomes.values():
+        return Judgement(FAIL, NO_TESTS, "no test was run and passed")
+    if finished.exit_code and (sentinels == NONE or check.results == "pytest"):
+        return Judgement(FAIL, EXIT_CODE, f"exited with {finished.exit_code} although no test failed")
+    return Judgement(PASS, TESTS)
+
+
+def _count(some: int, whole: int, words: str) -> str:
+    return f"{some} of {whole} {words}"
+
+
+def decide(rule: str, attempts: Sequence[Judgement]) -> Judgement:
+    """What the attempts decide together under ``all``, ``majority`` or ``any``; the attempt that speaks for them.
+
+    Forged results in one attempt are decisive. Where no pass is decided a failure stands before an error: something
+    was shown not to hold.
+    """
+    forged = [one for one in attempts if one.reason == FORGED_RESULTS]
+    if forged:
+        return forged[0]
+    passed = [one for one in attempts if one.outcome == PASS]
+    enough = {"all": len(passed) == len(attempts), "majority": 2 * len(passed) > len(attempts), "any": bool(passed)}
+    if passed and enough[rule]:
+        return passed[0]
+    failed = [one for one in attempts if one.outcome == FAIL]
+    return (failed or [one for one in attempts if one.outcome == ERROR])[0]
+
+
+def attribute(patched: Judgement, base: Judgement) -> tuple[Judgement, str]:
+    """Whose doing an error or a forgery is, once the check was repeated on the base; the judgement that stands.
+
+    Where the base completes the patch made the difference. Where the base is no better, a check that cannot start is
+    the harness's or the contract's affair, and other errors are nobody's. Sentinels that come out wrong on the base as
+    well do not work in this suite: an error, no forgery.
+    """
+    if base.outcome != ERROR and base.reason != FORGED_RESULTS:
+        return patched, "agent"
+    if patched.reason == FORGED_RESULTS:
+        if base.reason == FORGED_RESULTS:
+            return Judgement(ERROR, "sentinels", "the sentinels come out wrong on the base as well"), "harness"
+        return patched, "agent"
+    return patched, "harness" if base.reason == NOT_STARTED else "nobody"

@@ -1,0 +1,139 @@
+"""The pytest plugin that the harness loads into a check's own test process.
+
+It writes one signed line for each report to a file of its own in the results directory, adds the sentinel file to
+what is collected, keeps the sentinels from being filtered out, and takes their failure out of the exit status. It uses
+the standard library alone, works with pytest 6 to 9, and runs on whatever interpreter the check starts. It is mounted
+read-only; the harness itself never imports it.
+
+Code under test shares this process. The key is taken out of the environment at once, which raises the price of
+forging; it is no proof.
+"""
+
+import hashlib
+import hmac
+import json
+import os
+from typing import Any, Dict, Generator, List, Union  # noqa: UP035  (old interpreters)
+
+import pytest
+
+VARIABLE = "PROCTOR_PYTEST"
+
+
+class Reporter:
+    """Writes the lines; only the process that leads the session has one."""
+
+    def __init__(self, key: bytes, directory: str) -> None:
+        self._key = key
+        self._count = 0
+        self._new = hmac.new
+        self._write = os.write
+        self._dumps = json.dumps
+        name = os.path.join(directory, "pytest-" + os.urandom(8).hex() + ".jsonl")
+        self._file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._process = os.getpid()
+
+    def line(self, record: Dict[str, Any]) -> None:  # noqa: UP006
+        """Append one signed line; a forked child of the session stays silent."""
+        if os.getpid() != self._process:
+            return
+        text = self._dumps(record, sort_keys=True).encode("ascii")
+        code = self._new(self._key, b"%d " % self._count + text, hashlib.sha256).hexdigest()
+        self._count += 1
+        rest = code.encode("ascii") + b" " + text + b"\n"
+        while rest:
+            rest = rest[self._write(self._file, rest) :]
+
+
+class Plugin:
+    """The hooks, with the state of one session."""
+
+    def __init__(self, settings: Dict[str, Any]) -> None:  # noqa: UP006
+        self.sentinel = str(settings.get("sentinel", ""))
+        self.token = str(settings.get("token", ""))
+        self._settings = settings
+        self._reporter: Union[Reporter, None] = None  # noqa: UP007
+        self._others = 0
+        self._others_failed = 0
+
+    def begin(self, config: Any) -> None:
+        """Take part in a session that starts."""
+        worker = hasattr(config, "workerinput")
+        if not worker:
+            self._reporter = Reporter(bytes.fromhex(self._settings["key"]), self._settings["directory"])
+        config.option.maxfail = 0
+        if self.sentinel and self.sentinel not in config.args:
+            config.args.append(self.sentinel)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell the workers of pytest-xdist what they must not filter out."""
+        node.workerinput["proctor_sentinel"] = [self.sentinel, self.token]
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: List[Any]) -> Generator[None, Any, None]:  # noqa: UP006
+        """Run the sentinels, last, whatever selection the command or the tree asks for."""
+        mine = [item for item in items if self._is_sentinel(item.nodeid)]
+        yield
+        items[:] = [item for item in items if not self._is_sentinel(item.nodeid)] + mine
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Note one phase of one test."""
+        self._note(report.nodeid, report.when, report.outcome)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collectreport(self, report: Any) -> None:
+        """Note a file that could not be collected."""
+        if report.outcome == "failed":
+            self._note(report.nodeid, "collect", report.outcome)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: Any) -> Generator[None, Any, None]:
+        """Leave the sentinels out of the exit status, then close the record."""
+        if self._reporter is not None and int(session.exitstatus) == 1 and not self._others_failed:
+            session.exitstatus = 0 if self._others else 5
+        yield
+        if self._reporter is not None:
+            self._reporter.line({"kind": "finished", "status": int(session.exitstatus)})
+            self._reporter = None
+
+    def _note(self, test: str, when: str, outcome: str) -> None:
+        if not self._is_sentinel(test):
+            self._others += 1
+            self._others_failed += outcome == "failed"
+        if self._reporter is not None:
+            name = str(test).encode("utf-8", "backslashreplace").decode("utf-8")
+            self._reporter.line({"kind": "report", "id": name, "when": str(when), "outcome": str(outcome)})
+
+    def _is_sentinel(self, test: str) -> bool:
+        return bool(self.token) and self.token in test
+
+
+def _settings() -> Dict[str, Any]:  # noqa: UP006
+    """What the harness passed, taken out of the environment together with the options that loaded this plugin."""
+    text = os.environ.pop(VARIABLE, "")
+    settings = json.loads(text) if text else {}
+    if "options" in settings:
+        if settings["options"]:
+            os.environ["PYTEST_ADDOPTS"] = settings["options"]
+        else:
+            os.environ.pop("PYTEST_ADDOPTS", None)
+    return dict(settings)
+
+
+_SETTINGS = _settings()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: Any) -> None:
+    """Start once, in the session that the harness's variable was meant for or in one of its workers."""
+    settings = dict(_SETTINGS)
+    _SETTINGS.clear()
+    if not settings and hasattr(config, "workerinput"):
+        sentinel, token = config.workerinput.get("proctor_sentinel", ["", ""])
+        settings = {"sentinel": sentinel, "token": token}
+    if settings:
+        plugin = Plugin(settings)
+        plugin.begin(config)
+        config.pluginmanager.register(plugin, "proctor-results-session")

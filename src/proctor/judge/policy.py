@@ -1,0 +1,100 @@
+"""What a patch does against the contract's rules: findings with a grade, from the list of changes alone. Pure.
+
+Only a ``violation`` fails the safety gate. A ``notice`` says what the judge will put back, or what was left out of the
+patch. Tests that a patch adds are never held against it, unless the contract forbids their very paths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from proctor.base.frozen import frozen
+from proctor.base.names import name_bytes, name_text
+from proctor.contract.model import Contract, Policy
+from proctor.execute.workspace.glob import matches
+from proctor.execute.workspace.patch import FileStat
+from proctor.judge.steering import WHOLE, steers
+from proctor.judge.testpaths import is_test
+
+VIOLATION, NOTICE = "violation", "notice"
+
+CHANGES = "workspace/changes.json"
+PATCH = "workspace/final.patch"
+MOST_FINDINGS = 200
+
+
+@frozen
+class Finding:
+    """One thing that the policy speaks about: a code, its grade, a sentence, and where the evidence lies."""
+
+    code: str
+    grade: str
+    message: str
+    evidence: str
+
+
+def findings(contract: Contract, changes: Mapping[str, Any], stats: Iterable[FileStat]) -> tuple[Finding, ...]:
+    """Everything that the policy has to say about a patch, violations first."""
+    policy = contract.policy
+    listed = [(str(item["path"]), str(item["change"])) for item in changes.get("changes", ())]
+    found = [finding for path, change in listed for finding in _of_path(policy, path, change)]
+    found += _of_dropped(policy, changes.get("dropped", ()))
+    found += _of_size(policy, listed, tuple(stats))
+    found.sort(key=lambda finding: finding.grade != VIOLATION)
+    if len(found) > MOST_FINDINGS:
+        left = found[MOST_FINDINGS - 1 :]
+        grade = VIOLATION if any(finding.grade == VIOLATION for finding in left) else NOTICE
+        found[MOST_FINDINGS - 1 :] = [Finding("more", grade, f"and {len(left)} more findings", CHANGES)]
+    return tuple(found)
+
+
+def counted_paths(listed: Iterable[tuple[str, str]]) -> set[str]:
+    """The changed paths that count towards the size of a patch: all but added tests."""
+    return {path for path, change in listed if not (change == "added" and is_test(path))}
+
+
+def counted_lines(paths: set[str], stats: Iterable[FileStat]) -> int:
+    """How many lines a patch adds and takes away in ``paths``; a binary file counts as one line."""
+    return sum(
+        1 if stat.binary else stat.added_lines + stat.deleted_lines for stat in stats if name_text(stat.path) in paths
+    )
+
+
+def _of_path(policy: Policy, text: str, change: str) -> Iterator[Finding]:
+    path, where = name_bytes(text), f"{CHANGES}#{text}"
+    if _any(path, policy.forbidden):
+        yield Finding("forbidden-path", VIOLATION, f"{text} was {change}, which the contract forbids", where)
+    if not _any(path, policy.writable):
+        if change == "added" and is_test(text):
+            yield Finding("added-test", NOTICE, f"{text} is a test added outside the writable paths", where)
+        else:
+            yield Finding("outside-writable", VIOLATION, f"{text} was {change} outside the writable paths", where)
+    if _any(path, policy.protected):
+        yield Finding("protected-path", NOTICE, f"{text} was {change} and is restored before judging", where)
+    elif steers(path) == WHOLE and not _any(path, policy.free_steering):
+        message = f"{text} was {change}, steers test runners, and is restored before judging"
+        yield Finding("steering-file", NOTICE, message, where)
+
+
+def _of_dropped(policy: Policy, dropped: Iterable[Mapping[str, Any]]) -> Iterator[Finding]:
+    for item in dropped:
+        text, why = str(item.get("path", "")), str(item.get("why", ""))
+        if why not in ("generated", "setup-product"):
+            yield Finding("left-out", NOTICE, f"{text} is not part of the patch: {why}", f"{CHANGES}#{text}")
+
+
+def _of_size(policy: Policy, listed: list[tuple[str, str]], stats: tuple[FileStat, ...]) -> Iterator[Finding]:
+    paths = counted_paths(listed)
+    most_files, most_lines = policy.max_changed_files, policy.max_changed_lines
+    if most_files is not None and len(paths) > most_files:
+        message = f"{len(paths)} files changed, {most_files} are allowed"
+        yield Finding("too-many-files", VIOLATION, message, CHANGES)
+    if most_lines is not None:
+        lines = counted_lines(paths, stats)
+        if lines > most_lines:
+            yield Finding("too-many-lines", VIOLATION, f"{lines} lines changed, {most_lines} are allowed", PATCH)
+
+
+def _any(path: bytes, patterns: Iterable[str]) -> bool:
+    return any(matches(path, pattern) for pattern in patterns)

@@ -1,0 +1,136 @@
+"""Files that steer a runner with only some of their tables: those are put back, the rest stays as the patch has it.
+
+TOML and INI are handled as text, so that comments and order survive; JSON is read and written again. A restored TOML
+file is parsed and compared before it is believed. INI dialects differ in what they take for a header, so any line that
+could open a steering section counts as one. Whatever cannot be told apart with certainty is restored whole. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+TOML_TABLES = ("pytest", "coverage", "tox", "nox", "hatch.envs", "pdm.scripts", "poe", "taskipy")
+"""Tables below ``[tool]`` that steer runners."""
+
+INI_SECTIONS = ("pytest", "coverage", "nosetests", "aliases", "tox", "testenv", "unittest")
+"""Words that mark a section of ``setup.cfg`` or ``tox.ini`` as steering, such as ``[tool:pytest]``."""
+
+JSON_KEYS = ("scripts", "jest", "mocha", "ava", "nyc", "c8", "tap", "babel", "vitest", "jasmine", "config")
+"""Keys of ``package.json`` that steer runners."""
+
+MAX_BYTES = 4 << 20
+
+_TOML_HEADER = re.compile(r"[ \t]*\[\[?[ \t]*([^\[\]]+?)[ \t]*\]\]?[ \t]*(?:#.*)?\Z")
+_INI_STEERING = re.compile(rf"\s*\[[^a-z0-9]*(?:tool\W+)?(?:{'|'.join(INI_SECTIONS)})(?![a-z0-9_.])", re.IGNORECASE)
+
+
+def restored(name: bytes, base: bytes | None, patched: bytes) -> bytes | None:
+    """``patched`` with the steering tables of ``base``; ``patched`` itself when they are the same.
+
+    ``None`` when that cannot be told, and the whole file has to be restored.
+    """
+    if base == patched:
+        return patched
+    if len(patched) > MAX_BYTES or len(base or b"") > MAX_BYTES:
+        return None
+    try:
+        before, after = (base or b"").decode(), patched.decode()
+    except UnicodeDecodeError:
+        return None
+    if name == b"package.json":
+        made = _restore_json(before, after)
+    elif name == b"pyproject.toml":
+        made = _restore_toml(before, after)
+    else:
+        made = _restore_ini(before, after)
+    return None if made is None else made.encode("utf-8", "surrogatepass")
+
+
+def _restore_json(before: str, after: str) -> str | None:
+    try:
+        old, new = json.loads(before or "{}"), json.loads(after)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(old, dict) or not isinstance(new, dict):
+        return None
+    if all(key in old if key in new else key not in old for key in JSON_KEYS) and all(
+        old[key] == new[key] for key in JSON_KEYS if key in old
+    ):
+        return after
+    merged = {key: value for key, value in new.items() if key not in JSON_KEYS}
+    merged |= {key: old[key] for key in JSON_KEYS if key in old}
+    return json.dumps(merged, indent=2, ensure_ascii=False) + "\n"
+
+
+def _restore_toml(before: str, after: str) -> str | None:
+    """Replace the steering tables of ``after`` by those of ``before``, and check that it came out so."""
+    try:
+        wanted, _ = _toml_parts(before)
+        found, rest = _toml_parts(after)
+        if wanted == found:
+            return after
+        made = _joined(
+            "".join(text for name, text in _toml_sections(after) if not _steers_toml(name)),
+            "".join(text for name, text in _toml_sections(before) if _steers_toml(name)),
+        )
+        return made if _toml_parts(made) == (wanted, rest) else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _toml_parts(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The steering tables, however they are written, and everything else."""
+    import tomllib
+
+    whole = tomllib.loads(text)
+    found: dict[str, Any] = {}
+    for table in TOML_TABLES:
+        *way, last = ("tool", *table.split("."))
+        place: Any = whole
+        for part in way:
+            place = place.get(part) if isinstance(place, dict) else None
+        found[table] = place.pop(last, None) if isinstance(place, dict) else None
+    tool = whole.get("tool")
+    if isinstance(tool, dict):
+        whole["tool"] = {name: value for name, value in tool.items() if value != {}}
+        if not whole["tool"]:
+            del whole["tool"]
+    return found, whole
+
+
+def _toml_sections(text: str) -> list[tuple[str, str]]:
+    """The text cut at its headers, with the name of each part; the part before the first header has none."""
+    parts: list[tuple[str, list[str]]] = [("", [])]
+    for line in text.splitlines(keepends=True):
+        header = _TOML_HEADER.match(line.rstrip("\r\n"))
+        if header:
+            parts.append((re.sub(r"[ \t]*\.[ \t]*", ".", re.sub("[\"']", "", header[1])), []))
+        parts[-1][1].append(line)
+    return [(name, "".join(lines)) for name, lines in parts]
+
+
+def _steers_toml(name: str) -> bool:
+    return any(name == f"tool.{table}" or name.startswith(f"tool.{table}.") for table in TOML_TABLES)
+
+
+def _restore_ini(before: str, after: str) -> str:
+    """Replace every section of ``after`` that may steer by those of ``before``."""
+    old, new = _ini_parts(before), _ini_parts(after)
+    return after if old[0] == new[0] else _joined(new[1], old[0])
+
+
+def _ini_parts(text: str) -> tuple[str, str]:
+    """The text of the sections that may steer a runner, and the rest."""
+    parts = ([], [])  # type: tuple[list[str], list[str]]
+    place = parts[1]
+    for line in text.splitlines(keepends=True):
+        if line.lstrip().startswith("["):
+            place = parts[0] if _INI_STEERING.match(line) else parts[1]
+        place.append(line)
+    return "".join(parts[0]), "".join(parts[1])
+
+
+def _joined(own: str, bases: str) -> str:
+    return own + ("\n" if own and not own.endswith("\n") else "") + bases
