@@ -6,9 +6,8 @@ import os
 import subprocess
 from pathlib import Path
 
-from proctor.execute.sandbox.bubblewrap import BubblewrapBackend
-
 from bench.measure import Row, milliseconds, ratio, seconds, side_by_side
+from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.sandbox.interface import Command, Limits, SandboxPlan, Tree, owner
 
 BAR_SECONDS = 0.005

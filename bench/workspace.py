@@ -7,10 +7,11 @@ import statistics
 import subprocess
 from pathlib import Path
 
+from bench.measure import Row, milliseconds, ratio, seconds
+from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
+from proctor.execute.sandbox.interface import Limits, SandboxPlan
 from proctor.execute.workspace.store import LayerStore
 from proctor.execute.workspace.workspace import Workspace
-
-from bench.measure import Row, milliseconds, ratio, seconds
 
 MANY = 20_000
 FEW = 2_000
@@ -52,8 +53,26 @@ def materialise(directory: Path, files: int, times: int) -> tuple[float, Path]:
     return statistics.median(seconds(once) for _ in range(times)), layer.path
 
 
+def mounted(directory: Path, files: int, times: int) -> float:
+    """The median time to open and close a sandbox over such a workspace."""
+    sessions = directory / "sessions"
+    sessions.mkdir(exist_ok=True)
+    backend = BubblewrapBackend(sessions)
+    layer = LayerStore(directory / "layers").get(f"{files:064x}")
+    assert layer is not None
+    taken: list[float] = []
+    for number in range(times):
+        scratch = directory / f"mounted-{files}-{number}"
+        scratch.mkdir()
+        workspace = Workspace.create((layer,), scratch, overlays=backend.overlays(), application=None)
+        plan = SandboxPlan(workspace=workspace.view(), limits=Limits())
+        taken.append(seconds(lambda: backend.open(plan).close()))  # noqa: B023
+    return statistics.median(taken)
+
+
 def measure(directory: Path, *, quick: bool) -> list[Row]:
     times = 5 if quick else 31
+    directory.chmod(0o755)
     few, _ = materialise(directory, FEW, times)
     many, layer = materialise(directory, MANY, times)
     copied = seconds(lambda: subprocess.run(["cp", "-a", layer, directory / "copy"], check=True))
@@ -73,5 +92,13 @@ def measure(directory: Path, *, quick: bool) -> list[Row]:
             ratio(many, few),
             f"<= {FLAT:g} x + {milliseconds(SLACK_SECONDS)}",
             many <= FLAT * few + SLACK_SECONDS,
+        ),
+        Row(
+            "the same, mounted in a sandbox",
+            milliseconds(mounted(directory, MANY, times)),
+            milliseconds(mounted(directory, FEW, times)),
+            "",
+            "",
+            None,
         ),
     ]

@@ -22,7 +22,7 @@ FLOORS = ("base", "contract", "record", "execute", "judge", "conduct", "author",
 
 DOORS = {
     "execute.workspace": ("execute.sandbox.interface",),
-    "execute.inputs": ("execute.sandbox.interface", "execute.workspace.archive"),
+    "execute.inputs": ("execute.sandbox.interface", "execute.workspace.archive", "execute.workspace.glob"),
     "execute.agents": ("execute.sandbox.interface", "execute.workspace.tree"),
 }
 """The steps from one room to another of the same floor."""
