@@ -16,15 +16,17 @@ def command(layers: bool, inputs: bool, json_: bool) -> None:
     from proctor.base.files import remove_tree
     from proctor.cli.wiring import home
     from proctor.conduct.sweep import sweep_home
+    from proctor.execute.workspace.store import LayerStore
 
     place = home()
     place.create()
     removed = sweep_home(place)
-    for wanted, path in ((layers, place.layers), (inputs, place.inputs)):
-        if wanted:
-            for inner in sorted(path.iterdir()):
-                remove_tree(inner)
-                removed.append(f"{path.name}/{inner.name}")
+    if layers:
+        removed += [f"layer {key}" for key in LayerStore(place.layers).remove_unused(())]
+    if inputs:
+        for inner in sorted(place.inputs.iterdir()):
+            remove_tree(inner)
+            removed.append(f"input {inner.name}")
     if json_:
         print_json({"removed": removed})
         return

@@ -26,7 +26,8 @@ def command(contract: Path, json_: bool) -> None:
     lock = resolve_contract(loaded, InputCache(place.inputs))
     path = loaded.directory / "contract.lock"
     write_lock(path, lock)
-    files = sum(len(found) for found in lock.inputs.values())
+    locked = [*lock.inputs.values(), *([lock.repository] if lock.repository else [])]
+    files = sum(len(found.files) for found in locked)
     if json_:
         print_json({"lock": str(path), "files": files})
     else:

@@ -97,7 +97,7 @@ def _print(rows: list[dict[str, Any]]) -> None:
 
 def _code(rows: list[dict[str, Any]], errors: Any, stopped: bool) -> int:
     if errors:
-        return max(error.exit_code for _, error in errors)
+        return max(int(error.exit_code) for _, error in errors)
     undecided = [row for row in rows if row["status"] == "invalid" or _not_the_agents(row)]
     if undecided or stopped:
         return 3
@@ -105,4 +105,4 @@ def _code(rows: list[dict[str, Any]], errors: Any, stopped: bool) -> int:
 
 
 def _not_the_agents(row: Mapping[str, Any]) -> bool:
-    return row["status"] == "acceptance-error" and row["attribution"] != "agent"
+    return bool(row["status"] == "acceptance-error" and row["attribution"] != "agent")

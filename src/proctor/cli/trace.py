@@ -17,6 +17,7 @@ from proctor.cli.output import as_json, printable
 def command(run: str, types: tuple[str, ...], json_: bool) -> None:
     """Print what happened in RUN, in order. A run that was cut off shows every event that was finished."""
     from proctor.cli.wiring import shelf
+    from proctor.record.trace.event import line_bytes
     from proctor.record.trace.read import read_finished_events
 
     found = shelf().find(run)
@@ -26,7 +27,7 @@ def command(run: str, types: tuple[str, ...], json_: bool) -> None:
         if types and event.type not in types:
             continue
         if json_:
-            sys.stdout.buffer.write(event.line())
+            sys.stdout.buffer.write(line_bytes(event))
             continue
         seconds = (int(event.t) - first) / 1e9
         payload = json.dumps(dict(event.payload), ensure_ascii=False, sort_keys=True)

@@ -13,7 +13,7 @@ from proctor.execute.agents.interface import Agent, AgentRequest
 from proctor.execute.agents.registry import make_agent
 from proctor.execute.home import Home
 from proctor.execute.prepare import Prepared
-from proctor.execute.sandbox.bubblewrap import BubblewrapBackend
+from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.record.shelf import Shelf
 
 

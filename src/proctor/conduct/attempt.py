@@ -20,10 +20,10 @@ from proctor.conduct.machine import Machine
 from proctor.execute.agents.interface import BRIEFING, Agent, Ending, Scene
 from proctor.execute.prepare import Prepared, declared_mounts, limits_of
 from proctor.execute.sandbox.interface import Command, Finished, Mount, Output, Sandbox, SandboxPlan
-from proctor.execute.workspace.diff import Changes
+from proctor.execute.workspace.diff import Change, Changes
 from proctor.execute.workspace.patch import Application, PatchProblem, apply_patch, make_patch
 from proctor.execute.workspace.tree import Entry
-from proctor.execute.workspace.workspace import Workspace, application_changes, base_reader
+from proctor.execute.workspace.workspace import Workspace, base_stack
 from proctor.judge.dropped import drop_unwanted
 from proctor.record.rundir import RunDirectory
 from proctor.record.trace.log import TraceWriter
@@ -115,7 +115,7 @@ def _in_sandbox(
             )
             trace.sync()
         kept, dropped = drop_unwanted(contract, prepared, workspace.changes())
-        read_base = base_reader(prepared.layers)
+        read_base = base_stack(prepared.layers).file
         patch = make_patch(kept, lambda path: _data(read_base(path)), lambda path: workspace.read(path) or b"")
         return ending, patch, kept, dropped
     finally:
@@ -177,12 +177,25 @@ def _changes_of(prepared: Prepared, patch: bytes) -> Changes:
     """What a handed-over patch changes; nothing when it does not apply, which the judge then says."""
     if not patch:
         return Changes(())
-    read_base = base_reader(prepared.layers)
+    read_base = base_stack(prepared.layers).file
     try:
         application: Application = apply_patch(patch, read_base)
     except PatchProblem:
         return Changes(())
-    return application_changes(application, read_base)
+    changes = []
+    after = {path: _entry(path, mode, data) for path, mode, data in application.writes}
+    for path in sorted({*after, *application.removals}):
+        found = read_base(path)
+        before = _entry(path, *found) if found else None
+        new = after.get(path)
+        if before != new:
+            kind = "added" if before is None else "modified" if new else "deleted"
+            changes.append(Change(path, kind, before, new))
+    return Changes(tuple(changes))
+
+
+def _entry(path: bytes, mode: int, data: bytes) -> Entry:
+    return Entry(path, mode, len(data), sha256(data))
 
 
 def _record(

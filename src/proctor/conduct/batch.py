@@ -148,10 +148,10 @@ def run_places(
         waiting.put(place)
     outcomes: list[tuple[Place, Outcome]] = []
     errors: list[tuple[Place, ProctorError]] = []
-    crashed: list[BaseException] = []
+    crashed = threading.Event()
 
     def work() -> None:
-        while not watcher.stopped() and not crashed:
+        while not watcher.stopped() and not crashed.is_set():
             try:
                 place = waiting.get_nowait()
             except queue.Empty:
@@ -164,16 +164,14 @@ def run_places(
             except ProctorError as error:
                 errors.append((place, error))
                 watcher.unprepared(place, error)
-            except BaseException as error:  # handed to the caller's thread, which raises it
-                crashed.append(error)
+            except BaseException:
+                crashed.set()
                 raise
             else:
                 outcomes.append((place, outcome))
                 watcher.finished(place, outcome)
 
     _in_threads(work, jobs)
-    if crashed:
-        raise crashed[0]
     return BatchResult(tuple(outcomes), tuple(errors), watcher.stopped())
 
 
@@ -182,20 +180,11 @@ def _in_threads(work: Callable[[], None], jobs: int) -> None:
     if jobs == 1:
         work()
         return
-    threads = [threading.Thread(target=_quietly, args=(work,), name=f"job-{number}") for number in range(jobs)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        while thread.is_alive():
-            thread.join(0.2)
+    from concurrent.futures import ThreadPoolExecutor
 
-
-def _quietly(work: Callable[[], None]) -> None:
-    """``work`` without a trace back on the terminal; the error itself was kept by the caller."""
-    try:
-        work()
-    except BaseException:
-        return
+    with ThreadPoolExecutor(jobs, thread_name_prefix="job") as pool:
+        for future in [pool.submit(work) for _ in range(jobs)]:
+            future.result()
 
 
 def _configuration(batch: Batch, place: Place) -> dict[str, Any]:

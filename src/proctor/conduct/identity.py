@@ -22,9 +22,12 @@ from proctor.conduct.machine import Machine
 from proctor.contract.model import ArchiveRepository, Contract
 from proctor.execute.agents.interface import AgentDescription
 from proctor.execute.prepare import Prepared
+from proctor.execute.workspace.store import DamagedLayer, Layer
 
 SCHEMA = 1
 PLANNED_SEED = 20260307
+TOOLS = ("python3", "node", "gcc", "git")
+"""The parts of a root's identity that are tool chains."""
 
 
 def manifest(
@@ -55,10 +58,10 @@ def manifest(
         },
         "sandbox": {
             "backend": machine.backend.name,
-            "identity": dict(prepared.identity),
-            "isolation": dict(machine.backend.isolation()),
+            "identity": {**prepared.identity, "digest": prepared.root_digest},
+            "isolation": machine.isolation(),
         },
-        "toolchain": {key: value for key, value in prepared.identity.items() if key.startswith("tool.")},
+        "toolchain": {key: value for key, value in prepared.identity.items() if key in TOOLS},
         "harness": {"version": proctor.__version__, "python": platform.python_version(), "digest": harness_digest()},
         "agent": {
             "name": agent.name,
@@ -88,12 +91,20 @@ def manifest(
 def observed_identity(machine: Machine, prepared: Prepared) -> tuple[dict[str, str], dict[str, str]]:
     """What the manifest says of tree and root, and what is found at the start; equal when all is well."""
     expected = {layer.key: layer.fingerprint for layer in prepared.layers}
-    observed = {layer.key: machine.store.observe(layer) for layer in prepared.layers}
+    observed = {layer.key: _observed(machine, layer) for layer in prepared.layers}
     root = prepared.contract.environment.root
     if root:
         expected["root"] = root
-        observed["root"] = prepared.identity["digest"]
+        observed["root"] = prepared.root_digest
     return expected, observed
+
+
+def _observed(machine: Machine, layer: Layer) -> str:
+    try:
+        machine.store.check(layer)
+    except DamagedLayer as error:
+        return f"changed: {error.message}"
+    return layer.fingerprint
 
 
 def boot_id() -> str:

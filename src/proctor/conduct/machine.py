@@ -13,7 +13,7 @@ from proctor.contract.model import Contract
 from proctor.execute.home import Home
 from proctor.execute.inputs.fetch import InputCache
 from proctor.execute.prepare import Prepared, prepare
-from proctor.execute.sandbox.bubblewrap import BubblewrapBackend
+from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.workspace.store import LayerStore
 
 
@@ -33,6 +33,15 @@ class Machine:
         """A directory of one's own for the time of a ``with`` block; what a crash leaves is swept."""
         with owned_directory(self.home.scratch / f"{name}.{self.entropy(4).hex()}") as path:
             yield path
+
+    def isolation(self) -> dict[str, str]:
+        """How strictly sandboxes are bounded here, for the manifest: what enforces the limits, what the tree is."""
+        place = self.backend.place
+        return {
+            "memory": "cgroup" if place.limits_memory else "rlimit",
+            "processes": "cgroup" if place.limits_processes else "rlimit",
+            "workspace": "overlay" if self.backend.overlays() else "copy",
+        }
 
     def prepare(self, contract: Contract) -> Prepared:
         """Make ``contract`` ready, or say what this machine lacks for it."""

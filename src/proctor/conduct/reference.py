@@ -12,7 +12,7 @@ from proctor.execute.prepare import Prepared
 from proctor.execute.workspace.diff import Change, Changes
 from proctor.execute.workspace.patch import make_patch
 from proctor.execute.workspace.tree import Entry
-from proctor.execute.workspace.workspace import base_reader
+from proctor.execute.workspace.workspace import base_stack
 
 
 def reference_patch(prepared: Prepared, contract: Contract) -> bytes:
@@ -29,7 +29,7 @@ def reference_patch(prepared: Prepared, contract: Contract) -> bytes:
         if sha256(data) != reference.patch.sha256:
             raise UsageFault("changed since the contract was loaded", where=reference.patch.path)
         return data
-    read_base = base_reader(prepared.layers)
+    read_base = base_stack(prepared.layers).file
     after = {path: (mode, data) for path, mode, data in reference_files(reference, contract, prepared.inputs)}
     changes = []
     for path, (mode, data) in sorted(after.items()):

@@ -14,7 +14,7 @@ from proctor.base.canonical import digest
 from proctor.base.clock import seconds_text
 from proctor.base.errors import ProctorError
 from proctor.base.files import remove_tree
-from proctor.base.frozen import frozen
+from proctor.base.frozen import frozen, replace
 from proctor.base.names import name_text
 from proctor.contract.digest import content_id, resolved
 from proctor.contract.model import ArchiveRepository, Budget, Contract, SetupStep
@@ -62,6 +62,11 @@ class Prepared:
     inputs: InputCache
     setup_cached: bool
     setup_steps: tuple[Mapping[str, object], ...] = ()
+
+    @property
+    def root_digest(self) -> str:
+        """The digest of what identifies the root that sandboxes see; a contract may pin it."""
+        return digest(dict(self.identity))
 
     @property
     def tree_digest(self) -> str:
@@ -115,7 +120,7 @@ def source_layer(contract: Contract, store: LayerStore, inputs: InputCache) -> L
             (archive,) = inputs.ensure(repository.source, contract.directory)
             extract(archive, tree, strip=repository.strip)
         else:
-            modules = tuple((one.path, _place(contract, one.git), one.commit) for one in repository.submodules)
+            modules = tuple(replace(one, git=_place(contract, one.git)) for one in repository.submodules)
             export_commit(_place(contract, repository.git), repository.commit, modules, tree)
         return {}
 
@@ -197,7 +202,7 @@ def _setup_key(contract: Contract, identity: Mapping[str, str], source: Layer) -
             "root": dict(identity),
             "setup": whole["setup"],
             "environment": whole["environment"],
-            "inputs": [item for item in whole["inputs"] if item["for"] == "setup"],
+            "inputs": [item for item in whole["inputs"] if item["audience"] == "setup"],
             "limits": whole["budget"],
         }
     )
@@ -232,7 +237,7 @@ def _build_setup(
                     raise _setup_failed(contract, index, problem, finished)
                 steps.append(_step_record(index, step, finished))
         facts = {"steps": steps, "overlay": overlays}
-        return store.adopt(key, workspace, facts)
+        return store.adopt(key, workspace.upper, facts)
     finally:
         workspace.discard()
         remove_tree(scratch / "inputs")
