@@ -24,12 +24,12 @@ def compile_helper() -> Path:
 
 
 try:
-    from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+    from hatchling.builders.hooks.plugin.interface import BuildHookInterface  # type: ignore[import-not-found,unused-ignore]
 except ImportError:
     pass
 else:
 
-    class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
+    class CustomBuildHook(BuildHookInterface):  # type: ignore[misc,type-arg,unused-ignore]
         """Hatchling calls this before it packs a wheel or makes an editable install."""
 
         def initialize(self, version: str, build_data: dict[str, object]) -> None:

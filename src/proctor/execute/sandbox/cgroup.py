@@ -25,7 +25,7 @@ PERIOD_MICROSECONDS = 100_000
 
 @frozen
 class Place:
-    """Where groups can be made: directories of version 1 by controller, and the one of version 2 with its controllers."""
+    """Where groups can be made: directories of version 1 by controller, the one of version 2 with its controllers."""
 
     v1: dict[str, Path] = EMPTY  # type: ignore[assignment]
     v2: Path | None = None

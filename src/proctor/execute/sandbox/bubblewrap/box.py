@@ -2,8 +2,8 @@
 
 Each command has its own answer pipe, so any number of threads may call ``run``, ``freeze`` and ``end_all`` at the same
 time, and a lost pid 1 is seen at once as the end of that pipe. The harness's clock decides about timeouts; time spent
-frozen does not count, neither for them nor for a command's wall time. When one command times out, *all* processes of the
-sandbox are ended: what a command started cannot be told apart from what runs beside it.
+frozen does not count, neither for them nor for a command's wall time. When one command times out, *all* processes of
+the sandbox are ended: what a command started cannot be told apart from what runs beside it.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ class Box:
             while not exchange.step(self._wait_ms(deadline)):
                 if not timed_out and not self._frozen() and self.active_ns() >= deadline:
                     timed_out = True
-                    self._end_for_timeout(exchange)
+                    self.end_all()
             answer = exchange.answer()
             wall_ns = self.active_ns() - begin
             if answer is None:
-                raise InfrastructureFault("the sandbox ended while a command was running")
+                return exchange.lost(self._why_lost(), timed_out, start_ns, wall_ns)
             with self._turn:
                 self._command_cpu_ns += answer.cpu_ns
             return exchange.finished(answer, timed_out, start_ns, wall_ns)
@@ -127,11 +127,6 @@ class Box:
             return 50
         return max(1, min(1000, (deadline - self.active_ns()) // 1_000_000 + 1))
 
-    def _end_for_timeout(self, exchange: Exchange) -> None:
-        """End everything, reading on meanwhile in another thread's stead is not needed: SIGKILL waits for no reader."""
-        self.end_all()
-        exchange.drain_once()
-
     def _set_frozen(self, frozen: bool) -> None:
         if self._guarded.group.place.freezes:
             self._guarded.group.freeze(frozen)
@@ -154,6 +149,13 @@ class Box:
         children = f"/proc/{self._guarded.guardian.pid}/task/{self._guarded.guardian.pid}/children"
         with open(children) as file:
             return tuple(int(pid) for pid in file.read().split())
+
+    def _why_lost(self) -> str:
+        """Why pid 1 is gone: for want of memory, which what runs inside has brought about, or it is our own fault."""
+        with self._turn:
+            if not self._closed and self._guarded.group.usage().oom_kills:
+                return "the sandbox ran out of memory and ended"
+        raise InfrastructureFault("the sandbox ended while a command was running")
 
     def _send(self, operation: int, handles: tuple[int, ...]) -> None:
         self._check_open()

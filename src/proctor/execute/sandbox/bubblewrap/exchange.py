@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import select
+import signal
 from types import TracebackType
 from typing import Self
 
+from proctor.base.frozen import replace
 from proctor.execute.sandbox.bubblewrap import wire
 from proctor.execute.sandbox.capture import Capture, wide_pipe
 from proctor.execute.sandbox.interface import Command, Finished
@@ -64,14 +66,11 @@ class Exchange:
                 self._read(handle, TURN_READS)
         return done
 
-    def drain_once(self) -> None:
-        for stream in self._streams.values():
-            stream.take_waiting()
-
     def answer(self) -> wire.Answer | None:
         """What pid 1 said, after everything that the command had printed was read; ``None`` when pid 1 is gone."""
         data = os.read(self._answer, wire.ANSWER_BYTES)
-        self.drain_once()
+        for stream in self._streams.values():
+            stream.take_waiting()
         return wire.read_answer(data) if len(data) == wire.ANSWER_BYTES else None
 
     def finished(self, answer: wire.Answer, timed_out: bool, start_ns: int, wall_ns: int) -> Finished:
@@ -87,6 +86,11 @@ class Exchange:
             wall_ns=wall_ns,
             cpu_ns=answer.cpu_ns,
         )
+
+    def lost(self, problem: str, timed_out: bool, start_ns: int, wall_ns: int) -> Finished:
+        """How the command ended when the whole sandbox did."""
+        killed = wire.Answer(wire.STAGE_NONE, 0, signal.SIGKILL, 0, 0, 0)
+        return replace(self.finished(killed, timed_out, start_ns, wall_ns), problem=problem)
 
     def __enter__(self) -> Self:
         return self

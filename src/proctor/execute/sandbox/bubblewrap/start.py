@@ -1,7 +1,7 @@
 """From a plan to a running pid 1: control groups, the record of the session, the guardian, the handshake.
 
-What is started here ends with the harness: see ``native/guardian.c``. When anything fails on the way, all of it is taken
-away again and the message says what the machine refused.
+What is started here ends with the harness: see ``native/guardian.c``. When anything fails on the way, all of it is
+taken away again and the message says what the machine refused.
 """
 
 from __future__ import annotations
@@ -60,12 +60,13 @@ class Guarded:
 
     def message(self) -> str:
         """What the guardian or bwrap said before it gave up."""
-        os.set_blocking(self.errors, False)
-        try:
-            text = os.read(self.errors, MESSAGE_BYTES).decode("utf-8", "replace").strip()
-        except BlockingIOError:
-            text = ""
-        return text or "bubblewrap gave no reason"
+        text = b""
+        while len(text) < MESSAGE_BYTES:
+            more = os.read(self.errors, MESSAGE_BYTES)
+            if not more:
+                break
+            text += more
+        return text.decode("utf-8", "replace").strip() or "bubblewrap gave no reason"
 
 
 def start(plan: SandboxPlan, group: Group, record_directory: Path, name: str) -> Guarded:
@@ -179,9 +180,9 @@ def _greet(guarded: Guarded) -> None:
     except TimeoutError:
         raise InfrastructureFault(f"the sandbox did not come up in {HELLO_SECONDS} s") from None
     except (EOFError, ConnectionError):
-        guarded.guardian.wait()
+        reason = guarded.message()
         raise MissingIsolation(
-            f"a sandbox cannot be made here: {guarded.message()}", hint="proctor doctor says what is missing"
+            f"a sandbox cannot be made here: {reason}", hint="proctor doctor says what is missing"
         ) from None
     if error:
         raise MissingIsolation(f"the system call filter cannot be installed: {os.strerror(error)}")

@@ -1,7 +1,8 @@
 """What a sandbox sees: the arguments for bubblewrap, and the list of host paths that are staged for it.
 
-Sources lie on a stage that ``proctor-init launch`` builds at ``/tmp`` of a private mount namespace; only staged names and
-fixed system paths appear here, so no path of the harness's ever does. Pure, but for looking at which system paths exist.
+Sources lie on a stage that ``proctor-init launch`` builds at ``/tmp`` of a private mount namespace; only staged names
+and fixed system paths appear here, so no path of the harness's ever does. Pure, but for a look at which system paths
+exist.
 """
 
 from __future__ import annotations
@@ -62,17 +63,21 @@ class View:
 
 
 def make_view(plan: SandboxPlan, init: str | os.PathLike[str], files: dict[str, int]) -> View:
-    """The view of ``plan``. ``files`` gives for each path of :data:`FILES` a descriptor that holds its bytes."""
+    """The view of ``plan``. ``files`` gives for each path of :data:`FILES` a descriptor that holds its bytes.
+
+    The three memory file systems together get at most three quarters of the memory, so that files alone can never leave
+    too little to start a command.
+    """
     stage: list[tuple[str, str | os.PathLike[str]]] = [("init", init)]
     mounts: list[str] = []
     for index, mount in enumerate(plan.mounts):
         _check_target(mount.target)
         stage.append((f"mount{index}", mount.source))
         mounts += ("--bind" if mount.writable else "--ro-bind", f"{STAGE}/mount{index}", mount.target)
-    size = str(plan.limits.tmp_bytes)
+    size = str(min(plan.limits.tmp_bytes, plan.limits.memory_bytes // 4))
     arguments = (
         *NAMESPACES,
-        *("--hostname", plan.hostname),
+        *("--hostname", plan.hostname, "--dir", "/run", "--dir", "/etc/ssl"),
         *_system(),
         *_etc(files),
         *("--proc", "/proc", "--dev", "/dev"),

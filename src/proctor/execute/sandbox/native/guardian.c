@@ -1,9 +1,10 @@
 /* The guardian: what stays outside while a sandbox lives.
  *
  * It is the parent of bwrap and a child of the harness, has one thread and holds one end of a lifeline. When the harness
- * closes the other end, or dies in whatever way, the guardian thaws what is frozen, kills bwrap (whose death ends pid 1
- * inside, whose death ends everything inside), waits until all of it is gone and removes the control groups. When the
- * guardian itself is killed, the parent-death signal does the same, less the groups, which the sweep removes.
+ * closes the other end or dies, in whatever way, and not before, the guardian thaws what is frozen, kills bwrap (whose
+ * death ends pid 1 inside, whose death ends everything inside), waits until all of it is gone and removes the control
+ * groups. When the guardian itself is killed, the parent-death signal does the same, less the groups, which the sweep
+ * removes.
  */
 #include "modes.h"
 
@@ -13,8 +14,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,28 +64,9 @@ static void wait_for_all(pid_t child, int *status)
 
 int guard(pid_t child, int lifeline, const struct groups *groups)
 {
-    sigset_t mask;
-    sigemptyset(&mask);
-    sigaddset(&mask, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &mask, NULL);
-    int signals = signalfd(-1, &mask, SFD_CLOEXEC);
-    if (signals < 0)
-        die_errno("cannot watch the sandbox");
     int status = 0;
-    for (;;) {
-        struct pollfd wanted[] = {{lifeline, POLLIN, 0}, {signals, POLLIN, 0}};
-        if (poll(wanted, 2, -1) < 0)
-            continue;
-        if (wanted[0].revents)
-            break;
-        /* bwrap has ended by itself: keep its status, the rest goes with it */
-        siginfo_t information = {0};
-        if (waitid(P_PID, child, &information, WEXITED | WNOHANG | WNOWAIT) == 0 && information.si_pid == child)
-            break;
-        struct signalfd_siginfo drained;
-        if (read(signals, &drained, sizeof drained) < 0)
-            continue;
-    }
+    for (struct pollfd wanted = {lifeline, POLLIN, 0}; poll(&wanted, 1, -1) < 0;)
+        ;
     if (groups->thaw_file)
         write_file(groups->thaw_file, "", groups->thaw_value);
     kill(child, SIGKILL);

@@ -60,7 +60,7 @@ void make_stage(void)
 int mount_overlay(const struct overlay *overlay, const char *target)
 {
     char options[4096];
-    int used = snprintf(options, sizeof options, "index=off,metacopy=off,redirect_dir=off,%slowerdir=",
+    int used = snprintf(options, sizeof options, "index=off,metacopy=off,redirect_dir=nofollow,%slowerdir=",
                         geteuid() == 0 ? "" : "userxattr,");
     for (int i = 0; i < overlay->lower_count; i++)
         used += snprintf(options + used, sizeof options - used, "%s/proc/self/fd/%d", i ? ":" : "",
