@@ -1,0 +1,93 @@
+"""The commands in the documentation do what the documentation says.
+
+A page is one shell session: the lines after ``$`` in its ``console`` blocks are run in order in an empty directory, and
+each must exit with 0, or with what its ``# exits with`` comment says. A block below ``<!-- file: NAME -->`` is a file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parent.parent
+PAGES = ("README.md", "docs/tutorial.md", "docs/contracts.md")
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+EXITS = re.compile(r"\s*# exits with (\d+)$")
+RUN_ID = re.compile(r"\d{8}T\d{6}-[0-9a-f]{10}")
+
+
+def commands(text: str) -> list[tuple[str, int]]:
+    """The commands of a page with the exit codes that it promises."""
+    found: list[tuple[str, int]] = []
+    for language, body in BLOCK.findall(text):
+        if language != "console":
+            continue
+        for line in re.sub(r"\\\n", "\\\n\0", body).replace("\n\0", "\0").splitlines():
+            if line.startswith("$ "):
+                command = line[2:].replace("\0", "\n")
+                code = EXITS.search(command)
+                found.append((EXITS.sub("", command), int(code[1]) if code else 0))
+    return found
+
+
+def script(page: str) -> str:
+    """A shell script that runs the commands of ``page`` and stops at the first that does something else."""
+    lines = ["set -u"]
+    for command, code in commands((PROJECT / page).read_text("utf-8")):
+        lines += ["set +e", command, f'code=$?; set -e; test $code -eq {code} || {{ echo "{code} wanted, $code got:"']
+        lines[-1] += " >&2; cat >&2 <<'COMMAND'"
+        lines += [command, "COMMAND", "exit 99; }"]
+    return "\n".join(lines) + "\n"
+
+
+def environment(home: Path) -> dict[str, str]:
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return {"PATH": path, "HOME": str(home), "PROCTOR_HOME": str(home / "proctor"), "LANG": "C.UTF-8"}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_run_as_written(page: str, tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    for name, body in FILE.findall((PROJECT / page).read_text("utf-8")):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(body)
+    text = script(page)
+    assert text.count("\nset +e\n") >= 3
+    done = subprocess.run(
+        ["bash", "-c", text], cwd=place, env=environment(tmp_path), capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def shape(text: str) -> list[str]:
+    """``text`` without what differs from run to run: ids, paths and the widths of columns."""
+    lines = [re.sub(r"/\S+", "PATH", RUN_ID.sub("RUN", line)) for line in text.strip().splitlines()]
+    return [re.sub(r"[\s-]{2,}", "  ", line).strip() for line in lines if line.strip()]
+
+
+def test_the_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
+    blocks = [body for language, body in BLOCK.findall((PROJECT / "README.md").read_text()) if language == "text"]
+    done = subprocess.run(["proctor", "demo"], env=environment(tmp_path), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert shape(done.stdout) == shape(blocks[0])
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", *sorted(str(p.relative_to(PROJECT)) for p in PROJECT.glob("docs/**/*.md"))]
+)
+def test_links_lead_somewhere(page: str) -> None:
+    here = PROJECT / page
+    assert [link for link in LINK.findall(here.read_text("utf-8")) if not (here.parent / link).exists()] == []
+
+
+def test_ci_runs_the_commands_of_the_readme() -> None:
+    readme, ci = (PROJECT / "README.md").read_text(), (PROJECT / ".ci" / "run").read_text()
+    assert all(f"make {target}" in readme and f"\nmake {target}\n" in ci for target in ("test", "demo", "soak"))
