@@ -18,10 +18,9 @@ from typing import Any
 from proctor.base.frozen import frozen, replace
 from proctor.base.names import name_text
 from proctor.contract.model import Check
-from proctor.execute.workspace.patch import Application, PatchProblem, apply_patch
+from proctor.execute.workspace.patch import Application, PatchProblem, apply_patch, conflict_markers
 from proctor.judge.attempt import Attempt, attempt
 from proctor.judge.bench import BASE, PATCHED, Bench, Scene
-from proctor.judge.conflicts import conflicted_paths
 from proctor.judge.outcome import ERROR, FAIL, FORGED_RESULTS, PASS, Judgement, attribute, decide
 from proctor.judge.placement import Placement
 from proctor.judge.record import check_entry, finished_payload, keep_logs, problem_text, restored_entry
@@ -69,11 +68,11 @@ def _apply(bench: Bench, patch: bytes) -> tuple[Placement, str]:
     application = Application((), ())
     try:
         application = apply_patch(patch, bench.read_base)
-        marked = conflicted_paths(application, bench.read_base)
+        marked = conflict_markers(application)
         problem = f"conflict markers in {', '.join(name_text(path) for path in marked[:5])}" if marked else ""
     except PatchProblem as error:
-        problem = problem_text(error) or "the patch does not apply"
-        log = str(getattr(error, "log", ""))
+        problem = problem_text(error.reason) or "the patch does not apply"
+        log = error.log
     payload = {
         "outcome": FAIL if problem else PASS,
         "problem": problem,

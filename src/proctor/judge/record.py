@@ -131,7 +131,6 @@ def keep_logs(run: RunDirectory, check: Check, made: Attempt) -> dict[str, str]:
     return kept
 
 
-def problem_text(error: Exception) -> str:
+def problem_text(reason: str) -> str:
     """The reason that a refused patch gives, in one bounded line."""
-    text = str(getattr(error, "reason", "") or error)
-    return name_text(text.encode("utf-8", "replace"))[:DETAIL_CHARACTERS]
+    return name_text(reason.encode("utf-8", "replace"))[:DETAIL_CHARACTERS]

@@ -16,20 +16,21 @@ WHOLE, TABLES = "whole", "tables"
 PARTLY = frozenset((b"pyproject.toml", b"setup.cfg", b"tox.ini", b"package.json"))
 """File names of which only some tables steer."""
 
-NAMES = frozenset(
-    # Python: pytest, coverage, nose, nox, and what every interpreter loads at its start
-    (b"conftest.py", b"pytest.ini", b".pytest.ini", b"pytest.toml", b".pytest.toml", b".coveragerc", b"noxfile.py")
-    + (b"nose.cfg", b"nose2.cfg", b"unittest.cfg", b".noserc", b"sitecustomize.py", b"usercustomize.py", b"pyvenv.cfg")
-    # JavaScript: runners, and the transforms and settings that they load
-    + (b".taprc", b".npmrc", b".yarnrc", b".yarnrc.yml", b".pnpmfile.cjs", b"jasmine.json", b"bunfig.toml")
-    + (b"deno.json", b"deno.jsonc", b".swcrc", b".env.test")
-    # Ruby, Perl, PHP, Elixir
-    + (b".rspec", b".proverc", b"phpunit.xml", b"phpunit.xml.dist", b"phpunit.dist.xml", b"test_helper.exs")
-    # Rust, Java, .NET, C and C++
-    + (b"rust-toolchain", b"rust-toolchain.toml", b"nextest.toml", b"junit-platform.properties", b"testng.xml")
-    + (b"xunit.runner.json", b"CTestTestfile.cmake", b"CTestConfig.cmake", b"CTestCustom.cmake")
-    + (b"DartConfiguration.tcl",)
-)
+_PYTHON = b"""
+    conftest.py pytest.ini .pytest.ini pytest.toml .pytest.toml .coveragerc noxfile.py nose.cfg nose2.cfg unittest.cfg
+    .noserc sitecustomize.py usercustomize.py pyvenv.cfg
+"""
+_JAVASCRIPT = b"""
+    .taprc .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs jasmine.json bunfig.toml deno.json deno.jsonc .swcrc .env.test
+"""
+_OTHERS = b"""
+    .rspec .proverc phpunit.xml phpunit.xml.dist phpunit.dist.xml test_helper.exs
+    rust-toolchain rust-toolchain.toml nextest.toml junit-platform.properties testng.xml xunit.runner.json
+    CTestTestfile.cmake CTestConfig.cmake CTestCustom.cmake DartConfiguration.tcl
+"""
+
+NAMES = frozenset((_PYTHON + _JAVASCRIPT + _OTHERS).split())
+"""File names that steer a runner wherever they lie."""
 
 _PATTERNS = re.compile(
     rb"(?:^|/)(?:"
@@ -43,10 +44,9 @@ _PATTERNS = re.compile(
     re.DOTALL,
 )
 
-RUNNER_MODULES = frozenset(
-    (b"pytest", b"_pytest", b"pluggy", b"iniconfig", b"xdist", b"proctor_results", b"unittest", b"doctest", b"nose")
-    + (b"nose2",)
-)
+_MODULES = b"pytest _pytest pluggy iniconfig xdist proctor_results unittest doctest nose nose2"
+
+RUNNER_MODULES = frozenset(_MODULES.split())
 """Modules that run tests: a file of the same name where imports start would be run in their place."""
 
 _PRODUCT = re.compile(rb"(?:^|/)(?:__pycache__|node_modules|[^/]*\.egg-info|[^/]*\.dist-info)/|\.(?:pyc|pyo)\Z")

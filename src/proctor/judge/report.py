@@ -1,0 +1,217 @@
+"""The report of a run: a pure function from the run directory to bytes.
+
+It reads manifest, contract, trace, patch, changes and results, and nothing else: no clock, no machine, no network.
+Scoring the same directory again gives the same bytes. Numbers with a fraction are decimal strings.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from proctor.base.canonical import canonical, digest, sha256
+from proctor.base.clock import seconds_text
+from proctor.contract.model import Check
+from proctor.execute.workspace.patch import parse_stat
+from proctor.judge.evidence import Evidence, pointer, read_evidence
+from proctor.judge.gates import NAMES, gates
+from proctor.judge.score import distance_of, score
+from proctor.judge.sentinels import forgeable
+from proctor.judge.status import SUCCESS, status
+from proctor.judge.tags import tags
+from proctor.record.rundir import RunDirectory
+
+SCHEMA = 1
+KIND = "proctor.report"
+PLANNED_SEED = 20260307
+REDUCED = {"rlimit": "limited by rlimits only", "copy": "a plain copy instead of an overlay", "none": "absent"}
+
+
+def build_report(run: RunDirectory) -> bytes:
+    """The canonical bytes of the report on ``run``."""
+    return canonical(report(read_evidence(run)))
+
+
+def report(evidence: Evidence) -> dict[str, Any]:
+    """The report as data."""
+    verdicts = gates(evidence)
+    standing = status(evidence, verdicts)
+    distance = distance_of(evidence)
+    manifest = evidence.manifest
+    return {
+        "schema": SCHEMA,
+        "kind": KIND,
+        "run": manifest.get("run", ""),
+        "contract": manifest.get("contract", {}),
+        "agent": {key: manifest.get("agent", {}).get(key, "") for key in ("name", "kind", "digest")},
+        "status": standing.status,
+        "attribution": standing.attribution,
+        "problems": list(standing.problems),
+        "termination": _termination(evidence),
+        "endpoint": {"success": standing.status == SUCCESS, "scorable": not standing.problems},
+        "gates": [
+            {
+                "id": gate.id,
+                "name": NAMES[gate.id],
+                "passed": gate.passed,
+                "why": gate.why,
+                "evidence": list(gate.evidence),
+            }
+            for gate in verdicts
+        ],
+        "score": score(evidence, verdicts, distance) if standing.status == SUCCESS else None,
+        "checks": [_check(evidence, check) for check in evidence.contract.checks],
+        "patch": _patch(evidence, distance),
+        "restored": list((evidence.results or {}).get("restored", ())),
+        "tags": [tag.record() for tag in tags(evidence, standing)],
+        "deviations": deviations(evidence),
+        "comparability": comparability(manifest),
+        "events": _events(evidence),
+        "durations": _durations(evidence),
+        "usage": _usage(evidence),
+        "evidence": [
+            "manifest.json",
+            "contract.json",
+            "events.jsonl",
+            "workspace/final.patch",
+            "acceptance/results.json",
+        ],
+    }
+
+
+def _termination(evidence: Evidence) -> dict[str, Any]:
+    """How the agent came to its end: of its own accord, or ended by a rule that is named."""
+    finished, ended = evidence.last("agent.finished"), evidence.last("run.terminated")
+    found: dict[str, Any] = {"reason": str(finished.payload["reason"]) if finished else "", "code": None}
+    if ended is not None:
+        found |= {
+            "code": ended.payload["code"],
+            "rationale": ended.payload["rationale"],
+            "evidence": [pointer(ended)],
+        }
+    return found
+
+
+def _check(evidence: Evidence, check: Check) -> dict[str, Any]:
+    decided = evidence.decision(check)
+    blocked = decided is not None and decided.type == "check.blocked"
+    payload: Mapping[str, Any] = decided.payload if decided else {}
+    attempts = evidence.attempts(check)
+    return {
+        "id": check.id,
+        "gate": check.gate,
+        "layer": check.layer,
+        "mandatory": check.mandatory,
+        "outcome": "blocked" if blocked else payload.get("outcome", "undecided"),
+        "reason": str(payload.get("reason", "")),
+        "detail": str(payload.get("detail", "")),
+        "attribution": str(payload.get("attribution", "")),
+        "rule": check.rerun.decide,
+        "flagged": check.rerun.decide != "all",
+        "forgeable": forgeable(check),
+        "attempts": [
+            {
+                "tree": event.payload["tree"],
+                "attempt": event.payload["attempt"],
+                "outcome": event.payload["outcome"],
+                "reason": event.payload["reason"],
+                "sentinels": event.payload.get("sentinels", "none"),
+                "tests": event.payload.get("tests", {}),
+                "failing": event.payload["failing"][:20],
+                "observed_seconds": event.payload["observed_seconds"],
+                "evidence": pointer(event),
+            }
+            for event in attempts
+        ],
+        "evidence": [pointer(decided)] if decided else [],
+    }
+
+
+def _patch(evidence: Evidence, distance: int) -> dict[str, Any]:
+    stats = parse_stat(evidence.patch or b"")
+    changes = (evidence.changes or {}).get("changes", ())
+    tree = evidence.manifest.get("repository", {}).get("tree_digest", "")
+    return {
+        "sha256": sha256(evidence.patch or b""),
+        "bytes": len(evidence.patch or b""),
+        "files": len(changes),
+        "added_lines": sum(stat.added_lines for stat in stats),
+        "deleted_lines": sum(stat.deleted_lines for stat in stats),
+        "counted_lines": distance,
+        "dropped": len((evidence.changes or {}).get("dropped", ())),
+        "final_tree": digest({"base": tree, "changes": [[item["path"], item["after"]] for item in changes]}),
+    }
+
+
+def deviations(evidence: Evidence) -> list[dict[str, Any]]:
+    """Where the run departs from the planned protocol."""
+    found = []
+    seed = evidence.contract.environment.seed
+    if seed != PLANNED_SEED:
+        found.append({"id": "seed", "message": f"seed {seed} instead of the planned {PLANNED_SEED}"})
+    for check in evidence.contract.checks:
+        if check.rerun.decide != "all":
+            message = f"{check.id} is decided by {check.rerun.decide!r} of its attempts instead of all"
+            found.append({"id": "tie-break", "message": message})
+    isolation = evidence.manifest.get("sandbox", {}).get("isolation", {})
+    for name, means in sorted(isolation.items()):
+        if means in REDUCED:
+            found.append({"id": "isolation", "message": f"{name}: {REDUCED[means]}"})
+    return found
+
+
+def comparability(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """What must agree before two runs are compared: repository, contract and configuration, and all of it as one."""
+    sandbox = manifest.get("sandbox", {})
+    parts = {
+        "repository": digest(manifest.get("repository", {})),
+        "contract": str(manifest.get("contract", {}).get("id", "")),
+        "configuration": digest(
+            {
+                "sandbox": sandbox,
+                "environment": manifest.get("environment", {}),
+                "limits": manifest.get("limits", {}),
+                "seeds": manifest.get("seeds", {}),
+                "locale": manifest.get("locale", ""),
+                "harness": manifest.get("harness", {}).get("version", ""),
+                "configuration": manifest.get("configuration", {}),
+            }
+        ),
+    }
+    return {**parts, "class": digest(parts)}
+
+
+def _events(evidence: Evidence) -> dict[str, Any]:
+    counts = Counter(event.type for event in evidence.events)
+    head = evidence.events[-1].hash if evidence.events else ""
+    return {"count": len(evidence.events), "head": head, "by_type": dict(sorted(counts.items()))}
+
+
+def _durations(evidence: Evidence) -> dict[str, str]:
+    """Wall-clock time and, apart from it, the time in which tools and checks were at work."""
+    times = [int(event.t) for event in evidence.events]
+    finished = evidence.last("agent.finished")
+    return {
+        "wall_seconds": seconds_text(times[-1] - times[0]) if times else "0.000",
+        "agent_seconds": str(finished.payload["wall_seconds"]) if finished else "0.000",
+        "tool_seconds": _sum(event.payload["wall_seconds"] for event in evidence.of("tool.invocation")),
+        "tool_cpu_seconds": _sum(event.payload["cpu_seconds"] for event in evidence.of("tool.invocation")),
+        "check_seconds": _sum(event.payload["observed_seconds"] for event in evidence.of("check.finished")),
+    }
+
+
+def _usage(evidence: Evidence) -> dict[str, Any]:
+    return {
+        "tool_calls": sum(1 for _ in evidence.of("tool.invocation")),
+        "check_attempts": sum(1 for _ in evidence.of("check.finished")),
+        "tokens": None,
+        "cost": None,
+    }
+
+
+def _sum(texts: Iterable[Any]) -> str:
+    """The sum of decimal strings of seconds, without a float."""
+    from decimal import Decimal
+
+    return f"{sum((Decimal(str(text)) for text in texts), Decimal(0)):.3f}"
