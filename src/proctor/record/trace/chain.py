@@ -42,24 +42,24 @@ class Chain:
         parts = _LINE.fullmatch(line)
         if parts is None:
             raise self._broken("the line is not an event in canonical form")
-        actor, hash_text, salt, seq_text, t, kind = (part.decode() for part in parts.group(1, 2, 4, 5, 6, 7))
-        body = parts[3]
+        actor, hash_bytes, body, salt, number, t_bytes, kind = parts.groups()
+        seq, hash_text, t = self.count, hash_bytes.decode(), t_bytes.decode()
         try:
             payload = parse_payload(body)
         except ValueError as error:
             raise self._broken(f"the payload is not canonical JSON: {error}") from None
-        if int(seq_text) != self.count:
-            raise self._broken(f"the line holds event {seq_text}: events are missing, repeated or out of order")
-        if int(t) <= self._time:
+        if int(number) != seq:
+            raise self._broken(f"the line holds event {int(number)}: events are missing, repeated or out of order")
+        time = int(t)
+        if time <= self._time:
             raise self._broken("its time is not later than that of the event before")
-        header = header_bytes(actor, payload_digest(bytes.fromhex(salt), body), self.head, self.count, t, kind)
+        salt_text, who, name = salt.decode(), actor.decode(), kind.decode()
+        header = header_bytes(who, payload_digest(bytes.fromhex(salt_text), body), self.head, seq, t, name)
         if sha256(header).hexdigest() != hash_text:
             raise self._broken("its hash does not match: the event or the one before it was changed")
-        event = Event(self.count, t, kind, actor, payload, salt, hash_text)
         self._tree.add(header)
-        self.count += 1
-        self.head, self._time = hash_text, int(t)
-        return event
+        self.head, self._time, self.count = hash_text, time, seq + 1
+        return Event(seq, t, name, who, payload, salt_text, hash_text)
 
     def _broken(self, message: str) -> BrokenSeal:
         return BrokenSeal(message, where=f"events.jsonl#{self.count}")

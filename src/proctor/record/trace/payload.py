@@ -1,27 +1,32 @@
 """Payloads to canonical bytes and back, on the path that every event takes.
 
-The result is that of ``base.canonical``, which stays the authority: payloads of plain dictionaries and lists, which is
-nearly all of them, are only looked through here and encoded as they are; anything else goes to the encoder, which
-copies or refuses it.
+The result is that of ``base.canonical``, which stays the authority: a payload of plain dictionaries, lists, texts and
+integers, all in ASCII, is what nearly all of them are, and the JSON library gives its canonical form at once.
+Anything else goes to the encoder, which copies or refuses it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
 
-from proctor.base.canonical import MAX_DEPTH, SAFE_INTEGER, canonical, parse_canonical
+from proctor.base.canonical import MAX_DEPTH, canonical, parse_canonical
+
+_OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER
+_LEAVES = frozenset({str, int, bool, type(None)})
 
 
 def payload_bytes(payload: Mapping[str, Any]) -> bytes:
     """The canonical bytes of ``payload``."""
-    if type(payload) is dict and _plain(payload, MAX_DEPTH - 1):
+    if type(payload) is dict and _plain(payload.values(), MAX_DEPTH - 1):
         try:
-            return orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)
+            body = orjson.dumps(payload, option=_OPTIONS)
         except orjson.JSONEncodeError:
-            pass
+            return canonical(payload)
+        if body.isascii():
+            return body
     return canonical(payload)
 
 
@@ -30,31 +35,28 @@ def parse_payload(body: bytes) -> dict[str, Any]:
     payload = orjson.loads(body)
     if type(payload) is not dict:
         raise ValueError("not an object")
-    if _plain(payload, MAX_DEPTH - 1) and orjson.dumps(payload, option=orjson.OPT_SORT_KEYS) == body:
-        return payload
-    parse_canonical(body)
+    if not body.isascii() or not _plain(payload.values(), MAX_DEPTH - 1) or not _same(payload, body):
+        parse_canonical(body)
     return payload
 
 
-def _plain(value: Any, deeper: int) -> bool:
-    """Whether ``value``, a dictionary or a list, can be encoded as it is; a wrong "no" costs only time."""
-    inside = value
-    if type(value) is dict:
-        try:
-            if not "".join(value).isascii():
-                return False
-        except TypeError:
-            return False
-        inside = value.values()
+def _plain(inside: Iterable[Any], deeper: int) -> bool:
+    """Whether nothing but plain data is ``inside``; a wrong "no" costs only time."""
     for item in inside:
         kind = type(item)
-        if kind is str or kind is bool or item is None:
+        if kind in _LEAVES:
             continue
-        if kind is int:
-            if -SAFE_INTEGER <= item <= SAFE_INTEGER:
+        if kind is dict:
+            if deeper and _plain(item.values(), deeper - 1):
                 continue
-            return False
-        if (kind is dict or kind is list or kind is tuple) and deeper and _plain(item, deeper - 1):
+        elif (kind is list or kind is tuple) and deeper and _plain(item, deeper - 1):
             continue
         return False
     return True
+
+
+def _same(payload: dict[str, Any], body: bytes) -> bool:
+    try:
+        return orjson.dumps(payload, option=_OPTIONS) == body
+    except orjson.JSONEncodeError:
+        return False
