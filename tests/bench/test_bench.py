@@ -1,0 +1,27 @@
+"""The benchmarks run and print a table; whether a bar is met on a busy machine is not a matter for a test."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+
+def bench(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "bench", *arguments]
+    return subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=600)
+
+
+def test_every_bench_prints_its_rows(project: Path) -> None:
+    done = bench(project, "--quick")
+    assert done.returncode in (0, 1), done.stderr
+    heading, *rows = done.stdout.splitlines()
+    assert heading.split() == ["bench", "proctor", "floor", "ratio", "bar"]
+    assert sum(row.endswith(("pass", "MISS")) for row in rows) == 7
+    assert (done.returncode == 1) == any(row.endswith("MISS") for row in rows)
+
+
+def test_an_unknown_bench_is_refused(project: Path) -> None:
+    done = bench(project, "nothing")
+    assert done.returncode == 2
+    assert "there is no bench 'nothing'" in done.stderr
