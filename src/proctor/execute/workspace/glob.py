@@ -16,17 +16,16 @@ _ANY = "**"
 def matches(path: bytes | str, pattern: str) -> bool:
     """Whether the relative ``path`` matches ``pattern``."""
     text = path.decode("utf-8", "surrogateescape") if isinstance(path, bytes) else path
-    reached = {0}
     steps = _compiled(pattern)
-    reached = _skip(reached, steps)
+    reached = _skip({0}, steps)
     for part in text.split("/"):
-        following = set()
+        following: set[int] = set()
         for place in reached:
             if place == len(steps):
                 continue
             step = steps[place]
             if step is None:
-                following.add(place)
+                following |= {place, place + 1}
             elif step.match(part):
                 following.add(place + 1)
         reached = _skip(following, steps)

@@ -43,6 +43,13 @@ def split(path: bytes) -> tuple[bytes, ...]:
     return parts
 
 
+def parents_of(path: bytes) -> Iterator[bytes]:
+    """The directories that ``path`` lies in, innermost first, without the top."""
+    while b"/" in path:
+        path = path.rpartition(b"/")[0]
+        yield path
+
+
 def in_reach(path: bytes) -> bool:
     """Whether ``path`` is short and shallow enough to be part of a tree here."""
     return len(path) <= PATH_BYTES and path.count(b"/") < DEPTH

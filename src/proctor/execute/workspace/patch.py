@@ -16,7 +16,7 @@ from proctor.base.names import name_text
 from proctor.execute.workspace.diff import Changes
 from proctor.execute.workspace.gitindex import IndexEntry, read_blob, read_index, write_blob, write_index
 from proctor.execute.workspace.gitrun import scratch_repository
-from proctor.execute.workspace.handles import FILE, LINK, PROGRAM, in_reach
+from proctor.execute.workspace.handles import FILE, LINK, PROGRAM, in_reach, parents_of
 from proctor.execute.workspace.patchtext import FilePatch, FileStat, NotAPatch, parse_patch, parse_stat, quote
 from proctor.execute.workspace.tree import GIT, Entry
 
@@ -34,10 +34,9 @@ __all__ = [
 FILE_BYTES = 64 << 20
 
 _DIFF = (
-    *("diff-tree", "-r", "-p", "--binary", "--full-index", "-M50%", "-l400", "-U3", "--inter-hunk-context=0"),
+    *("diff-tree", "-r", "-p", "--binary", "--full-index", "-l400", "-U3", "--inter-hunk-context=0"),
     *("--diff-algorithm=myers", "--indent-heuristic", "--src-prefix=a/", "--dst-prefix=b/", "--no-color"),
     *("--no-ext-diff", "--no-textconv", "--submodule=short", "--ignore-submodules=none", "--no-relative"),
-    *("refs/heads/before", "refs/heads/after"),
 )
 _APPLY = ("apply", "--cached", "--whitespace=nowarn", "-p1", "-")
 _COMMIT = b"commit refs/heads/%s\ncommitter proctor <proctor> 0 +0000\ndata 0\n"
@@ -84,7 +83,8 @@ def make_patch(
         loaded = repository.git("fast-import", "--quiet", stdin=b"".join(stream))
         if loaded.exit_code:
             raise InfrastructureFault(f"git fast-import failed: {_said(loaded.stderr)}")
-        made = repository.git(*_DIFF)
+        renames = "--no-renames" if _takes_places(changes) else "-M50%"
+        made = repository.git(*_DIFF, renames, "refs/heads/before", "refs/heads/after")
         if made.exit_code:
             raise InfrastructureFault(f"git diff-tree failed: {_said(made.stderr)}")
     return made.stdout
@@ -134,6 +134,12 @@ def conflict_markers(application: Application) -> tuple[bytes, ...]:
         for path, mode, data in application.writes
         if path not in application.marked_before and _is_marked(mode, data)
     )
+
+
+def _takes_places(changes: Changes) -> bool:
+    """Whether a directory takes the place of a link, which ``git apply`` gets wrong when the link is also renamed."""
+    links = {item.path for item in changes.changes if item.before and item.before.mode == LINK}
+    return any(parent in links for item in changes.changes if item.after for parent in parents_of(item.path))
 
 
 def _import(entry: Entry, data: bytes | None) -> list[bytes]:

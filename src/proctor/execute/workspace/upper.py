@@ -15,7 +15,7 @@ from pathlib import Path
 
 from proctor.execute.sandbox.interface import owner
 from proctor.execute.workspace.erase import erase_at
-from proctor.execute.workspace.handles import LINK, open_inner, open_top, split, status_of
+from proctor.execute.workspace.handles import LINK, open_inner, open_top, parents_of, split, status_of
 from proctor.execute.workspace.stack import Stack, opaque_attribute
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -62,7 +62,7 @@ class Upper:
 
     def prune(self, paths: Iterable[bytes]) -> None:
         """Take away the directories above ``paths`` that show nothing any more."""
-        parents = {parent for path in paths for parent in _parents(path)}
+        parents = {parent for path in paths for parent in parents_of(path)}
         for parent in sorted(parents, key=lambda path: path.count(b"/"), reverse=True):
             with self.shown.directory(parent) as directory:
                 empty = directory is not None and directory.is_empty()
@@ -111,10 +111,3 @@ class Upper:
             if found and stat.S_ISDIR(found.status.st_mode):
                 return stat.S_IMODE(found.status.st_mode)
         return 0o755
-
-
-def _parents(path: bytes) -> Iterator[bytes]:
-    """The directories that ``path`` lies in, but not the top."""
-    while b"/" in path:
-        path = path.rpartition(b"/")[0]
-        yield path
