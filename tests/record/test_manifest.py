@@ -90,7 +90,26 @@ def test_an_empty_object_lacks_everything() -> None:
 
 def test_every_part_that_the_requirement_names_is_asked_for() -> None:
     groups = {field.path.split(".")[0].removesuffix("[]") for field in REQUIRED}
-    assert groups == set(
-        "schema kind run contract repository inputs setup sandbox toolchain harness agent checks environment seeds os "
-        "locale machine limits started configuration price_table".split()
-    )
+    assert groups == {
+        "schema",
+        "kind",
+        "run",
+        "contract",
+        "repository",
+        "inputs",
+        "setup",
+        "sandbox",
+        "toolchain",
+        "harness",
+        "agent",
+        "checks",
+        "environment",
+        "seeds",
+        "os",
+        "locale",
+        "machine",
+        "limits",
+        "started",
+        "configuration",
+        "price_table",
+    }
