@@ -116,6 +116,8 @@ Read = Callable[[Path], Files]
 @example(trees=({b"x b/x": (0o100644, b"")}, {b"x b/x": (0o100755, b"")}))
 @example(trees=({b"old": (0o100644, b"line\n" * 20)}, {b"new\n": (0o100755, b"line\n" * 19)}))
 @example(trees=({b"a": (0o120000, b"x")}, {b"a/a": (0o120000, b"x")}))
+@example(trees=({}, {b"trail /a": (0o100644, b"")}))
+@example(trees=({b"x": (0o100644, b"1\n")}, {b"x b/x b/x": (0o100644, b"1\n")}))
 @example(trees=({b"e": (0o100644, b"")}, {b"f": (0o100644, b"")}))
 def test_round_trip(trees: tuple[Files, Files], place: Callable[[], Path], write_tree: Write, read_tree: Read) -> None:
     before, after = trees

@@ -12,9 +12,11 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from proctor.base.clock import NANOSECONDS
 from proctor.base.errors import InfrastructureFault, ProctorError
 from proctor.base.files import read_bounded
 from proctor.base.names import name_text
@@ -99,7 +101,7 @@ def _address(source: str | Path) -> str | None:
     match = _ADDRESS.match(source)
     if match is None:
         return None
-    if match[1] is not None and match[1].lower() not in _SCHEMES:
+    if "::" in match[0] + source[match.end() : match.end() + 1] or (match[1] and match[1].lower() not in _SCHEMES):
         raise BadRepository(f"cannot fetch from {source}", hint=f"use a path or one of {', '.join(_SCHEMES)}")
     return source
 
@@ -167,7 +169,10 @@ def _copy_past(lender: OwnRepository, source: str | Path, commit: str, repositor
 
 
 def _check_out(repository: OwnRepository, commit: str) -> dict[bytes, str]:
-    """Write the index and the files of ``commit``; the submodules that the tree names, by path."""
+    """Write the index and the files of ``commit``; the submodules that the tree names, by path.
+
+    The index is dated after the files, so that git inside the sandbox trusts it and reads no file again.
+    """
     attributes = repository.path / "info/attributes"
     attributes.write_bytes(_AS_THEY_ARE)
     for arguments in (("read-tree", commit), ("checkout-index", "--all", "--force", "--index", "--quiet")):
@@ -177,6 +182,8 @@ def _check_out(repository: OwnRepository, commit: str) -> dict[bytes, str]:
     listed = repository.git("ls-files", "--stage", "-z")
     attributes.unlink()
     (repository.path / "config").write_bytes(_CONFIG)
+    later = time.time_ns() + NANOSECONDS
+    os.utime(repository.path / "index", ns=(later, later))
     links: dict[bytes, str] = {}
     for line in listed.stdout.split(b"\0"):
         if line.startswith(b"160000 "):

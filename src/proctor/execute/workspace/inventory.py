@@ -22,7 +22,7 @@ from proctor.execute.workspace.handles import (
     open_top,
     status_of,
 )
-from proctor.execute.workspace.stack import is_opaque
+from proctor.execute.workspace.stack import is_opaque, is_whiteout
 
 SAMPLE = 48
 
@@ -69,10 +69,16 @@ def sample_state(root: Path, sample: list[bytes] | tuple[bytes, ...]) -> bytes |
             status = os.lstat(os.path.join(os.fsencode(root), path))
         except OSError:
             return None
-        facts = (status.st_mode, status.st_uid, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
-        size = 0 if stat.S_ISDIR(status.st_mode) else status.st_size
-        lines.append(" ".join(str(fact) for fact in (*facts, size)))
+        lines.append(" ".join(str(fact) for fact in _state(status)))
     return "\n".join(lines).encode()
+
+
+def _state(status: os.stat_result) -> tuple[int, ...]:
+    """What would betray a change. Whiteouts share one inode with others elsewhere, so only their kind counts."""
+    if is_whiteout(status):
+        return (status.st_mode,)
+    size = 0 if stat.S_ISDIR(status.st_mode) else status.st_size
+    return status.st_mode, status.st_uid, status.st_ino, status.st_mtime_ns, status.st_ctime_ns, size
 
 
 def hand_over(root: Path, owner: tuple[int, int]) -> None:

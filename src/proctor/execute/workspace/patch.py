@@ -17,7 +17,7 @@ from proctor.execute.workspace.diff import Changes
 from proctor.execute.workspace.gitindex import IndexEntry, read_blob, read_index, write_blob, write_index
 from proctor.execute.workspace.gitrun import scratch_repository
 from proctor.execute.workspace.handles import FILE, LINK, PROGRAM, in_reach, parents_of
-from proctor.execute.workspace.patchtext import FilePatch, FileStat, NotAPatch, parse_patch, parse_stat, quote
+from proctor.execute.workspace.patchtext import FilePatch, FileStat, NotAPatch, clarify, parse_patch, parse_stat, quote
 from proctor.execute.workspace.tree import GIT, Entry
 
 __all__ = [
@@ -87,7 +87,7 @@ def make_patch(
         made = repository.git(*_DIFF, renames, "refs/heads/before", "refs/heads/after")
         if made.exit_code:
             raise InfrastructureFault(f"git diff-tree failed: {_said(made.stderr)}")
-    return made.stdout
+    return clarify(made.stdout)
 
 
 def apply_patch(patch: bytes, read_base: Callable[[bytes], tuple[int, bytes] | None]) -> Application:

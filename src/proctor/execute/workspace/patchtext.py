@@ -68,6 +68,16 @@ def parse_patch(patch: bytes) -> tuple[FilePatch, ...]:
     return tuple(_Reader(patch).files())
 
 
+def clarify(patch: bytes) -> bytes:
+    """``patch`` with quotes around names that have spaces, in the one line where git leaves them out.
+
+    git itself cannot tell where a name such as ``trail /a`` ends when it reads such a line.
+    """
+    reader = _Reader(patch)
+    reader.files()
+    return reader.clarified()
+
+
 def quote(path: bytes) -> bytes:
     """``path`` in double quotes, with everything unusual escaped, as git reads it."""
     body = b"".join(b"\\%03o" % byte if byte < 32 or byte > 126 or byte in b'"\\' else b"%c" % byte for byte in path)
@@ -97,6 +107,13 @@ class _Reader:
     def __init__(self, patch: bytes) -> None:
         self._lines = patch.split(b"\n")
         self._at = 0
+        self._unclear: dict[int, bytes] = {}
+
+    def clarified(self) -> bytes:
+        """The patch with the lines that :meth:`files` found unclear written anew."""
+        for place, name in self._unclear.items():
+            self._lines[place] = b"diff --git %s %s" % (quote(b"a/" + name), quote(b"b/" + name))
+        return b"\n".join(self._lines)
 
     def files(self) -> list[FilePatch]:
         found: list[FilePatch] = []
@@ -118,7 +135,10 @@ class _Reader:
         """A file that begins with ``diff --git``."""
         old: bytes | None
         new: bytes | None
-        old = new = _same_name(self._lines[self._at][len(b"diff --git ") :])
+        start = self._at
+        old = new = _same_name(self._lines[start][len(b"diff --git ") :])
+        if new is not None and b" " in new:
+            self._unclear[start] = new
         created = deleted = False
         self._at += 1
         while self._at < len(self._lines):
@@ -128,6 +148,7 @@ class _Reader:
             elif line.startswith(b"deleted file mode "):
                 deleted = True
             elif line.startswith((b"rename from ", b"copy from ")):
+                self._unclear.pop(start, None)
                 old = _name(line.split(b" ", 2)[2])
             elif line.startswith((b"rename to ", b"copy to ")):
                 new = _name(line.split(b" ", 2)[2])
