@@ -69,7 +69,7 @@ def test_commands_run_as_written(page: str, tmp_path: Path) -> None:
 
 def shape(text: str) -> list[str]:
     """``text`` without what differs from run to run: ids, paths and the widths of columns."""
-    lines = [re.sub(r"/\S+", "PATH", RUN_ID.sub("RUN", line)) for line in text.strip().splitlines()]
+    lines = [re.sub(r"~?/\S+", "PATH", RUN_ID.sub("RUN", line)) for line in text.strip().splitlines()]
     return [re.sub(r"[\s-]{2,}", "  ", line).strip() for line in lines if line.strip()]
 
 
