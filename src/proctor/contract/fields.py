@@ -13,9 +13,9 @@ from proctor.contract.shapes import OMITTED, Either, Field, ListOf, MapOf, Rule,
 SCHEMA_VERSION = 1
 WEEK_SECONDS = 7 * 24 * 3600
 
-_STEP = r"(?!\.{1,2}(?:/|$))[^/\u0000]+"
+_STEP = r"(?!\.{1,2}(?![^/]))[^/\u0000]+"
 _RELATIVE = rf"{_STEP}(?:/{_STEP})*"
-_GLOB_STEP = r"(?:\*\*|(?!\.{1,2}(?:/|$))(?:[^/*\[\u0000]|\*(?!\*)|\[[!^]?[^/\u0000][^\]/\u0000]*\])+)"
+_GLOB_STEP = r"(?:\*\*|(?!\.{1,2}(?![^/]))(?:[^/*\[\u0000]|\*(?!\*)|\[[!^]?[^/\u0000][^\]/\u0000]*\])+)"
 _TAKEN = "workspace|setup|inputs|results|proctor|proc|dev|sys|usr|bin|lib|lib64|sbin"
 
 NAME = Text("a name of lower-case letters, digits, '.', '_' and '-'", r"[a-z0-9][a-z0-9._-]{0,99}")
@@ -28,13 +28,16 @@ TO = Text(IN_TREE.words, _RELATIVE, empty=True)
 DIRECTORY = Text("an absolute path inside the sandbox such as /workspace/src", rf"/(?:{_RELATIVE})?")
 OUTSIDE = Text(
     "an absolute path outside /workspace and the sandbox's own directories, such as /etc/tool.cfg",
-    rf"(?!/(?:{_TAKEN})(?:/|$))/{_RELATIVE}",
+    rf"(?!/(?:{_TAKEN})(?![^/]))/{_RELATIVE}",
 )
 GLOB = Text(
     "a glob relative to the tree (** stands alone between slashes, every [ has its ], no leading / and no . or ..)",
-    rf"{_GLOB_STEP}(?:/{_GLOB_STEP})*",
+    rf"{_GLOB_STEP}(?:/{_GLOB_STEP})*/?",
 )
-VARIABLE = Text("the name of a variable, not beginning with PROCTOR_", r"(?!PROCTOR_)[A-Za-z_][A-Za-z0-9_]*")
+VARIABLE = Text(
+    "a variable's name (letters, digits and _, and PROCTOR_… is the harness's own)",
+    r"(?!PROCTOR_)[A-Za-z_][A-Za-z0-9_]*",
+)
 SHA256 = Text("a SHA-256 digest of 64 lower-case hexadecimal digits", r"(?:sha256:)?[0-9a-f]{64}")
 COMMIT = Text("a full commit id of 40 lower-case hexadecimal digits", r"[0-9a-f]{40}")
 ROOT = Text("sha256: and 64 lower-case hexadecimal digits", r"sha256:[0-9a-f]{64}", empty=True)
@@ -98,11 +101,11 @@ def _source(key: str, words: str, *more: Field) -> Shape:
     """The shape of something that is fetched by name and digest."""
     first = Field(key, SPECS[key], words)
     if key == "archive":
-        return Shape(key, (first, _SHA256, *more))
+        return Shape("archive", (first, _SHA256, *more))
     rules: tuple[Rule, ...] = ()
     if any(field.name == "with_dependencies" for field in more):
         rules = (Rule("with_dependencies", (True,), refuses=("file", "sha256")),)
-    return Shape(key, (first, *_PIN, *more), rules, together=("file", "sha256"))
+    return Shape(f"{key} release", (first, *_PIN, *more), rules, together=("file", "sha256"))
 
 
 _SOURCE_WORDS = {
@@ -112,7 +115,7 @@ _SOURCE_WORDS = {
     "deb": "A source package of Debian.",
 }
 GIT_REPOSITORY = Shape(
-    "git",
+    "git repository",
     (
         Field("git", GIT, "A git repository: a path relative to the contract, or an address."),
         Field("commit", COMMIT, "The commit that the task starts from."),
@@ -259,8 +262,8 @@ CHECK = Shape(
 REFERENCE = Variants(
     "reference",
     (
-        Shape("patch", (Field("patch", FILE, "A patch of the contract, in git's format."),)),
-        Shape("from", (Field("from", NAME, "The name of a judge input."), *_TAKE)),
+        Shape("reference", (Field("patch", FILE, "A patch of the contract, in git's format."),)),
+        Shape("reference", (Field("from", NAME, "The name of a judge input."), *_TAKE)),
     ),
 )
 WEIGHTS = Shape(

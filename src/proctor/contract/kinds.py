@@ -84,8 +84,8 @@ class Text:
     def schema(self) -> dict[str, Any]:
         if self.choices:
             return {"enum": [*self.choices, *([""] if self.empty else [])]}
-        pattern = f"^(?:{self.pattern})?$" if self.empty else f"^(?:{self.pattern})$"
-        return {"type": "string", "pattern": pattern, **({} if self.empty else {"minLength": 1})}
+        pattern = f"(?:{self.pattern})?" if self.empty else self.pattern
+        return {"type": "string", "pattern": whole(pattern), **({} if self.empty else {"minLength": 1})}
 
 
 @frozen
@@ -102,8 +102,10 @@ class Whole:
             wrong_kind(node, report, "a whole number", hint, always=True)
             return self.blank
         digits = node.value.partition(".")[0]
-        value = int(digits) if len(digits) < 20 else (-1 if digits[0] == "-" else 1) * 10**20
-        if value < self.minimum:
+        value = int(digits)
+        if self.minimum == self.maximum != value:
+            report.add(node, f"expected {self.minimum}, not {shown(node)}")
+        elif value < self.minimum:
             report.add(node, f"{shown(node)} is too small", f"at least {self.minimum}")
         elif value > self.maximum:
             report.add(node, f"{shown(node)} is too large", f"at most {self.maximum}")
@@ -154,7 +156,7 @@ class Decimal:
         return {
             "anyOf": [
                 {"type": "number", "minimum": 0, "exclusiveMaximum": 10**12},
-                {"type": "string", "pattern": f"^{DECIMAL_TEXT}$"},
+                {"type": "string", "pattern": whole(DECIMAL_TEXT)},
             ]
         }
 
@@ -171,6 +173,11 @@ class Optional:
 
     def schema(self) -> dict[str, Any]:
         return {"anyOf": [self.kind.schema(), {"type": "null"}]}
+
+
+def whole(pattern: str) -> str:
+    """A pattern of JSON Schema that matches from end to end; in some dialects ``$`` also matches before a newline."""
+    return f"^(?:{pattern})$(?!\\n)"
 
 
 def wrong_kind(node: Node, report: Report, words: str, hint: str = "", *, always: bool = False) -> None:

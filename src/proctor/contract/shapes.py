@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from proctor.base.frozen import EMPTY, frozen
-from proctor.contract.kinds import Kind, Text, did_you_mean, quoted, wrong_kind
+from proctor.contract.kinds import Kind, Text, did_you_mean, quoted, whole, wrong_kind
 from proctor.contract.strict_yaml import Node, Report
 
 REQUIRED: Any = object()
@@ -162,7 +162,9 @@ class Variants:
         keys = [shape.fields[0].name for shape in self.shapes]
         chosen = [key for key in keys if key in node.value]
         if len(chosen) != 1:
-            near = next((hint for key in node.value if (hint := did_you_mean(key, keys))), "") if not chosen else ""
+            known = {field.name for shape in self.shapes for field in shape.fields}
+            strange = [key for key in node.value if key not in known]
+            near = next((hint for key in strange[:20] if (hint := did_you_mean(key, keys))), "")
             words = (
                 f"only one of {', '.join(chosen)} may be given" if chosen else f"one of {', '.join(keys)} is missing"
             )
@@ -224,7 +226,7 @@ class MapOf:
         return {key: self.kind.read(inner, report) for key, inner in node.value.items()}
 
     def schema(self) -> dict[str, Any]:
-        names = {"pattern": f"^(?:{self.key.pattern})$"}
+        names = {"pattern": whole(self.key.pattern)}
         return {"type": "object", "propertyNames": names, "additionalProperties": self.kind.schema()}
 
 

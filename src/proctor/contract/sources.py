@@ -41,7 +41,7 @@ class Sources:
         return ArchiveRepository(source, part["strip"])
 
     def inputs(self, parts: tuple[Part, ...]) -> tuple[Input, ...]:
-        """The inputs; their names are unique, and the lock knows no others."""
+        """The inputs; their names are unique. What the lock holds for inputs that are gone does not matter."""
         found: dict[str, Input] = {}
         for part in parts:
             if not part.variant:
@@ -55,8 +55,6 @@ class Sources:
             with_dependencies = part.get("with_dependencies", False)
             source = self.source(part, self.lock.inputs.get(name), name, with_dependencies)
             found.setdefault(name, Input(name, source, part["for"], with_dependencies))
-        if not self.allow_unpinned and "" not in found and all(part.variant for part in parts):
-            self._report_stale(found)
         return tuple(found.values())
 
     def source(self, part: Part, locked: Locked | None, name: str, with_dependencies: bool = False) -> Source:
@@ -106,13 +104,6 @@ class Sources:
             self.report.add(
                 place, f"{quoted(git)} is not a directory", "paths are relative to the contract's directory"
             )
-
-    def _report_stale(self, found: Mapping[str, Input]) -> None:
-        for name in self.lock.inputs:
-            if name not in found:
-                self.report.add(
-                    (0, 0), f"holds {quoted(name)}, which is no input of the contract", LOCK_HINT, file=LOCK_NAME
-                )
 
 
 def is_address(git: str) -> bool:

@@ -17,6 +17,7 @@ from proctor.base.errors import ContractError, Mistake
 from proctor.base.frozen import frozen
 
 MAX_DEPTH = 32
+MAX_DIGITS = 40
 MAX_MISTAKES = 500
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _ODD_NUMBER = re.compile(
@@ -186,10 +187,11 @@ class _Composer:
         if text in _WORDS:
             value = _WORDS[text]
             return Node("null" if value is None else "flag", value, *place)
-        if NUMBER.fullmatch(text):
+        if len(text) <= MAX_DIGITS and NUMBER.fullmatch(text):
             return Node("number", text, *place)
         if _ODD_NUMBER.fullmatch(text):
-            self.report.add(place, f"{text} is not a plain decimal number", "write it out, or quote it to make it text")
+            words = f"{text[:MAX_DIGITS]} is not a plain decimal number"
+            self.report.add(place, words, "write it out, or quote it to make it text")
             return Node("bad", None, *place)
         return Node("text", text, *place)
 
