@@ -77,7 +77,9 @@ def _row(report: Mapping[str, Any], directory: str) -> dict[str, Any]:
 
 
 def why(report: Mapping[str, Any]) -> str:
-    """The first gate that was not passed, in its own words."""
+    """What makes the run invalid, or the first gate that was not passed, in its own words."""
+    if report["problems"]:
+        return str(report["problems"][0])
     for gate in report["gates"]:
         if not gate["passed"]:
             return f"{gate['id']}: {gate['why']}"

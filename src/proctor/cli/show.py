@@ -72,6 +72,8 @@ def _report(report: Mapping[str, Any], path: Path) -> None:
     click.echo(f"status       {report['status']} (attributed to {report['attribution']})")
     rows = [[gate["id"], "pass" if gate["passed"] else "FAIL", printable(gate["why"])] for gate in report["gates"]]
     print_table(["GATE", "RESULT", "WHY"], rows)
+    for problem in report["problems"]:
+        click.echo(printable(f"problem      {problem}"))
     checks = [[check["id"], check["outcome"], printable(check["reason"])] for check in report["checks"]]
     if checks:
         print_table(["CHECK", "OUTCOME", "REASON"], checks)

@@ -47,7 +47,7 @@ def agent_for(words: str, files: str, prepared: Prepared) -> Agent:
             kind=kind,
             argument=argument,
             files=Path(files) if files else None,
-            reference=lambda contract: reference_patch(prepared, contract),
+            reference=lambda: reference_patch(prepared),
         )
     )
 

@@ -5,6 +5,7 @@ When this is done every process of the agent's is dead and its sandbox is gone; 
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -195,7 +196,7 @@ def _changes_of(prepared: Prepared, patch: bytes) -> Changes:
 
 
 def _entry(path: bytes, mode: int, data: bytes) -> Entry:
-    return Entry(path, mode, len(data), sha256(data))
+    return Entry(path, mode, len(data), hashlib.sha256(data).hexdigest())
 
 
 def _record(

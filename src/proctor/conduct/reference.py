@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from proctor.base.canonical import sha256
+import hashlib
+
 from proctor.base.errors import UsageFault
 from proctor.base.files import read_bounded
-from proctor.contract.model import Contract
 from proctor.execute.agents.patch import PATCH_BYTES
 from proctor.execute.inputs.place import reference_files
 from proctor.execute.prepare import Prepared
@@ -15,8 +15,9 @@ from proctor.execute.workspace.tree import Entry
 from proctor.execute.workspace.workspace import base_stack
 
 
-def reference_patch(prepared: Prepared, contract: Contract) -> bytes:
+def reference_patch(prepared: Prepared) -> bytes:
     """The patch that turns the base into the reference solution."""
+    contract = prepared.contract
     reference = contract.reference
     if reference is None:
         raise UsageFault(
@@ -26,7 +27,7 @@ def reference_patch(prepared: Prepared, contract: Contract) -> bytes:
         )
     if reference.patch is not None:
         data = read_bounded(contract.directory / reference.patch.path, PATCH_BYTES)
-        if sha256(data) != reference.patch.sha256:
+        if hashlib.sha256(data).hexdigest() != reference.patch.sha256:
             raise UsageFault("changed since the contract was loaded", where=reference.patch.path)
         return data
     read_base = base_stack(prepared.layers).file
@@ -42,7 +43,7 @@ def reference_patch(prepared: Prepared, contract: Contract) -> bytes:
 
 
 def _entry(path: bytes, mode: int, data: bytes) -> Entry:
-    return Entry(path, mode, len(data), sha256(data))
+    return Entry(path, mode, len(data), hashlib.sha256(data).hexdigest())
 
 
 def _data(found: tuple[int, bytes] | None) -> bytes:

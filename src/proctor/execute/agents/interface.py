@@ -78,4 +78,4 @@ class AgentRequest:
     argument: str = ""
     files: Path | None = None
     settings: Mapping[str, str] = EMPTY
-    reference: Callable[[Contract], bytes] | None = None
+    reference: Callable[[], bytes] | None = None

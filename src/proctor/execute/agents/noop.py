@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from proctor.base.canonical import sha256
 from proctor.base.errors import UsageFault
 from proctor.execute.agents.interface import AgentDescription, AgentRequest, Ending, Scene
 from proctor.execute.sandbox.interface import Mount
@@ -19,7 +20,7 @@ class NoopAgent:
         return cls()
 
     def describe(self) -> AgentDescription:
-        return AgentDescription(name="noop", kind="noop")
+        return AgentDescription(name="noop", kind="noop", digest=sha256(b""))
 
     def mounts(self) -> tuple[Mount, ...]:
         return ()

@@ -12,13 +12,13 @@ from proctor.base.errors import UsageFault
 from proctor.execute.agents.command import CommandAgent
 from proctor.execute.agents.interface import Agent, AgentRequest
 from proctor.execute.agents.noop import NoopAgent
-from proctor.execute.agents.patch import PatchAgent, ReferenceAgent
+from proctor.execute.agents.patch import PatchAgent
 
 GROUP = "proctor.agents"
 
 BUILT_IN: dict[str, Callable[[AgentRequest], Agent]] = {
     "noop": NoopAgent.from_request,
-    "reference": ReferenceAgent.from_request,
+    "reference": PatchAgent.reference,
     "patch": PatchAgent.from_request,
     "command": CommandAgent.from_request,
 }
