@@ -65,6 +65,8 @@ class RunMaker:
         trace.append("agent.finished", {"reason": "exit", "exit_code": 0, "wall_seconds": "1.250"})
         run.patch.write_bytes(PATCH)
         run.write_json(run.changes, {"schema": 1, "kind": "changes", "changes": changes, "dropped": []}, sync=False)
+        trace.append("patch.applied", {"outcome": "pass", "problem": "", "start": "1", "end": "2", "command": [],
+                                       "exit_status": 0, "log": ""})  # fmt: skip
         checks = [self._check(run, trace, name, draw) for name in ("unit", "e2e")]
         run.write_json(run.results, {"schema": 1, "kind": "proctor.results", "checks": checks}, sync=False)
         (run.logs / "empty.log").touch(mode=0o644)

@@ -95,8 +95,18 @@ def test_the_last_mutation_must_end_in_the_listed_content() -> None:
         assert "other content" in check_completeness(events, changes(("a", wrong)), None)[0]
 
 
+def applied(outcome: str) -> Event:
+    return event("patch.applied", {"outcome": outcome})
+
+
+def test_a_patch_that_did_not_apply_has_changed_nothing() -> None:
+    for events in ([], [applied("fail")], [applied("error")]):
+        assert check_completeness(events, changes(), None, {b"a"}) == []
+
+
 def test_a_patch_that_holds_more_than_the_list() -> None:
-    gaps = check_completeness([mutation("a")], changes(("a", None)), None, {b"a", b"caf\xff"})
+    events = [mutation("a"), applied("pass")]
+    gaps = check_completeness(events, changes(("a", None)), None, {b"a", b"caf\xff"})
     assert gaps == [
         "caf\\xff is in final.patch and has no mutation event",
         "caf\\xff is in final.patch and not in changes.json",

@@ -227,10 +227,20 @@ def _names(found: Verification, expected: set[str]) -> bool:
 
 @pytest.mark.parametrize("part", range(5))
 def test_harm_at_500_random_places_is_always_found_and_named(make_run: Any, tmp_path: Path, part: int) -> None:
+    harm_and_verify(make_run, tmp_path, part, PLACES // 5)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("part", range(5, 15))
+def test_harm_at_10_000_random_places_is_always_found_and_named(make_run: Any, tmp_path: Path, part: int) -> None:
+    harm_and_verify(make_run, tmp_path, part, PLACES * 2)
+
+
+def harm_and_verify(make_run: Any, tmp_path: Path, part: int, places: int) -> None:
     originals = [make_run.sealed(seed) for seed in (part, part + 100)]
     draw = random.Random(20260307 + part)
     copy = RunDirectory(tmp_path / "harmed" / "run")
-    for place in range(PLACES // 5):
+    for place in range(places):
         original = originals[place % 2]
         shutil.rmtree(copy.path.parent, ignore_errors=True)
         copy.path.parent.mkdir()
@@ -448,6 +458,13 @@ def test_a_path_of_the_patch_without_its_event_is_a_gap(make_run: Any) -> None:
     assert any("slipped in.py" in problem.message for problem in verify(run).problems)
 
 
+def test_a_patch_in_a_form_of_its_own_is_no_gap(make_run: Any) -> None:
+    run, trace = make_run.unsealed()
+    run.patch.write_bytes(b"diff --git old/x new/x\n--- old/x\n+++ new/x\n@@ -1 +1 @@\n-a\n+b\n")
+    write_seal(run, trace)
+    assert verify(run).status == "intact"
+
+
 def test_an_incomplete_manifest_breaks_a_run_that_claims_success(make_run: Any) -> None:
     run, trace = make_run.unsealed()
     manifest = run.read_json(run.manifest)
@@ -498,3 +515,42 @@ def test_an_unreadable_file_is_named_for_an_ordinary_user(make_run: Any, tmp_pat
         [sys.executable, "-c", script, str(place)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
     )
     assert "workspace/final.patch: cannot be read: Permission denied" in done.stdout, done.stderr
+
+
+LONG = """
+import random, re, sys
+from pathlib import Path
+from proctor.base.clock import SystemClock, system_entropy
+from proctor.record.rundir import RunDirectory
+from proctor.record.seal import write_seal
+from proctor.record.trace.log import TraceWriter
+from proctor.record.verify import verify
+
+
+def peak_kib():
+    return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+
+
+run = RunDirectory(Path(sys.argv[1]) / "run").create()
+trace = TraceWriter.create(run.events, SystemClock(), system_entropy)
+for number in range(60_000):
+    trace.append("briefing", {"text": "x" * 1000, "obligations": []})
+with (run.logs / "long.log").open("wb") as file:
+    file.truncate(100 << 20)
+run.write_json(run.report, {"status": "invalid"})
+before = peak_kib()
+write_seal(run, trace)
+found = verify(run)
+print(found.status, found.events, found.problems, file=sys.stderr)
+print(found.events, peak_kib() - before)
+"""
+
+
+def test_memory_does_not_grow_with_the_run(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LONG, tmp_path], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    events, grown_kib = map(int, done.stdout.split())
+    assert events == 60_000, done.stderr
+    assert grown_kib < 20 << 10

@@ -1,9 +1,9 @@
 """Whether the trace holds everything that the results rest on (T7).
 
 Every attempt in ``acceptance/results.json`` has its ``check.finished`` event with the same outcome, and every such
-event stands in the results. Every file in ``workspace/changes.json`` and every path of the patch has a
-``workspace.mutation`` event, and the last one for a file ends in the content that the list of changes names. A gap
-makes a run invalid. The shapes that are read:
+event stands in the results. Every file in ``workspace/changes.json`` has a ``workspace.mutation`` event, and the last
+one for a file ends in the content that the list names; so has every path of a patch that applied (one that did not
+apply has changed nothing). A gap makes a run invalid. The shapes that are read:
 
     changes  {"changes": [{"path", "change", "before", "after"}, ...]}
     results  {"checks": [{"id", "attempts": [{"tree", "attempt", "outcome"}, ...]}, ...]}
@@ -32,6 +32,7 @@ class Witness:
         self.attempts: dict[Attempt, str] = {}
         self.repeated: list[Attempt] = []
         self.mutations: dict[str, str] = {}
+        self.applied = False
 
     def see(self, event: Event) -> None:
         """Take in one event."""
@@ -42,6 +43,8 @@ class Witness:
             self.attempts[key] = str(event.payload.get("outcome"))
         elif event.type == "workspace.mutation":
             self.mutations[str(event.payload.get("path"))] = _content(event.payload.get("after"))
+        elif event.type == "patch.applied":
+            self.applied = event.payload.get("outcome") == "pass"
 
     def gaps(self, changes: Any, results: Any, patch_paths: Iterable[bytes] | None = None) -> list[str]:
         """What is missing on either side; ``None`` stands for a file that is absent."""
@@ -78,7 +81,7 @@ class Witness:
 
     def _patch_gaps(self, changes: Any, patch_paths: Iterable[bytes] | None) -> Iterable[str]:
         listed = {str(_field(change, "path")) for change in _entries(changes, "changes")}
-        for path in sorted(patch_paths or ()):
+        for path in sorted(patch_paths or ()) if self.applied else ():
             text = name_text(path)
             if text not in self.mutations:
                 yield f"{text} is in final.patch and has no mutation event"

@@ -213,22 +213,23 @@ class _Examination:
         if values["manifest.json"] is not None:
             gaps.extend(Problem("manifest.json", text) for text in check_manifest(values["manifest.json"]))
         changes, results = values["workspace/changes.json"], values["acceptance/results.json"]
-        try:
-            paths = self._patch_paths(seal)
-        except ValueError as error:
-            paths = None
-            gaps.append(Problem("workspace/final.patch", f"has a header that cannot be read: {error}"))
-        gaps.extend(Problem("events.jsonl", text) for text in self.witness.gaps(changes, results, paths))
+        gaps.extend(
+            Problem("events.jsonl", text) for text in self.witness.gaps(changes, results, self._patch_paths(seal))
+        )
         report = values["report.json"]
         if not isinstance(report, dict) or report.get("status") != "invalid":
             for gap in gaps:
                 self.add(gap.where, gap.message)
 
     def _patch_paths(self, seal: Seal) -> set[bytes] | None:
+        """What the patch touches; nothing is said of one that somebody wrote by hand in a form of their own."""
         if "workspace/final.patch" not in seal.files:
             return None
-        with open_trace(self.run.patch) as file:
-            return patch_paths(bounded_lines(file))
+        try:
+            with open_trace(self.run.patch) as file:
+                return patch_paths(bounded_lines(file))
+        except ValueError:
+            return None
 
 
 def _kind(information: os.stat_result) -> str:

@@ -3,7 +3,8 @@
 What holds: an event whose ``append`` has returned is in the kernel, in one write, so that the death of the harness
 cannot take it back; after ``sync`` has returned it is on the disk. Numbers follow each other, times rise strictly
 (the wall clock when the trace was made, plus steady time since, and at least one nanosecond more than the last), and
-each hash covers the one before. A write that fails leaves the file as it was. Any thread may call anything.
+each hash covers the one before. A write that fails, or an event that is too large, is a fault that leaves the file as
+it was. Any thread may call anything.
 
 A failed sync is final: the kernel may have dropped the pages, and a later sync that succeeds would prove nothing.
 """
@@ -32,7 +33,7 @@ from proctor.record.trace.event import (
 )
 from proctor.record.trace.merkle import Frontier
 from proctor.record.trace.payload import payload_bytes
-from proctor.record.trace.types import BadEvent, check_event
+from proctor.record.trace.types import check_event
 
 _SALTS_AT_ONCE = 256
 
@@ -110,7 +111,7 @@ class TraceWriter:
         with self._flushing:
             while self._flusher and self._synced < wanted:
                 self._flushing.wait()
-            if self._synced >= wanted and not self._problem:
+            if self._synced >= wanted:
                 return
             self._flusher = True
         covered, first = self._count, self._synced < 0
@@ -157,7 +158,9 @@ class TraceWriter:
         if self._problem:
             raise InfrastructureFault(self._problem, where=str(self.path))
         if len(line) > EVENT_BYTES:
-            raise BadEvent(f"an event of {len(line)} bytes is larger than {EVENT_BYTES}")
+            raise InfrastructureFault(
+                f"an event of {len(line)} bytes is larger than {EVENT_BYTES}", where=str(self.path)
+            )
         try:
             written = os.write(self._handle, line)
             while written < len(line):
