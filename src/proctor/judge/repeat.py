@@ -9,9 +9,11 @@ that setup leaves by nature (installed packages, byte code) are not.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from proctor.base.clock import seconds_text
+from proctor.base.files import remove_tree
 from proctor.contract.model import Policy
 from proctor.execute.inputs.place import inputs_directory
 from proctor.execute.prepare import declared_mounts, limits_of, run_setup_step, step_problem
@@ -34,8 +36,10 @@ class Repeated:
         layers: tuple[Layer, ...] = (),
         steps: tuple[Mapping[str, Any], ...] = (),
         problem: str = "",
+        place: Path = Path(),
     ) -> None:
         self._workspace = workspace
+        self._place = place
         self.layers = layers
         self.steps = steps
         self.problem = problem
@@ -61,6 +65,7 @@ class Repeated:
         """Take the layer away again."""
         if self._workspace is not None:
             self._workspace.discard()
+            remove_tree(self._place)
 
 
 def repeat_setup(bench: Bench, placement: Placement) -> Repeated:
@@ -98,9 +103,10 @@ def repeat_setup(bench: Bench, placement: Placement) -> Repeated:
                 problem = step_problem(step, finished)
                 if problem:
                     problem = f"setup step {index + 1} after the patch {problem}"
-                    return Repeated(workspace, (), tuple(done), problem)
+                    return Repeated(workspace, (), tuple(done), problem, place)
     except BaseException:
         workspace.discard()
+        remove_tree(place)
         raise
     layer = Layer(workspace.upper, "after-patch", "", "", {})
-    return Repeated(workspace, (layer, *bench.prepared.layers) if overlays else (layer,), tuple(done))
+    return Repeated(workspace, (layer, *bench.prepared.layers) if overlays else (layer,), tuple(done), "", place)

@@ -14,7 +14,7 @@ from proctor.base.frozen import frozen
 from proctor.contract.model import Check, Sentinel
 from proctor.judge.results.interface import TestResults
 
-GENUINE, FORGED, NONE = "genuine", "forged", "none"
+GENUINE, FORGED, UNSEEN, NONE = "genuine", "forged", "unseen", "none"
 
 _PYTEST = """\
 import unittest
@@ -92,9 +92,11 @@ def forgeable(check: Check) -> bool:
 
 
 def verdict(planted: Planted | None, results: TestResults) -> str:
-    """Whether the sentinels came out as they must."""
+    """Whether the sentinels came out as they must; results that are incomplete cannot tell."""
     if planted is None:
         return NONE
+    if not results.complete:
+        return UNSEEN
     passing = _found(planted.passing, results)
     failing = _found(planted.failing, results)
     honest = passing == {"passed"} and failing == {"failed"}

@@ -57,8 +57,19 @@ def _all(evidence: Evidence, status: Status) -> Iterator[Tag]:
         if event.payload["code"] == "wall-ceiling":
             yield Tag("non-termination", "", (pointer(event),))
     if status.status == INVALID:
-        events = list(evidence.of("run.fault", "run.terminated", "run.identity", "run.started"))
-        yield Tag("evaluation-invalidity", "", (pointer(events[0]) if events else "manifest.json",))
+        yield Tag("evaluation-invalidity", "", _invalidity(evidence))
+
+
+def _invalidity(evidence: Evidence) -> tuple[str, ...]:
+    """What shows best why a run carries no verdict: faults, an early end, another tree, else the manifest."""
+    for name in ("run.fault", "run.terminated"):
+        events = tuple(pointer(event) for event in evidence.of(name))
+        if events:
+            return events
+    identity = evidence.last("run.identity")
+    if identity is not None and identity.payload["match"] is not True:
+        return (pointer(identity),)
+    return ("manifest.json",)
 
 
 def _of_check(check: Check, decided: Event) -> Iterator[Tag]:

@@ -32,6 +32,8 @@ class TestResults:
     ``tampered`` means that the file holds lines that the harness's own reporter did not write.
     """
 
+    __test__ = False  # the name starts with Test: pytest would take it for one
+
     outcomes: Mapping[str, str] = EMPTY
     complete: bool = False
     problem: str = ""
