@@ -50,7 +50,7 @@ class Progress(BatchWatcher):
             else:
                 self._sandboxes[run_id] = sandbox
                 if self._stop.is_set():
-                    sandbox.end_all()
+                    sandbox.close()
 
     def stopped(self) -> bool:
         return self._stop.is_set()
@@ -91,7 +91,7 @@ class Progress(BatchWatcher):
     def _end_live(self) -> None:
         with self._lock:
             for sandbox in list(self._sandboxes.values()):
-                sandbox.end_all()
+                sandbox.close()
 
     def _line(self, text: str) -> None:
         if not self._quiet and sys.stderr is not None:

@@ -141,13 +141,13 @@ def _act_and_judge(
         accept(bench, made.patch)
         if watcher.stopped():
             raise Interrupted
-    except Interrupted:
-        rationale = f"stopped from the keyboard at {utc_text(machine.clock.wall_ns())}"
-        trace.append("run.terminated", {"code": "operator", "rationale": rationale, "evidence": ""})
-    except ProctorError as error:
-        trace.append("run.fault", {"message": str(error), "phase": phase})
-    except OSError as error:
-        trace.append("run.fault", {"message": f"{type(error).__name__}: {error}", "phase": phase})
+    except (Interrupted, ProctorError, OSError) as error:
+        if watcher.stopped():
+            rationale = f"stopped from the keyboard at {utc_text(machine.clock.wall_ns())}"
+            trace.append("run.terminated", {"code": "operator", "rationale": rationale, "evidence": ""})
+        else:
+            message = str(error) if isinstance(error, ProctorError) else f"{type(error).__name__}: {error}"
+            trace.append("run.fault", {"message": message, "phase": phase})
     trace.sync()
 
 
