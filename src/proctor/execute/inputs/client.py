@@ -67,6 +67,6 @@ def unreachable(what: str, client: str, output: bytes) -> Unreachable:
 def last_words(output: bytes) -> str:
     """The last line in which a client says what went wrong, bounded and without colours."""
     lines = [_COLOUR.sub("", line).strip() for line in output[-65536:].decode(errors="replace").splitlines()]
-    telling = [line for line in lines if re.search(r"(?i)\berr(or)?\b|^E:|fail|could not", line)]
+    telling = [line for line in lines if re.search(r"(?i)error\b|\berr\b|^E:|fail|could not", line)]
     chosen = (telling or [line for line in lines if line])[-1:]
     return "".join(sign for sign in "".join(chosen) if sign.isprintable())[:MESSAGE_CHARACTERS]

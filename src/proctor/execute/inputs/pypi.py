@@ -40,12 +40,17 @@ class PypiSupplier:
         if wish.with_dependencies:
             return _closure(wish.source.spec, into)
         form = "wheel" if wish.built else "sdist"
-        return tuple(_ask(wish.source.spec, {"release": {"project": name, "version": version, "form": form}}, into))
+        return tuple(
+            _ask(
+                wish.source.spec, {"release": {"project": project_of("", name), "version": version, "form": form}}, into
+            )
+        )
 
 
 def project_of(file_name: str, source_name: str) -> str:
     """The project that a file belongs to: wheels carry its name, a source release is the source's own."""
-    return file_name.partition("-")[0].replace("_", "-") if file_name.endswith(".whl") else source_name
+    wheel = file_name.endswith(".whl")
+    return file_name.partition("-")[0].replace("_", "-") if wheel else source_name.partition("[")[0]
 
 
 def _ask(spec: str, request: dict[str, Any], into: Path) -> list[str]:
@@ -68,7 +73,7 @@ def _closure(spec: str, into: Path) -> tuple[str, ...]:
     """Fetch the wheel of ``spec`` and of all that it depends on."""
     python = _python_with_pip(into)
     other = [] if python == [SANDBOX_PYTHON] else ["--python", SANDBOX_PYTHON]
-    flags = ["--quiet", "--only-binary=:all:", "--no-cache-dir", "--dest", str(into)]
+    flags = ["-vv", "--only-binary=:all:", "--no-cache-dir", "--dest", str(into)]
 
     def attempt() -> None:
         done = run_client([*python, "-m", "pip", *other, "download", *flags, spec], into)
@@ -81,8 +86,9 @@ def _closure(spec: str, into: Path) -> tuple[str, ...]:
 
 def _refusal(spec: str, done: Completed) -> NoSuchInput | InfrastructureFault:
     """What a failed ``pip download`` means: pip reports an index that is out of reach as one without releases."""
-    trouble = (b"Retrying", b"Could not fetch URL", b"Connection", b"timed out", b"HTTP error")
-    if b"No matching distribution found" in done.stderr and not any(word in done.stderr for word in trouble):
+    lines = (done.stdout + done.stderr).splitlines()
+    troubled = any(b"Retrying" in line or (b"Could not fetch URL" in line and b" 404 " not in line) for line in lines)
+    if b"No matching distribution found" in done.stderr and not troubled:
         return NoSuchInput("the package index offers no wheels for this release and its dependencies", where=spec)
     return unreachable(spec, "pip", done.stderr)
 

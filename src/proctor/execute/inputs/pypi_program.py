@@ -2,8 +2,9 @@
 
 It reads one JSON request from standard input (``directory``, ``python``, and ``files`` or ``release``) and prints the
 names of the files it wrote as a JSON list. Exit code 2: the index does not list what was asked for; 1: anything else,
-mostly an index out of reach. It uses pip's index reader and connection, so that mirrors, proxies, certificates and
-credentials are those of the machine, and nothing of Proctor, because it runs on an interpreter that does not have it.
+mostly an index out of reach, with the reason in the last line of standard error. It uses pip's index reader and
+connection, so that mirrors, proxies, certificates and credentials are those of the machine, and nothing of Proctor,
+because it runs on an interpreter that does not have it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class NotThere(Exception):
 
 
 class Trouble(logging.Handler):
-    """Notices when pip skips a page of the index that it could not read."""
+    """Notices when pip skips a page of the index that it could not read; one that does not exist is an answer."""
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
@@ -33,7 +34,7 @@ class Trouble(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         text = record.getMessage()
-        if text.startswith(("Could not fetch URL", "Retrying")):
+        if text.startswith(("Could not fetch URL", "Retrying")) and "404 Client Error" not in text:
             self.message = text
 
 
@@ -103,8 +104,4 @@ def download(session: Any, link: Any, path: str) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Exception as error:  # the boundary of a process: one line for the harness to read
-        print(f"error: {type(error).__name__}: {error}".replace("\n", " "), file=sys.stderr)
-        sys.exit(1)
+    sys.exit(main())
