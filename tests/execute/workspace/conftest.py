@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,9 +16,12 @@ from proctor.execute.sandbox.interface import Overlay, Tree
 Files = dict[bytes, tuple[int, bytes]]
 """A tree: for each path git's mode and the bytes, which for a link are its target."""
 
+PYTHON = "/usr/bin/python3"
+"""An interpreter that every user can reach."""
+
 MOUNT = """
 set -eu
-mount -t overlay overlay -o "lowerdir=$1,upperdir=$2,workdir=$3,index=off,metacopy=off,redirect_dir=off$4" "$5"
+mount -t overlay overlay -o "lowerdir=$1,upperdir=$2,workdir=$3,index=off,metacopy=off,redirect_dir=nofollow$4" "$5"
 shift 5
 exec "$@"
 """
@@ -65,7 +67,7 @@ def in_overlay(view: Overlay | Tree, mount: Path, script: str, *arguments: str) 
     command = [
         *("unshare", "-m" if privileged else "-Urm", "sh", "-c", MOUNT, "sh"),
         *(lowers, str(view.upper), str(view.work), "" if privileged else ",userxattr", str(mount)),
-        *(sys.executable, "-S", "-c", script, str(mount / "workspace"), *arguments),
+        *(PYTHON, "-S", "-B", "-c", script, str(mount / "workspace"), *arguments),
     ]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
     assert done.returncode == 0, done.stderr.decode()
