@@ -65,6 +65,11 @@ def test_an_absent_lock_is_empty(tmp_path: Path) -> None:
         (b"schema: 1\ninputs: {a: {spec: x, files: []}}\n", "must not be empty"),
         (b"schema: 1\ninputs: {a: {spec: x, files: [{name: ../x, sha256: abc}]}}\n", "a file name without slashes"),
         (b"schema: 1\ninputs: {a: {spec: x, files: [{name: x, sha256: abc}]}}\n", "a SHA-256 digest"),
+        (
+            b"schema: 1\nrepository: {spec: x, files: [{name: x, sha256: %b}, {name: x, sha256: %b}]}"
+            % (b"a" * 64, b"b" * 64),
+            "a second file called 'x'",
+        ),
         (b"\xff", "not UTF-8"),
     ],
 )
@@ -72,7 +77,7 @@ def test_a_broken_lock(full: Path, data: bytes, words: str) -> None:
     (full / "contract.lock").write_bytes(data)
     with pytest.raises(ContractError) as caught:
         read_lock(full / "contract.lock")
-    assert words in str(caught.value) and str(caught.value).startswith("contract.lock:")
+    assert words in str(caught.value) and str(caught.value).startswith(f"{full}/contract.lock:")
     with pytest.raises(ContractError) as loaded:
         load_contract(full)
     assert words in str(loaded.value)

@@ -179,6 +179,11 @@ BY_MEANING = {
     "a list of no ids": ("{file: keep.txt}", "{file: @@empty.txt}", "lists no test ids"),
     "a list of ids that is binary": ("{file: keep.txt}", "{file: @@binary}", "not UTF-8"),
     "an unpinned input": ('"pytest==8.4.2"', '@@"mypy==1.0"', "run proctor lock"),
+    "two inputs with one file": (
+        "file: cjson_1.7.15.orig.tar.gz",
+        "file: left-pad-1.3.0.tgz",
+        "a different file called 'left-pad-1.3.0.tgz'",
+    ),
     "two checks of one id": ("- id: taps", "- id: @@tests", "a second check called 'tests'"),
     "two inputs of one name": ("name: tools", "name: @@fixed", "a second input called 'fixed'"),
     "hidden from an unknown input": (

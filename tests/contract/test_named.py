@@ -102,7 +102,7 @@ def test_a_file_that_cannot_be_read(full: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_an_id_given_twice_in_a_file(full: Path) -> None:
     (full / "keep.txt").write_text("one\ntwo\n# one\none \n")
-    assert told(full) == "keep.txt:4:1: 'one' is given twice (first given in line 1)"
+    assert told(full) == f"{full}/keep.txt:4:1: 'one' is given twice (first given in line 1)"
 
 
 def test_windows_line_ends_in_a_list_of_ids(full: Path) -> None:

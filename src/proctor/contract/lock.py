@@ -15,7 +15,7 @@ from proctor.base.errors import ContractError, InfrastructureFault, Mistake
 from proctor.base.files import read_bounded, write_whole
 from proctor.base.frozen import EMPTY, frozen
 from proctor.contract.fields import FILE_NAME, NAME, SHA256, WORDS
-from proctor.contract.kinds import Whole
+from proctor.contract.kinds import Whole, quoted
 from proctor.contract.model import InputFile, Source
 from proctor.contract.shapes import OMITTED, Field, ListOf, MapOf, Part, Shape
 from proctor.contract.strict_yaml import Report, TooManyMistakes, parse_yaml
@@ -67,18 +67,30 @@ def read_lock(path: Path) -> Lock:
     except FileNotFoundError:
         return Lock()
     except InfrastructureFault as fault:
-        raise ContractError([Mistake(path.name, 0, 0, f"is {fault.message}")]) from None
+        raise ContractError([Mistake(str(path), 0, 0, f"is {fault.message}")]) from None
     except OSError as error:
-        raise ContractError([Mistake(path.name, 0, 0, f"cannot be read: {error.strerror}")]) from None
-    report = Report(path.name)
+        raise ContractError([Mistake(str(path), 0, 0, f"cannot be read: {error.strerror}")]) from None
+    report = Report(str(path))
     try:
         node = parse_yaml(data, report)
         part = _LOCK.read(node, report) if node else _LOCK.blank
+        _report_twins(part, report)
     except TooManyMistakes:
         part = _LOCK.blank
     report.raise_any()
     repository = _locked(part["repository"]) if part.given("repository") else None
     return Lock({name: _locked(inner) for name, inner in part["inputs"].items()}, repository)
+
+
+def _report_twins(part: Part, report: Report) -> None:
+    """Two files of one name cannot lie side by side."""
+    sources: list[Part] = [*part["inputs"].values(), part["repository"]]
+    for source in sources:
+        seen: set[str] = set()
+        for file in source["files"]:
+            if file["name"] and file["name"] in seen:
+                report.add(file.place("name"), f"a second file called {quoted(file['name'])}", "run proctor lock")
+            seen.add(file["name"])
 
 
 def write_lock(path: Path, lock: Lock) -> None:

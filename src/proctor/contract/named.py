@@ -73,7 +73,8 @@ class NamedFiles:
                 continue
             if name in seen:
                 hint = f"first given in line {seen[name]}"
-                self.report.add((number, 1), f"{quoted(name)} is given twice", hint, file=path)
+                place = os.path.join(self.directory, path)
+                self.report.add((number, 1), f"{quoted(name)} is given twice", hint, file=place)
             else:
                 seen[name] = number
         if file.path and not seen:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from proctor.contract.fields import FILE_NAME, NAME
 from proctor.contract.kinds import quoted
@@ -54,8 +54,19 @@ class Sources:
                 self.report.add(place, f"a second input called {quoted(name)}", "give each input its own name")
             with_dependencies = part.get("with_dependencies", False)
             source = self.source(part, self.lock.inputs.get(name), name, with_dependencies)
-            found.setdefault(name, Input(name, source, part["for"], with_dependencies))
+            made = Input(name, source, part["for"], with_dependencies)
+            self._report_clash(place, made, found.values())
+            found.setdefault(name, made)
         return tuple(found.values())
+
+    def _report_clash(self, place: Node, made: Input, others: Iterable[Input]) -> None:
+        """Files for setup lie side by side in ``/inputs``, so one name stands for one content."""
+        if made.audience == "judge":
+            return
+        shown = {file.name: file.sha256 for one in others if one.audience != "judge" for file in one.source.files}
+        for file in made.source.files:
+            if shown.get(file.name, file.sha256) != file.sha256:
+                self.report.add(place, f"another input gives a different file called {quoted(file.name)}")
 
     def source(self, part: Part, locked: Locked | None, name: str, with_dependencies: bool = False) -> Source:
         """The source that ``part`` describes, pinned."""

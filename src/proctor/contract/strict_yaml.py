@@ -72,6 +72,7 @@ class Report:
         line, column = (place.line, place.column) if isinstance(place, Node) else place
         self.mistakes.append(Mistake(file or self.file, line, column, message, hint))
         if len(self.mistakes) >= MAX_MISTAKES:
+            self.mistakes.append(Mistake(file or self.file, line, column, "too many mistakes", "the rest is not told"))
             raise TooManyMistakes
 
     def raise_any(self) -> None:
