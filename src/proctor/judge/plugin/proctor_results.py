@@ -68,7 +68,16 @@ class Plugin:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Tell the workers of pytest-xdist what they must not filter out."""
-        node.workerinput["proctor_sentinel"] = [self.sentinel, self.token]
+        node.workerinput["proctor"] = [self.sentinel, self.token, self._settings["options"]]
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_sessionstart(self) -> Generator[None, Any, None]:
+        """Take this plugin out of the options once workers were started, so that sessions in tests stay their own."""
+        yield
+        if self._settings["options"]:
+            os.environ["PYTEST_ADDOPTS"] = self._settings["options"]
+        else:
+            os.environ.pop("PYTEST_ADDOPTS", None)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: List[Any]) -> Generator[None, Any, None]:  # noqa: UP006
@@ -111,15 +120,9 @@ class Plugin:
 
 
 def _settings() -> Dict[str, Any]:  # noqa: UP006
-    """What the harness passed, taken out of the environment together with the options that loaded this plugin."""
+    """What the harness passed, taken out of the environment at once."""
     text = os.environ.pop(VARIABLE, "")
-    settings = json.loads(text) if text else {}
-    if "options" in settings:
-        if settings["options"]:
-            os.environ["PYTEST_ADDOPTS"] = settings["options"]
-        else:
-            os.environ.pop("PYTEST_ADDOPTS", None)
-    return dict(settings)
+    return dict(json.loads(text)) if text else {}
 
 
 _SETTINGS = _settings()
@@ -131,8 +134,8 @@ def pytest_configure(config: Any) -> None:
     settings = dict(_SETTINGS)
     _SETTINGS.clear()
     if not settings and hasattr(config, "workerinput"):
-        sentinel, token = config.workerinput.get("proctor_sentinel", ["", ""])
-        settings = {"sentinel": sentinel, "token": token}
+        sentinel, token, options = config.workerinput.get("proctor", ["", "", ""])
+        settings = {"sentinel": sentinel, "token": token, "options": options}
     if settings:
         plugin = Plugin(settings)
         plugin.begin(config)
