@@ -175,8 +175,13 @@ for name, size in (("sparse", 1 << 40), ("large", 2000), ("a.py", 2000), ("small
     assert changes.too_large == (b"z",)
 
 
+def test_a_large_file_that_is_the_same_is_no_change(agent: Callable[..., Changes]) -> None:
+    changes = agent("os.chmod('dir/one', 0o600); os.unlink('dir/two')", DiffLimits(file_bytes=1, new_names=3))
+    assert changes == Changes(too_large=(b"dir/two",))
+
+
 def test_too_many_files_are_cut_off(agent: Callable[..., Changes]) -> None:
-    changes = agent("os.mkdir('many')\nfor n in range(200): open(f'many/{n}', 'w').close()", DiffLimits(files=50))
+    changes = agent("os.mkdir('many')\nfor n in range(200): open(f'many/{n}', 'w').close()", DiffLimits(new_names=50))
     assert changes.truncated
     assert len(changes.changes) <= 51
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from proctor.base.frozen import frozen
 from proctor.execute.workspace.handles import (
     LINK,
+    digest_file,
     directory_at,
     file_mode,
     in_reach,
@@ -36,7 +37,7 @@ class DiffLimits:
 
     file_bytes: int = 64 << 20
     total_bytes: int = 256 << 20
-    files: int = 200_000
+    new_names: int = 200_000
 
 
 @frozen
@@ -78,7 +79,7 @@ class _Comparison:
         self._special: list[bytes] = []
         self._too_large: list[bytes] = []
         self._bytes = 0
-        self._visited = 0
+        self._fresh = 0
         self._truncated = False
 
     def run(self, after: Path) -> Changes:
@@ -100,22 +101,18 @@ class _Comparison:
 
     def _visit(self, path: bytes, directory: int, below: Merged | None, hides: bool) -> list[tuple[bytes, bool]]:
         """Compare one directory; the directories below it that are still to be compared."""
+        former = {found.name: found for found in below.shown()} if hides and below else {}
+        names = names_in(directory, self._limits.new_names + 1 - self._fresh + len(former))
+        self._fresh += sum(name not in former for name in names)
+        self._truncated = self._fresh > self._limits.new_names
         inner: list[tuple[bytes, bool]] = []
-        names = names_in(directory, self._limits.files + 1 - self._visited)
-        self._visited += len(names)
-        self._truncated = self._visited > self._limits.files
         for name in names:
             status = status_of(directory, name)
             if name != GIT and status is not None:
                 found = below.find(name) if below else None
                 inner.extend(self._name(join(path, name), Found(directory, name, status), found, hides))
-        if hides and below:
-            present = set(names)
-            for name in below.names():
-                if name not in present and name != GIT:
-                    found = below.find(name)
-                    assert found is not None
-                    self._removed(join(path, name), found)
+        for name in former.keys() - set(names) - {GIT}:
+            self._removed(join(path, name), former[name])
         return inner
 
     def _name(self, path: bytes, now: Found, below: Found | None, hides: bool) -> list[tuple[bytes, bool]]:
@@ -152,13 +149,14 @@ class _Comparison:
         if below and not _expressible(path, below.status):
             self._special.append(path)
             return
+        if below and _same_file(now, below):
+            return
         if self._is_too_large(path, now, below):
             return
         after = entry_of(now.directory, now.name, path, now.status)
         before = entry_of(below.directory, below.name, path, below.status) if below else None
-        if before != after:
-            self._bytes += now.status.st_size + (below.status.st_size if below else 0)
-            self._changes.append(Change(path, "modified" if before else "added", before, after))
+        self._bytes += now.status.st_size + (below.status.st_size if below else 0)
+        self._changes.append(Change(path, "modified" if before else "added", before, after))
 
     def _removed(self, path: bytes, gone: Found) -> None:
         """Everything at ``path`` is no longer there."""
@@ -174,7 +172,6 @@ class _Comparison:
                     self._removed_file(join(directory, found.name), found)
 
     def _removed_file(self, path: bytes, gone: Found) -> None:
-        self._visited += 1
         if (
             file_mode(gone.status) is None
             or not _expressible(path, gone.status)
@@ -191,6 +188,14 @@ class _Comparison:
             return False
         self._too_large.append(path)
         return True
+
+
+def _same_file(now: Found, below: Found) -> bool:
+    """Whether two files hold the same bytes under the same mode, however large they are."""
+    mode = file_mode(now.status)
+    if mode is None or mode != file_mode(below.status) or now.status.st_size != below.status.st_size:
+        return False
+    return digest_file(now.directory, now.name, mode) == digest_file(below.directory, below.name, mode)
 
 
 def _expressible(path: bytes, status: os.stat_result) -> bool:

@@ -59,12 +59,19 @@ OPTIONS = (
     "index.version=2",
 )
 
+NETWORK = (
+    *("http_proxy", "https_proxy", "no_proxy", "all_proxy", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "SSH_AUTH_SOCK"),
+)
+"""The variables of the harness that say how this machine reaches others; they run nothing."""
+
 _CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tbare = %s\n"
 
 
 def git_environment(home: Path) -> dict[str, str]:
     """The whole environment of a git process; ``home`` is an empty directory."""
     return {
+        **{name: os.environ[name] for name in NETWORK if name in os.environ},
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": str(home),
         "LC_ALL": "C",

@@ -62,10 +62,10 @@ class Merged:
                 return None if is_whiteout(status) else Found(handle, name, status)
         return None
 
-    def names(self) -> list[bytes]:
-        """Every name that the merged directory shows, sorted."""
-        shown = {name for handle in self._handles for name in names_in(handle)}
-        return sorted(name for name in shown if self.find(name))
+    def shown(self) -> list[Found]:
+        """Everything that the merged directory shows, sorted by name."""
+        names = {name for handle in self._handles for name in names_in(handle)}
+        return [found for name in sorted(names) if (found := self.find(name))]
 
     def is_empty(self) -> bool:
         """Whether the merged directory shows nothing."""
@@ -73,22 +73,25 @@ class Merged:
 
     def enter(self, name: bytes) -> Merged | None:
         """The merged directory ``name`` in this one; ``None`` where there is none."""
-        handles: list[int] = []
-        for handle in self._handles:
-            status = status_of(handle, name)
-            if status is None:
-                continue
-            if not stat.S_ISDIR(status.st_mode):
-                break
-            inner = open_inner(handle, name)
-            handles.append(inner)
-            if is_opaque(inner):
-                break
-        return Merged(handles) if handles else None
+        inner = Merged([])
+        try:
+            for handle in self._handles:
+                status = status_of(handle, name)
+                if status is None:
+                    continue
+                if not stat.S_ISDIR(status.st_mode):
+                    break
+                inner._handles.append(open_inner(handle, name))
+                if is_opaque(inner._handles[-1]):
+                    break
+        except BaseException:
+            inner.close()
+            raise
+        return inner if inner._handles else None
 
     def close(self) -> None:
-        for handle in self._handles:
-            os.close(handle)
+        while self._handles:
+            os.close(self._handles.pop())
 
 
 class Stack:
@@ -100,14 +103,17 @@ class Stack:
     @contextmanager
     def directory(self, path: bytes) -> Iterator[Merged | None]:
         """The merged directory ``path``; ``None`` where there is none, or a link lies on the way."""
-        current: Merged | None = Merged([open_top(root) for root in self.roots])
-        for part in path.split(b"/") if path else ():
-            if current is None:
-                break
-            inner = current.enter(part)
-            current.close()
-            current = inner
+        top = Merged([])
+        current: Merged | None = top
         try:
+            for root in self.roots:
+                top._handles.append(open_top(root))
+            for part in path.split(b"/") if path else ():
+                if current is None:
+                    break
+                inner = current.enter(part)
+                current.close()
+                current = inner
             yield current
         finally:
             if current is not None:
@@ -134,6 +140,6 @@ class Stack:
             with self.directory(current) as directory:
                 if directory is None:
                     continue
-                shown = [found for name in directory.names() if (found := directory.find(name))]
+                shown = directory.shown()
                 yield current, shown
                 waiting.extend(join(current, found.name) for found in shown if stat.S_ISDIR(found.status.st_mode))

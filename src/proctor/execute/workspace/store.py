@@ -78,8 +78,9 @@ class LayerStore:
         ``workspace`` and ``setup``, and returns the facts to note."""
 
         def fill(content: Path) -> Mapping[str, Any]:
-            for part in ("workspace", "setup"):
-                (content / part).mkdir(parents=True)
+            for directory in (content, content / "workspace", content / "setup"):
+                directory.mkdir()
+                directory.chmod(0o755)
             return build(content)
 
         return self.get(key) or self._finish(key, fill)

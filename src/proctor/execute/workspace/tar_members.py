@@ -64,26 +64,47 @@ def tar_members(path: Path, start: bytes, meter: Meter) -> Iterator[Member]:
         with tarfile.open(fileobj=allowance, mode="r|", encoding="utf-8", errors="surrogateescape") as archive:  # type: ignore[call-overload]
             while (information := archive.next()) is not None:
                 meter.member()
-                yield _member(archive, information, allowance, meter)
+                contents = _Contents(archive, information, allowance, meter)
+                yield _member(information, contents)
+                contents.pass_over()
                 archive.members.clear()
-                allowance.allow(HEADER_BYTES + max(0, information.size))
+                allowance.allow(HEADER_BYTES)
 
 
-def _member(archive: tarfile.TarFile, information: tarfile.TarInfo, allowance: _Allowance, meter: Meter) -> Member:
-    def read() -> Iterator[bytes]:
-        allowance.allow(max(0, information.size))
-        file = archive.extractfile(information)
-        if file is None:
-            return iter(())
-        return bounded_chunks(cast(BinaryIO, file), meter)
+class _Contents:
+    """The bytes of one member, which have to be read before the next header, wanted or not."""
 
+    def __init__(
+        self, archive: tarfile.TarFile, information: tarfile.TarInfo, allowance: _Allowance, meter: Meter
+    ) -> None:
+        self._archive = archive
+        self._information = information
+        self._allowance = allowance
+        self._meter = meter
+        self._begun = False
+
+    def read(self) -> Iterator[bytes]:
+        """All of it, in parts."""
+        self._begun = True
+        self._allowance.allow(max(0, self._information.size))
+        file = self._archive.extractfile(self._information)
+        return bounded_chunks(cast(BinaryIO, file), self._meter) if file is not None else iter(())
+
+    def pass_over(self) -> None:
+        """Read it for nobody, within the same bounds, where nobody did."""
+        if self._information.isreg() and not self._begun:
+            for _ in self.read():
+                pass
+
+
+def _member(information: tarfile.TarInfo, contents: _Contents) -> Member:
     return Member(
         name=_bytes(information.name),
         kind=_kind(information),
         executable=bool(information.mode & stat.S_IXUSR),
         target=_bytes(information.linkname),
         mtime=int(information.mtime),
-        read=read,
+        read=contents.read,
     )
 
 
