@@ -62,15 +62,26 @@ static int remove_entry(int parent, const char *name)
     return 1;
 }
 
+/* Two components at least, each of them a plain name. */
+static int is_plain(const char *path)
+{
+    int components = 0;
+    for (const char *start = path;; components++) {
+        size_t size = strcspn(start, "/");
+        if (!size || (size == 1 && start[0] == '.') || (size == 2 && start[0] == '.' && start[1] == '.'))
+            return 0;
+        if (!start[size])
+            return components >= 1;
+        start += size + 1;
+    }
+}
+
 void remove_below(int root, char *path)
 {
-    for (int removed = 0;;) {
+    if (!is_plain(path))
+        die("not a path that can be removed: %s", path);
+    for (int first = 1; strchr(path, '/'); first = 0) {
         char *slash = strrchr(path, '/');
-        if (!slash || slash == path || !slash[1] || !strcmp(slash + 1, ".") || !strcmp(slash + 1, "..")) {
-            if (!removed)
-                die("not a path that can be removed: %s", path);
-            return;
-        }
         *slash = 0;
         int parent = open_beneath(root, path);
         if (parent < 0) {
@@ -78,13 +89,9 @@ void remove_below(int root, char *path)
                 return;
             die_errno("cannot remove below %s", path);
         }
-        if (!removed) {
-            removed = remove_entry(parent, slash + 1);
-        } else if (unlinkat(parent, slash + 1, AT_REMOVEDIR) < 0) {
-            removed = 0; /* not empty: the parents stay */
-        }
+        int removed = first ? remove_entry(parent, slash + 1) : unlinkat(parent, slash + 1, AT_REMOVEDIR) == 0;
         close(parent);
-        if (!removed || !strchr(path, '/'))
-            return;
+        if (!removed)
+            return; /* there was nothing, or the parent is not empty */
     }
 }
