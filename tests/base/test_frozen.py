@@ -128,3 +128,11 @@ def test_it_travels_between_processes() -> None:
 def test_the_empty_mapping_cannot_be_filled() -> None:
     with pytest.raises(TypeError):
         EMPTY["a"] = 1  # type: ignore[index]
+
+
+def test_a_field_may_be_called_value() -> None:
+    @frozen
+    class Held:
+        value: int
+
+    assert replace(Held(1), value=2) == Held(2)

@@ -95,3 +95,14 @@ def gone(process: int) -> bool:
             return True
         time.sleep(0.02)
     return False
+
+
+def test_a_program_that_closes_its_outputs_and_lives_on_runs_out_of_time() -> None:
+    with pytest.raises(InfrastructureFault, match="took more than"):
+        run(["/bin/sh", "-c", "exec >&- 2>&-; sleep 1000"], environment={}, timeout_seconds=1)
+
+
+def test_a_file_that_cannot_be_executed_is_one_message(tmp_path: Path) -> None:
+    (tmp_path / "plain").write_text("text")
+    with pytest.raises(InfrastructureFault, match="cannot be run"):
+        run([tmp_path / "plain"], environment={})

@@ -41,10 +41,13 @@ def sync_directory(path: Path) -> None:
 def read_bounded(path: Path, limit_bytes: int) -> bytes:
     """The bytes of the regular file ``path``; links, devices and files over ``limit_bytes`` are refused."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(handle, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise InfrastructureFault("not a regular file", where=str(path))
-        data = file.read(limit_bytes + 1)
+        with open(handle, "rb", closefd=False) as file:
+            data = file.read(limit_bytes + 1)
+    finally:
+        os.close(handle)
     if len(data) > limit_bytes:
         raise InfrastructureFault(f"larger than {limit_bytes} bytes", where=str(path))
     return data

@@ -98,7 +98,7 @@ def frozen(cls: type[T]) -> type[T]:
     return made
 
 
-def replace(value: T, **changes: Any) -> T:
+def replace(value: T, /, **changes: Any) -> T:
     """A copy of a frozen ``value`` with some fields changed."""
     return type(value)(**{**dict(items(value)), **changes})
 

@@ -51,9 +51,13 @@ def run(
         )
     except FileNotFoundError:
         raise InfrastructureFault(f"{name} is not installed", hint="proctor doctor says what is missing") from None
+    except OSError as error:
+        raise InfrastructureFault(f"{name} cannot be run: {error.strerror}") from None
     with child:
         try:
-            outputs = _exchange(child, stdin, time.monotonic() + timeout_seconds, output_bytes)
+            deadline = time.monotonic() + timeout_seconds
+            outputs = _exchange(child, stdin, deadline, output_bytes)
+            code = _ended(child, deadline)
         except BaseException as error:
             _end(child)
             if isinstance(error, TimeoutError):
@@ -61,7 +65,7 @@ def run(
             if isinstance(error, OverflowError):
                 raise InfrastructureFault(f"{name} printed more than {output_bytes} bytes") from None
             raise
-        return Completed(child.wait(), outputs[0], outputs[1])
+        return Completed(code, outputs[0], outputs[1])
 
 
 def _exchange(child: subprocess.Popen[bytes], stdin: bytes, deadline: float, limit: int) -> tuple[bytes, bytes]:
@@ -98,6 +102,14 @@ def _exchange(child: subprocess.Popen[bytes], stdin: bytes, deadline: float, lim
                 if len(collected[key.fd]) > limit:
                     raise OverflowError
     return bytes(collected[child.stdout.fileno()]), bytes(collected[child.stderr.fileno()])
+
+
+def _ended(child: subprocess.Popen[bytes], deadline: float) -> int:
+    """The exit code; a program may close its outputs and live on, but not past its time."""
+    try:
+        return child.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        raise TimeoutError from None
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
