@@ -30,11 +30,6 @@ CHANGE: dict[str, Any] = {
     "before": SIDE,
     "after": {**SIDE, "sha256": "b" * 64},
 }
-    "path": "calc.py",
-    "change": "modified",
-    "before": SIDE,
-    "after": {**SIDE, "sha256": "b" * 64},
-}
 MANIFEST: dict[str, Any] = {
     "schema": 1,
     "kind": KIND,
