@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from proctor.execute.workspace.erase import erase
 from proctor.execute.workspace.patch import apply_patch, make_patch, parse_stat
 from proctor.execute.workspace.store import LayerStore
 from proctor.execute.workspace.workspace import Workspace
@@ -120,8 +121,21 @@ Read = Callable[[Path], Files]
 @example(trees=({b"x": (0o100644, b"1\n")}, {b"x b/x b/x": (0o100644, b"1\n")}))
 @example(trees=({b"e": (0o100644, b"")}, {b"f": (0o100644, b"")}))
 def test_round_trip(trees: tuple[Files, Files], place: Callable[[], Path], write_tree: Write, read_tree: Read) -> None:
+    round_trip(trees, place(), write_tree, read_tree)
+
+
+@pytest.mark.soak
+@settings(max_examples=2000, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(trees=pairs())
+def test_round_trip_many_times(
+    trees: tuple[Files, Files], place: Callable[[], Path], write_tree: Write, read_tree: Read
+) -> None:
+    round_trip(trees, place(), write_tree, read_tree)
+
+
+def round_trip(trees: tuple[Files, Files], here: Path, write_tree: Write, read_tree: Read) -> None:
+    """From one tree to its changes, to a patch, and to the other tree again."""
     before, after = trees
-    here = place()
     (here / "after").mkdir()
     write_tree(here / "after", after)
 
@@ -151,6 +165,7 @@ def test_round_trip(trees: tuple[Files, Files], place: Callable[[], Path], write
         assert {path: judge.file(path) for path in before.keys() | after.keys()} == {
             path: after.get(path) for path in before.keys() | after.keys()
         }
+    erase(here)
 
 
 MOVE = """

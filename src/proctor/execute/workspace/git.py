@@ -109,6 +109,7 @@ def _address(source: str | Path) -> str | None:
 def _borrow(lender: OwnRepository, source: Path) -> None:
     """Let ``lender`` read the objects of the repository in the directory ``source``."""
     store = _git_directory(source)
+    (lender.path / "objects/info").mkdir()
     (lender.path / "objects/info/alternates").write_bytes(quote(os.fsencode(store / "objects")) + b"\n")
     if (store / "shallow").is_file():
         (lender.path / "shallow").write_bytes(read_bounded(store / "shallow", _SMALL))
@@ -153,6 +154,7 @@ def _require_commit(lender: OwnRepository, source: str | Path, commit: str) -> N
 def _copy_past(lender: OwnRepository, source: str | Path, commit: str, repository: Path) -> None:
     """Pack exactly what ``commit`` reaches, check every object against its name, and point ``main`` at it."""
     pack = repository / "objects/pack/pack"
+    pack.parent.mkdir()
     arguments = ("pack-objects", "--quiet", "--revs", "--delta-base-offset", str(pack))
     packed = lender.git(*arguments, stdin=commit.encode() + b"\n", timeout_seconds=_TRANSFER_SECONDS)
     if packed.exit_code:
@@ -165,6 +167,7 @@ def _copy_past(lender: OwnRepository, source: str | Path, commit: str, repositor
         reached = set(lender.git("rev-list", commit).stdout.split())
         cut = [line for line in (lender.path / "shallow").read_bytes().split() if line in reached]
         (repository / "shallow").write_bytes(b"".join(line + b"\n" for line in cut))
+    (repository / "refs/heads").mkdir()
     (repository / "refs/heads/main").write_bytes(commit.encode() + b"\n")
 
 
@@ -174,6 +177,7 @@ def _check_out(repository: OwnRepository, commit: str) -> dict[bytes, str]:
     The index is dated after the files, so that git inside the sandbox trusts it and reads no file again.
     """
     attributes = repository.path / "info/attributes"
+    attributes.parent.mkdir()
     attributes.write_bytes(_AS_THEY_ARE)
     for arguments in (("read-tree", commit), ("checkout-index", "--all", "--force", "--index", "--quiet")):
         done = repository.git(*arguments)
@@ -181,6 +185,7 @@ def _check_out(repository: OwnRepository, commit: str) -> dict[bytes, str]:
             raise BadRepository(f"cannot write the tree of {commit}: {_said(done)}")
     listed = repository.git("ls-files", "--stage", "-z")
     attributes.unlink()
+    attributes.parent.rmdir()
     (repository.path / "config").write_bytes(_CONFIG)
     later = time.time_ns() + NANOSECONDS
     os.utime(repository.path / "index", ns=(later, later))

@@ -69,7 +69,7 @@ _CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tbare = %s\n"
 
 
 def git_environment(home: Path) -> dict[str, str]:
-    """The whole environment of a git process; ``home`` is an empty directory."""
+    """The whole environment of a git process; ``home`` is a directory without configuration."""
     return {
         **{name: os.environ[name] for name in NETWORK if name in os.environ},
         "PATH": os.environ.get("PATH", os.defpath),
@@ -120,9 +120,10 @@ class OwnRepository:
 
 
 def new_repository(path: Path, *, bare: bool = True) -> None:
-    """Write an empty repository to ``path``."""
-    for directory in ("objects/info", "objects/pack", "refs/heads", "info"):
-        (path / directory).mkdir(parents=True)
+    """Write an empty repository to ``path``, with as little as git needs."""
+    path.mkdir(exist_ok=True)
+    for directory in ("objects", "refs"):
+        (path / directory).mkdir()
     (path / "HEAD").write_bytes(b"ref: refs/heads/main\n")
     (path / "config").write_bytes(_CONFIG % (b"true" if bare else b"false"))
 
@@ -131,7 +132,5 @@ def new_repository(path: Path, *, bare: bool = True) -> None:
 def scratch_repository() -> Iterator[OwnRepository]:
     """A bare repository in a directory of its own, gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="proctor-git-") as name:
-        home = Path(name, "home")
-        home.mkdir()
-        new_repository(Path(name, "git"))
-        yield OwnRepository(Path(name, "git"), home)
+        new_repository(Path(name))
+        yield OwnRepository(Path(name), Path(name))
