@@ -144,7 +144,10 @@ def a_left_over_process_that_prints_does_not_hold_up_its_command(backend: Any, t
 def commands_run_side_by_side(backend: Any, top: Path) -> None:
     with opened(backend, top) as sandbox:
         results: dict[int, Finished] = {}
-        meet = "import os\nname='/tmp/f'\nopen('/tmp/r%d','w')\nwhile len([n for n in os.listdir('/tmp') if n[0]=='r'])<4: pass\nprint(%d)"
+        meet = (
+            "import os\nopen('/tmp/at%d', 'w')\n"
+            "while sum(name.startswith('at') for name in os.listdir('/tmp')) < 4: pass\nprint(%d)"
+        )
 
         def one(number: int) -> None:
             results[number] = python(sandbox, meet % (number, number))

@@ -1,4 +1,4 @@
-"""A harness that is killed leaves nothing behind: no process, no control group, no mount, and after a sweep no record."""
+"""A harness that is killed leaves nothing behind: no process, no control group, and after a sweep no record."""
 
 from __future__ import annotations
 

@@ -54,8 +54,9 @@ def test_it_runs(box: Sandbox, name: str, text: str, wanted: str) -> None:
 
 def test_cmake_builds_and_tests_a_project(box: Sandbox) -> None:
     text = (
-        "mkdir -p c && cd c && echo 'int main(void) { return 0; }' > m.c && printf 'cmake_minimum_required(VERSION 3.5)\\n"
-        "project(p C)\\nenable_testing()\\nadd_executable(m m.c)\\nadd_test(t m)\\n' > CMakeLists.txt && "
+        "mkdir -p c && cd c && echo 'int main(void) { return 0; }' > m.c && "
+        "printf 'cmake_minimum_required(VERSION 3.5)\\nproject(p C)\\nenable_testing()\\n"
+        "add_executable(m m.c)\\nadd_test(t m)\\n' > CMakeLists.txt && "
         "cmake -B b . >/dev/null && cmake --build b >/dev/null && cd b && ctest | grep '100% tests passed'"
     )
     finished = shell(box, text)

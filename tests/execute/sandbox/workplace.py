@@ -1,4 +1,4 @@
-"""A place to work in for tests: directories that an ordinary user can reach, workspaces, and a child without privileges.
+"""A place to work in for tests: directories that an ordinary user can reach, workspaces, a child without privileges.
 
 Forking rather than starting a new interpreter: the one that runs the tests may lie where an ordinary user cannot read.
 """

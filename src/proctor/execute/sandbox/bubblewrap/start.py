@@ -44,6 +44,10 @@ class Guarded:
         if self.control is not None:
             self.control.close()
         if self.lifeline >= 0:
+            try:
+                os.write(self.lifeline, b"\0")  # a process forked from this one may hold the lifeline open as well
+            except BrokenPipeError:
+                pass
             os.close(self.lifeline)
             self.lifeline = -1
         if self.guardian is not None:
