@@ -1,0 +1,214 @@
+"""Write the contracts of the Python examples from one table, so that they stay alike.
+
+    python tools/examples.py
+
+The old release is the repository; the hidden tests and the reference come out of the new one, which only the judge
+has. Issues, test ids and locks are files beside each contract and are not touched here; the examples in other
+languages are written by hand.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from proctor.base.frozen import frozen
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+
+@frozen
+class Example:
+    """One bug fix between two releases of a project on the Python package index."""
+
+    name: str
+    title: str
+    project: str
+    old: str
+    new: str
+    behaviour: str
+    entry_points: tuple[str, ...]
+    sources: tuple[str, ...]
+    tests: tuple[str, ...] = ("tests",)
+    tools: tuple[str, ...] = ("pytest==8.4.2",)
+    path: str = "/setup/site"
+    ambiguity: str = "Only what the issue describes has to change; everything else behaves as before."
+
+
+TABLE = (
+    Example(
+        name="parse-time-zone",
+        title="Time formats drop the time zone",
+        project="parse",
+        old="1.22.2",
+        new="1.22.3",
+        behaviour="A time that is parsed with an offset keeps it as its tzinfo.",
+        entry_points=("parse.parse",),
+        sources=("parse/__init__.py",),
+    ),
+    Example(
+        name="jsonpointer-missing-key",
+        title="Resolving a missing key changes a defaultdict",
+        project="jsonpointer",
+        old="3.9",
+        new="3.10",
+        behaviour="A member that is absent is reported as missing, and looking for it changes nothing.",
+        entry_points=("jsonpointer.resolve_pointer", "jsonpointer.set_pointer"),
+        sources=("jsonpointer.py",),
+        tests=("tests.py",),
+    ),
+    Example(
+        name="xmltodict-none-text",
+        title="unparse writes the word None",
+        project="xmltodict",
+        old="1.0.2",
+        new="1.0.3",
+        behaviour="None as text or as the value of an attribute is written as nothing at all.",
+        entry_points=("xmltodict.unparse",),
+        sources=("xmltodict.py",),
+    ),
+    Example(
+        name="simpleeval-unhashable-arguments",
+        title="A tuple that holds a list crashes the evaluation",
+        project="simpleeval",
+        old="1.0.5",
+        new="1.0.6",
+        behaviour="Values that cannot be hashed pass through functions and attributes like any other value.",
+        entry_points=("simpleeval.simple_eval",),
+        sources=("simpleeval.py",),
+        tests=("test_simpleeval.py",),
+    ),
+    Example(
+        name="sqlparse-keep-hints",
+        title="strip_comments removes optimizer hints",
+        project="sqlparse",
+        old="0.5.1",
+        new="0.5.2",
+        behaviour="Comments that are hints to the database survive strip_comments.",
+        entry_points=("sqlparse.format",),
+        sources=("sqlparse/filters/others.py",),
+    ),
+    Example(
+        name="voluptuous-allow-extra",
+        title="ALLOW_EXTRA no longer allows extra keys beside a validator as key",
+        project="voluptuous",
+        old="0.15.1",
+        new="0.15.2",
+        behaviour="With ALLOW_EXTRA a key that no key validator accepts is kept and is no error.",
+        entry_points=("voluptuous.Schema",),
+        sources=("voluptuous/schema_builder.py",),
+        tests=("voluptuous/tests",),
+    ),
+    Example(
+        name="itsdangerous-huge-timestamp",
+        title="A huge time stamp leaks ValueError from unsign",
+        project="itsdangerous",
+        old="2.1.0",
+        new="2.1.1",
+        behaviour="A time stamp that is no possible date raises BadTimeSignature, as other bad ones do.",
+        entry_points=("itsdangerous.TimestampSigner.unsign",),
+        sources=("src/itsdangerous/timed.py",),
+        tools=("pytest==8.4.2", "freezegun==1.5.5"),
+        path="/workspace/src:/setup/site",
+    ),
+    Example(
+        name="tabulate-digits-with-commas",
+        title="Text such as 126,000 crashes the formatting of a table",
+        project="tabulate",
+        old="0.8.8",
+        new="0.8.9",
+        behaviour="Text with commas between digits is text unless it can be converted as it stands.",
+        entry_points=("tabulate.tabulate",),
+        sources=("tabulate.py",),
+        tests=("test",),
+        tools=("pytest==8.4.2", "wcwidth==0.9.4"),
+    ),
+)
+
+
+def contract(example: Example) -> str:
+    """The text of the example's contract.yaml."""
+    top = f"{example.project}-{example.new}"
+    tools = "\n".join(f'  - {{pypi: "{tool}", with_dependencies: true}}' for tool in example.tools)
+    protected = [f"{test}/**" if not test.endswith(".py") else test for test in example.tests]
+    return f"""\
+schema: 1
+
+contract:
+  name: {example.name}
+  title: {example.title}
+  kind: bug-fix
+  strata: {{language: python, project: {example.project}}}
+  assumptions:
+    - The public interface of the release stays as it is.
+
+task:
+  issue: issue.md
+  targets:
+    modules: [{", ".join(example.sources)}]
+    entry_points: [{", ".join(example.entry_points)}]
+    behaviour: {example.behaviour}
+  ambiguities:
+    - {example.ambiguity}
+
+repository: {{pypi: "{example.project}=={example.old}", strip: 1}}
+
+inputs:
+  - {{name: fixed, pypi: "{example.project}=={example.new}", for: judge}}
+{tools}
+
+environment:
+  variables:
+    PYTHONPATH: {example.path}
+    PYTHONDONTWRITEBYTECODE: "1"
+
+setup:
+  - run: |
+      mkdir -p /setup/site
+      for wheel in /inputs/*.whl; do /usr/bin/python3 -m zipfile -e "$wheel" /setup/site; done
+
+policy:
+  protected: [{", ".join(f'"{path}"' for path in protected)}]
+  max_changed_files: 10
+  max_changed_lines: 300
+
+budget: {{wall_seconds: 900, memory_bytes: 1073741824}}
+
+checks:
+  - id: imports
+    gate: build
+    run: [/usr/bin/python3, -c, "import {example.project}"]
+    timeout_seconds: 60
+  - id: compiles
+    gate: static
+    run: [/usr/bin/python3, -m, py_compile, {", ".join(example.sources)}]
+    variables: {{PYTHONPYCACHEPREFIX: /tmp/pycache}}
+    timeout_seconds: 60
+  - id: tests
+    gate: acceptance
+    layer: unit
+    run: [/usr/bin/python3, -m, pytest, -q, --keep-duplicates, -o, addopts=, {", ".join(example.tests)}]
+    timeout_seconds: 300
+    results: pytest
+    must_pass: {{file: must_pass.txt}}
+    keep_passing: {{file: keep_passing.txt}}
+    hidden:
+      - from: fixed
+        paths: [{", ".join(f"{top}/{test}" for test in example.tests)}]
+        strip: 1
+
+reference:
+  from: fixed
+  paths: [{", ".join(f"{top}/{source}" for source in example.sources)}]
+  strip: 1
+"""
+
+
+def main() -> None:
+    for example in TABLE:
+        directory = EXAMPLES / example.name
+        directory.mkdir(exist_ok=True)
+        (directory / "contract.yaml").write_text(contract(example))
+
+
+if __name__ == "__main__":
+    main()
