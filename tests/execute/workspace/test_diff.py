@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -217,3 +219,12 @@ os.setxattr("dir/new", "user.overlay.whiteout", b"y")
     with Workspace.create((layer,), tmp_path / "scratch", overlays=True) as workspace:
         overlay(workspace.view(), tmp_path / "mount", script)
         assert kinds(workspace.changes()) == {b"dir/new": "added"}
+
+
+def test_a_whiteout_made_by_hand_in_a_copy_is_a_device(layer: Layer, tmp_path: Path) -> None:
+    with Workspace.create((layer,), tmp_path / "scratch", overlays=False) as workspace:
+        top = workspace.upper / "workspace"
+        (top / "a.py").unlink()
+        os.mknod(top / "a.py", stat.S_IFCHR, 0)
+        changes = workspace.changes()
+        assert (kinds(changes), changes.special) == ({b"a.py": "deleted"}, (b"a.py",))

@@ -89,6 +89,9 @@ def test_a_builder_that_is_killed_leaves_nothing_that_is_used(store: LayerStore,
     done = subprocess.run([sys.executable, "-c", CRASH, tmp_path / "layers"], timeout=60)
     assert done.returncode == -9
     assert store.get("key") is None and store.keys() == ()
+    assert store.remove_unused([]) == ()
+    assert [path.name for path in (tmp_path / "layers").iterdir()] == ["locks"]
+    assert subprocess.run([sys.executable, "-c", CRASH, tmp_path / "layers"], timeout=60).returncode == -9
     made = store.make("key", lambda content: {})
     assert not list((made.path / "workspace").iterdir())
     assert {path.name for path in (tmp_path / "layers").iterdir()} == {"locks", "key"}
@@ -166,6 +169,8 @@ def test_a_damaged_record_is_named(store: LayerStore, layer: Layer) -> None:
         (layer.path.parent / "layer.json").write_bytes(junk)
         with pytest.raises(DamagedLayer, match="record"):
             store.get(layer.key)
+    assert store.remove_unused([]) == (layer.path.parent.name,)
+    assert store.get(layer.key) is None
 
 
 def test_strange_keys_are_refused(store: LayerStore) -> None:

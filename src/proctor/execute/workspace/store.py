@@ -31,6 +31,7 @@ from proctor.execute.workspace.inventory import Inventory, hand_over, sample_sta
 
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}\Z")
 _RECORD_BYTES = 16 << 20
+_BUILDING = ".building-"
 
 
 class DamagedLayer(InfrastructureFault):
@@ -103,23 +104,28 @@ class LayerStore:
             raise DamagedLayer("files of a cached layer have been changed", where=str(layer.path), hint=_REMEDY)
 
     def keys(self) -> tuple[str, ...]:
-        """The keys of all layers that are there, sorted."""
-        try:
-            places = [place for place in self._root.iterdir() if (place / "layer.json").is_file()]
-        except FileNotFoundError:
-            return ()
-        return tuple(sorted(str(parse(read_bounded(place / "layer.json", _RECORD_BYTES))["key"]) for place in places))
+        """The keys of all layers that are there, sorted; a layer with a damaged record goes by its directory's name."""
+        return tuple(sorted(_recorded_key(place) for place in self._places() if not place.name.startswith(".")))
 
-    def remove(self, key: str) -> bool:
+    def remove(self, key: str, *, remains_only: bool = False) -> bool:
         """Remove a layer, unless a workspace or a builder uses it at this moment; whether it is gone."""
         with self._locked(key, fcntl.LOCK_EX | fcntl.LOCK_NB) as locked:
             if locked:
-                (self._place(key) / "layer.json").unlink(missing_ok=True)
-                erase(self._place(key))
+                place = self._place(key)
+                erase(place.with_name(_BUILDING + place.name))
+                if not remains_only:
+                    (place / "layer.json").unlink(missing_ok=True)
+                    erase(place)
             return locked
 
     def remove_unused(self, keep: Collection[str]) -> tuple[str, ...]:
-        """Remove every layer whose key is not in ``keep`` and that nothing uses; the keys that went."""
+        """Remove every layer whose key is not in ``keep`` and that nothing uses; the keys that went.
+
+        What builders that were killed left behind goes too.
+        """
+        for place in self._places():
+            if place.name.startswith(_BUILDING):
+                self.remove(place.name.removeprefix(_BUILDING), remains_only=True)
         return tuple(key for key in self.keys() if key not in keep and self.remove(key))
 
     def _finish(self, key: str, fill: Callable[[Path], Mapping[str, Any]]) -> Layer:
@@ -128,7 +134,7 @@ class LayerStore:
             if made := self.get(key):
                 return made
             place = self._place(key)
-            building = place.with_name(f".building-{place.name}")
+            building = place.with_name(_BUILDING + place.name)
             erase(building)
             erase(place)
             building.mkdir(mode=0o755)
@@ -144,6 +150,13 @@ class LayerStore:
         layer = self.get(key)
         assert layer is not None
         return layer
+
+    def _places(self) -> list[Path]:
+        """The directories of layers, finished or not."""
+        try:
+            return [place for place in self._root.iterdir() if place.is_dir() and place.name != "locks"]
+        except FileNotFoundError:
+            return []
 
     def _place(self, key: str) -> Path:
         if not _KEY.match(key):
@@ -183,6 +196,13 @@ def hold(layer: Layer) -> int:
 
 
 _REMEDY = "remove this layer's directory; it is made again when it is needed"
+
+
+def _recorded_key(place: Path) -> str:
+    try:
+        return str(parse(read_bounded(place / "layer.json", _RECORD_BYTES))["key"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return place.name
 
 
 def _write_record(place: Path, key: str, inventory: Inventory, facts: Mapping[str, Any]) -> None:
