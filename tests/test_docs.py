@@ -12,7 +12,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
+import yaml
+
+from proctor.contract.schema import json_schema
 
 PROJECT = Path(__file__).resolve().parent.parent
 PAGES = ("README.md", "docs/tutorial.md", "docs/contracts.md")
@@ -86,6 +90,17 @@ def test_the_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
 def test_links_lead_somewhere(page: str) -> None:
     here = PROJECT / page
     assert [link for link in LINK.findall(here.read_text("utf-8")) if not (here.parent / link).exists()] == []
+
+
+def test_parts_of_contracts_are_as_the_schema_has_them() -> None:
+    schema = json_schema()
+    parts = [
+        body for language, body in BLOCK.findall((PROJECT / "docs/contracts.md").read_text()) if language == "yaml"
+    ]
+    assert len(parts) >= 4
+    for part in parts:
+        for name, value in yaml.safe_load(part).items():
+            jsonschema.validate(value, schema["properties"][name])
 
 
 def test_ci_runs_the_commands_of_the_readme() -> None:
