@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,13 +35,47 @@ static int write_file(const char *directory, const char *name, const char *text)
     return done < 0 ? -1 : 0;
 }
 
-void enter_groups(pid_t child, const struct groups *groups)
+static void enter_groups(pid_t process, const struct groups *groups)
 {
     char pid[32];
-    snprintf(pid, sizeof pid, "%d", (int)child);
+    snprintf(pid, sizeof pid, "%d", (int)process);
     for (int i = 0; i < groups->count; i++)
-        if (write_file(groups->directories[i], "cgroup.procs", pid) < 0)
+        if (write_file(groups->directories[i], "cgroup.procs", pid) < 0 && errno != ESRCH)
             die_errno("cannot enter the control group %s", groups->directories[i]);
+}
+
+/* The pid of whoever knocks at the gate, which only pid 1 of the sandbox does; 0 when the sandbox has failed instead. */
+static pid_t who_knocks(int gate)
+{
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(struct ucred))];
+    } control;
+    char byte;
+    struct iovec piece = {&byte, 1};
+    struct msghdr message = {
+        .msg_iov = &piece, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    ssize_t size;
+    while ((size = recvmsg(gate, &message, 0)) < 0 && errno == EINTR)
+        ;
+    struct cmsghdr *part = size == 1 ? CMSG_FIRSTHDR(&message) : NULL;
+    if (!part || part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_CREDENTIALS)
+        return 0;
+    struct ucred credentials;
+    memcpy(&credentials, CMSG_DATA(part), sizeof credentials);
+    return credentials.pid;
+}
+
+void open_gate(pid_t child, int gate, const struct groups *groups)
+{
+    enter_groups(child, groups); /* whatever bwrap starts from here on is in the groups as well */
+    pid_t first = who_knocks(gate);
+    if (first > 0) {
+        enter_groups(first, groups);
+        if (send(gate, "", 1, MSG_NOSIGNAL) < 0)
+            errno = 0; /* it has failed and said why */
+    }
+    close(gate);
 }
 
 static void remove_groups(const struct groups *groups)

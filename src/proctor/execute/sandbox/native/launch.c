@@ -5,7 +5,8 @@
  *
  * Two processes come of it: the guardian (guardian.c), and its child, which stages the file systems (stage.c), gives up
  * every privilege and becomes bwrap. When the harness is root the child ends up as UID and GID on the host; an ordinary
- * user stays who they are. The groups are entered before the child goes on, so nothing of the sandbox is outside them.
+ * user stays who they are. Entering control groups can take the kernel 10 ms, so it goes on beside the rest: pid 1
+ * waits at a gate before it does anything at all, and the guardian opens the gate when both it and bwrap are in.
  */
 #include "modes.h"
 
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,6 +36,7 @@ struct plan {
     long long uid, gid;
     struct words removals; /* rewound words in which removals are found again */
     char **program;
+    char gate[32]; /* the last argument of the program: `gate=FD` */
 };
 
 static char *needed(struct words *words)
@@ -50,16 +53,18 @@ static void room(int count, int most, const char *what)
         die("too many %s: at most %d", what, most);
 }
 
-static char **rest(struct words *words)
+/* The words that are left, and one more. */
+static char **rest(struct words *words, char *last)
 {
     size_t count = 0;
     for (struct words copy = *words; next_word(&copy);)
         count++;
-    char **list = calloc(count + 1, sizeof *list);
+    char **list = calloc(count + 2, sizeof *list);
     if (!list || !count)
         die("the plan names no program");
     for (size_t i = 0; i < count; i++)
         list[i] = next_word(words);
+    list[count] = last;
     return list;
 }
 
@@ -101,7 +106,7 @@ static void read_plan(int fd, struct plan *plan)
             room(plan->kept_count, MAX_KEPT, "descriptors");
             plan->kept[plan->kept_count++] = number(needed(&words));
         } else if (!strcmp(word, "exec")) {
-            plan->program = rest(&words);
+            plan->program = rest(&words, plan->gate);
             return;
         } else {
             die("unknown word in the plan: %s", word);
@@ -191,12 +196,15 @@ static void go_first(void)
 int launch_mode(int argc, char **argv)
 {
     static struct plan plan;
-    int gate[2];
+    int gate[2], yes = 1;
     if (argc != 1)
         die("launch wants one descriptor");
     read_plan(number(argv[0]), &plan);
-    if (pipe2(gate, O_CLOEXEC) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, gate) < 0 ||
+        setsockopt(gate[1], SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) < 0 ||
+        prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
         die_errno("cannot prepare");
+    snprintf(plan.gate, sizeof plan.gate, "gate=%d", gate[0]);
     pid_t guardian = getpid();
     pid_t child = fork();
     if (child < 0)
@@ -204,10 +212,7 @@ int launch_mode(int argc, char **argv)
     if (child > 0) {
         int kept[] = {plan.lifeline, gate[1]};
         keep_only(kept, 2);
-        enter_groups(child, &plan.groups);
-        if (write(gate[1], "", 1) < 0)
-            errno = 0; /* the child has failed and said why */
-        close(gate[1]);
+        open_gate(child, gate[1], &plan.groups);
         dup2(0, 2); /* the harness reads messages until their end, which comes with bwrap's */
         return guard(child, plan.lifeline, &plan.groups);
     }
@@ -218,10 +223,6 @@ int launch_mode(int argc, char **argv)
     keep_only(plan.kept, plan.kept_count);
     go_first();
     stage_all(&plan);
-    char byte;
-    if (read(gate[0], &byte, 1) != 1)
-        return 1;
-    close(gate[0]);
     drop_privileges(&plan);
     execv(plan.program[0], plan.program);
     die_errno("cannot run %s", plan.program[0]);

@@ -59,7 +59,7 @@ struct groups {
     const char *thaw_file, *thaw_value;             /* what to write where before frozen processes can die */
 };
 int guard(pid_t child, int lifeline, const struct groups *groups);
-void enter_groups(pid_t child, const struct groups *groups);
+void open_gate(pid_t child, int gate, const struct groups *groups); /* lets pid 1 go once it is in its groups */
 
 /* command.c: what one command is made of, on the inside */
 struct limits {

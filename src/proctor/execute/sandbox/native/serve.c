@@ -1,4 +1,4 @@
-/* `serve FD [NAME=NUMBER...]`: pid 1 inside the sandbox.
+/* `serve FD [NAME=NUMBER...]`: pid 1 inside the sandbox; the numbers are limits for commands, and the gate (launch.c).
  *
  * It takes requests from a SEQPACKET socket and answers each one on a pipe that came with it, so answers need no order
  * and a lost server is seen as the end of that pipe. It reaps everything, holds no secret, is not dumpable, and as the
@@ -47,6 +47,7 @@ struct command {
 
 static struct command *commands;
 static struct limits limits = {-1, -1, -1, -1};
+static long long gate = -1;
 static int ending = -1; /* where to answer once nothing is left */
 static int stopped;
 
@@ -208,11 +209,20 @@ static void read_limits(int count, char **words)
         {"open_files=", &limits.open_files},
         {"data_bytes=", &limits.data_bytes},
         {"processes=", &limits.processes},
+        {"gate=", &gate},
     };
     for (int i = 0; i < count; i++)
         for (size_t k = 0; k < sizeof known / sizeof *known; k++)
             if (!strncmp(words[i], known[k].name, strlen(known[k].name)))
                 *known[k].value = number(words[i] + strlen(known[k].name));
+}
+
+/* Waits until the guardian has put this process into its control groups. */
+static void pass_gate(void)
+{
+    char byte;
+    if (gate >= 3 && (send(gate, "", 1, MSG_NOSIGNAL) != 1 || recv(gate, &byte, 1, 0) != 1))
+        _exit(1);
 }
 
 static int prepare(int socket)
@@ -239,6 +249,7 @@ int serve_mode(int argc, char **argv)
     if (socket < 3)
         die("serve wants a socket");
     read_limits(argc - 1, argv + 1);
+    pass_gate();
     int signals = prepare(socket);
     int32_t hello = signals < 0 ? errno : 0;
     if (send(socket, &hello, sizeof hello, MSG_NOSIGNAL) < 0 || hello)
