@@ -6,7 +6,8 @@
     checks    each attempt in a fresh workspace and sandbox; attempts decide together; an error or a forgery is
               repeated on the base to learn whose doing it is.
 
-Everything is written as events while it happens and as ``acceptance/results.json`` at the end. Nothing that comes out
+Everything is written as events while it happens and as ``acceptance/results.json`` at the end, which the seal makes
+durable. Nothing that comes out
 of a sandbox decides anything here but through a parser.
 """
 
@@ -23,12 +24,15 @@ from proctor.judge.attempt import Attempt, attempt
 from proctor.judge.bench import BASE, PATCHED, Bench, Scene
 from proctor.judge.outcome import ERROR, FAIL, FORGED_RESULTS, PASS, Judgement, attribute, decide
 from proctor.judge.placement import Placement
-from proctor.judge.record import check_entry, finished_payload, keep_logs, problem_text, restored_entry
+from proctor.judge.record import check_entry, finished_payload, keep_logs, problem_text, restored_entries
 from proctor.judge.repeat import Repeated, repeat_setup
 from proctor.judge.restore import Restored, restore
 from proctor.judge.sentinels import forgeable
 
 SCHEMA = 1
+RESULTS_TEXT_BYTES = 8 << 20
+"""The most that test ids, which code under test can choose, may take up in ``results.json``."""
+
 APPLY = ("git", "apply", "--cached")
 
 
@@ -54,11 +58,11 @@ def accept(bench: Bench, patch: bytes) -> Acceptance:
         if repeated.problem:
             return _blocked(bench, results, repeated.problem)
         scene, restored = _scene(bench, placement, repeated)
-        results["restored"] = [restored_entry(item) for item in restored]
+        results["restored"] = restored_entries(restored)
         decisions = {check.id: _judge(bench, check, scene, results) for check in bench.prepared.contract.checks}
     finally:
         repeated.discard()
-    bench.run.write_json(bench.run.results, results)
+    bench.run.write_json(bench.run.results, results, sync=False)
     return Acceptance(PASS, "", decisions)
 
 
@@ -93,7 +97,7 @@ def _blocked(bench: Bench, results: dict[str, Any], problem: str) -> Acceptance:
         bench.trace.append("check.blocked", {"check": check.id, "reason": problem})
         results["checks"].append(check_entry(check, Judgement("blocked", "blocked", problem), "agent", ()))
     bench.trace.sync()
-    bench.run.write_json(bench.run.results, results)
+    bench.run.write_json(bench.run.results, results, sync=False)
     return Acceptance(results["patch"]["outcome"], problem, {})
 
 
@@ -124,11 +128,10 @@ def _judge(bench: Bench, check: Check, scene: Scene, results: dict[str, Any]) ->
             decided, attribution = attribute(decided, compared.judgement)
     bench.trace.append("check.decided", _decided_payload(check, decided, attribution, attempts))
     bench.trace.sync()
-    results["checks"].append(check_entry(check, decided, attribution, attempts))
-    results["restored"] += [
-        {**restored_entry(Restored(path, "hidden")), "check": check.id}
-        for path in sorted({path for one in attempts for path in one.overridden})
-    ]
+    results["checks"].append(check_entry(check, decided, attribution, attempts, _share(bench)))
+    overridden = sorted({path for one in attempts for path in one.overridden})
+    hidden = restored_entries(Restored(path, "hidden") for path in overridden)
+    results["restored"] += [{**entry, "check": check.id} for entry in hidden]
     return decided
 
 
@@ -140,6 +143,11 @@ def _recorded(bench: Bench, check: Check, scene: Scene, number: int) -> Attempt:
     logs = keep_logs(bench.run, check, made)
     bench.trace.append("check.finished", finished_payload(check, made, logs))
     return made
+
+
+def _share(bench: Bench) -> int:
+    """How many bytes of test ids one check may add to the results."""
+    return RESULTS_TEXT_BYTES // len(bench.prepared.contract.checks)
 
 
 def _decided_payload(

@@ -12,12 +12,12 @@ import posixpath
 import shlex
 from pathlib import Path
 
-from proctor.base.files import remove_tree
 from proctor.base.frozen import frozen
 from proctor.contract.model import Check
 from proctor.execute.inputs.place import hidden_files
 from proctor.execute.prepare import declared_mounts, limits_of
 from proctor.execute.sandbox.interface import WORKSPACE, Command, Finished, Mount, SandboxPlan, owner
+from proctor.execute.workspace.erase import erase
 from proctor.execute.workspace.patch import Application
 from proctor.execute.workspace.workspace import Workspace
 from proctor.judge.bench import Bench, Scene
@@ -77,7 +77,7 @@ def attempt(bench: Bench, check: Check, scene: Scene, number: int) -> Attempt:
         end = bench.clock.wall_ns()
         results = collect(check, results_directory, key)
     finally:
-        remove_tree(place)
+        erase(place)
     sentinels = verdict(planted, results)
     own = without(planted, results)
     judgement = judge_attempt(check, finished, own, sentinels, oom_kills)

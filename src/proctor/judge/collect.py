@@ -32,7 +32,10 @@ def collect(check: Check, directory: Path, key: bytes) -> TestResults:
 
 def _parsed(directory: Path, pattern: str, parse: Callable[[bytes], TestResults]) -> TestResults:
     """All files of ``directory`` that ``pattern`` names, as one."""
-    names = _names(directory, pattern)
+    try:
+        names = _names(directory, pattern)
+    except OSError as error:
+        return TestResults(problem=f"the results directory: {error.strerror}")
     if not names:
         return TestResults(problem=f"no result file {pattern}")
     if len(names) > MOST_FILES:

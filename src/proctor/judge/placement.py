@@ -16,11 +16,16 @@ Write = tuple[bytes, int, bytes]
 
 
 class Placement:
-    """Writes and removals above a base, by path relative to the tree."""
+    """Writes and removals above a base, by path relative to the tree.
+
+    ``_directories`` are all that something was ever written below, so that placing a file looks for what it displaces
+    only where there may be something.
+    """
 
     def __init__(self, writes: tuple[Write, ...] = (), removals: tuple[bytes, ...] = ()) -> None:
         self._writes = {path: (mode, data) for path, mode, data in writes}
         self._removals = set(removals)
+        self._directories = {above for path in self._writes for above in ancestors(path)}
 
     def copy(self) -> Placement:
         """The same placement, to be changed on its own."""
@@ -34,11 +39,13 @@ class Placement:
         """Let ``path`` hold ``data``, whatever was placed there, on the way to it or below it."""
         for above in ancestors(path):
             self._writes.pop(above, None)
-        below = path + b"/"
-        for other in [name for name in self._writes if name.startswith(below)]:
-            del self._writes[other]
+        if path in self._directories:
+            below = path + b"/"
+            for other in [name for name in self._writes if name.startswith(below)]:
+                del self._writes[other]
         self._removals.discard(path)
         self._writes[path] = (mode, data)
+        self._directories.update(ancestors(path))
 
     def remove(self, path: bytes) -> None:
         """Let ``path`` hold nothing."""

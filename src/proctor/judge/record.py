@@ -6,8 +6,10 @@ Text from a sandbox enters a record only here, bounded and made printable.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
+from proctor.base.canonical import canonical
 from proctor.base.clock import seconds_text
 from proctor.base.files import write_whole
 from proctor.base.names import name_text
@@ -21,7 +23,7 @@ from proctor.record.rundir import RunDirectory
 
 PREFIX_BYTES = 4096
 MOST_FAILING = 200
-MOST_TEXT = 1 << 20
+MOST_RESTORED = 1000
 DETAIL_CHARACTERS = 1000
 
 
@@ -63,9 +65,11 @@ def stream(output: Output) -> dict[str, Any]:
     }
 
 
-def check_entry(check: Check, decided: Judgement, attribution: str, attempts: tuple[Attempt, ...]) -> dict[str, Any]:
-    """The entry of ``results.json`` for one check."""
-    tests, omitted = listed_tests(check, attempts)
+def check_entry(
+    check: Check, decided: Judgement, attribution: str, attempts: tuple[Attempt, ...], text_bytes: int = 0
+) -> dict[str, Any]:
+    """The entry of ``results.json`` for one check, with test ids of ``text_bytes`` at most."""
+    tests, omitted = listed_tests(check, attempts, text_bytes)
     return {
         "id": check.id,
         "gate": check.gate,
@@ -97,7 +101,7 @@ def check_entry(check: Check, decided: Judgement, attribution: str, attempts: tu
     }
 
 
-def listed_tests(check: Check, attempts: tuple[Attempt, ...]) -> tuple[list[list[str]], int]:
+def listed_tests(check: Check, attempts: tuple[Attempt, ...], text_bytes: int) -> tuple[list[list[str]], int]:
     """Ids and outcomes of the first attempt: listed ones, then failing ones, then the rest, within a bound."""
     if not attempts or check.results == "exit-code":
         return [], 0
@@ -107,16 +111,19 @@ def listed_tests(check: Check, attempts: tuple[Attempt, ...]) -> tuple[list[list
     order += sorted(outcomes.keys() - set(order))
     shown, size = [], 0
     for test in order:
-        size += len(test.encode()) + 16
-        if size > MOST_TEXT:
+        size += len(canonical(test)) + 16
+        if size > text_bytes:
             break
         shown.append([test, outcomes.get(test, "absent")])
     return shown, len(order) - len(shown)
 
 
-def restored_entry(item: Restored) -> dict[str, str]:
-    """The entry of ``results.json`` for one path that was put back."""
-    return {"path": name_text(item.path), "why": item.why}
+def restored_entries(items: Iterable[Restored]) -> list[dict[str, str]]:
+    """The entries of ``results.json`` for paths that were put back; of very many, the first and how many more."""
+    entries = [{"path": name_text(item.path), "why": item.why} for item in items]
+    if len(entries) > MOST_RESTORED:
+        entries[MOST_RESTORED:] = [{"path": "*", "why": f"and {len(entries) - MOST_RESTORED} more"}]
+    return entries
 
 
 def keep_logs(run: RunDirectory, check: Check, made: Attempt) -> dict[str, str]:

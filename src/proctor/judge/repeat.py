@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.clock import seconds_text
-from proctor.base.files import remove_tree
 from proctor.contract.model import Policy
 from proctor.execute.inputs.place import inputs_directory
 from proctor.execute.prepare import declared_mounts, limits_of, run_setup_step, step_problem
 from proctor.execute.sandbox.interface import INPUTS, Mount, SandboxPlan
+from proctor.execute.workspace.erase import erase
 from proctor.execute.workspace.glob import matches
 from proctor.execute.workspace.patch import Application
 from proctor.execute.workspace.store import Layer
@@ -65,7 +65,7 @@ class Repeated:
         """Take the layer away again."""
         if self._workspace is not None:
             self._workspace.discard()
-            remove_tree(self._place)
+            erase(self._place)
 
 
 def repeat_setup(bench: Bench, placement: Placement) -> Repeated:
@@ -106,7 +106,7 @@ def repeat_setup(bench: Bench, placement: Placement) -> Repeated:
                     return Repeated(workspace, (), tuple(done), problem, place)
     except BaseException:
         workspace.discard()
-        remove_tree(place)
+        erase(place)
         raise
     layer = Layer(workspace.upper, "after-patch", "", "", {})
     return Repeated(workspace, (layer, *bench.prepared.layers) if overlays else (layer,), tuple(done), "", place)

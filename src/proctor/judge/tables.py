@@ -20,7 +20,7 @@ INI_SECTIONS = ("pytest", "coverage", "nosetests", "aliases", "tox", "testenv", 
 JSON_KEYS = ("scripts", "jest", "mocha", "ava", "nyc", "c8", "tap", "babel", "vitest", "jasmine", "config")
 """Keys of ``package.json`` that steer runners."""
 
-MAX_BYTES = 4 << 20
+MAX_BYTES = 512 << 10
 
 _TOML_HEADER = re.compile(r"[ \t]*\[\[?[ \t]*([^\[\]]+?)[ \t]*\]\]?[ \t]*(?:#.*)?\Z")
 _INI_STEERING = re.compile(rf"\s*\[[^a-z0-9]*(?:tool\W+)?(?:{'|'.join(INI_SECTIONS)})(?![a-z0-9_.])", re.IGNORECASE)
@@ -39,20 +39,20 @@ def restored(name: bytes, base: bytes | None, patched: bytes) -> bytes | None:
         before, after = (base or b"").decode(), patched.decode()
     except UnicodeDecodeError:
         return None
-    if name == b"package.json":
-        made = _restore_json(before, after)
-    elif name == b"pyproject.toml":
-        made = _restore_toml(before, after)
-    else:
-        made = _restore_ini(before, after)
+    try:
+        if name == b"package.json":
+            made = _restore_json(before, after)
+        elif name == b"pyproject.toml":
+            made = _restore_toml(before, after)
+        else:
+            made = _restore_ini(before, after)
+    except (ValueError, RecursionError):
+        return None
     return None if made is None else made.encode("utf-8", "surrogatepass")
 
 
 def _restore_json(before: str, after: str) -> str | None:
-    try:
-        old, new = json.loads(before or "{}"), json.loads(after)
-    except (ValueError, RecursionError):
-        return None
+    old, new = json.loads(before or "{}"), json.loads(after)
     if not isinstance(old, dict) or not isinstance(new, dict):
         return None
     if all(key in old if key in new else key not in old for key in JSON_KEYS) and all(
@@ -66,18 +66,15 @@ def _restore_json(before: str, after: str) -> str | None:
 
 def _restore_toml(before: str, after: str) -> str | None:
     """Replace the steering tables of ``after`` by those of ``before``, and check that it came out so."""
-    try:
-        wanted, _ = _toml_parts(before)
-        found, rest = _toml_parts(after)
-        if wanted == found:
-            return after
-        made = _joined(
-            "".join(text for name, text in _toml_sections(after) if not _steers_toml(name)),
-            "".join(text for name, text in _toml_sections(before) if _steers_toml(name)),
-        )
-        return made if _toml_parts(made) == (wanted, rest) else None
-    except (ValueError, RecursionError):
-        return None
+    wanted, _ = _toml_parts(before)
+    found, rest = _toml_parts(after)
+    if wanted == found:
+        return after
+    made = _joined(
+        "".join(text for name, text in _toml_sections(after) if not _steers_toml(name)),
+        "".join(text for name, text in _toml_sections(before) if _steers_toml(name)),
+    )
+    return made if _toml_parts(made) == (wanted, rest) else None
 
 
 def _toml_parts(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
