@@ -15,7 +15,16 @@ import pytest
 
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.sandbox.interface import Command, Limits, Sandbox
-from tests.execute.sandbox.workplace import PYTHON, VARIABLES, open_directory, opened, python, shell
+from tests.execute.sandbox.workplace import (
+    ORDINARY,
+    PYTHON,
+    VARIABLES,
+    as_ordinary_user,
+    open_directory,
+    opened,
+    python,
+    shell,
+)
 
 SECRET = b"the host's own secret"
 
@@ -351,3 +360,34 @@ for _ in range(300):
     assert python(cage, flood).exit_code == 0
     cage.end_all()
     assert shell(cage, "grep -l '^State:.Z' /proc/[0-9]*/status | wc -l").stdout.prefix == b"0\n"
+
+
+def test_attacks_on_the_sandbox_of_an_ordinary_user() -> None:
+    """The same sandbox is made in another way then: with a user namespace around it and no change of user."""
+
+    def attack() -> None:
+        with opened(BubblewrapBackend(top / "sessions"), top) as sandbox:
+            for one in (
+                test_processes_of_the_host_are_not_seen,
+                test_becoming_root_by_a_setuid_program,
+                test_a_new_user_namespace_by_clone,
+                test_allowing_itself_more_user_namespaces,
+                test_making_a_device_node,
+                test_writing_where_the_system_lies,
+                test_system_calls_by_int_80,
+                test_inherited_descriptors,
+                test_a_forged_failure_for_a_command_between_fork_and_exec,
+                test_a_double_forked_daemon,
+            ):
+                one(sandbox)
+            for name in ("mem", "maps", "environ", "exe"):
+                test_looking_into_pid_1(sandbox, name)
+            for number in (signal.SIGKILL, signal.SIGSTOP):
+                test_signals_to_pid_1(sandbox, number)
+
+    with open_directory() as top:
+        if os.geteuid() == 0:
+            os.chown(top, ORDINARY, ORDINARY)
+            as_ordinary_user(attack)
+        else:
+            attack()

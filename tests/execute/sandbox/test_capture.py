@@ -25,7 +25,7 @@ def test_prefix_total_and_digest(pieces: list[bytes], room: int) -> None:
     whole = b"".join(pieces)
     output = capture.output()
     assert output.prefix == whole[:room] and output.total_bytes == len(whole)
-    assert output.sha256 == "sha256:" + hashlib.sha256(whole).hexdigest()
+    assert output.sha256 == hashlib.sha256(whole).hexdigest()
 
 
 def test_an_empty_pipe_is_not_waited_for() -> None:

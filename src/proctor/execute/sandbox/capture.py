@@ -58,7 +58,7 @@ class Capture:
             waiting -= size
 
     def output(self) -> Output:
-        return Output(bytes(self._prefix), self._total, "sha256:" + self._digest.hexdigest())
+        return Output(bytes(self._prefix), self._total, self._digest.hexdigest())
 
     def close(self) -> None:
         os.close(self.handle)

@@ -102,7 +102,7 @@ class Command:
 
 @frozen
 class Output:
-    """One stream of a command: the first bytes, how many there were, and the digest over all of them."""
+    """One stream of a command: the first bytes, how many there were, and the digest (bare hex) over all."""
 
     prefix: bytes
     total_bytes: int

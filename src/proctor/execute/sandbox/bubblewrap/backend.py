@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -46,7 +45,7 @@ class BubblewrapBackend:
         if not os.access(start.BWRAP, os.X_OK):
             raise MissingIsolation("bubblewrap is not installed", where=start.BWRAP, hint="apt-get install bubblewrap")
         self._sessions.mkdir(parents=True, exist_ok=True)
-        name = f"proctor-{os.getpid()}-{secrets.token_hex(6)}"
+        name = f"proctor-{os.getpid()}-{os.urandom(6).hex()}"
         return Box(start.start(plan, Group(self.place, name), self._sessions, name))
 
     @property
