@@ -107,6 +107,24 @@ def test_one_file_of_a_source_package_may_be_pinned(cache: InputCache, program: 
     assert path.read_bytes() == b"orig"
 
 
+NEWER = """
+case "$*" in
+  update*) ;;
+  *tree=1.0-1*) echo "E: Can not find version '1.0-1' of package 'tree'" >&2; exit 100;;
+  *) printf orig > tree_1.0.orig.tar.gz; printf new > tree_1.0-2.debian.tar.xz;;
+esac
+"""
+
+
+def test_the_authors_archive_outlives_a_revision(cache: InputCache, program: Program, tmp_path: Path) -> None:
+    program("apt-get", NEWER)
+    file = InputFile("tree_1.0.orig.tar.gz", hashlib.sha256(b"orig").hexdigest())
+    cache.ensure(Source("deb", "tree==1.0-1", (file,)), tmp_path)
+    gone = InputFile("tree_1.0-1.debian.tar.xz", "0" * 64)
+    with pytest.raises(NoSuchInput, match="Can not find version"):
+        cache.ensure(Source("deb", "tree==1.0-1", (gone,)), tmp_path)
+
+
 def test_a_binary_package_is_fetched_by_its_file_name(cache: InputCache, program: Program, tmp_path: Path) -> None:
     calls = program("apt-get", APT)
     file = InputFile("tree_1:1.0-1_amd64.deb", hashlib.sha256(b"binary").hexdigest())

@@ -18,6 +18,8 @@ from proctor.execute.inputs.interface import NoSuchInput, Wish, split_spec
 
 ETC = Path("/etc")
 LISTS_BYTES = 1 << 20
+ORIGINAL = re.compile(r"\.orig(-[a-z0-9-]+)?\.tar\.[a-z0-9]+$")
+"""The archives of a source package that come from the authors of the software."""
 
 _MISSING = (b"Unable to find a source package", b"was not found", b"Can not find version", b"Unable to locate package")
 _LINE = re.compile(r"deb(?:-src)?\s+(?P<rest>(?:\[[^\]]*\]\s+)?\S+\s+(?P<suite>\S+).*)\Z")
@@ -28,8 +30,14 @@ class DebSupplier:
 
     def fetch(self, source: Source, files: tuple[InputFile, ...], contract_directory: Path, into: Path) -> None:
         name, version = split_spec(source, "==")
-        binary = all(file.name.endswith(".deb") for file in files)
-        _download(name, version, into, "deb" if binary else "deb-src")
+        kind = "deb" if all(file.name.endswith(".deb") for file in files) else "deb-src"
+        try:
+            _download(name, version, into, kind)
+        except NoSuchInput:
+            # Mirrors keep the newest revision alone, and revisions share their authors' archive.
+            if kind == "deb" or not all(ORIGINAL.search(file.name) for file in files):
+                raise
+            _download(name, "", into, kind)
         _plain_names(into)
 
     def resolve(self, wish: Wish, contract_directory: Path, into: Path) -> tuple[str, ...]:
@@ -40,8 +48,8 @@ class DebSupplier:
 
 
 def _download(name: str, version: str, into: Path, kind: str) -> None:
-    """Fetch one package, source (``deb-src``) or binary (``deb``), into the directory ``into``."""
-    spec = f"{name}={version}"
+    """Fetch one package, source (``deb-src``) or binary (``deb``), into ``into``; without a version, the newest."""
+    spec = f"{name}={version}" if version else name
     state = into / ".apt"
     options = _apt_options(state, kind)
     what = ["download", spec] if kind == "deb" else ["source", "--download-only", "--only-source", spec]

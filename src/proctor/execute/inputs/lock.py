@@ -7,6 +7,7 @@ agree as long as the registries do.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from proctor.contract.lock import Lock, Locked, spec_text
@@ -42,7 +43,7 @@ def resolve(wish: Wish, contract_directory: Path, cache: InputCache) -> tuple[In
 def _one_tree(spec: str, files: tuple[InputFile, ...]) -> tuple[InputFile, ...]:
     """The one archive among ``files`` that a repository can be made from."""
     if len(files) > 1:
-        files = tuple(file for file in files if ".orig.tar." in file.name and not file.name.endswith(".asc"))
+        files = tuple(file for file in files if re.search(r"\.orig\.tar\.[a-z0-9]+$", file.name))
     if len(files) != 1:
         raise NoSuchInput(
             f"{spec} does not resolve to one archive", hint="name the archive with file and sha256 in the contract"

@@ -1,0 +1,100 @@
+"""The examples: contracts on published releases that are alike, carry nobody else's code, and decide as they should."""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proctor.contract.lint import lint
+from proctor.contract.load import load_contract
+from proctor.contract.model import ArchiveRepository
+
+PROJECT = Path(__file__).resolve().parent.parent.parent
+EXAMPLES = sorted(path.parent for path in PROJECT.glob("examples/*/contract.yaml"))
+TIMES = 3
+
+each = pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+
+
+def test_there_are_examples_in_three_languages() -> None:
+    contracts = [load_contract(example) for example in EXAMPLES]
+    assert len(contracts) >= 10
+    assert {contract.strata["language"] for contract in contracts} == {"python", "javascript", "c"}
+
+
+def test_the_table_and_the_contracts_agree() -> None:
+    program = runpy.run_path(str(PROJECT / "tools/examples.py"))
+    for example in program["TABLE"]:
+        written = (PROJECT / "examples" / example.name / "contract.yaml").read_text()
+        assert written == program["contract"](example), f"{example.name}: run python tools/examples.py"
+
+
+@each
+def test_an_example_is_a_good_contract(example: Path) -> None:
+    contract = load_contract(example)
+    assert contract.name == example.name
+    assert [remark for remark in lint(contract) if remark.severity == "warning"] == []
+    assert contract.reference is not None
+
+
+@each
+def test_the_fixed_release_is_for_the_judge_alone(example: Path) -> None:
+    contract = load_contract(example)
+    assert isinstance(contract.repository, ArchiveRepository)
+    project = contract.strata["project"]
+    shown = [file.name for one in contract.inputs if one.audience == "setup" for file in one.source.files]
+    assert not [name for name in shown if name.lower().replace("_", "-").startswith(f"{project}-")]
+    assert any(one.audience == "judge" for one in contract.inputs)
+    for path in example.rglob("*"):
+        assert path.is_dir() or path.stat().st_size < 64 << 10, f"{path} is large for something written by hand"
+
+
+@each
+def test_the_issue_does_not_give_the_solution_away(example: Path) -> None:
+    issue = (example / "issue.md").read_text()
+    patch = example / "reference.patch"
+    added = patch.read_text().splitlines() if patch.exists() else []
+    for line in (line[1:].strip() for line in added if line.startswith("+") and not line.startswith("+++")):
+        assert len(line) < 12 or line not in issue
+    for test in load_contract(example).checks[-1].must_pass:
+        assert test.rpartition("::")[2] not in issue
+
+
+def proctor(*arguments: str | Path) -> Any:
+    """What a command prints as JSON; the commands of one worker share their fetched inputs."""
+    done = subprocess.run(
+        [sys.executable, "-m", "proctor", *map(str, arguments), "--json"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        env=os.environ,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.corpus
+@each
+def test_the_no_op_fails_and_the_reference_passes_every_time(
+    example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, shared = tmp_path / "home", Path(os.environ["PROCTOR_HOME"]) / "inputs"
+    home.mkdir()
+    shared.mkdir(exist_ok=True)
+    (home / "inputs").symlink_to(shared)
+    monkeypatch.setenv("PROCTOR_HOME", str(home))
+    proctor("validate", example, "--times", str(TIMES))
+    runs = sorted((home / "runs").iterdir())
+    assert len(runs) == 2 * TIMES
+    statuses = [json.loads((run / "report.json").read_bytes())["status"] for run in runs]
+    assert sorted(statuses) == ["failure"] * TIMES + ["success"] * TIMES
+    for run in runs:
+        proctor("verify", run)
