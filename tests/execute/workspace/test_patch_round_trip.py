@@ -125,7 +125,7 @@ def test_round_trip(trees: tuple[Files, Files], place: Callable[[], Path], write
 
 
 @pytest.mark.soak
-@settings(max_examples=2000, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=800, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(trees=pairs())
 def test_round_trip_many_times(
     trees: tuple[Files, Files], place: Callable[[], Path], write_tree: Write, read_tree: Read
