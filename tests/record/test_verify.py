@@ -318,6 +318,21 @@ def test_a_seal_that_names_another_root_or_content_is_found(make_run: Any) -> No
         inside[key] = kept
 
 
+def test_a_true_event_after_the_last_one_is_named(make_run: Any) -> None:
+    run, trace = make_run.unsealed()
+    write_seal(run, trace)
+    longer, other = make_run.unsealed(seed=1)
+    longer.events.unlink()
+    with make_run.writer(longer.events) as again:
+        for event in read_events(run.events):
+            again.append(event.type, event.payload, event.actor)
+        assert again.head == trace.head
+        again.append("run.finished", {"status": "success"})
+    run.events.write_bytes(longer.events.read_bytes())
+    other.close()
+    assert f"events.jsonl#{trace.count}: stands after the last event of the seal" in map(str, verify(run).problems)
+
+
 def test_modes_of_directories_count(make_run: Any) -> None:
     run = make_run.sealed()
     run.logs.chmod(0o775)
