@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from proctor.base.erase import erase
 from proctor.base.errors import InfrastructureFault
-from proctor.base.files import read_bounded, remove_tree, sync_directory, write_whole
+from proctor.base.files import read_bounded, sync_directory, write_whole
 
 AsUser = Callable[[Callable[[], None]], None]
 
@@ -96,7 +97,7 @@ def test_a_tree_is_removed_and_links_are_not_followed(tmp_path: Path) -> None:
     (tree / "a" / "link").symlink_to(tmp_path / "keep")
     (tree / os.fsdecode(b"\xff\n")).write_text("x")
     os.mkfifo(tree / "fifo")
-    remove_tree(tree)
+    erase(tree)
     assert not tree.exists()
     assert (tmp_path / "keep" / "file").exists()
 
@@ -106,9 +107,9 @@ def test_a_file_a_link_and_nothing_are_removed(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("file")
     (tmp_path / "dangling").symlink_to("nowhere")
     for name in ("link", "dangling", "absent"):
-        remove_tree(tmp_path / name)
+        erase(tmp_path / name)
     assert os.listdir(tmp_path) == ["file"]
-    remove_tree(tmp_path / "file")
+    erase(tmp_path / "file")
     assert os.listdir(tmp_path) == []
 
 
@@ -123,7 +124,7 @@ def test_an_ordinary_user_removes_directories_without_permissions(
         (tree / "closed" / "inner").chmod(0)
         (tree / "closed").chmod(0o400)
         tree.chmod(0)
-        remove_tree(tree)
+        erase(tree)
         assert not tree.exists()
 
     as_ordinary_user(act)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import tempfile
 from pathlib import Path
@@ -51,27 +50,3 @@ def read_bounded(path: Path, limit_bytes: int) -> bytes:
     if len(data) > limit_bytes:
         raise InfrastructureFault(f"larger than {limit_bytes} bytes", where=str(path))
     return data
-
-
-def remove_tree(path: Path) -> None:
-    """Remove ``path`` and all below it, directories without permissions included; absent is fine."""
-    try:
-        information = path.lstat()
-    except FileNotFoundError:
-        return
-    if not stat.S_ISDIR(information.st_mode):
-        path.unlink()
-        return
-    if os.geteuid() != 0:
-        os.chmod(path, 0o700)
-        _open_up(os.fsencode(path))
-    shutil.rmtree(os.fsencode(path))
-
-
-def _open_up(top: bytes) -> None:
-    """Give the owner access to every directory below ``top``, which an agent may have taken away."""
-    for directory, names, _ in os.walk(top):
-        for name in names:
-            inner = os.path.join(directory, name)
-            if not os.path.islink(inner):
-                os.chmod(inner, 0o700)

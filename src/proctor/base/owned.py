@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from proctor.base.files import remove_tree
+from proctor.base.erase import erase
 
 
 @contextmanager
@@ -22,7 +22,7 @@ def owned_directory(path: Path) -> Iterator[Path]:
     try:
         yield path
     finally:
-        remove_tree(path)
+        erase(path)
         os.close(handle)
 
 
@@ -33,7 +33,7 @@ def sweep_unowned(parent: Path) -> list[str]:
         handle = _locked(path)
         if handle is not None:
             try:
-                remove_tree(path)
+                erase(path)
                 removed.append(path.name)
             finally:
                 os.close(handle)

@@ -13,7 +13,7 @@ from proctor.cli.output import as_json, print_json
 @as_json
 def command(layers: bool, inputs: bool, json_: bool) -> None:
     """Take away processes, cgroups and scratch of runs whose harness died. Runs themselves are never removed."""
-    from proctor.base.files import remove_tree
+    from proctor.base.erase import erase
     from proctor.cli.wiring import home
     from proctor.conduct.sweep import sweep_home
     from proctor.execute.workspace.store import LayerStore
@@ -25,7 +25,7 @@ def command(layers: bool, inputs: bool, json_: bool) -> None:
         removed += [f"layer {key}" for key in LayerStore(place.layers).remove_unused(())]
     if inputs:
         for inner in sorted(place.inputs.iterdir()):
-            remove_tree(inner)
+            erase(inner)
             removed.append(f"input {inner.name}")
     if json_:
         print_json({"removed": removed})

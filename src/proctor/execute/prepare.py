@@ -13,7 +13,7 @@ from pathlib import Path
 from proctor.base.canonical import digest
 from proctor.base.clock import seconds_text
 from proctor.base.errors import ProctorError
-from proctor.base.files import remove_tree
+from proctor.base.erase import erase
 from proctor.base.frozen import frozen, replace
 from proctor.base.names import name_text
 from proctor.contract.digest import content_id, resolved
@@ -240,7 +240,7 @@ def _build_setup(
         return store.adopt(key, workspace.upper, facts)
     finally:
         workspace.discard()
-        remove_tree(scratch / "inputs")
+        erase(scratch / "inputs")
 
 
 def _step_record(index: int, step: SetupStep, finished: Finished) -> Mapping[str, object]:

@@ -12,12 +12,12 @@ import posixpath
 import shlex
 from pathlib import Path
 
+from proctor.base.erase import erase
 from proctor.base.frozen import frozen
 from proctor.contract.model import Check
 from proctor.execute.inputs.place import hidden_files
 from proctor.execute.prepare import declared_mounts, limits_of
 from proctor.execute.sandbox.interface import WORKSPACE, Command, Finished, Mount, SandboxPlan, owner
-from proctor.execute.workspace.erase import erase
 from proctor.execute.workspace.patch import Application
 from proctor.execute.workspace.workspace import Workspace
 from proctor.judge.bench import Bench, Scene

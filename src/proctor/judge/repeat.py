@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.clock import seconds_text
+from proctor.base.erase import erase
 from proctor.contract.model import Policy
 from proctor.execute.inputs.place import inputs_directory
 from proctor.execute.prepare import declared_mounts, limits_of, run_setup_step, step_problem
 from proctor.execute.sandbox.interface import INPUTS, Mount, SandboxPlan
-from proctor.execute.workspace.erase import erase
 from proctor.execute.workspace.glob import matches
 from proctor.execute.workspace.patch import Application
 from proctor.execute.workspace.store import Layer

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from proctor.base.files import remove_tree
+from proctor.base.erase import erase
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.sandbox.interface import Command, Finished, Limits, Overlay, Sandbox, SandboxPlan, owner
 
@@ -29,7 +29,7 @@ def open_directory() -> Iterator[Path]:
     try:
         yield path
     finally:
-        remove_tree(path)
+        erase(path)
 
 
 def owned(path: Path) -> Path:

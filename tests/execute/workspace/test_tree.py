@@ -8,7 +8,7 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-from proctor.execute.workspace.erase import erase
+from proctor.base.erase import erase
 from proctor.execute.workspace.tree import Entry, scan, scan_tree, tree_digest
 
 Files = dict[bytes, tuple[int, bytes]]

@@ -25,7 +25,7 @@ TIMEOUT_SECONDS = 900
 MESSAGE_CHARACTERS = 300
 
 _HINT = "check the network and the client's settings, then run the command again"
-_STEERING = ("PYTHON", "VIRTUAL_ENV", "UV_", "PYTEST_")
+_STEERING = ("PYTHON", "VIRTUAL_ENV", "PYTEST_")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 

@@ -19,8 +19,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from proctor.base.canonical import sha256
+from proctor.base.erase import erase
 from proctor.base.errors import InfrastructureFault
-from proctor.base.files import remove_tree, write_whole
+from proctor.base.files import write_whole
 from proctor.contract.model import InputFile, Source
 from proctor.execute.inputs.interface import DigestMismatch, NoSuchInput, NotPinned, Supplier
 
@@ -76,12 +77,12 @@ class InputCache:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
             for stale in self.root.glob(f".{key}-*"):
-                remove_tree(stale)
+                erase(stale)
             directory = Path(tempfile.mkdtemp(dir=self.root, prefix=f".{key}-"))
             try:
                 yield directory
             finally:
-                remove_tree(directory)
+                erase(directory)
         finally:
             os.close(lock)
 

@@ -100,7 +100,7 @@ def _python_with_pip(directory: Path) -> list[str]:
             return [python]
     uv = shutil.which("uv")
     if uv:
-        command = [uv, "run", "--quiet", "--no-project", "--no-config", "--python", SANDBOX_PYTHON, "--with", "pip"]
+        command = [uv, "run", "--quiet", "--no-project", "--python", SANDBOX_PYTHON, "--with", "pip"]
         if run_client([*command, "python", "-c", "import pip"], directory).exit_code == 0:
             return [*command, "python"]
     raise InfrastructureFault("pip is not installed", hint="install python3-pip, or uv")

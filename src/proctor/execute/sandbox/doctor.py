@@ -8,8 +8,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from proctor.base.erase import erase
 from proctor.base.errors import ProctorError
-from proctor.base.files import remove_tree
 from proctor.base.frozen import frozen
 from proctor.base.process import run
 from proctor.execute.sandbox import facts
@@ -40,7 +40,7 @@ def probe() -> tuple[Finding, ...]:
         place = detect()
         return (_bubblewrap(), _helper(), _identity(), _sandbox(top, place), _overlay(top), *control_groups(place))
     finally:
-        remove_tree(top)
+        erase(top)
 
 
 def _bubblewrap() -> Finding:

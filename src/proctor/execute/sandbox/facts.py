@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import canonical, digest, parse
+from proctor.base.erase import erase
 from proctor.base.errors import InfrastructureFault
-from proctor.base.files import read_bounded, remove_tree, write_whole
+from proctor.base.files import read_bounded, write_whole
 from proctor.base.process import run
 from proctor.execute.sandbox.bubblewrap.wire import PROGRAM
 
@@ -125,4 +126,4 @@ def _try_overlay(home: Path) -> str:
             return ""
         return completed.stderr.decode("utf-8", "replace").strip() or "the overlay could not be mounted"
     finally:
-        remove_tree(top)
+        erase(top)

@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from proctor.base.names import name_text
-from proctor.execute.workspace.handles import (
+from proctor.base.handles import (
     FILE,
     LINK,
     PROGRAM,
@@ -25,6 +24,7 @@ from proctor.execute.workspace.handles import (
     open_top,
     status_of,
 )
+from proctor.base.names import name_text
 from proctor.execute.workspace.members import ArchiveLimits, BadArchive, Member, Meter, relative_parts
 from proctor.execute.workspace.tree import GIT
 

@@ -10,8 +10,8 @@ import os
 import stat
 from pathlib import Path
 
+from proctor.base.handles import directory_at, in_reach, join, open_top, opened
 from proctor.execute.sandbox.interface import owner
-from proctor.execute.workspace.handles import directory_at, in_reach, join, open_top, opened
 from proctor.execute.workspace.stack import Found, Stack
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

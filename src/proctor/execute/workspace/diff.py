@@ -16,7 +16,7 @@ import stat
 from pathlib import Path
 
 from proctor.base.frozen import frozen
-from proctor.execute.workspace.handles import (
+from proctor.base.handles import (
     LINK,
     digest_file,
     directory_at,

@@ -19,11 +19,11 @@ from pathlib import Path
 from proctor.base.clock import NANOSECONDS
 from proctor.base.errors import InfrastructureFault, ProctorError
 from proctor.base.files import read_bounded
+from proctor.base.handles import split
 from proctor.base.names import name_text
 from proctor.base.process import Completed
 from proctor.contract.model import Submodule
 from proctor.execute.workspace.gitrun import OwnRepository, new_repository
-from proctor.execute.workspace.handles import split
 from proctor.execute.workspace.patchtext import quote
 
 __all__ = ["BadRepository", "export_commit"]

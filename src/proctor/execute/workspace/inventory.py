@@ -12,7 +12,7 @@ import stat
 from pathlib import Path
 
 from proctor.base.frozen import frozen
-from proctor.execute.workspace.handles import (
+from proctor.base.handles import (
     digest_file,
     directory_at,
     file_mode,

@@ -12,11 +12,11 @@ from collections.abc import Callable
 
 from proctor.base.errors import InfrastructureFault, ProctorError
 from proctor.base.frozen import frozen
+from proctor.base.handles import FILE, LINK, PROGRAM, in_reach, parents_of
 from proctor.base.names import name_text
 from proctor.execute.workspace.diff import Changes
 from proctor.execute.workspace.gitindex import IndexEntry, read_blob, read_index, write_blob, write_index
 from proctor.execute.workspace.gitrun import scratch_repository
-from proctor.execute.workspace.handles import FILE, LINK, PROGRAM, in_reach, parents_of
 from proctor.execute.workspace.patchtext import FilePatch, FileStat, NotAPatch, clarify, parse_patch, parse_stat, quote
 from proctor.execute.workspace.tree import GIT, Entry
 

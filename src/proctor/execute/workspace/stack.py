@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from proctor.base.frozen import frozen
-from proctor.execute.workspace.handles import file_mode, join, names_in, open_inner, open_top, read_file, status_of
+from proctor.base.handles import file_mode, join, names_in, open_inner, open_top, read_file, status_of
 
 READ_BYTES = 64 << 20
 

@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import canonical, parse, sha256
+from proctor.base.erase import erase
 from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.base.files import read_bounded, write_whole
 from proctor.base.frozen import frozen
 from proctor.base.names import name_bytes, name_text
 from proctor.execute.sandbox.interface import owner
-from proctor.execute.workspace.erase import erase
 from proctor.execute.workspace.inventory import Inventory, hand_over, sample_state, take_inventory
 
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}\Z")

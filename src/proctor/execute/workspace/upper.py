@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from proctor.base.erase import erase_at
+from proctor.base.handles import LINK, open_inner, open_top, parents_of, split, status_of
 from proctor.execute.sandbox.interface import owner
-from proctor.execute.workspace.erase import erase_at
-from proctor.execute.workspace.handles import LINK, open_inner, open_top, parents_of, split, status_of
 from proctor.execute.workspace.stack import Stack, opaque_attribute
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

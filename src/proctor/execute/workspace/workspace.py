@@ -12,10 +12,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from proctor.base.erase import erase
 from proctor.execute.sandbox.interface import Overlay, Tree, owner
 from proctor.execute.workspace.copy import copy_tree
 from proctor.execute.workspace.diff import Changes, DiffLimits, compare
-from proctor.execute.workspace.erase import erase
 from proctor.execute.workspace.patch import Application
 from proctor.execute.workspace.stack import READ_BYTES, Stack
 from proctor.execute.workspace.store import Layer, hold

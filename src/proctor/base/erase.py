@@ -11,7 +11,7 @@ import stat
 from pathlib import Path
 
 from proctor.base.errors import InfrastructureFault
-from proctor.execute.workspace.handles import names_in, open_inner, open_top, status_of
+from proctor.base.handles import names_in, open_inner, open_top, status_of
 
 
 def erase(path: Path) -> None:
