@@ -149,11 +149,11 @@ def test_a_missing_interpreter_that_the_patch_asks_for_is_the_agents_error(bench
 
 def test_a_timeout_that_the_base_does_not_have_is_the_agents_error(bench: Any) -> None:
     tree = {"run.sh": "exit 0\n"}
-    check = bench.check(run=("/bin/sh", "run.sh"), results="exit-code", timeout_seconds=2)
+    check = bench.check(run=("/bin/sh", "run.sh"), results="exit-code", timeout_seconds=8)
     judged = bench.judge(bench.contract(check), {"run.sh": "sleep 600\n"}, tree)
     assert judged.outcome() == ("error", "timeout", "agent")
     (patched, base) = judged.of("check.finished")
-    assert patched["ceiling_seconds"] == "2"
+    assert patched["ceiling_seconds"] == "8"
     assert base["outcome"] == "pass"
 
 

@@ -117,6 +117,17 @@ def test_sentinels_run_whatever_is_selected(session: Session, arguments: tuple[s
     assert verdict(session.planted, results) == "genuine", session.output
 
 
+@pytest.mark.parametrize("arguments", [(), (".",), ("inner",), ("inner", "test_a.py"), ("test_a.py", "inner")])
+def test_directories_are_collected_beside_the_sentinels(session: Session, arguments: tuple[str, ...]) -> None:
+    (session.tree / "inner").mkdir()
+    session.write(test_a="def test_a():\n    pass\n")
+    (session.tree / "inner" / "test_b.py").write_text("def test_b():\n    pass\n")
+    _, results = session.run(*arguments)
+    assert verdict(session.planted, results) == "genuine", session.output
+    expected = {"inner/test_b.py::test_b"} | (set() if arguments == ("inner",) else {"test_a.py::test_a"})
+    assert set(without(session.planted, results).outcomes) == expected, session.output
+
+
 def test_stopping_at_the_first_failure_is_switched_off(session: Session) -> None:
     session.write(test_a="def test_a():\n    assert False\n\n\ndef test_b():\n    pass\n")
     _, results = session.run("-x")

@@ -63,6 +63,8 @@ class Plugin:
             self._reporter = Reporter(bytes.fromhex(self._settings["key"]), self._settings["directory"])
         config.option.maxfail = 0
         if self.sentinel and self.sentinel not in config.args:
+            # Some versions drop a directory that is named beside a file in it, unless duplicates are kept.
+            config.option.keepduplicates = True
             config.args.append(self.sentinel)
 
     @pytest.hookimpl(optionalhook=True)
@@ -82,9 +84,9 @@ class Plugin:
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: List[Any]) -> Generator[None, Any, None]:  # noqa: UP006
         """Run the sentinels, last, whatever selection the command or the tree asks for."""
-        mine = [item for item in items if self._is_sentinel(item.nodeid)]
+        mine = {item.nodeid: item for item in items if self._is_sentinel(item.nodeid)}
         yield
-        items[:] = [item for item in items if not self._is_sentinel(item.nodeid)] + mine
+        items[:] = [item for item in items if not self._is_sentinel(item.nodeid)] + list(mine.values())
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
