@@ -1,0 +1,90 @@
+"""Counted caps: tokens, tool calls, failed cycles of tests and builds, resolutions of dependencies.
+
+A cap is the most that is allowed: the run ends at the first event that makes it one more, so a cap is passed by one
+step and never by two.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from proctor.execute.watch.breakers.interface import ALERT, KILL, MOST_EVIDENCE, Trip, evidence_of
+from proctor.execute.watch.calls import FAILED
+from proctor.execute.watch.facts import Facts
+from proctor.execute.watch.program_rules import BUILD, RESOLVE, TEST
+from proctor.record.trace.event import Event
+
+
+class CountedCap:
+    """What the counted caps share: the count, the last events that raised it, and the trip."""
+
+    name = ""
+    code = ""
+    words = ""
+
+    def __init__(self, facts: Facts, cap: int) -> None:
+        self._facts = facts
+        self._cap = cap
+        self._done = False
+        self._raised: deque[int] = deque(maxlen=MOST_EVIDENCE - 1)
+
+    def see(self, event: Event) -> tuple[Trip, ...]:
+        if self._done or not self._facts.running:
+            return ()
+        value = self._count(event)
+        if value is None:
+            return ()
+        self._raised.append(event.seq)
+        if value <= self._cap:
+            return ()
+        self._done = True
+        rationale = f"{value} {self.words}; {self._cap} are allowed"
+        evidence = evidence_of(tuple(self._raised), event.seq)
+        return (Trip(self.name, self.code, KILL, ALERT, rationale, evidence, {"count": value, "cap": self._cap}),)
+
+    def _count(self, event: Event) -> int | None:
+        """The count after ``event``, or ``None`` when the event does not raise it."""
+        raise NotImplementedError
+
+
+class Tokens(CountedCap):
+    """The tokens of all model calls, in both directions."""
+
+    name, code, words = "tokens", "token-cap", "tokens used"
+
+    def _count(self, event: Event) -> int | None:
+        return self._facts.ledger.tokens if event.type == "model.usage" else None
+
+
+class ToolCalls(CountedCap):
+    """The tool calls that were begun."""
+
+    name, code, words = "tool-calls", "tool-call-cap", "tool calls begun"
+
+    def _count(self, event: Event) -> int | None:
+        return self._facts.calls.count if self._facts.calls.started else None
+
+
+class FailedCycles(CountedCap):
+    """Runs of tests and builds that are known to have failed."""
+
+    name, code, words = "failed-cycles", "failed-cycle-cap", "runs of tests or builds failed"
+
+    def __init__(self, facts: Facts, cap: int) -> None:
+        super().__init__(facts, cap)
+        self._failed = 0
+
+    def _count(self, event: Event) -> int | None:
+        failed = sum(1 for work in self._facts.calls.finished if work.outcome == FAILED and {TEST, BUILD} & work.kinds)
+        self._failed += failed
+        return self._failed if failed else None
+
+
+class DependencyResolutions(CountedCap):
+    """Programs that resolved dependencies."""
+
+    name, code, words = "dependency-resolutions", "dependency-resolution-cap", "resolutions of dependencies"
+
+    def _count(self, event: Event) -> int | None:
+        resolved = any(RESOLVE in work.kinds for work in self._facts.calls.began)
+        return self._facts.calls.resolutions if resolved else None

@@ -1,0 +1,170 @@
+"""Policy: what the guard and the rules on words saw, by its grade, and what the contract forbids.
+
+A notice is left in the record as it is. An alert or a violation is told once for each kind of thing. Violations that
+the thresholds name, and a number of any violations, quarantine the run; such a termination is about safety and says
+nothing about the task. Trying many places outside the writable scope suspends writing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+
+from proctor.execute.watch.breakers.interface import (
+    ALERT,
+    NONE,
+    NOTICE,
+    QUARANTINE,
+    SUSPEND_WRITE,
+    VIOLATION,
+    Trip,
+    evidence_of,
+)
+from proctor.execute.watch.facts import Facts
+from proctor.execute.watch.grades import Observation, grade_of, harmless, observation_of
+from proctor.execute.watch.program_rules import TEST
+from proctor.execute.watch.programs import program_name
+from proctor.execute.watch.readings import text, words
+from proctor.execute.watch.thresholds import Thresholds
+from proctor.record.trace.event import Event
+
+MOST_TOLD = 1000
+"""Different things of which alerts are told; what comes after is in the record and is not told again."""
+
+_LINE_CHARACTERS = 4096
+
+
+def is_forbidden(argv: tuple[str, ...], patterns: tuple[str, ...]) -> str:
+    """The first pattern that a command line matches, by its whole path or by the program's name; empty for none."""
+    if not patterns or not argv:
+        return ""
+    lines = {" ".join(argv)[:_LINE_CHARACTERS], " ".join((program_name(argv), *argv[1:]))[:_LINE_CHARACTERS]}
+    names = {argv[0], program_name(argv)}
+    for pattern in patterns:
+        if any(fnmatchcase(line, pattern) for line in lines) or pattern in names:
+            return pattern
+    return ""
+
+
+class PolicyBreaker:
+    """Alerts on what policy speaks about, and quarantines a run that violates it."""
+
+    name = "policy"
+
+    def __init__(
+        self,
+        facts: Facts,
+        thresholds: Thresholds,
+        rules: Mapping[str, str],
+        forbidden: tuple[str, ...],
+        baseline: frozenset[tuple[str, str, str]],
+    ) -> None:
+        self._facts = facts
+        self._thresholds = thresholds
+        self._rules = rules
+        self._forbidden = forbidden
+        self._baseline = baseline
+        self._told: set[tuple[str, str, str]] = set()
+        self._violations: list[int] = []
+
+    def see(self, event: Event) -> tuple[Trip, ...]:
+        if not self._facts.running:
+            return ()
+        observation = self._observe(event)
+        if observation is None or observation.key in self._baseline or harmless(observation):
+            return ()
+        grade = self._grade(event, observation)
+        if grade == NOTICE:
+            return ()
+        if grade == VIOLATION:
+            self._violations.append(event.seq)
+        ending = self._ends(observation, grade)
+        if not ending and (observation.key in self._told or len(self._told) >= MOST_TOLD):
+            return ()
+        self._told.add(observation.key)
+        signals = {
+            "code": observation.code,
+            "subject": observation.subject[:500],
+            "program": observation.program[:200],
+            "violations": len(self._violations),
+        }
+        about = f"{observation.code}: {observation.subject[:200]}"
+        if ending:
+            evidence = evidence_of(self._violations, event.seq)
+            rationale = f"{about}; {len(self._violations)} violations of policy"
+            return (Trip(self.name, f"safety-{observation.code}", QUARANTINE, grade, rationale, evidence, signals),)
+        return (Trip(self.name, observation.code, NONE, grade, about, (event.seq,), signals),)
+
+    def _observe(self, event: Event) -> Observation | None:
+        if event.type == "guard.exec":
+            argv = words(event.payload, "argv")
+            pattern = is_forbidden(argv, self._forbidden)
+            return Observation("forbidden-command", pattern, program_name(argv), event.seq) if pattern else None
+        return observation_of(event)
+
+    def _grade(self, event: Event, observation: Observation) -> str:
+        if event.type == "words.hit" and observation.code not in self._rules:
+            grade = text(event.payload, "grade")
+            if grade in (NOTICE, ALERT, VIOLATION):
+                return grade
+        return grade_of(observation.code, self._rules)
+
+    def _ends(self, observation: Observation, grade: str) -> bool:
+        if grade != VIOLATION:
+            return False
+        return (
+            observation.code in self._thresholds.quarantine_codes
+            or len(self._violations) >= self._thresholds.violations
+        )
+
+
+class DeniedWrites:
+    """Suspends writing after writes were tried at many places outside the writable scope."""
+
+    name = "denied-writes"
+
+    def __init__(self, facts: Facts, places: int, baseline: frozenset[tuple[str, str, str]]) -> None:
+        self._facts = facts
+        self._places = places
+        self._baseline = baseline
+        self._seen: dict[str, int] = {}
+        self._done = False
+
+    def see(self, event: Event) -> tuple[Trip, ...]:
+        if self._done or not self._facts.running or event.type != "guard.attempt":
+            return ()
+        observation = observation_of(event)
+        if observation is None or observation.code != "write-outside" or event.payload.get("allowed") is True:
+            return ()
+        if harmless(observation) or observation.key in self._baseline:
+            return ()
+        self._seen.setdefault(observation.subject, event.seq)
+        if len(self._seen) < self._places:
+            return ()
+        self._done = True
+        rationale = f"writes were tried at {len(self._seen)} places outside the writable scope"
+        signals = {"places": len(self._seen), "threshold": self._places}
+        evidence = evidence_of(list(self._seen.values()), event.seq)
+        return (Trip(self.name, "denied-writes", SUSPEND_WRITE, ALERT, rationale, evidence, signals),)
+
+
+class EarlyTests:
+    """Tells of a run of tests before the test stage, where the contract has stages."""
+
+    name = "early-tests"
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._told: set[str] = set()
+
+    def see(self, event: Event) -> tuple[Trip, ...]:
+        facts = self._facts
+        if not facts.running or facts.stage in ("", "test") or facts.stage in self._told:
+            return ()
+        for work in facts.calls.began:
+            if TEST in work.kinds:
+                self._told.add(facts.stage)
+                rationale = f"tests were run in the stage {facts.stage!r}, before the test stage"
+                signals = {"stage": facts.stage, "program": program_name(work.argv)[:200]}
+                return (Trip(self.name, "early-tests", NONE, ALERT, rationale, (event.seq,), signals),)
+        return ()

@@ -1,0 +1,175 @@
+"""Doing the same again: calls that bring nothing new, expensive calls on an unchanged tree, the same dependencies.
+
+A call brings nothing new when the same words in the same directory were tried before and the tree has not changed
+since. Only a row of such calls counts, so an agent that looks around, with ``git status`` between, is let be, and a
+loop over two or three commands is found as well as one over a single command.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+
+from proctor.execute.watch.breakers.interface import ALERT, MOST_EVIDENCE, THROTTLE, Trip, evidence_of
+from proctor.execute.watch.breakers.ladder import Backoff, Ladder
+from proctor.execute.watch.calls import Call
+from proctor.execute.watch.facts import Facts
+from proctor.execute.watch.program_rules import INSTALL, TEST
+from proctor.execute.watch.programs import dependency_key
+from proctor.execute.watch.readings import NANOSECONDS, seconds_of
+from proctor.execute.watch.thresholds import Thresholds
+from proctor.record.trace.event import Event
+
+MOST_KEYS = 4096
+"""How many different calls are remembered in one state; the oldest are forgotten first."""
+
+
+class Tally:
+    """Counts keys, and forgets the oldest when there are too many."""
+
+    def __init__(self) -> None:
+        self._counts: OrderedDict[str, list[int]] = OrderedDict()
+
+    def add(self, key: str, seq: int) -> list[int]:
+        """The events of ``key`` so far, this one included."""
+        seqs = self._counts.setdefault(key, [])
+        seqs.append(seq)
+        if len(self._counts) > MOST_KEYS:
+            self._counts.popitem(last=False)
+        return seqs
+
+    def clear(self) -> None:
+        self._counts.clear()
+
+
+class StaleCalls:
+    """Slows down, then ends, a run whose calls are all repetitions."""
+
+    name = "identical-calls"
+
+    def __init__(self, facts: Facts, thresholds: Thresholds) -> None:
+        self._facts = facts
+        self._seconds = thresholds.stale_seconds
+        self._ladder = Ladder(thresholds.stale_calls, THROTTLE)
+        self._backoff = Backoff(thresholds)
+        self._seen = Tally()
+        self._row: deque[int] = deque(maxlen=MOST_EVIDENCE - 1)
+        self._length = 0
+        self._since_ns = 0
+
+    def see(self, event: Event) -> tuple[Trip, ...]:
+        facts = self._facts
+        if not facts.running:
+            return ()
+        if facts.state_changed:
+            self._seen.clear()
+            self._restart()
+        return tuple(trip for call in facts.calls.started for trip in self._call(event, call))
+
+    def _restart(self) -> None:
+        self._length = 0
+        self._row.clear()
+        self._ladder.rearm()
+
+    def _call(self, event: Event, call: Call) -> tuple[Trip, ...]:
+        now = self._facts.clock.active_ns
+        if len(self._seen.add(call.key, event.seq)) == 1:
+            self._restart()
+            return ()
+        if self._length == 0:
+            self._since_ns = now
+        self._length += 1
+        self._row.append(event.seq)
+        lasted = now - self._since_ns
+        reached = self._ladder.reach(self._length) if lasted >= self._seconds * NANOSECONDS else None
+        if reached is None:
+            return ()
+        action, at = reached
+        signals = {
+            "calls": self._length,
+            "threshold": at,
+            "seconds": seconds_of(lasted),
+            "state": self._facts.tree.digest,
+        }
+        if action == THROTTLE:
+            signals["delay_seconds"] = self._backoff.next(now)
+        rationale = f"{self._length} tool calls in a row were made before, and the tree has not changed since"
+        evidence = evidence_of(tuple(self._row), event.seq)
+        return (Trip(self.name, "identical-calls", action, ALERT, rationale, evidence, signals),)
+
+
+class ExpensiveRepeats:
+    """Slows down the same expensive call, such as the whole test suite, on an unchanged tree."""
+
+    name = "expensive-repeats"
+
+    def __init__(self, facts: Facts, thresholds: Thresholds) -> None:
+        self._facts = facts
+        self._seconds = thresholds.expensive_seconds
+        self._repeats = thresholds.expensive_repeats
+        self._backoff = Backoff(thresholds)
+        self._seen = Tally()
+
+    def see(self, event: Event) -> tuple[Trip, ...]:
+        facts = self._facts
+        if not facts.running:
+            return ()
+        if facts.state_changed:
+            self._seen.clear()
+        return tuple(trip for call in facts.calls.ended for trip in self._call(event, call))
+
+    def _call(self, event: Event, call: Call) -> tuple[Trip, ...]:
+        if TEST not in call.kinds and (call.wall_ns or 0) < self._seconds * NANOSECONDS:
+            return ()
+        seqs = self._seen.add(call.key, event.seq)
+        if len(seqs) < self._repeats:
+            return ()
+        delay = self._backoff.next(self._facts.clock.active_ns)
+        signals = {
+            "repeats": len(seqs),
+            "threshold": self._repeats,
+            "wall_seconds": seconds_of(call.wall_ns or 0),
+            "state": self._facts.tree.digest,
+            "delay_seconds": delay,
+        }
+        rationale = f"an expensive tool call was made {len(seqs)} times on an unchanged tree"
+        evidence = evidence_of(seqs, event.seq)
+        return (Trip(self.name, "expensive-repeats", THROTTLE, ALERT, rationale, evidence, signals),)
+
+
+class Reinstalls:
+    """Slows down, then ends, a run that installs the same dependencies again and again."""
+
+    name = "reinstalls"
+
+    def __init__(self, facts: Facts, thresholds: Thresholds) -> None:
+        self._facts = facts
+        self._steps = thresholds.reinstalls
+        self._backoff = Backoff(thresholds)
+        self._seen = Tally()
+        self._done = False
+
+    def see(self, event: Event) -> tuple[Trip, ...]:
+        if self._done or not self._facts.running:
+            return ()
+        trips: list[Trip] = []
+        for work in self._facts.calls.began:
+            if INSTALL in work.kinds and not self._done:
+                key = dependency_key(work.argv)
+                trips += self._install(event, key, self._seen.add(key, event.seq))
+        return tuple(trips)
+
+    def _install(self, event: Event, key: str, seqs: list[int]) -> tuple[Trip, ...]:
+        ladder = Ladder(self._steps, THROTTLE)
+        ladder.reach(len(seqs) - 1)
+        reached = ladder.reach(len(seqs))
+        if reached is None:
+            return ()
+        action, at = reached
+        signals = {"installs": len(seqs), "threshold": at, "what": key[:200]}
+        if action == THROTTLE:
+            signals["delay_seconds"] = self._backoff.next(self._facts.clock.active_ns)
+        else:
+            self._done = True
+        rationale = f"the same dependencies were installed {len(seqs)} times"
+        evidence = evidence_of(seqs, event.seq)
+        return (Trip(self.name, "dependency-reinstalls", action, ALERT, rationale, evidence, signals),)

@@ -1,0 +1,52 @@
+"""The agent's own time, folded from the times of events.
+
+Time runs from ``agent.started`` to ``agent.finished``. While an operator is asked, and between a pause and its resume,
+the run is frozen and the time is not the agent's. A throttle's delay is the agent's time: it is the price of a burst.
+"""
+
+from __future__ import annotations
+
+from proctor.execute.watch.readings import moment_ns, text
+from proctor.record.trace.event import Event
+
+
+class AgentClock:
+    """How long the agent has been acting, up to the last event that was seen."""
+
+    def __init__(self) -> None:
+        self.running = False
+        self.active_ns = 0
+        self.paused_ns = 0
+        self._last = 0
+        self._asked = False
+        self._held = False
+
+    @property
+    def paused(self) -> bool:
+        """Whether the run stands still at this moment."""
+        return self._asked or self._held
+
+    def see(self, event: Event) -> None:
+        """Let time pass up to ``event``, then take in what it says."""
+        now = max(moment_ns(event.t), self._last)
+        if self.running:
+            if self.paused:
+                self.paused_ns += now - self._last
+            else:
+                self.active_ns += now - self._last
+        self._last = now
+        kind = event.type
+        if kind == "agent.started":
+            self.running = True
+        elif kind == "agent.finished":
+            self.running = self._asked = self._held = False
+        elif kind == "operator.asked":
+            self._asked = True
+        elif kind == "operator.decided":
+            self._asked = False
+        elif kind == "intervention":
+            action = text(event.payload, "action")
+            if action == "pause":
+                self._held = True
+            elif action == "resume":
+                self._held = False

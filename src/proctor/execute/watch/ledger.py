@@ -1,0 +1,259 @@
+"""What a run costs, folded from its events: language model, execution, human time and overhead, item by item.
+
+Quantities are whole numbers (nanoseconds, tokens, bytes, counts) and are summed exactly; a price meets the sum of its
+item once, and the amount is rounded up at the twelfth decimal place, which only prices per minute, hour or gigabyte can
+need. What is projected from a price table or from the fallback schedule stands apart from what a provider billed
+(``usd`` of ``model.usage``), which may be missing.
+
+While the agent acts, execution is its own time with the sandbox open; in setup and acceptance it is the time of each
+step and check. Human time runs from a question to the operator's decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from decimal import ROUND_CEILING, Context, Decimal
+from typing import Any
+
+from proctor.base.frozen import frozen
+from proctor.execute.watch.calls import Calls
+from proctor.execute.watch.clock import AgentClock
+from proctor.execute.watch.prices import Price, PriceTable
+from proctor.execute.watch.readings import NANOSECONDS, decimal, inner, integer, moment_ns, nanoseconds, text
+from proctor.record.trace.event import Event
+
+MODEL, EXECUTION, HUMAN, OVERHEAD = "model", "execution", "human", "overhead"
+PARTS = (MODEL, EXECUTION, HUMAN, OVERHEAD)
+PHASES = ("setup", "agent", "acceptance")
+
+RETENTION_DAYS = 30
+"""How long artifacts count as kept where a price is per day; a policy choice."""
+
+_STEP = Decimal("1e-12")
+_EXACT = Context(prec=80, rounding=ROUND_CEILING)
+_TIME = {"second": NANOSECONDS, "minute": 60 * NANOSECONDS, "hour": 3600 * NANOSECONDS}
+_GIGABYTE = 10**9
+
+_ACTIONS: dict[str, tuple[str, dict[str, tuple[str, int, int]]]] = {
+    "llm_request": (MODEL, {"request": ("requests", 1, 1), "call": ("requests", 1, 1), "token": ("tokens", 1, 1)}),
+    "llm_input": (MODEL, {"token": ("input_tokens", 1, 1)}),
+    "llm_output": (MODEL, {"token": ("output_tokens", 1, 1)}),
+    "tool_call": (
+        EXECUTION,
+        {"call": ("calls", 1, 1), **{unit: ("call_ns", 1, size) for unit, size in _TIME.items()}},
+    ),
+    "execution": (EXECUTION, {unit: ("execution_ns", 1, size) for unit, size in _TIME.items()}),
+    "human_review": (HUMAN, {unit: ("human_ns", 1, size) for unit, size in _TIME.items()}),
+    "artifact_storage": (
+        OVERHEAD,
+        {
+            "byte": ("bytes", 1, 1),
+            "gigabyte": ("bytes", 1, _GIGABYTE),
+            "gigabyte-day": ("bytes", RETENTION_DAYS, _GIGABYTE),
+        },
+    ),
+    "trace_event": (OVERHEAD, {"event": ("events", 1, 1)}),
+    "run": (OVERHEAD, {"run": ("runs", 1, 1)}),
+}
+"""For every action its part and, for each unit, the meter with a factor and a divisor."""
+
+
+@frozen
+class Item:
+    """One line of the ledger."""
+
+    phase: str
+    part: str
+    action: str
+    unit: str
+    model: str
+    quantity: Decimal
+    price: Decimal
+    amount: Decimal
+
+
+class Ledger:
+    """The running cost of one run."""
+
+    def __init__(self, table: PriceTable) -> None:
+        self.table = table
+        self.phase = "setup"
+        self.observed_usd = Decimal(0)
+        self.billed_requests = 0
+        self.tokens = 0
+        self._meters: dict[tuple[str, str, str], int] = {}
+        self._active_ns = 0
+        self._asked_at: int | None = None
+        self._total: Decimal | None = None
+
+    @property
+    def projected(self) -> Decimal:
+        """The projected cost up to now, in the table's currency."""
+        if self._total is None:
+            self._total = total_of(item.amount for item in self.items())
+        return self._total
+
+    @property
+    def unused(self) -> tuple[Price, ...]:
+        """Prices of the table that nothing here meters."""
+        return tuple(price for price in self.table.prices if price.unit not in _ACTIONS.get(price.action, ("", {}))[1])
+
+    def quantity(self, meter: str, phase: str | None = None) -> int:
+        """How much a meter has counted, in one phase or in all of them."""
+        return sum(value for (at, name, _), value in self._meters.items() if name == meter and phase in (None, at))
+
+    def items(self) -> Iterator[Item]:
+        """Every line with a quantity, by phase, then part, then action."""
+        for (phase, meter, model), quantity in sorted(self._meters.items(), key=_order):
+            for action, (part, units) in _ACTIONS.items():
+                for price in self.table.of(action, model):
+                    found = units.get(price.unit)
+                    if found is not None and found[0] == meter:
+                        counted = quantity * found[1]
+                        amount = _amount(price.price, counted, found[2])
+                        shown = _amount(Decimal(1), counted, found[2])
+                        yield Item(phase, part, action, price.unit, model, shown, price.price, amount)
+
+    def see(self, event: Event, clock: AgentClock, calls: Calls) -> None:
+        """Take in one event; ``clock`` and ``calls`` have seen it already."""
+        self._total = None
+        self._change_phase(event)
+        self._add("events", 1)
+        if clock.active_ns > self._active_ns:
+            self._add("execution_ns", clock.active_ns - self._active_ns, phase="agent")
+            self._active_ns = clock.active_ns
+        if calls.started:
+            self._add("calls", len(calls.started))
+        for call in calls.ended:
+            self._add("call_ns", call.wall_ns or 0)
+        meter = _METERS.get(event.type)
+        if meter is not None:
+            meter(self, event)
+
+    def _change_phase(self, event: Event) -> None:
+        if event.type == "agent.started":
+            self.phase = "agent"
+        elif event.type == "agent.finished":
+            self.phase = "acceptance"
+
+    def _add(self, meter: str, quantity: int, *, model: str = "", phase: str | None = None) -> None:
+        if quantity > 0:
+            key = (phase or self.phase, meter, model)
+            self._meters[key] = self._meters.get(key, 0) + quantity
+
+    def _run(self, event: Event) -> None:
+        self._add("runs", 1)
+
+    def _usage(self, event: Event) -> None:
+        model = text(event.payload, "model")
+        came, went = integer(event.payload, "input_tokens") or 0, integer(event.payload, "output_tokens") or 0
+        self._add("requests", 1, model=model)
+        self._add("input_tokens", came, model=model)
+        self._add("output_tokens", went, model=model)
+        self._add("tokens", came + went, model=model)
+        self.tokens += came + went
+        billed = decimal(event.payload, "usd")
+        if billed is not None:
+            self.observed_usd = total_of((self.observed_usd, billed))
+            self.billed_requests += 1
+
+    def _step(self, event: Event) -> None:
+        if event.payload.get("cached") is not True:
+            self._add("execution_ns", nanoseconds(event.payload, "wall_seconds") or 0)
+
+    def _check(self, event: Event) -> None:
+        self._add("execution_ns", nanoseconds(event.payload, "observed_seconds") or 0)
+        self._streams(event)
+
+    def _streams(self, event: Event) -> None:
+        for name in ("stdout", "stderr"):
+            self._add("bytes", integer(inner(event.payload, name), "bytes") or 0)
+
+    def _patch(self, event: Event) -> None:
+        self._add("bytes", integer(event.payload, "bytes") or 0)
+
+    def _asked(self, event: Event) -> None:
+        if self._asked_at is None:
+            self._asked_at = moment_ns(event.t)
+
+    def _decided(self, event: Event) -> None:
+        if self._asked_at is not None:
+            self._add("human_ns", moment_ns(event.t) - self._asked_at)
+            self._asked_at = None
+
+
+_METERS = {
+    "run.started": Ledger._run,
+    "model.usage": Ledger._usage,
+    "setup.step": Ledger._step,
+    "check.finished": Ledger._check,
+    "tool.invocation": Ledger._streams,
+    "patch.extracted": Ledger._patch,
+    "operator.asked": Ledger._asked,
+    "operator.decided": Ledger._decided,
+}
+
+
+def by_phase(items: Iterable[Item]) -> dict[str, dict[str, Decimal]]:
+    """The sums of every phase and part, those of nothing included."""
+    sums = {phase: dict.fromkeys(PARTS, Decimal(0)) for phase in PHASES}
+    for item in items:
+        sums[item.phase][item.part] = total_of((sums[item.phase][item.part], item.amount))
+    return sums
+
+
+def total_of(amounts: Iterable[Decimal]) -> Decimal:
+    """The sum, with every digit kept."""
+    total = Decimal(0)
+    for amount in amounts:
+        total = _EXACT.add(total, amount)
+    return total
+
+
+def plain(amount: Decimal) -> str:
+    """An amount as a decimal string without an exponent and without needless zeros; cents always stand."""
+    whole, _, rest = format(amount, "f").partition(".")
+    return f"{whole}.{rest.rstrip('0').ljust(2, '0')}"
+
+
+def projection(ledger: Ledger) -> dict[str, Any]:
+    """The payload of ``cost.projected``: what the run has cost up to now, by the ledger's method."""
+    items = tuple(ledger.items())
+    total = plain(ledger.projected)
+    in_money = ledger.table.currency == "usd"
+    return {
+        "method": ledger.table.id,
+        "phase": ledger.phase,
+        "usd": total if in_money else None,
+        "units": None if in_money else total,
+        "observed_usd": plain(ledger.observed_usd) if ledger.billed_requests else None,
+        "phases": {
+            phase: {part: plain(amount) for part, amount in parts.items()} for phase, parts in by_phase(items).items()
+        },
+        "items": [
+            {
+                "phase": item.phase,
+                "part": item.part,
+                "action": item.action,
+                "unit": item.unit,
+                "model": item.model,
+                "quantity": plain(item.quantity),
+                "price": plain(item.price),
+                "amount": plain(item.amount),
+            }
+            for item in items
+        ],
+    }
+
+
+def _amount(price: Decimal, quantity: int, divisor: int) -> Decimal:
+    """``price`` times ``quantity`` over ``divisor``: exact, or rounded up at the twelfth place."""
+    product = _EXACT.multiply(price, Decimal(quantity))
+    if divisor == 1:
+        return product
+    return _EXACT.divide(product, Decimal(divisor)).quantize(_STEP, rounding=ROUND_CEILING, context=_EXACT)
+
+
+def _order(entry: tuple[tuple[str, str, str], int]) -> tuple[int, str, str]:
+    (phase, meter, model), _ = entry
+    return PHASES.index(phase), meter, model

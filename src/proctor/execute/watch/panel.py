@@ -1,0 +1,160 @@
+"""The panel: every breaker, in one fixed order, over one stream of events.
+
+Rules of the panel
+    Every event of the trace is given to :meth:`Panel.see` once, in the order of its numbers, the panel's own alerts and
+    interventions included. A decision depends on nothing but the settings and the events up to the one it names last.
+    When a trip ends the run (kill, quarantine) the panel has spoken and trips no more. Where the policy asks an
+    operator about a code, the trip's action is a pause; an approval lifts that breaker's decision for good, because a
+    breaker that has tripped stays tripped. Time while an operator is asked or the run is paused is not the agent's.
+    A run whose tree is not watched while it runs (``sees_tree`` false) has no breakers on the state of the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from types import MappingProxyType
+
+from proctor.base.frozen import frozen, replace
+from proctor.execute.watch.breakers.burst import Burst
+from proctor.execute.watch.breakers.ceilings import CommandCeiling, RunCeiling
+from proctor.execute.watch.breakers.cost import CostCap
+from proctor.execute.watch.breakers.counts import DependencyResolutions, FailedCycles, Tokens, ToolCalls
+from proctor.execute.watch.breakers.interface import ENDING, NONE, PAUSE, Breaker, Trip
+from proctor.execute.watch.breakers.oscillation import Oscillation
+from proctor.execute.watch.breakers.persistence import RepeatedTrips
+from proctor.execute.watch.breakers.policy import DeniedWrites, EarlyTests, PolicyBreaker
+from proctor.execute.watch.breakers.progress import Dominance, NoProgress
+from proctor.execute.watch.breakers.repeats import ExpensiveRepeats, Reinstalls, StaleCalls
+from proctor.execute.watch.breakers.resources import Cpu, Gauge, OutOfMemory, Processes
+from proctor.execute.watch.envelope import Envelope, make_envelopes
+from proctor.execute.watch.facts import Facts
+from proctor.execute.watch.prices import FALLBACK, PriceTable
+from proctor.execute.watch.thresholds import Caps, Thresholds
+from proctor.record.trace.event import Event
+
+
+@frozen
+class Settings:
+    """Everything that a panel's decisions depend on besides the events.
+
+    ``prices`` is a table in dollars, or ``None`` for the fallback schedule. The caps of task and batch are in dollars,
+    and so is what earlier runs have spent of them. ``rules`` are the contract's grades; ``ask`` are the codes about
+    which an operator is asked; ``baseline`` are the keys of what the no-op or the reference also does.
+    """
+
+    caps: Caps = Caps()
+    thresholds: Thresholds = Thresholds()
+    prices: PriceTable | None = None
+    call_depth: int = 1
+    sees_tree: bool = True
+    rules: Mapping[str, str] = MappingProxyType({})
+    ask: tuple[str, ...] = ()
+    forbid_commands: tuple[str, ...] = ()
+    baseline: frozenset[tuple[str, str, str]] = frozenset()
+    task_usd: str | None = None
+    task_spent_usd: str = "0"
+    batch_usd: str | None = None
+    batch_spent_usd: str = "0"
+
+
+class Panel:
+    """All breakers of one run."""
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self.settings = settings = settings or Settings()
+        self.facts = Facts(settings.prices or FALLBACK.table, settings.call_depth)
+        self.ended: Trip | None = None
+        self._breakers = _breakers(self.facts, settings)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The breakers in the order in which they are asked."""
+        return tuple(breaker.name for breaker in self._breakers)
+
+    def fresh(self) -> Panel:
+        """A panel with the same settings that has seen nothing."""
+        return Panel(self.settings)
+
+    def see(self, event: Event) -> tuple[Trip, ...]:
+        """Take in one event and say what it trips, in the order of the breakers."""
+        self.facts.see(event)
+        trips: list[Trip] = []
+        for breaker in self._breakers:
+            for trip in breaker.see(event):
+                if self.ended is not None:
+                    continue
+                decided = self._decided(trip)
+                trips.append(decided)
+                if decided.action in ENDING:
+                    self.ended = decided
+        return tuple(trips)
+
+    def _decided(self, trip: Trip) -> Trip:
+        if trip.code in self.settings.ask and trip.action != NONE:
+            return replace(trip, action=PAUSE, signals={**trip.signals, "otherwise": trip.action})
+        return trip
+
+
+def envelopes_of(settings: Settings) -> tuple[tuple[Envelope, ...], tuple[Envelope, ...]]:
+    """The envelopes in the ledger's currency, and those in dollars."""
+    money = _envelopes(settings, Decimal(1))
+    return (money if settings.prices is not None else _envelopes(settings, FALLBACK.units_per_usd)), money
+
+
+def _envelopes(settings: Settings, factor: Decimal) -> tuple[Envelope, ...]:
+    def scaled(usd: str | None) -> Decimal | None:
+        return None if usd is None else Decimal(usd) * factor
+
+    return make_envelopes(
+        settings.thresholds,
+        scaled(settings.caps.usd),
+        task_cap=scaled(settings.task_usd),
+        task_spent=Decimal(settings.task_spent_usd) * factor,
+        batch_cap=scaled(settings.batch_usd),
+        batch_spent=Decimal(settings.batch_spent_usd) * factor,
+    )
+
+
+def _breakers(facts: Facts, settings: Settings) -> tuple[Breaker, ...]:
+    """The order: safety first, then what bounds a run from outside, then its behaviour, then the sum of it all."""
+    caps, thresholds = settings.caps, settings.thresholds
+    envelopes, money = envelopes_of(settings)
+    found: list[Breaker] = [
+        PolicyBreaker(facts, thresholds, settings.rules, settings.forbid_commands, settings.baseline),
+        DeniedWrites(facts, thresholds.denied_writes, settings.baseline),
+        EarlyTests(facts),
+    ]
+    if caps.command_seconds is not None:
+        found.append(CommandCeiling(facts, caps.command_seconds))
+    if caps.wall_seconds is not None:
+        found.append(RunCeiling(facts, caps.wall_seconds))
+    if caps.cpu_seconds is not None:
+        found.append(Cpu(facts, caps.cpu_seconds))
+    gauges = (("memory", caps.memory_bytes), ("disk", caps.disk_bytes), ("inodes", caps.inodes))
+    for name, cap in gauges:
+        if cap is not None:
+            found.append(Gauge(facts, name, name if name == "inodes" else f"{name}_bytes", cap))
+    if caps.processes is not None:
+        found.append(Processes(facts, caps.processes, thresholds.full_samples))
+    found.append(OutOfMemory(facts, thresholds.oom_kills))
+    if envelopes:
+        found.append(CostCap(facts, envelopes, money, thresholds))
+    counted = (
+        (Tokens, caps.tokens),
+        (ToolCalls, caps.tool_calls),
+        (FailedCycles, caps.failed_cycles),
+        (DependencyResolutions, caps.dependency_resolutions),
+    )
+    found += [kind(facts, cap) for kind, cap in counted if cap is not None]
+    found += [Reinstalls(facts, thresholds), Burst(facts, thresholds)]
+    if settings.sees_tree:
+        found += [
+            StaleCalls(facts, thresholds),
+            ExpensiveRepeats(facts, thresholds),
+            Oscillation(facts, thresholds),
+            NoProgress(facts, thresholds),
+            Dominance(facts, caps, envelopes, thresholds),
+        ]
+    found.append(RepeatedTrips(facts, thresholds.repeated_trips))
+    return tuple(found)
