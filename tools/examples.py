@@ -186,7 +186,7 @@ checks:
   - id: tests
     gate: acceptance
     layer: unit
-    run: [/usr/bin/python3, -m, pytest, -q, --keep-duplicates, -o, addopts=, {", ".join(example.tests)}]
+    run: [/usr/bin/python3, -m, pytest, -q, -o, addopts=, {", ".join(example.tests)}]
     timeout_seconds: 300
     results: pytest
     must_pass: {{file: must_pass.txt}}

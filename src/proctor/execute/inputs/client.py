@@ -33,7 +33,6 @@ def client_environment() -> dict[str, str]:
     """The harness's environment without what steers interpreters, and with plain messages."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_STEERING)}
     kept.setdefault("PATH", os.defpath)
-    kept.setdefault("HOME", "/nonexistent")
     return kept | {"LC_ALL": "C.UTF-8", "NO_COLOR": "1", "PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 
