@@ -207,7 +207,7 @@ def _record(
     dropped: tuple[Mapping[str, str], ...],
 ) -> None:
     """Write the patch, the list of changes, and one event for each."""
-    write_whole(run.patch, patch)
+    write_whole(run.patch, patch, sync=False)
     listed = [
         {
             "path": name_text(change.path),
@@ -217,7 +217,9 @@ def _record(
         }
         for change in changes.changes
     ]
-    run.write_json(run.changes, {"schema": 1, "kind": "proctor.changes", "changes": listed, "dropped": list(dropped)})
+    run.write_json(
+        run.changes, {"schema": 1, "kind": "proctor.changes", "changes": listed, "dropped": list(dropped)}, sync=False
+    )
     for item in listed:
         trace.append("workspace.mutation", item)
     trace.append(

@@ -7,7 +7,6 @@ with the layer's record; a difference makes the run invalid, never a failure.
 from __future__ import annotations
 
 import os
-import platform
 import sys
 from collections.abc import Mapping
 from functools import lru_cache
@@ -62,7 +61,11 @@ def manifest(
             "isolation": machine.isolation(),
         },
         "toolchain": {key: value for key, value in prepared.identity.items() if key in TOOLS},
-        "harness": {"version": proctor.__version__, "python": platform.python_version(), "digest": harness_digest()},
+        "harness": {
+            "version": proctor.__version__,
+            "python": ".".join(map(str, sys.version_info[:3])),
+            "digest": harness_digest(),
+        },
         "agent": {
             "name": agent.name,
             "kind": agent.kind,

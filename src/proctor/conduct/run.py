@@ -81,8 +81,8 @@ def conduct(
     with RunLock.take(run):
         watcher.phase(run_id, "binding")
         description = agent.describe()
-        run.write_json(run.manifest, manifest(machine, prepared, description, run_id, configuration))
-        run.write_json(run.contract, resolved(prepared.contract))
+        run.write_json(run.manifest, manifest(machine, prepared, description, run_id, configuration), sync=False)
+        run.write_json(run.contract, resolved(prepared.contract), sync=False)
         with TraceWriter.create(run.events, machine.clock, machine.entropy) as trace:
             trace.append(
                 "run.started",
@@ -101,7 +101,7 @@ def conduct(
             trace.append("run.finished", {"status": status})
             trace.sync()
             report = build_report(run)
-            write_whole(run.report, report)
+            write_whole(run.report, report, sync=False)
             write_seal(run, trace)
     watcher.phase(run_id, "done")
     return Outcome(run_id, run.path, status, parse(report))
