@@ -69,7 +69,8 @@ def check_the_evidence(home: Path) -> None:
 
 def kill_once(home: Path, contract: Path, instant: float, marker: str, proctor: Proctor, *, jobs: int = 1) -> None:
     """Start a batch, kill the harness after ``instant`` seconds, look, and complete it."""
-    arguments = ["run", str(contract), "--agent", f"command:sh -c 'sleep 0.1; : {marker}'", "-n", "2", "--jobs", str(jobs)]
+    agent = f"command:sh -c 'sleep 0.1; : {marker}'"
+    arguments = ["run", str(contract), "--agent", agent, "-n", "2", "--jobs", str(jobs)]
     child = subprocess.Popen(
         [sys.executable, "-m", "proctor", *arguments],
         env={**os.environ, "PROCTOR_HOME": str(home)},

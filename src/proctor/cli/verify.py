@@ -22,9 +22,12 @@ def command(runs: tuple[str, ...], json_: bool) -> int:
         code = code if result.status == "intact" else 4
         if json_:
             problems = [{"where": p.where, "message": p.message} for p in result.problems]
-            print_json({"run": run.path.name, "status": result.status, "events": result.events, "problems": problems})
+            counts = {"events": result.events, "seal": result.digest}
+            print_json({"run": run.path.name, "status": result.status, "problems": problems, **counts})
             continue
         click.echo(f"{run.path.name}: {result.status}, {result.events} events")
+        if result.digest:
+            click.echo(f"  seal {result.digest}")
         for problem in result.problems:
             click.echo(printable(f"  {problem.where}: {problem.message}"))
     return code
