@@ -102,7 +102,7 @@ def test_setup_after_the_patch_on_a_plain_copy(bench: Any, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "trap",
     [
-        'cd $PROCTOR_RESULTS; python3 -c \'import os\nfor _ in range(5000): os.mkdir("d"); os.chdir("d")\'',
+        'cd $PROCTOR_RESULTS; python3 -c \'import os\nfor _ in range(1500): os.mkdir("d"); os.chdir("d")\'',
         "cd $PROCTOR_RESULTS; mkdir closed; touch closed/x; chmod 0 closed; chmod 0 .",
         "cd $PROCTOR_RESULTS; ln -s / root; ln -s ../../.. up; mkfifo pipe; touch -- '-rf' \"$(printf 'a\\nb\\377')\"",
     ],

@@ -48,16 +48,23 @@ def test_code_under_test_that_rewrites_reports(bench: Any) -> None:
     assert judged.of("check.finished")[0]["sentinels"] == "forged"
 
 
-def test_code_under_test_that_makes_failing_impossible(bench: Any) -> None:
-    evil = BROKEN + (
-        "import _pytest.python as p\nimport _pytest.unittest as u\n"
-        "def _quiet(old):\n    def run(self, *a, **k):\n        try:\n            return old(self, *a, **k)\n"
-        "        except BaseException:\n            return None\n    return run\n"
-        "p.Function.runtest = _quiet(p.Function.runtest)\n"
-        "u.TestCaseFunction.runtest = _quiet(u.TestCaseFunction.runtest)\n"
-        "u.TestCaseFunction.addFailure = lambda *a, **k: None\n"
-    )
-    assert bench.judge(bench.contract(), {"calc.py": evil}).outcome() == FORGED
+QUIET = (
+    "import _pytest.python as p\nimport _pytest.unittest as u\n"
+    "def _quiet(old):\n    def run(self, *a, **k):\n        try:\n            return old(self, *a, **k)\n"
+    "        except BaseException:\n            return None\n    return run\n"
+)
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        "p.Function.runtest = _quiet(p.Function.runtest)\n",
+        "p.Function.runtest = _quiet(p.Function.runtest)\nu.TestCaseFunction.addFailure = lambda *a, **k: None\n",
+    ],
+)
+def test_code_under_test_that_makes_failing_impossible(bench: Any, patch: str) -> None:
+    judged = bench.judge(bench.contract(), {"calc.py": BROKEN + QUIET + patch})
+    assert judged.outcome() == FORGED, judged.why()
 
 
 def test_os_exit_zero_in_code_under_test(bench: Any) -> None:

@@ -45,7 +45,7 @@ class Session:
         }
         environment = {
             "PATH": os.environ["PATH"],
-            "PYTHONPATH": str(attempt.PLUGIN_DIRECTORY),
+            "PYTHONPATH": str(attempt.PLUGIN_FILE.parent),
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             "PYTEST_ADDOPTS": f"{attempt.PLUGIN_OPTIONS} {options}",
@@ -230,5 +230,5 @@ def test_a_usage_error_writes_no_finished_session(session: Session) -> None:
 def test_the_plugin_is_plain_enough_for_old_interpreters() -> None:
     import ast
 
-    source = (attempt.PLUGIN_DIRECTORY / "proctor_results.py").read_text()
+    source = attempt.PLUGIN_FILE.read_text()
     ast.parse(source, feature_version=(3, 7))

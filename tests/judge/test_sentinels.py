@@ -52,7 +52,7 @@ def test_declared_sentinels_are_filled_in() -> None:
     assert f"test('{passing}', () => {{}})" in planted.text.replace("{{", "{").replace("}}", "}")
     assert f"test('{failing}', () => {{ throw 1; }})" in planted.text
     assert planted.arguments == (planted.path, f"--name={name}")
-    assert planted.passing == f"{planted.path}#{passing}"
+    assert planted.passing == (f"{planted.path}#{passing}",)
 
 
 def test_what_can_be_forged_is_said() -> None:
@@ -65,7 +65,7 @@ def test_what_can_be_forged_is_said() -> None:
     assert plant(check(results="junit"), "", entropy()) is None
 
 
-PLANTED = Planted("p", "", (), "good", "bad", ("token", "good", "bad"))
+PLANTED = Planted("p", "", (), ("good",), ("bad",), ("token", "good", "bad"))
 
 
 @pytest.mark.parametrize(
@@ -87,6 +87,18 @@ def test_verdicts(outcomes: dict[str, str], expected: str) -> None:
     assert verdict(PLANTED, TestResults({**outcomes, "other": "passed"}, True)) == expected
 
 
+def test_every_sentinel_counts_and_is_found_below_any_root() -> None:
+    planted = plant(check(results="pytest"), "tests", entropy())
+    assert planted is not None
+    honest = {f"deep/{test}": "passed" for test in planted.passing} | dict.fromkeys(planted.failing, "failed")
+    assert verdict(planted, TestResults(honest, True)) == "genuine"
+    for test in honest:
+        other = "failed" if honest[test] == "passed" else "passed"
+        assert verdict(planted, TestResults({**honest, test: other}, True)) == "forged"
+    lookalike = {f"deep/not_{test}": outcome for test, outcome in honest.items() if "/" not in test}
+    assert verdict(planted, TestResults(lookalike, True)) == "forged"
+
+
 def test_incomplete_results_tell_nothing_and_no_sentinels_are_none() -> None:
     assert verdict(PLANTED, TestResults({"good": "passed"}, False)) == "unseen"
     assert verdict(None, TestResults({}, True)) == "none"
@@ -99,7 +111,7 @@ def test_sentinels_are_no_part_of_the_results() -> None:
 
 
 def test_arguments_reach_programs_and_shell_texts() -> None:
-    planted = Planted("a b", "", ("a b",), "", "", ("t",))
+    planted = Planted("a b", "", ("a b",), (), (), ("t",))
     shell = ("/bin/sh", "-eu", "-c")
     assert command_line(check(run=("node", "run.js")), planted) == ("node", "run.js", "a b")
     assert command_line(check(run=(*shell, "node run.js\n")), planted) == (*shell, "node run.js 'a b'")

@@ -29,7 +29,7 @@ from proctor.judge.sentinels import Planted, plant, verdict, without
 
 RESULTS = "/results"
 PLUGIN = "/proctor/plugin"
-PLUGIN_DIRECTORY = Path(__file__).parent / "plugin"
+PLUGIN_FILE = Path(__file__).parent / "plugin" / "proctor_results.py"
 PLUGIN_OPTIONS = "-p proctor_results --continue-on-collection-errors -p no:cacheprovider"
 FILE = 0o100644
 SHELL = ("/bin/sh", "-eu", "-c")
@@ -60,11 +60,8 @@ def attempt(bench: Bench, check: Check, scene: Scene, number: int) -> Attempt:
         placement.put(planted.path.encode(), FILE, planted.text.encode())
     key = bench.entropy(32)
     place = bench.scratch / f"check-{bench.entropy(4).hex()}"
-    results_directory = place / "results"
     try:
-        results_directory.mkdir(parents=True)
-        os.chown(results_directory, *owner())
-        results_directory.chmod(0o700)
+        _furnish(place)
         command = Command(
             arguments=command_line(check, planted),
             environment=environment(bench, check, planted, key),
@@ -75,7 +72,7 @@ def attempt(bench: Bench, check: Check, scene: Scene, number: int) -> Attempt:
         start = bench.clock.wall_ns()
         finished, oom_kills = _run(bench, scene, placement, place, command)
         end = bench.clock.wall_ns()
-        results = collect(check, results_directory, key)
+        results = collect(check, place / "results", key)
     finally:
         erase(place)
     sentinels = verdict(planted, results)
@@ -83,6 +80,19 @@ def attempt(bench: Bench, check: Check, scene: Scene, number: int) -> Attempt:
     judgement = judge_attempt(check, finished, own, sentinels, oom_kills)
     shown = command.arguments
     return Attempt(scene.tree, number, shown, finished, start, end, own, sentinels, judgement, overridden)
+
+
+def _furnish(place: Path) -> None:
+    """A results directory that the sandbox may write to, and a copy of the plugin that it can read for certain."""
+    results, plugin = place / "results", place / "plugin"
+    results.mkdir(parents=True)
+    os.chown(results, *owner())
+    results.chmod(0o700)
+    plugin.mkdir()
+    plugin.chmod(0o755)
+    copy = plugin / PLUGIN_FILE.name
+    copy.write_bytes(PLUGIN_FILE.read_bytes())
+    copy.chmod(0o644)
 
 
 def _run(bench: Bench, scene: Scene, placement: Placement, place: Path, command: Command) -> tuple[Finished, int]:
@@ -97,7 +107,7 @@ def _run(bench: Bench, scene: Scene, placement: Placement, place: Path, command:
             limits=limits_of(contract.budget),
             mounts=(
                 Mount(place / "results", RESULTS, writable=True),
-                Mount(PLUGIN_DIRECTORY, PLUGIN),
+                Mount(place / "plugin", PLUGIN),
                 *declared_mounts(contract),
             ),
         )

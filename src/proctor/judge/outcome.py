@@ -60,7 +60,7 @@ def judge_attempt(
     if not results.complete:
         return Judgement(ERROR, CRASH, results.problem)
     if sentinels == FORGED:
-        return Judgement(FAIL, FORGED_RESULTS, "the sentinels did not come out as one pass and one failure")
+        return Judgement(FAIL, FORGED_RESULTS, "the sentinels did not come out as they must")
     return _by_tests(check, finished, results, sentinels)
 
 

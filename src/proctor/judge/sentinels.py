@@ -20,6 +20,14 @@ _PYTEST = """\
 import unittest
 
 
+def {passing}():
+    assert {value} == {value}
+
+
+def {failing}():
+    assert {value} == {other}
+
+
 class Test_{name}(unittest.TestCase):
     def {passing}(self):
         self.assertEqual({value}, {value})
@@ -36,8 +44,8 @@ class Planted:
     path: str
     text: str
     arguments: tuple[str, ...]
-    passing: str
-    failing: str
+    passing: tuple[str, ...]
+    failing: tuple[str, ...]
     drawn: tuple[str, ...]
 
     @property
@@ -52,14 +60,18 @@ def draw_name(entropy: Entropy) -> str:
 
 
 def plant_pytest(directory: str, entropy: Entropy) -> Planted:
-    """Sentinels for pytest in ``directory`` of the tree. Their ids end in the given ones, whatever the root is."""
+    """Sentinels for pytest in ``directory`` of the tree: functions, and methods of a test case, which run differently.
+
+    Their ids end in the given ones, whatever the root is.
+    """
     name = draw_name(entropy)
     passing, failing = f"test_{draw_name(entropy)}", f"test_{draw_name(entropy)}"
     value = int.from_bytes(entropy(4), "big")
     other = value + 1 + entropy(1)[0]
     text = _PYTEST.format(name=name, passing=passing, failing=failing, value=value, other=other)
-    path = posixpath.join(directory, f"test_{name}.py")
-    return Planted(path, text, (), f"::Test_{name}::{passing}", f"::Test_{name}::{failing}", (name,))
+    file = f"test_{name}.py"
+    good, bad = ((f"{file}::{test}", f"{file}::Test_{name}::{test}") for test in (passing, failing))
+    return Planted(posixpath.join(directory, file), text, (), good, bad, (name,))
 
 
 def plant_declared(sentinel: Sentinel, entropy: Entropy) -> Planted:
@@ -71,8 +83,8 @@ def plant_declared(sentinel: Sentinel, entropy: Entropy) -> Planted:
         path=path,
         text=_filled(sentinel.template, words),
         arguments=tuple(_filled(argument, words) for argument in sentinel.arguments),
-        passing=_filled(sentinel.passing_id, words),
-        failing=_filled(sentinel.failing_id, words),
+        passing=(_filled(sentinel.passing_id, words),),
+        failing=(_filled(sentinel.failing_id, words),),
         drawn=(name, passing, failing),
     )
 
@@ -97,9 +109,9 @@ def verdict(planted: Planted | None, results: TestResults) -> str:
         return NONE
     if not results.complete:
         return UNSEEN
-    passing = _found(planted.passing, results)
-    failing = _found(planted.failing, results)
-    honest = passing == {"passed"} and failing == {"failed"}
+    honest = all(_found(test, results) == {"passed"} for test in planted.passing) and all(
+        _found(test, results) == {"failed"} for test in planted.failing
+    )
     return GENUINE if honest else FORGED
 
 
@@ -113,10 +125,11 @@ def without(planted: Planted | None, results: TestResults) -> TestResults:
 
 
 def _found(wanted: str, results: TestResults) -> set[str]:
-    """The outcomes of the ids that are ``wanted``, or end in it where it starts with ``::``."""
-    if wanted.startswith("::"):
-        return {outcome for test, outcome in results.outcomes.items() if test.endswith(wanted)}
-    return {results.outcomes[wanted]} if wanted in results.outcomes else set()
+    """The outcomes of the id that is ``wanted``, or of those that end in it below some directory."""
+    if wanted in results.outcomes:
+        return {results.outcomes[wanted]}
+    below = f"/{wanted}"
+    return {outcome for test, outcome in results.outcomes.items() if test.endswith(below)}
 
 
 def _filled(template: str, words: dict[str, str]) -> str:

@@ -40,7 +40,7 @@ def status(evidence: Evidence, gates: Sequence[Gate]) -> Status:
     ended = _safety_termination(evidence)
     problems = (*ended, *_problems(evidence))
     if problems:
-        return Status(INVALID, AGENT if ended else HARNESS, problems)
+        return Status(INVALID, AGENT if ended else NOBODY if _stopped(evidence) else HARNESS, problems)
     errors = []
     for check in evidence.contract.checks:
         decided = evidence.decision(check)
@@ -86,6 +86,12 @@ def _safety_termination(evidence: Evidence) -> tuple[str, ...]:
         if str(event.payload["code"]).startswith(SAFETY_CODES):
             return (f"ended for safety: {event.payload['rationale']}",)
     return ()
+
+
+def _stopped(evidence: Evidence) -> bool:
+    """Whether an operator ended the run, and nothing had broken."""
+    ended = evidence.last("run.terminated")
+    return ended is not None and ended.payload["code"] == "operator" and evidence.last("run.fault") is None
 
 
 def _applied(evidence: Evidence) -> bool:

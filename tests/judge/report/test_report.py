@@ -197,6 +197,13 @@ def test_what_makes_a_run_invalid(story: Any, name: str) -> None:
     assert report["score"] is None
 
 
+def test_a_run_that_an_operator_stopped_is_nobodys_doing(story: Any) -> None:
+    story.leave_out.update({"patch.applied", "check.finished", "check.decided", "results"})
+    story.after_judging = [("run.terminated", {"code": "operator", "rationale": "keyboard", "evidence": ""})]
+    report = story.tell()
+    assert (report["status"], report["attribution"]) == ("invalid", "nobody")
+
+
 def test_deviations_are_named(story: Any) -> None:
     story.checks = (replace(story.checks[0], rerun=Rerun(3, "majority")),)
     story.fields["environment"] = Environment(seed=7)
