@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from proctor.base.errors import InfrastructureFault
@@ -165,10 +166,11 @@ class Group:
             _write(self.v1["cpu"] / "cpu.cfs_period_us", PERIOD_MICROSECONDS)
             _write(self.v1["cpu"] / "cpu.cfs_quota_us", quota)
 
-    def freeze(self, frozen: bool) -> None:
-        """Stop or continue everything in the group, and wait until it is so."""
+    def freeze(self, frozen: bool, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """Stop or continue everything in the group, and wait until it is so; ``meanwhile`` is called when it is not."""
         deadline = time.monotonic() + FREEZE_SECONDS
         while not self._set_frozen(frozen):
+            meanwhile()
             if time.monotonic() > deadline:
                 raise InfrastructureFault(f"the sandbox did not {'freeze' if frozen else 'thaw'} in {FREEZE_SECONDS} s")
             time.sleep(0.0005)

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from proctor.base.frozen import EMPTY, frozen
+from proctor.execute.sandbox.guard import Guard, GuardPlan
 
 WORKSPACE = "/workspace"
 SETUP = "/setup"
@@ -86,6 +87,8 @@ class SandboxPlan:
     workspace_writable: bool = True
     setup_writable: bool = False
     hostname: str = "proctor"
+    guard: GuardPlan | None = None
+    """Who watches what is tried inside; without one the filter refuses the same and nobody is told."""
 
 
 @frozen
@@ -140,6 +143,11 @@ class Usage:
 
 class Sandbox(Protocol):
     """A live sandbox."""
+
+    @property
+    def guard(self) -> Guard | None:
+        """The guard that the plan asked for."""
+        ...
 
     def run(self, command: Command) -> Finished:
         """Run a command to its end or its timeout. Processes that it leaves behind go on: see ``end_all``."""

@@ -19,6 +19,7 @@ from proctor.base.errors import InfrastructureFault
 from proctor.execute.sandbox.bubblewrap import wire
 from proctor.execute.sandbox.bubblewrap.exchange import Exchange
 from proctor.execute.sandbox.bubblewrap.start import Guarded
+from proctor.execute.sandbox.guard import Guard
 from proctor.execute.sandbox.interface import Command, Finished, Usage
 
 ANSWER_SECONDS = 60
@@ -108,6 +109,11 @@ class Box:
         self.close()
 
     @property
+    def guard(self) -> Guard | None:
+        """The guard that the plan asked for."""
+        return self._guarded.guard
+
+    @property
     def init_pid(self) -> int:
         """The pid, out here, of pid 1 inside; its namespaces are the sandbox's."""
         return self._guarded.init_pid
@@ -128,7 +134,12 @@ class Box:
         return max(1, min(1000, (deadline - self.active_ns()) // 1_000_000 + 1))
 
     def _set_frozen(self, frozen: bool) -> None:
-        if self._guarded.group.place.freezes:
+        guard = self._guarded.guard
+        if self._guarded.group.place.freezes and guard is not None:
+            if not frozen:
+                guard.park(False)
+            self._guarded.group.freeze(frozen, meanwhile=lambda: guard.park(frozen))
+        elif self._guarded.group.place.freezes:
             self._guarded.group.freeze(frozen)
         else:
             self._ask(wire.STOP if frozen else wire.CONTINUE)
@@ -152,6 +163,8 @@ class Box:
 
     def _why_lost(self) -> str:
         """Why pid 1 is gone: for want of memory, which what runs inside has brought about, or it is our own fault."""
+        if self._guarded.guard is not None and not self._guarded.guard.alive:
+            raise InfrastructureFault("the guard of the sandbox ended, and the sandbox with it")
         with self._turn:
             if not self._closed and self._guarded.group.usage().oom_kills:
                 return "the sandbox ran out of memory and ended"

@@ -12,13 +12,17 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from proctor.base.errors import InfrastructureFault, MissingIsolation
 from proctor.base.frozen import replace
 from proctor.execute.sandbox import sessions
 from proctor.execute.sandbox.bubblewrap import view, wire
 from proctor.execute.sandbox.cgroup import Group
-from proctor.execute.sandbox.interface import UNPRIVILEGED, Limits, Overlay, SandboxPlan
+from proctor.execute.sandbox.interface import SETUP, UNPRIVILEGED, Limits, Overlay, SandboxPlan
+
+if TYPE_CHECKING:
+    from proctor.execute.sandbox.guard_process import LiveGuard
 
 BWRAP = "/usr/bin/bwrap"
 HELLO_SECONDS = 60
@@ -38,24 +42,31 @@ class Guarded:
         self.errors = -1
         self.control: socket.socket | None = None
         self.init_pid = 0
+        self.guard: LiveGuard | None = None
+
+    def cut(self) -> None:
+        """Cut the lifeline: the guardian ends everything."""
+        lifeline, self.lifeline = self.lifeline, -1
+        if lifeline >= 0:
+            try:
+                os.write(lifeline, b"\0")  # a process forked from this one may hold the lifeline open as well
+            except BrokenPipeError:
+                pass
+            os.close(lifeline)
 
     def end(self) -> None:
         """Cut the lifeline, wait until everything is gone, and take away the groups and the record."""
         if self.control is not None:
             self.control.close()
-        if self.lifeline >= 0:
-            try:
-                os.write(self.lifeline, b"\0")  # a process forked from this one may hold the lifeline open as well
-            except BrokenPipeError:
-                pass
-            os.close(self.lifeline)
-            self.lifeline = -1
+        self.cut()
         if self.guardian is not None:
             try:
                 self.guardian.wait(END_SECONDS)
             except subprocess.TimeoutExpired:
                 self.guardian.kill()
                 self.guardian.wait()
+        if self.guard is not None:
+            self.guard.close()
         if self.errors >= 0:
             os.close(self.errors)
             self.errors = -1
@@ -89,7 +100,7 @@ def start(plan: SandboxPlan, group: Group, record_directory: Path, name: str) ->
         assert guarded.guardian is not None
         pid = guarded.guardian.pid
         sessions.write(record_directory, replace(session, guardian_pid=pid, guardian_start=sessions.start_time(pid)))
-        _greet(guarded)
+        _greet(guarded, plan)
     except BaseException:
         guarded.end()
         raise
@@ -114,7 +125,7 @@ def _spawn(guarded: Guarded, plan: SandboxPlan) -> None:
         files = {path: keep(wire.data("file", content)) for path, content in view.FILES.items()}
         shown = view.make_view(plan, wire.PROGRAM, files)
         arguments = keep(wire.words("arguments", shown.arguments))
-        inside = (view.INIT, "serve", str(theirs.fileno()), *_limits(plan.limits, guarded.group))
+        inside = (view.INIT, "serve", str(theirs.fileno()), *_limits(plan.limits, guarded.group), *_filter(plan))
         kept = (arguments, theirs.fileno(), *files.values())
         launch = keep(
             wire.words(
@@ -176,11 +187,17 @@ def _limits(limits: Limits, group: Group) -> Iterator[str]:
         yield f"processes={limits.processes}"
 
 
-def _greet(guarded: Guarded) -> None:
+def _filter(plan: SandboxPlan) -> Iterator[str]:
+    """What the filter stops for the guard: changes (1) or every open as well (2)."""
+    if plan.guard is not None:
+        yield f"guard={2 if plan.guard.opens or plan.guard.reads else 1}"
+
+
+def _greet(guarded: Guarded, plan: SandboxPlan) -> None:
     assert guarded.control is not None and guarded.guardian is not None
     guarded.control.settimeout(HELLO_SECONDS)
     try:
-        error, guarded.init_pid = wire.receive_hello(guarded.control)
+        error, guarded.init_pid, listener = wire.receive_hello(guarded.control)
     except TimeoutError:
         raise InfrastructureFault(f"the sandbox did not come up in {HELLO_SECONDS} s") from None
     except (EOFError, ConnectionError):
@@ -191,3 +208,17 @@ def _greet(guarded: Guarded) -> None:
     if error:
         raise MissingIsolation(f"the system call filter cannot be installed: {os.strerror(error)}")
     guarded.control.settimeout(None)
+    if listener >= 0:
+        _watch(guarded, plan, listener)
+
+
+def _watch(guarded: Guarded, plan: SandboxPlan, listener: int) -> None:
+    """Start the guard, which owns the listener from here on."""
+    from proctor.execute.sandbox.guard_process import LiveGuard
+
+    assert plan.guard is not None
+    writable = tuple(mount.target for mount in plan.mounts if mount.writable)
+    if plan.setup_writable:
+        writable += (SETUP,)
+    guarded.guard = LiveGuard(plan.guard, listener, guarded.init_pid, writable, plan.limits.file_bytes)
+    guarded.guard.lost = guarded.cut

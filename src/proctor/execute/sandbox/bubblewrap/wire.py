@@ -81,13 +81,22 @@ def send(control: socket.socket, operation: int, handles: Sequence[int]) -> None
     control.sendmsg([_REQUEST.pack(operation)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)], socket.MSG_NOSIGNAL)
 
 
-def receive_hello(control: socket.socket) -> tuple[int, int]:
-    """The error number that pid 1 reports when it is up (0: none) and its pid out here; ``EOFError`` without one."""
+def receive_hello(control: socket.socket) -> tuple[int, int, int]:
+    """What pid 1 reports when it is up: an error number (0: none), its pid out here, and the listener of its filter.
+
+    The listener is -1 when the filter has none. ``EOFError`` when pid 1 is gone.
+    """
     credentials = struct.Struct("iII")
-    message, extra, _, _ = control.recvmsg(4, socket.CMSG_SPACE(credentials.size))
-    if len(message) != 4:
-        raise EOFError
+    space = socket.CMSG_SPACE(credentials.size) + socket.CMSG_SPACE(4)
+    message, extra, _, _ = control.recvmsg(4, space, socket.MSG_CMSG_CLOEXEC)
+    pid, listener = 0, -1
     for level, kind, content in extra:
         if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:
-            return struct.unpack("i", message)[0], credentials.unpack(content)[0]
-    raise EOFError
+            pid = credentials.unpack(content)[0]
+        elif level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            (listener,) = struct.unpack("i", content)
+    if len(message) != 4 or not pid:
+        if listener >= 0:
+            os.close(listener)
+        raise EOFError
+    return struct.unpack("i", message)[0], pid, listener

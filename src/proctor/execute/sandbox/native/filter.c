@@ -1,4 +1,4 @@
-/* The seccomp filter that every process of a sandbox lives under.
+/* The seccomp filter that every process of a sandbox lives under, made from the table in calls.c.
  *
  * It looks at registers only, so nothing can change between the check and the use. It refuses what a build, a test suite
  * or an agent has no need of and what widens the kernel's surface: keys, BPF, io_uring, kexec, user faults, performance
@@ -6,16 +6,20 @@
  * work inside), pushing bytes into terminals, and socket families other than Unix, IPv4, IPv6 and route netlink. System
  * calls of another architecture (int 0x80, x32) end the process. clone3 does not exist: its flags lie in memory, and
  * every libc falls back to clone. What is refused looks like a kernel without the feature, so programs cope.
+ *
+ * In a sandbox with a guard the same calls, and those that the guard tells about, go to the guard instead: it answers
+ * with the same errors. Without anybody to answer, the kernel says ENOSYS to all of them.
  */
+#include "calls.h"
 #include "modes.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <sched.h>
-#include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -30,41 +34,13 @@
 #error "no system call filter for this architecture"
 #endif
 
-#define X32_BIT 0x40000000U
-#define NEW_NAMESPACES                                                                                               \
-    (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
-
-/* Numbers are the same on every architecture from 424 on; older headers lack some names. */
-enum {
-    NR_open_tree = 428, NR_move_mount, NR_fsopen, NR_fsconfig, NR_fsmount, NR_fspick,
-    NR_io_uring_setup = 425, NR_io_uring_enter, NR_io_uring_register,
-    NR_clone3 = 435, NR_pidfd_getfd = 438, NR_mount_setattr = 442, NR_quotactl_fd = 443, NR_open_tree_attr = 467,
-};
-
-static const struct {
-    int number, error;
-} refused[] = {
-    {SYS_add_key, EPERM}, {SYS_request_key, EPERM}, {SYS_keyctl, EPERM},
-    {SYS_bpf, EPERM}, {SYS_perf_event_open, EPERM}, {SYS_userfaultfd, EPERM},
-    {NR_io_uring_setup, ENOSYS}, {NR_io_uring_enter, ENOSYS}, {NR_io_uring_register, ENOSYS},
-    {SYS_kexec_load, EPERM}, {SYS_kexec_file_load, EPERM}, {SYS_reboot, EPERM},
-    {SYS_init_module, EPERM}, {SYS_finit_module, EPERM}, {SYS_delete_module, EPERM},
-    {SYS_mount, EPERM}, {SYS_umount2, EPERM}, {SYS_pivot_root, EPERM}, {SYS_chroot, EPERM},
-    {NR_open_tree, EPERM}, {NR_move_mount, EPERM}, {NR_fsopen, EPERM}, {NR_fsconfig, EPERM},
-    {NR_fsmount, EPERM}, {NR_fspick, EPERM}, {NR_mount_setattr, EPERM}, {NR_open_tree_attr, EPERM},
-    {SYS_unshare, EPERM}, {SYS_setns, EPERM}, {NR_clone3, ENOSYS},
-    {SYS_ptrace, EPERM}, {SYS_process_vm_readv, EPERM}, {SYS_process_vm_writev, EPERM}, {NR_pidfd_getfd, EPERM},
-    {SYS_kcmp, EPERM}, {SYS_open_by_handle_at, EPERM}, {SYS_name_to_handle_at, EPERM},
-    {SYS_swapon, EPERM}, {SYS_swapoff, EPERM}, {SYS_acct, EPERM}, {SYS_syslog, EPERM},
-    {SYS_quotactl, EPERM}, {NR_quotactl_fd, EPERM}, {SYS_fanotify_init, EPERM},
-    {SYS_settimeofday, EPERM}, {SYS_clock_settime, EPERM}, {SYS_vhangup, EPERM},
-    {SYS_sethostname, EPERM}, {SYS_setdomainname, EPERM},
-#ifdef __x86_64__
-    {SYS_iopl, EPERM}, {SYS_ioperm, EPERM}, {SYS_modify_ldt, EPERM},
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
 #endif
-};
 
-static struct sock_filter code[256];
+#define X32_BIT 0x40000000U
+
+static struct sock_filter code[1024];
 static unsigned short length;
 
 static void add(unsigned short operation, unsigned value, unsigned char yes, unsigned char no)
@@ -74,70 +50,116 @@ static void add(unsigned short operation, unsigned value, unsigned char yes, uns
 
 static void load(size_t offset) { add(BPF_LD | BPF_W | BPF_ABS, offset, 0, 0); }
 static void equal(unsigned value, unsigned char yes, unsigned char no) { add(BPF_JMP | BPF_JEQ | BPF_K, value, yes, no); }
+static void any_of(unsigned bits, unsigned char yes, unsigned char no) { add(BPF_JMP | BPF_JSET | BPF_K, bits, yes, no); }
 static void give(unsigned action) { add(BPF_RET | BPF_K, action, 0, 0); }
 
 /* The low half of an argument; what is compared here is an int in the kernel, which ignores the rest. */
 static size_t argument(int index) { return offsetof(struct seccomp_data, args) + index * 8; }
 
-static void check_clone(void)
+static void when_bits(int index, unsigned bits, unsigned action)
 {
-    equal(SYS_clone, 0, 4);
-    load(argument(0));
-    add(BPF_JMP | BPF_JSET | BPF_K, NEW_NAMESPACES, 0, 1);
-    give(SECCOMP_RET_ERRNO | EPERM);
+    load(argument(index));
+    any_of(bits, 0, 1);
+    give(action);
     give(SECCOMP_RET_ALLOW);
 }
 
-static void check_ioctl(void)
+static void when_pointer(int index, unsigned action)
 {
-    equal(SYS_ioctl, 0, 5);
+    load(argument(index));
+    equal(0, 0, 2);
+    load(argument(index) + 4);
+    equal(0, 1, 0);
+    give(action);
+    give(SECCOMP_RET_ALLOW);
+}
+
+static void check_ioctl(unsigned action)
+{
     load(argument(1));
     equal(TIOCSTI, 1, 0);
     equal(TIOCLINUX, 0, 1);
-    give(SECCOMP_RET_ERRNO | EPERM);
+    give(action);
     give(SECCOMP_RET_ALLOW);
 }
 
-static void check_socket(int number)
+/* Some families are allowed; raw sockets of them, which the kernel refuses, are worth telling where there is a guard. */
+static void check_socket(unsigned action, int guarded)
 {
-    equal(number, 0, 9);
     load(argument(0));
-    equal(AF_UNIX, 5, 0);
-    equal(AF_INET, 4, 0);
-    equal(AF_INET6, 3, 0);
-    equal(AF_NETLINK, 0, 3);
+    equal(AF_UNIX, 8, 0);
+    equal(AF_INET, guarded ? 4 : 7, 0);
+    equal(AF_INET6, guarded ? 3 : 6, 0);
+    equal(AF_NETLINK, 0, 6);
     load(argument(2));
-    equal(NETLINK_ROUTE, 0, 1);
+    equal(NETLINK_ROUTE, 3, 4);
+    load(argument(1));
+    add(BPF_ALU | BPF_AND | BPF_K, 0xf, 0, 0);
+    equal(SOCK_RAW, 1, 0);
     give(SECCOMP_RET_ALLOW);
-    give(SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+    give(action);
 }
 
-static void assemble(void)
+/* Everything about one call; every way through it ends in an action. */
+static void check(const struct call *call, int guarded)
+{
+    unsigned refused = guarded ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ERRNO | call->error;
+    switch (call->rule) {
+    case CLONE:
+        when_bits(0, NEW_NAMESPACES, refused);
+        break;
+    case IOCTL:
+        check_ioctl(refused);
+        break;
+    case SOCKET:
+        check_socket(refused, guarded);
+        break;
+    case OPEN:
+        if (call->extra >= 0 && guarded == GUARD_WRITES)
+            when_bits(call->extra, OPENS_FOR_WRITING, SECCOMP_RET_USER_NOTIF);
+        else
+            give(SECCOMP_RET_USER_NOTIF);
+        break;
+    case SEND:
+        when_pointer(call->extra, SECCOMP_RET_USER_NOTIF);
+        break;
+    default:
+        give(refused);
+    }
+}
+
+static void assemble(int guarded)
 {
     load(offsetof(struct seccomp_data, arch));
     equal(NATIVE, 1, 0);
     give(SECCOMP_RET_KILL_PROCESS);
     load(offsetof(struct seccomp_data, nr));
 #ifdef __x86_64__
-    add(BPF_JMP | BPF_JSET | BPF_K, X32_BIT, 0, 1);
+    any_of(X32_BIT, 0, 1);
     give(SECCOMP_RET_KILL_PROCESS);
 #endif
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        equal(refused[i].number, 0, 1);
-        give(SECCOMP_RET_ERRNO | refused[i].error);
+    for (size_t i = 0; i < call_count; i++) {
+        if (!guarded && calls[i].rule > SOCKET)
+            continue;
+        unsigned short test = length;
+        equal(calls[i].number, 0, 0);
+        check(calls + i, guarded);
+        code[test].jf = length - test - 1;
     }
-    check_clone();
-    check_ioctl();
-    check_socket(SYS_socket);
-    check_socket(SYS_socketpair);
     give(SECCOMP_RET_ALLOW);
 }
 
-int install_filter(void)
+int install_filter(int guarded)
 {
-    assemble();
+    assemble(guarded);
     struct sock_fprog program = {length, code};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return -1;
-    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+    if (!guarded)
+        return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+    unsigned flags = SECCOMP_FILTER_FLAG_NEW_LISTENER;
+    int listener = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &program);
+    if (listener < 0 && errno == EINVAL) /* before Linux 5.19 */
+        listener = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+    return listener;
 }

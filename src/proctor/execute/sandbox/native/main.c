@@ -9,6 +9,7 @@ static const struct {
 } modes[] = {
     {"launch", launch_mode},
     {"serve", serve_mode},
+    {"guard", guard_mode},
     {"probe", probe_mode},
 };
 

@@ -4,6 +4,7 @@
  *
  *     launch FD     outside: stage the file systems, drop privileges, become bwrap, guarded by a parent (launch.c)
  *     serve FD ...  inside, as pid 1: run commands that the harness sends over a socket (serve.c)
+ *     guard FD      outside: answer for the calls that the filter stops, and tell about them (guard.c)
  *     probe ...     outside: try one mechanism and say whether this machine has it (probe.c)
  *
  * To add a mode: write `int NAME_mode(int argc, char **argv)` in a file of its own, declare it here and add one line to
@@ -19,6 +20,7 @@
 
 int launch_mode(int argc, char **argv);
 int serve_mode(int argc, char **argv);
+int guard_mode(int argc, char **argv);
 int probe_mode(int argc, char **argv);
 
 /* words.c: messages, and descriptors full of NUL-separated words */
@@ -73,6 +75,10 @@ void become_command(struct words *body, const int stdio[3], int failure_fd, cons
     __attribute__((noreturn));
 
 /* filter.c */
-int install_filter(void);                           /* 0, or -1 with errno */
+enum { UNGUARDED, GUARD_WRITES, GUARD_OPENS };      /* what a guard is asked about: opens for writing, or every open */
+#define OPENS_FOR_WRITING (O_ACCMODE | O_CREAT | O_TRUNC)
+#define NEW_NAMESPACES                                                                                               \
+    (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
+int install_filter(int guarded);                    /* 0, or the listener when there is a guard; -1 with errno */
 
 #endif

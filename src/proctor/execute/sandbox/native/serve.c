@@ -1,4 +1,5 @@
-/* `serve FD [NAME=NUMBER...]`: pid 1 inside the sandbox; the numbers are limits for commands, and the gate (launch.c).
+/* `serve FD [NAME=NUMBER...]`: pid 1 inside the sandbox; the numbers are limits for commands, the gate (launch.c) and the
+ * guard (filter.c).
  *
  * It takes requests from a SEQPACKET socket and answers each one on a pipe that came with it, so answers need no order
  * and a lost server is seen as the end of that pipe. It reaps everything, holds no secret, is not dumpable, and as the
@@ -48,6 +49,7 @@ struct command {
 static struct command *commands;
 static struct limits limits = {-1, -1, -1, -1};
 static long long gate = -1;
+static long long guarded = UNGUARDED;
 static int ending = -1; /* where to answer once nothing is left */
 static int stopped;
 
@@ -210,6 +212,7 @@ static void read_limits(int count, char **words)
         {"data_bytes=", &limits.data_bytes},
         {"processes=", &limits.processes},
         {"gate=", &gate},
+        {"guard=", &guarded},
     };
     for (int i = 0; i < count; i++)
         for (size_t k = 0; k < sizeof known / sizeof *known; k++)
@@ -225,7 +228,27 @@ static void pass_gate(void)
         _exit(1);
 }
 
-static int prepare(int socket)
+/* Says that all is well, or what is not; with it goes the listener of the filter, of which no copy stays here. */
+static int say_hello(int socket, int32_t error, int listener)
+{
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
+    struct iovec piece = {&error, sizeof error};
+    struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
+    if (listener > 0) {
+        memcpy(CMSG_DATA(&control.header), &listener, sizeof listener);
+        message.msg_control = &control;
+        message.msg_controllen = sizeof control;
+    }
+    ssize_t size = sendmsg(socket, &message, MSG_NOSIGNAL);
+    if (listener > 0)
+        close(listener);
+    return size < 0 || error ? -1 : 0;
+}
+
+static int prepare(int socket, int *listener)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigset_t mask;
@@ -234,7 +257,7 @@ static int prepare(int socket)
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int i = 0; nothing >= 0 && i < 3; i++)
         dup2(nothing, i);
-    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || install_filter() < 0)
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || (*listener = install_filter(guarded)) < 0)
         return -1;
     sigaction(SIGPIPE, &ignore, NULL);
     sigemptyset(&mask);
@@ -250,9 +273,8 @@ int serve_mode(int argc, char **argv)
         die("serve wants a socket");
     read_limits(argc - 1, argv + 1);
     pass_gate();
-    int signals = prepare(socket);
-    int32_t hello = signals < 0 ? errno : 0;
-    if (send(socket, &hello, sizeof hello, MSG_NOSIGNAL) < 0 || hello)
+    int listener = 0, signals = prepare(socket, &listener);
+    if (say_hello(socket, signals < 0 ? errno : 0, listener) < 0)
         return 1;
     for (;;) {
         struct pollfd wanted[] = {{signals, POLLIN, 0}, {socket, POLLIN, 0}};

@@ -1,0 +1,122 @@
+"""The guard: what a sandbox's processes try is seen from outside, told, and where need be refused or held.
+
+It observes; mounts, namespaces and the filter enforce. What it reads through a pointer of a process (a path, an
+argument, an address) can change before the kernel uses it, so it is what the process *claimed*. Numbers of processes
+are those of the sandbox's own namespace; 1 is the sandbox itself. When the guard dies, the kernel refuses everything
+that it would have been asked about, and the sandbox is ended.
+
+Not seen: reads of files unless the plan asks for opens, names that are asked for over a connected socket one by one,
+messages sent by ``sendmsg`` (the network namespace still leads nowhere).
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from proctor.base.frozen import frozen
+
+WRITABLE = ("/workspace", "/tmp", "/home/agent", "/dev/shm")
+"""Where the processes of a sandbox usually may write."""
+
+
+@frozen
+class Observation:
+    """One thing that was seen; ``kind`` says which fields count.
+
+    ``exec``: a program is about to start. ``exit``: a process that had started one has ended; ``exit_code`` is negative
+    for a signal and ``None`` where the kernel cannot tell. ``attempt``: something that is told whatever came of it;
+    ``errno`` names the answer, empty when the kernel gave its own. ``read``: a file was opened for reading. ``held``: a
+    write waits for ``release_writes``. ``more``: ``count`` attempts with ``code`` that were too many to be told one by
+    one. ``lost``: ``count`` records that nobody took in time. Equal attempts are counted, not repeated.
+    """
+
+    kind: str
+    time_ns: int
+    pid: int = 0
+    count: int = 1
+    parent: int = 0
+    path: str = ""
+    argv: tuple[str, ...] = ()
+    cwd: str = ""
+    code: str = ""
+    syscall: str = ""
+    detail: str = ""
+    address: str = ""
+    allowed: bool = True
+    errno: str = ""
+    exit_code: int | None = None
+    wall_ns: int = 0
+
+    def payload(self) -> dict[str, Any]:
+        """The payload of the event ``guard.KIND``."""
+        names = _PAYLOADS[self.kind]
+        found = {name: getattr(self, name) for name in names}
+        if "argv" in found:
+            found["argv"] = list(self.argv)
+        if self.kind == "exit":
+            found["wall_seconds"] = f"{self.wall_ns // 10**9}.{self.wall_ns % 10**9:09d}"
+        return found
+
+
+_PAYLOADS = {
+    "exec": ("pid", "parent", "path", "argv", "cwd", "allowed"),
+    "exit": ("pid", "exit_code"),
+    "attempt": (*("code", "syscall", "pid", "argv", "detail", "path", "address", "allowed", "errno", "count"),),
+    "read": ("pid", "path", "count"),
+    "held": ("pid", "syscall", "path", "count"),
+    "more": ("code", "count"),
+    "lost": ("count",),
+}
+
+
+def _ignore(observation: Observation) -> None:
+    pass
+
+
+@frozen
+class GuardPlan:
+    """What a guard watches for.
+
+    Writes anywhere but below ``writable`` (and the plan's own writable mounts) are told. ``opens`` asks about every
+    open, not only those for writing: that is what tells reads of ``canaries``, looks into other processes by ``/proc``
+    and, with ``reads``, every file of the workspace that is opened. With ``hold_writes`` the first change of the
+    workspace waits until it is released. ``tell`` is called for each observation, in order, on a thread of the guard's
+    own; what it raises ends the guard.
+    """
+
+    writable: tuple[str, ...] = WRITABLE
+    reads: bool = False
+    hold_writes: bool = False
+    canaries: tuple[str, ...] = ()
+    opens: bool = False
+    tell: Callable[[Observation], None] = _ignore
+
+
+class Guard(Protocol):
+    """A live guard, as the attribute ``guard`` of a live sandbox."""
+
+    @property
+    def alive(self) -> bool: ...
+
+    def hold_writes(self) -> None:
+        """From now on, changes of the workspace wait."""
+        ...
+
+    def release_writes(self) -> None:
+        """Let every change go on that waits, and hold none any more."""
+        ...
+
+    def allow_writes(self, places: tuple[str, ...]) -> None:
+        """From now on, writes below ``places`` are nothing to tell."""
+        ...
+
+    def settle(self) -> None:
+        """Return when everything that happened before this call has been told."""
+        ...
+
+
+def errno_name(number: int) -> str:
+    """``EPERM`` for 1; empty for 0."""
+    return errno.errorcode.get(number, str(number)) if number else ""

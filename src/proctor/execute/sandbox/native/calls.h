@@ -1,0 +1,57 @@
+/* The one table of system calls that the filter (filter.c) and the guard (guard*.c) both go by.
+ *
+ * A row says which call it is, what kind of thing it touches, by which rule the guard decides about it, and in which
+ * arguments the paths lie. What is not in the table is allowed without a look.
+ */
+#ifndef PROCTOR_CALLS_H
+#define PROCTOR_CALLS_H
+
+#include <stddef.h>
+
+enum rule {
+    REFUSE,        /* never allowed, guard or no guard: answered with `error` and told as `syscall-KIND` */
+    CLONE,         /* refused like that when it asks for new namespaces */
+    CLONE3,        /* refused always; told only when it asks for namespaces */
+    IOCTL,         /* refused for what pushes bytes into terminals */
+    SOCKET,        /* refused for odd families, with or without a guard */
+    /* From here on only a sandbox with a guard takes notice. */
+    OPEN,          /* `extra` is the argument with the flags; -1: they lie in memory; -2: always for writing */
+    CHANGE,        /* changes what a path names */
+    CHANGE_MODE,   /* the same; `extra` is the argument with the mode */
+    CHANGE_OWNER,  /* the same; `extra` is the argument with the uid, the gid follows */
+    MAKE_NODE,     /* the same; `extra` is the argument with the mode */
+    RENAME,        /* two paths change */
+    LINK,          /* the second path changes, the first one gets another name */
+    EXECUTE,       /* `extra` is the argument with the arguments */
+    CONNECT, SEND, SEND_MANY, BIND,
+    SIGNAL,        /* `extra` is the argument with the signal number, `path` that with the target */
+    SIGNAL_BY_PIDFD,
+    IDENTITY,      /* changes user or group; `extra` is how many ids there are */
+    GROUPS, CAPABILITIES,
+    ALLOCATE,
+};
+
+enum {
+    ON_LINK = 1,   /* a symbolic link at the end is not followed */
+    MAKES = 2,     /* fails when something is there already */
+    FLAG_LINK = 4, /* AT_SYMLINK_NOFOLLOW decides about links; the flags are the last argument, `at_flags` */
+};
+
+struct call {
+    int number;
+    const char *name, *kind;
+    enum rule rule;
+    int error;
+    signed char directory, path;   /* arguments; a directory of -1 is the current one, a path of -1 the descriptor's */
+    signed char directory2, path2;
+    signed char extra;
+    unsigned char options;
+    signed char at_flags;
+};
+
+extern const struct call calls[];
+extern const size_t call_count;
+
+const struct call *find_call(int number); /* NULL: not in the table */
+
+#endif
