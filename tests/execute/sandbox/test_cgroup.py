@@ -98,10 +98,13 @@ def test_usage_is_read_from_version_2(tmp_path: Path) -> None:
         ("memory.peak", "4096\n"),
         ("memory.events", "low 0\noom 3\noom_kill 2\n"),
         ("pids.current", "7\n"),
+        ("memory.current", "10000\n"),
+        ("memory.stat", "anon 6000\ninactive_file 3000\n"),
     ):
         (tmp_path / "box" / name).write_text(text)
     usage = group.usage()
     assert (usage.cpu_ns, usage.memory_peak_bytes, usage.oom_kills, usage.processes) == (1_500_000, 4096, 2, 5)
+    assert usage.memory_bytes == 7000
 
 
 def test_version_1_freezes_by_its_own_controller(tmp_path: Path) -> None:

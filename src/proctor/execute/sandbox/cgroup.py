@@ -209,6 +209,7 @@ class Group:
             memory_peak_bytes=_number(memory / peak) if memory else None,
             oom_kills=_field(memory / kills, "oom_kill") if memory else None,
             processes=None if current is None else max(0, current - OVERHEAD_PROCESSES),
+            memory_bytes=_held_bytes(memory, modern=memory == self.v2) if memory else None,
         )
 
     def _cpu_ns(self) -> int | None:
@@ -235,6 +236,14 @@ def remove_group(directory: Path) -> bool:
         else:
             return True
     raise InfrastructureFault("the control group does not become empty", where=str(directory))
+
+
+def _held_bytes(memory: Path, *, modern: bool) -> int | None:
+    """The memory that a group holds, without the part of its page cache that is dropped at the first need."""
+    whole = _number(memory / ("memory.current" if modern else "memory.usage_in_bytes"))
+    if whole is None:
+        return None
+    return max(0, whole - (_field(memory / "memory.stat", "inactive_file" if modern else "total_inactive_file") or 0))
 
 
 def _write(path: Path, value: int | str) -> None:

@@ -133,12 +133,16 @@ class Finished:
 
 @frozen
 class Usage:
-    """What a sandbox has used so far; a field is ``None`` where this machine cannot tell."""
+    """What a sandbox has used so far; a field is ``None`` where this machine cannot tell.
+
+    ``memory_bytes`` is what it holds now, without the cached files that the kernel would drop first.
+    """
 
     cpu_ns: int | None
     memory_peak_bytes: int | None
     oom_kills: int | None
     processes: int | None
+    memory_bytes: int | None = None
 
 
 class Sandbox(Protocol):

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from proctor.base.errors import InfrastructureFault
+from proctor.base.frozen import replace
 from proctor.execute.sandbox.bubblewrap import wire
 from proctor.execute.sandbox.bubblewrap.exchange import Exchange
 from proctor.execute.sandbox.bubblewrap.start import Guarded
@@ -92,7 +93,7 @@ class Box:
             used = self._guarded.group.usage()
             if used.cpu_ns is not None:
                 return used
-            return Usage(self._command_cpu_ns, used.memory_peak_bytes, used.oom_kills, used.processes)
+            return replace(used, cpu_ns=self._command_cpu_ns)
 
     def close(self) -> None:
         with self._turn:
