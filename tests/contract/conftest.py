@@ -43,8 +43,9 @@ setup:
   - run: [make, all]
     directory: /workspace/sub
     repeat: after_patch
+    network: none
 policy:
-  network: none
+  network: {{record: pages, allow: ["example.org:443", "*.example.org:8443"]}}
   writable: ["src/**", parse.py]
   protected: ["tests/**"]
   forbidden: [LICENSE]
@@ -52,6 +53,17 @@ policy:
   free_steering: [conftest.py]
   max_changed_files: 3
   max_changed_lines: 100
+  stages: {{ladder: requested, start: write, tests: ["make check*"]}}
+  forbid_commands: ["git push", "curl*"]
+  forbid_syscalls: [trace, bpf]
+  dependencies: {{new: declare, registries: [example.org]}}
+  canaries: true
+  reads: files
+  words: {{off: [shell.sudo]}}
+  ask:
+    - {{on: [network, write-outside], deadline_seconds: 60, otherwise: deny}}
+    - on: [syscall-io_uring]
+  rules: {{dns: alert, signal: violation}}
 budget:
   wall_seconds: 900
   command_seconds: 300
@@ -60,6 +72,14 @@ budget:
   file_bytes: 1048576
   tmp_bytes: 2097152
   output_bytes: 65536
+  usd: "2.5"
+  tokens: 1000000
+  tool_calls: 100
+  failed_cycles: 10
+  dependency_resolutions: 0
+  cpu_seconds: 1200
+  disk_bytes: 4194304
+  inodes: 1000
 checks:
   - id: compiles
     gate: build

@@ -12,7 +12,18 @@ from proctor.base.frozen import replace
 from proctor.contract.digest import from_resolved, resolved
 from proctor.contract.lint import Remark, lint
 from proctor.contract.load import load_contract
-from proctor.contract.model import Contract, Environment, Policy, Score, Targets
+from proctor.contract.model import (
+    Ask,
+    Contract,
+    Dependencies,
+    Environment,
+    NamedFile,
+    Network,
+    Policy,
+    Score,
+    Targets,
+    Words,
+)
 
 Writer = Callable[..., Path]
 
@@ -30,7 +41,7 @@ def clean(full: Path) -> Contract:
         for check in contract.checks
     )
     environment = replace(contract.environment, seed=Environment.seed)
-    policy = replace(contract.policy, free_steering=())
+    policy = replace(contract.policy, free_steering=(), network=Network(), dependencies=Dependencies(), words=Words())
     return replace(contract, checks=checks, environment=environment, policy=policy)
 
 
@@ -41,11 +52,13 @@ def test_a_good_contract_is_met_with_silence(clean: Contract) -> None:
 def test_remarks_have_the_line_of_what_was_written(full: Path) -> None:
     remarks = {remark.message: remark for remark in lint(load_contract(full))}
     lines = (full / "contract.yaml").read_text().splitlines()
-    assert len(remarks) == 4
+    assert len(remarks) == 6
     for words, text in {
         "check 'tests': decided by 'majority', which every report will flag": "rerun: {times: 3, decide: majority}",
         "a seed other than 20260307 is reported as a protocol deviation": "  seed: 7",
         "the patch may change files that steer the test runner": "  free_steering: [conftest.py]",
+        "rules on words are switched off: 'shell.sudo'": "  words: {off: [shell.sudo]}",
+        "the network is recorded: replay the cassette once there is one": "  network: {record: pages",
         "check 'taps': no keep_passing: a patch that breaks other tests is not noticed": "  - id: taps",
     }.items():
         file, line, _ = remarks[words].where.split(":")
@@ -130,6 +143,61 @@ CASES: dict[str, Callable[[Contract], Contract]] = {
     "steer the test runner": lambda c: replace(c, policy=replace(c.policy, free_steering=("a",))),
     "may change any file": lambda c: replace(c, policy=Policy(protected=("tests/**",))),
 }
+
+
+def with_policy(**changes: Any) -> Callable[[Contract], Contract]:
+    return lambda contract: replace(contract, policy=replace(contract.policy, **changes))
+
+
+def with_budget(**changes: Any) -> Callable[[Contract], Contract]:
+    return lambda contract: replace(contract, budget=replace(contract.budget, **changes))
+
+
+CASES |= {
+    "open and not recorded": with_policy(network=Network(("example.org:443",))),
+    "replay the cassette": with_policy(network=Network(("example.org:443",), "pages")),
+    "opens a whole top-level domain": with_policy(network=Network(("*.org:443",), "pages")),
+    "'localhost:80' is this machine": with_policy(network=Network(("localhost:80",), "pages")),
+    "'127.0.0.1:80' is this machine": with_policy(network=Network(("127.0.0.1:80",), "pages")),
+    "'169.254.169.254:80' is this machine": with_policy(network=Network(("169.254.169.254:80",), "pages")),
+    "'db.internal:80' is this machine": with_policy(network=Network(("db.internal:80",), "pages")),
+    "the network is closed: none can": with_policy(dependencies=Dependencies("allow", ("example.org",))),
+    "registry 'example.net' is not": with_policy(
+        network=Network(("example.org:443",), "pages"), dependencies=Dependencies("allow", ("example.net",))
+    ),
+    "registry 'example.org:444' is not": with_policy(
+        network=Network(("example.org:443",), "pages"), dependencies=Dependencies("allow", ("example.org:444",))
+    ),
+    "registry 'badexample.org' is not": with_policy(
+        network=Network(("*.example.org:443",), "pages"), dependencies=Dependencies("allow", ("badexample.org",))
+    ),
+    "no canaries": with_policy(canaries=False),
+    "switched off: 'a', 'b'": with_policy(words=Words(("a", "b"))),
+    "goes on as approved": with_policy(ask=(Ask(("network",), 60, "approve"),)),
+    "'network' is only a notice": with_policy(rules={"network": "notice"}),
+    "'make tap' forbids the command of check 'taps'": with_policy(forbid_commands=("make tap",)),
+    "'python3 -m pytest' forbids the command of check 'tests'": with_policy(forbid_commands=("python3 -m pytest",)),
+    "no cap on the bytes": with_budget(disk_bytes=None),
+    "no cap on the files": with_budget(inodes=None),
+    "larger than all that the run may write": with_budget(file_bytes=1 << 30),
+}
+
+
+def test_what_is_in_order_is_not_remarked_on(clean: Contract) -> None:
+    """Beside the one remark that a recording has in any case."""
+    for allow, registry in (
+        ("example.org:443", "example.org"),
+        ("example.org:8443", "example.org:8443"),
+        ("*.example.org:443", "files.example.org"),
+        ("8.8.8.8:53", "8.8.8.8"),
+        ("999.1.1.1:53", "999.1.1.1:53"),
+    ):
+        terms = with_policy(network=Network((allow,), "pages"), dependencies=Dependencies("allow", (registry,)))
+        assert [remark.message[:23] for remark in lint(terms(clean))] == ["the network is recorded"]
+    assert lint(with_policy(network=Network(replay=NamedFile("tape", "a" * 64)))(clean)) == ()
+    assert lint(with_policy(forbid_commands=("true", "make tapestry", "pytest"))(clean)) == ()
+    assert lint(with_policy(rules={"network": "alert", "dns": "violation"})(clean)) == ()
+    assert lint(with_budget(tokens=None, tool_calls=None, failed_cycles=None, cpu_seconds=None)(clean)) == ()
 
 
 @pytest.mark.parametrize("words", CASES)

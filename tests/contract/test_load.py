@@ -15,13 +15,16 @@ from proctor.base.frozen import items
 from proctor.contract.load import load_contract
 from proctor.contract.model import (
     ArchiveRepository,
+    Ask,
     Budget,
     Contract,
+    Dependencies,
     Environment,
     GitRepository,
     Hidden,
     InputFile,
     NamedFile,
+    Network,
     Policy,
     Reference,
     Rerun,
@@ -29,8 +32,10 @@ from proctor.contract.model import (
     Sentinel,
     SetupStep,
     Source,
+    Stages,
     Submodule,
     Targets,
+    Words,
 )
 
 A, B, C = "a" * 64, "b" * 64, "c" * 64
@@ -55,9 +60,10 @@ def test_every_field_arrives(full: Path) -> None:
     assert contract.environment.files[0].file.path == "tool.cfg"
     assert (contract.environment.root, contract.environment.seed) == (f"sha256:{C}", 7)
     assert contract.environment.require == ("cgroup",)
-    assert contract.budget == Budget(900, 300, 1 << 30, 64, 1 << 20, 2 << 20, 65536)
+    limits = (900, 300, 1 << 30, 64, 1 << 20, 2 << 20, 65536)
+    assert contract.budget == Budget(*limits, "2.50", 1_000_000, 100, 10, 0, 1200, 4 << 20, 1000)
     assert contract.policy == Policy(
-        "none",
+        Network(("example.org:443", "*.example.org:8443"), "pages"),
         ("src/**", "parse.py"),
         ("tests/**",),
         ("LICENSE",),
@@ -65,6 +71,15 @@ def test_every_field_arrives(full: Path) -> None:
         ("conftest.py",),
         3,
         100,
+        Stages("requested", "write", ("make check*",)),
+        ("git push", "curl*"),
+        ("trace", "bpf"),
+        Dependencies("declare", ("example.org",)),
+        True,
+        "files",
+        Words(("shell.sudo",)),
+        (Ask(("network", "write-outside"), 60, "deny"), Ask(("syscall-io_uring",))),
+        {"dns": "alert", "signal": "violation"},
     )
     assert contract.setup == (
         SetupStep(("/bin/sh", "-eu", "-c", "cp -r /inputs /setup/site"), timeout_seconds=60),

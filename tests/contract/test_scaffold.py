@@ -14,7 +14,7 @@ from proctor.base.errors import UsageFault
 from proctor.contract.digest import content_id
 from proctor.contract.lint import lint
 from proctor.contract.load import load_contract
-from proctor.contract.model import ArchiveRepository
+from proctor.contract.model import ArchiveRepository, Ask, Budget, Policy
 from proctor.contract.scaffold import scaffold
 
 
@@ -34,6 +34,26 @@ def test_only_what_an_author_must_decide_is_remarked_on(tmp_path: Path) -> None:
     assert [remark.message for remark in remarks if remark.severity == "warning"] == [
         "check 'tests': decided by an exit code alone, which the code under test can forge"
     ]
+
+
+def test_what_its_comments_offer_loads_too(tmp_path: Path) -> None:
+    scaffold(tmp_path / "task", "task")
+    file = tmp_path / "task/contract.yaml"
+    text = file.read_text()
+    for offer in ("ask", "rules"):
+        assert text.count(f"  # {offer}: ") == 1
+        text = text.replace(f"  # {offer}: ", f"  {offer}: ")
+    file.write_text(text)
+    policy = load_contract(tmp_path / "task").policy
+    assert policy.ask == (Ask(("write-outside",)),)
+    assert policy.rules == {"network": "violation"}
+
+
+def test_what_it_writes_out_are_the_defaults(tmp_path: Path) -> None:
+    scaffold(tmp_path / "task", "task")
+    contract = load_contract(tmp_path / "task")
+    assert contract.policy == Policy(max_changed_files=5)
+    assert contract.budget == Budget(wall_seconds=600)
 
 
 def test_it_is_the_same_every_time(tmp_path: Path) -> None:

@@ -2,56 +2,38 @@
 
 The loader reads by this table and the published JSON Schema is made from it. Defaults come from the model. What one
 field alone can tell stands here; what needs the disk or several parts of a contract at once is in ``contract.load``.
+The tables of policy and budget are in ``contract.policy_fields``.
 """
 
 from __future__ import annotations
 
 from proctor.contract import model
-from proctor.contract.kinds import ANY_TEXT, Decimal, Flag, Optional, Text, Whole
+from proctor.contract.kinds import Decimal, Flag, Optional, Text, Whole
+from proctor.contract.policy_fields import BUDGET, POLICY, SETUP_NETWORK
 from proctor.contract.shapes import OMITTED, Either, Field, ListOf, MapOf, Rule, Shape, Variants
+from proctor.contract.texts import (
+    ANY,
+    COMMIT,
+    DIRECTORY,
+    FILE,
+    FILE_NAME,
+    GIT,
+    GLOBS,
+    IN_TREE,
+    KEY,
+    NAME,
+    OUTSIDE,
+    ROOT,
+    SECONDS,
+    SHA256,
+    SPECS,
+    STRIP,
+    TO,
+    VARIABLE,
+    WORDS,
+)
 
 SCHEMA_VERSION = 1
-WEEK_SECONDS = 7 * 24 * 3600
-
-_STEP = r"(?!\.{1,2}(?![^/]))[^/\u0000]+"
-_RELATIVE = rf"{_STEP}(?:/{_STEP})*"
-_GLOB_STEP = r"(?:\*\*|(?!\.{1,2}(?![^/]))(?:[^/*\[\u0000]|\*(?!\*)|\[[!^]?[^/\u0000][^\]/\u0000]*\])+)"
-_TAKEN = "workspace|setup|inputs|results|proctor|proc|dev|sys|usr|bin|lib|lib64|sbin"
-
-NAME = Text("a name of lower-case letters, digits, '.', '_' and '-'", r"[a-z0-9][a-z0-9._-]{0,99}")
-KEY = Text("a key of letters, digits, '.', '_' and '-'", r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-WORDS = Text("text")
-ANY = Text("text", ANY_TEXT, empty=True)
-FILE = Text("a path inside the contract's directory (no leading /, no . or .. steps)", _RELATIVE)
-IN_TREE = Text("a path inside the tree (no leading /, no . or .. steps)", _RELATIVE)
-TO = Text(IN_TREE.words, _RELATIVE, empty=True)
-DIRECTORY = Text("an absolute path inside the sandbox such as /workspace/src", rf"/(?:{_RELATIVE})?")
-OUTSIDE = Text(
-    "an absolute path outside /workspace and the sandbox's own directories, such as /etc/tool.cfg",
-    rf"(?!/(?:{_TAKEN})(?![^/]))/{_RELATIVE}",
-)
-GLOB = Text(
-    "a glob relative to the tree (** stands alone between slashes, every [ has its ], no leading / and no . or ..)",
-    rf"{_GLOB_STEP}(?:/{_GLOB_STEP})*/?",
-)
-VARIABLE = Text(
-    "a variable's name (letters, digits and _, and PROCTOR_… is the harness's own)",
-    r"(?!PROCTOR_)[A-Za-z_][A-Za-z0-9_]*",
-)
-SHA256 = Text("a SHA-256 digest of 64 lower-case hexadecimal digits", r"(?:sha256:)?[0-9a-f]{64}")
-COMMIT = Text("a full commit id of 40 lower-case hexadecimal digits", r"[0-9a-f]{40}")
-ROOT = Text("sha256: and 64 lower-case hexadecimal digits", r"sha256:[0-9a-f]{64}", empty=True)
-FILE_NAME = Text("a file name without slashes", r"(?![-.])[^/\u0000-\u001f]+")
-GIT = Text("a path or an address of a git repository", r"(?!-)(?![A-Za-z0-9+.-]*::)[^\u0000-\u001f]+")
-ARCHIVE = Text(
-    "a path inside the contract's directory or an http(s) address", rf"https?://[^\u0000-\u0020]+|(?!-){_RELATIVE}"
-)
-PYPI = Text("name==version", r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9,._-]+\])?==[A-Za-z0-9][A-Za-z0-9.!+_-]*")
-NPM = Text("name@version", r"(?:@[A-Za-z0-9~_][A-Za-z0-9._~-]*/)?[A-Za-z0-9~_][A-Za-z0-9._~-]*@[0-9][A-Za-z0-9.+-]*")
-DEB = Text("name==version", r"[a-z0-9][a-z0-9+.-]+==[0-9A-Za-z][A-Za-z0-9.+:~-]*")
-STRIP = Whole(0, 64)
-SECONDS = Whole(1, WEEK_SECONDS)
-SPECS = {"archive": ARCHIVE, "pypi": PYPI, "npm": NPM, "deb": DEB}
 
 COMMAND = Either("a command: text for the shell, or a list of arguments", {"text": WORDS, "list": ListOf(ANY, least=1)})
 IDS_FILE = Shape("ids", (Field("file", FILE, "A file with one test id per line; # begins a comment line."),))
@@ -174,37 +156,11 @@ STEP = Shape(
             "Whether it runs again on the patched tree before judging.",
             model.SetupStep.repeat,
         ),
-    ),
-)
-_GLOBS = ListOf(GLOB, unique=True)
-_CHANGES = Optional(Whole())
-POLICY = Shape(
-    "policy",
-    (
-        Field("network", Text("a network policy", choices=("none",)), "What of the network is open.", "none"),
-        Field("writable", _GLOBS, "Paths that the patch may change.", model.Policy.writable),
-        Field("protected", _GLOBS, "Files that are restored before judging.", model.Policy.protected),
-        Field("forbidden", _GLOBS, "Files whose change is a violation.", model.Policy.forbidden),
-        Field("generated", _GLOBS, "Files that are left out of the patch.", model.Policy.generated),
-        Field("free_steering", _GLOBS, "Files that steer runners and may be changed.", model.Policy.free_steering),
-        Field("max_changed_files", _CHANGES, "The most files that the patch may change.", None),
-        Field("max_changed_lines", _CHANGES, "The most lines that the patch may add and delete.", None),
-    ),
-)
-BUDGET = Shape(
-    "budget",
-    (
-        Field("wall_seconds", SECONDS, "Wall-clock time of the agent.", model.Budget.wall_seconds),
-        Field("command_seconds", SECONDS, "Wall-clock time of one command.", model.Budget.command_seconds),
-        Field("memory_bytes", Whole(1 << 20), "Memory of one sandbox.", model.Budget.memory_bytes),
-        Field("processes", Whole(1, 1 << 22), "Processes of one sandbox.", model.Budget.processes),
-        Field("file_bytes", Whole(1), "The largest file that may be written.", model.Budget.file_bytes),
-        Field("tmp_bytes", Whole(1), "The size of /tmp and of the home directory.", model.Budget.tmp_bytes),
-        Field("output_bytes", Whole(0, 1 << 30), "How much of an output is kept.", model.Budget.output_bytes),
+        Field("network", SETUP_NETWORK, "What of the network it may use; only none is carried out today.", "none"),
     ),
 )
 _TAKE = (
-    Field("paths", _GLOBS, "What to take, as path prefixes or globs inside the source; all if empty.", ()),
+    Field("paths", GLOBS, "What to take, as path prefixes or globs inside the source; all if empty.", ()),
     Field("strip", STRIP, "How many leading directories to take off.", 0),
     Field("to", TO, "The directory of the tree that it lands in.", ""),
 )
@@ -292,7 +248,7 @@ CONTRACT = Shape(
         Field("environment", ENVIRONMENT, "What setup, agent and checks see of the world.", OMITTED),
         Field("inputs", ListOf(INPUT), "What is fetched outside the sandbox, by name and digest.", ()),
         Field("setup", ListOf(STEP), "Commands that turn the tree into the base, offline.", ()),
-        Field("policy", POLICY, "What the patch may do.", OMITTED),
+        Field("policy", POLICY, "What the agent and its patch may do; the defaults are policy choices.", OMITTED),
         Field("budget", BUDGET, "The most that one run may use; the defaults are policy choices.", OMITTED),
         Field("checks", ListOf(CHECK, least=1), "The oracle: checks in the order in which they run."),
         Field("reference", Optional(REFERENCE), "A known solution, for validating the contract.", None),

@@ -162,6 +162,26 @@ class Decimal:
 
 
 @frozen
+class Money:
+    """An amount that is not negative: quoted text, so that no reader makes a float of it, kept with two places or more.
+
+    ``5`` and ``5.000`` are the same amount and read as ``5.00``.
+    """
+
+    blank: str = ""
+
+    def read(self, node: Node, report: Report) -> str:
+        text = Text('an amount in quotes, such as "5.00"', DECIMAL_TEXT).read(node, report)
+        if not text:
+            return self.blank
+        whole, _, fraction = text.partition(".")
+        return f"{whole}.{fraction.rstrip('0').ljust(2, '0')}"
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string", "pattern": whole(DECIMAL_TEXT)}
+
+
+@frozen
 class Optional:
     """Another kind, or null."""
 

@@ -13,12 +13,10 @@ from proctor.base.errors import InfrastructureFault
 from proctor.base.files import read_bounded
 from proctor.base.frozen import frozen
 from proctor.contract.kinds import quoted
+from proctor.contract.lint_terms import Found, Step, remarks_on_terms
 from proctor.contract.load import CONTRACT_BYTES, CONTRACT_NAME
 from proctor.contract.model import Check, Contract, Environment
 from proctor.contract.strict_yaml import Node, Report, TooManyMistakes, parse_yaml
-
-Step = str | int
-Found = tuple[str, tuple[Step, ...], str]
 
 PLANNED_SEED = Environment.seed
 SHORT_ISSUE_CHARACTERS = 80
@@ -36,7 +34,7 @@ class Remark:
 def lint(contract: Contract) -> tuple[Remark, ...]:
     """Every remark on ``contract``, with places in its file where that can still be read."""
     root = _positions(contract)
-    found = [*_task(contract), *_oracle(contract), *_inputs(contract), *_run(contract)]
+    found = [*_task(contract), *_oracle(contract), *_inputs(contract), *_run(contract), *remarks_on_terms(contract)]
     return tuple(Remark(severity, _where(root, path), message) for severity, path, message in found)
 
 

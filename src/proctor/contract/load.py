@@ -18,12 +18,13 @@ from proctor.base.frozen import EMPTY
 from proctor.contract.fields import CONTRACT
 from proctor.contract.kinds import quoted
 from proctor.contract.lock import LOCK_NAME, Lock, read_lock
-from proctor.contract.model import Budget, Contract, Environment, PlacedFile, Policy, SetupStep, Targets, Task
+from proctor.contract.model import Contract, Environment, PlacedFile, SetupStep, Targets, Task
 from proctor.contract.named import PLACED_BYTES, NamedFiles
 from proctor.contract.oracle import Oracle, command
 from proctor.contract.shapes import Part
 from proctor.contract.sources import Sources
 from proctor.contract.strict_yaml import Report, TooManyMistakes, parse_yaml
+from proctor.contract.terms import Terms
 
 CONTRACT_NAME = "contract.yaml"
 CONTRACT_BYTES = 1 << 20
@@ -75,6 +76,7 @@ def _build(part: Part, directory: Path, report: Report, allow_unpinned: bool) ->
     inputs = sources.inputs(part["inputs"])
     oracle = Oracle(files, inputs, report)
     checks = oracle.checks(part["checks"])
+    terms = Terms(files, report)
     return Contract(
         directory=Path(os.path.abspath(directory)),
         name=head["name"],
@@ -87,12 +89,9 @@ def _build(part: Part, directory: Path, report: Report, allow_unpinned: bool) ->
         assumptions=head["assumptions"],
         environment=environment,
         inputs=inputs,
-        setup=tuple(
-            SetupStep(command(step["run"]), step["directory"], step["timeout_seconds"], step["repeat"])
-            for step in part["setup"]
-        ),
-        policy=Policy(**part["policy"]),
-        budget=Budget(**part["budget"]),
+        setup=tuple(_step(step, terms) for step in part["setup"]),
+        policy=terms.policy(part["policy"]),
+        budget=terms.budget(part["budget"]),
         reference=oracle.reference(part["reference"]),
         score=oracle.score(part["score"], checks),
     )
@@ -118,6 +117,11 @@ def _task(part: Part, files: NamedFiles) -> Task:
         targets=Targets(targets["modules"], targets["entry_points"], targets["behaviour"]),
         ambiguities=part["ambiguities"],
     )
+
+
+def _step(part: Part, terms: Terms) -> SetupStep:
+    network = terms.setup_network(part)
+    return SetupStep(command(part["run"]), part["directory"], part["timeout_seconds"], part["repeat"], network)
 
 
 def _environment(part: Part, files: NamedFiles, report: Report) -> Environment:

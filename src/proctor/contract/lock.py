@@ -14,11 +14,11 @@ from proctor.base.canonical import canonical
 from proctor.base.errors import ContractError, InfrastructureFault, Mistake
 from proctor.base.files import read_bounded, write_whole
 from proctor.base.frozen import EMPTY, frozen
-from proctor.contract.fields import FILE_NAME, NAME, SHA256, WORDS
 from proctor.contract.kinds import Whole, quoted
 from proctor.contract.model import InputFile, Source
 from proctor.contract.shapes import OMITTED, Field, ListOf, MapOf, Part, Shape
 from proctor.contract.strict_yaml import Report, TooManyMistakes, parse_yaml
+from proctor.contract.texts import FILE_NAME, NAME, SHA256, WORDS
 
 LOCK_NAME = "contract.lock"
 LOCK_BYTES = 10 << 20

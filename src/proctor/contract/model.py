@@ -2,7 +2,7 @@
 
 ``contract.load`` makes these from YAML and ``contract.digest`` turns them into the canonical form that the content id
 covers. A field called ``sha256`` holds 64 lower-case hexadecimal digits. Limits carry their unit in their name. Nothing
-here touches the disk.
+here touches the disk. The classes of policy and budget stand in ``contract.policy`` and are offered here again.
 """
 
 from __future__ import annotations
@@ -11,6 +11,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from proctor.base.frozen import EMPTY, frozen
+from proctor.contract.named_file import NamedFile as NamedFile
+from proctor.contract.policy import Ask as Ask
+from proctor.contract.policy import Budget as Budget
+from proctor.contract.policy import Dependencies as Dependencies
+from proctor.contract.policy import Network as Network
+from proctor.contract.policy import Policy as Policy
+from proctor.contract.policy import Stages as Stages
+from proctor.contract.policy import Words as Words
 
 KINDS = (
     "bug-fix",
@@ -29,15 +37,6 @@ AUDIENCES = ("setup", "judge")
 SOURCES = ("archive", "pypi", "npm", "deb")
 REPEATS = ("once", "after_patch")
 REQUIREMENTS = ("cgroup", "overlay")
-
-
-@frozen
-class NamedFile:
-    """A file that the contract names, with a path relative to the contract's directory."""
-
-    path: str
-    sha256: str
-    executable: bool = False
 
 
 @frozen
@@ -143,44 +142,16 @@ class Input:
 
 @frozen
 class SetupStep:
-    """One command that turns the pristine tree into the base; offline, in a sandbox, cached by digest."""
+    """One command that turns the pristine tree into the base; offline, in a sandbox, cached by digest.
+
+    ``network`` is always closed: the form knows other ways, and the loader refuses them.
+    """
 
     run: tuple[str, ...]
     directory: str = "/workspace"
     timeout_seconds: int = 600
     repeat: str = "once"
-
-
-@frozen
-class Policy:
-    """What the agent may do with the tree. Globs are relative to the tree; ``**`` crosses directories.
-
-    ``protected`` files are restored before judging, a change to a ``forbidden`` one is a violation, changes to
-    ``generated`` ones are dropped from the patch. ``free_steering`` names files that steer test runners and that this
-    contract nevertheless lets the patch change.
-    """
-
-    network: str = "none"
-    writable: tuple[str, ...] = ("**",)
-    protected: tuple[str, ...] = ()
-    forbidden: tuple[str, ...] = ()
-    generated: tuple[str, ...] = ("**/__pycache__/**", "**/*.pyc", "**/.pytest_cache/**")
-    free_steering: tuple[str, ...] = ()
-    max_changed_files: int | None = None
-    max_changed_lines: int | None = None
-
-
-@frozen
-class Budget:
-    """The most that one run may use. The defaults are policy choices."""
-
-    wall_seconds: int = 1800
-    command_seconds: int = 600
-    memory_bytes: int = 4 << 30
-    processes: int = 512
-    file_bytes: int = 2 << 30
-    tmp_bytes: int = 1 << 30
-    output_bytes: int = 1 << 20
+    network: Network = Network()
 
 
 @frozen

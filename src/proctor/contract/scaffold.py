@@ -12,7 +12,7 @@ from pathlib import Path
 
 from proctor.base.errors import UsageFault
 from proctor.base.files import write_whole
-from proctor.contract.fields import NAME
+from proctor.contract.texts import NAME
 
 _GREETING = '''"""A toy program: replace it by a real repository."""
 
@@ -86,9 +86,22 @@ policy:
   writable: ["**"]
   forbidden: []
   max_changed_files: 5
+  network: none            # or {{allow: ["example.org:443"]}}, {{record: NAME, allow: [...]}}, {{replay: FILE}}
+  stages:
+    ladder: none           # requested or automatic: reading first, then writing, then testing
+    tests: []              # commands that run the project's tests, besides the usual runners
+  forbid_commands: []      # such as "git push" or "curl*"; to use one is a violation
+  forbid_syscalls: []      # such as trace or namespace; they are refused anyway, here they become violations
+  dependencies: {{new: allow}}   # allow, declare (only what the patch declares) or forbid
+  canaries: true           # fake secrets that nothing needs to read
+  # A human may decide, and the grade of an observation may be raised or lowered (notice, alert, violation):
+  # ask: [{{on: [write-outside], deadline_seconds: 900, otherwise: deny}}]
+  # rules: {{network: violation}}
 
+# The most that a run may use. All limits, also those that are left out, are policy choices, 30 minutes and $5.00 too.
 budget:
   wall_seconds: 600
+  usd: "5.00"              # an amount is text; write tokens, tool_calls and other counts as numbers, or null for no cap
 
 checks:
   - id: compiles

@@ -143,7 +143,10 @@ class Shape:
 
 @frozen
 class Variants:
-    """One of several shapes, told apart by which one's first field is given."""
+    """One of several shapes, told apart by which one's first field is given.
+
+    The first field of one shape may be a later field of another one, which is then the one that is meant.
+    """
 
     name: str
     shapes: tuple[Shape, ...]
@@ -160,7 +163,7 @@ class Variants:
             wrong_kind(node, report, f"a map of {self.name}'s fields")
             return self.blank
         keys = [shape.fields[0].name for shape in self.shapes]
-        chosen = [key for key in keys if key in node.value]
+        chosen = self._leading([key for key in keys if key in node.value])
         if len(chosen) != 1:
             known = {field.name for shape in self.shapes for field in shape.fields}
             strange = [key for key in node.value if key not in known]
@@ -173,6 +176,11 @@ class Variants:
         part = self.shapes[keys.index(chosen[0])].read(node, report)
         part.variant = chosen[0]
         return part
+
+    def _leading(self, given: list[str]) -> list[str]:
+        """Those of the first fields that were ``given`` which are no later field of a shape that was also begun."""
+        later = {field.name for shape in self.shapes if shape.fields[0].name in given for field in shape.fields[1:]}
+        return [key for key in given if key not in later]
 
     def schema(self) -> dict[str, Any]:
         return {"oneOf": [shape.schema() for shape in self.shapes]}

@@ -10,13 +10,13 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 
-from proctor.contract.fields import FILE_NAME, NAME
 from proctor.contract.kinds import quoted
 from proctor.contract.lock import LOCK_NAME, Lock, Locked, spec_text
 from proctor.contract.model import ArchiveRepository, GitRepository, Input, InputFile, Source, Submodule
 from proctor.contract.named import NamedFiles
 from proctor.contract.shapes import Part
 from proctor.contract.strict_yaml import Node, Report
+from proctor.contract.texts import FILE_NAME, NAME
 
 _SUFFIXES = re.compile(r"\.(?:tar\.[a-z0-9]+|tgz|tbz2|txz|tar|zip|whl)$")
 LOCK_HINT = "run proctor lock"

@@ -1,0 +1,152 @@
+"""What an agent may do and use up: the policy and the budget of a contract, as frozen data.
+
+Everything here is told to whoever watches a run; nothing here watches, matches or counts. Codes of alerts and ids of
+rules on words belong to the floors above, so they are plain text here. ``contract.model`` offers all of it again.
+Every default is a policy choice: nobody has tuned them, and a contract may set others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from proctor.base.frozen import EMPTY, frozen
+from proctor.contract.named_file import NamedFile
+
+LADDERS = ("requested", "automatic", "none")
+STAGES = ("inspect", "write", "test")
+GRADES = ("notice", "alert", "violation")
+NEW_DEPENDENCIES = ("allow", "declare", "forbid")
+READS = ("none", "files")
+ANSWERS = ("approve", "deny")
+SYSCALL_CLASSES = (
+    "bpf",
+    "clock",
+    "device",
+    "handle",
+    "io_uring",
+    "kernel",
+    "keys",
+    "mount",
+    "namespace",
+    "perf",
+    "ports",
+    "socket",
+    "system",
+    "terminal",
+    "trace",
+    "userfault",
+)
+
+
+@frozen
+class Network:
+    """What of the network is open: nothing, a list of addresses, or what a cassette holds.
+
+    ``allow`` lists ``host:port`` or ``*.host:port``, where the star stands for one or more labels. With ``record``,
+    what passes is kept as a cassette of that name. With ``replay``, answers come from that cassette and nothing leaves.
+    """
+
+    allow: tuple[str, ...] = ()
+    record: str = ""
+    replay: NamedFile | None = None
+
+    @property
+    def mode(self) -> str:
+        """One of ``none``, ``allow``, ``record`` and ``replay``."""
+        if self.replay is not None:
+            return "replay"
+        if self.record:
+            return "record"
+        return "allow" if self.allow else "none"
+
+
+@frozen
+class Stages:
+    """The ladder from reading over writing to testing: who climbs it, and where a run starts.
+
+    ``requested``: the agent asks for the next stage; ``automatic``: the harness advances it; ``none``: all is open from
+    the start. ``tests`` are patterns on the command line that count as running the project's tests, besides the usual
+    runners.
+    """
+
+    ladder: str = "none"
+    start: str = "inspect"
+    tests: tuple[str, ...] = ()
+
+
+@frozen
+class Dependencies:
+    """Whether new dependencies may come in (``declare``: only if the patch says so), and the registries allowed."""
+
+    new: str = "allow"
+    registries: tuple[str, ...] = ()
+
+
+@frozen
+class Words:
+    """The policy on words; ``off`` names rules that this contract does not apply."""
+
+    off: tuple[str, ...] = ()
+
+
+@frozen
+class Ask:
+    """Alerts at which the run stops until a human decides; after the deadline ``otherwise`` is the answer."""
+
+    on: tuple[str, ...]
+    deadline_seconds: int = 900
+    otherwise: str = "deny"
+
+
+@frozen
+class Policy:
+    """What the agent may do. Globs are relative to the tree; ``**`` crosses directories.
+
+    ``protected`` files are restored before judging, a change to a ``forbidden`` one is a violation, changes to
+    ``generated`` ones are dropped from the patch. ``free_steering`` names files that steer test runners and that this
+    contract nevertheless lets the patch change. ``forbid_commands`` are patterns as in ``contract.command_line``.
+    ``forbid_syscalls`` are classes whose attempt is a violation; what is dangerous is refused whatever stands there.
+    ``rules`` sets the grade of an observation by the code of its alert.
+    """
+
+    network: Network = Network()
+    writable: tuple[str, ...] = ("**",)
+    protected: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
+    generated: tuple[str, ...] = ("**/__pycache__/**", "**/*.pyc", "**/.pytest_cache/**")
+    free_steering: tuple[str, ...] = ()
+    max_changed_files: int | None = None
+    max_changed_lines: int | None = None
+    stages: Stages = Stages()
+    forbid_commands: tuple[str, ...] = ()
+    forbid_syscalls: tuple[str, ...] = ()
+    dependencies: Dependencies = Dependencies()
+    canaries: bool = True
+    reads: str = "none"
+    words: Words = Words()
+    ask: tuple[Ask, ...] = ()
+    rules: Mapping[str, str] = EMPTY
+
+
+@frozen
+class Budget:
+    """The most that one run may use; ``None`` is no cap. The defaults, 30 minutes and $5.00 too, are policy choices.
+
+    ``usd`` is a decimal with at least two places. ``disk_bytes`` and ``inodes`` count what the run writes.
+    """
+
+    wall_seconds: int = 1800
+    command_seconds: int = 600
+    memory_bytes: int = 4 << 30
+    processes: int = 512
+    file_bytes: int = 2 << 30
+    tmp_bytes: int = 1 << 30
+    output_bytes: int = 1 << 20
+    usd: str = "5.00"
+    tokens: int | None = 10_000_000
+    tool_calls: int | None = 5_000
+    failed_cycles: int | None = 200
+    dependency_resolutions: int | None = 50
+    cpu_seconds: int | None = 14_400
+    disk_bytes: int | None = 8 << 30
+    inodes: int | None = 1_000_000

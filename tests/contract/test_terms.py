@@ -1,0 +1,228 @@
+"""Policy and budget: what can be written, what it means, and what is refused, at its place, by loader and schema."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from proctor.base.canonical import canonical, parse_canonical
+from proctor.base.errors import ContractError
+from proctor.base.frozen import items
+from proctor.contract import model, policy
+from proctor.contract.digest import content_id, from_resolved, resolved
+from proctor.contract.load import load_contract
+from proctor.contract.model import Ask, Budget, Contract, NamedFile, Network, Policy
+from proctor.contract.schema import json_schema
+from proctor.contract.strict_yaml import load_yaml
+
+Writer = Callable[..., Path]
+Load = Callable[[str], Contract]
+VALIDATOR = jsonschema.Draft202012Validator(json_schema())
+TAPE = b'{"a tape":1}\n'
+
+
+@pytest.fixture
+def load(tmp_path: Path, writer: Writer, minimal_text: str) -> Load:
+    """Loads the minimal contract with more text at its end."""
+
+    def load_with(text: str) -> Contract:
+        directory = writer(tmp_path / "c", f"{minimal_text}{text}\n")
+        (directory / "tape.jsonl").write_bytes(TAPE)
+        return load_contract(directory)
+
+    return load_with
+
+
+NETWORKS = {
+    "none": Network(),
+    '{allow: ["example.org:443"]}': Network(("example.org:443",)),
+    '{allow: ["*.example.org:8443", "a:1", "10.0.0.1:65535"]}': Network(
+        ("*.example.org:8443", "a:1", "10.0.0.1:65535")
+    ),
+    '{allow: ["example.org:80"], record: pages}': Network(("example.org:80",), "pages"),
+    '{record: pages, allow: ["xn--bcher-kva.example:80"]}': Network(("xn--bcher-kva.example:80",), "pages"),
+    "{replay: tape.jsonl}": Network(replay=NamedFile("tape.jsonl", hashlib.sha256(TAPE).hexdigest())),
+}
+
+
+@pytest.mark.parametrize("text", NETWORKS)
+def test_the_network_is_what_was_written(load: Load, minimal_text: str, text: str) -> None:
+    contract = load(f"policy: {{network: {text}}}")
+    assert contract.policy == Policy(network=NETWORKS[text])
+    VALIDATOR.validate(load_yaml(f"{minimal_text}policy: {{network: {text}}}".encode(), "contract.yaml").plain())
+    data = parse_canonical(canonical(resolved(contract)))
+    assert from_resolved(data, contract.directory) == contract
+
+
+def test_the_network_has_a_mode() -> None:
+    assert [network.mode for network in NETWORKS.values()] == ["none", "allow", "allow", "record", "record", "replay"]
+
+
+def test_the_bytes_of_a_cassette_matter(load: Load) -> None:
+    contract = load("policy: {network: {replay: tape.jsonl}}")
+    (contract.directory / "tape.jsonl").write_bytes(TAPE + b"{}\n")
+    assert content_id(load_contract(contract.directory)) != content_id(contract)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("5", "5.00"), ("5.00", "5.00"), ("5.000", "5.00"), ("0", "0.00"), ("0.1", "0.10"), ("0.1250", "0.125")],
+)
+def test_equal_amounts_are_one_amount(load: Load, written: str, meant: str) -> None:
+    assert load(f'budget: {{usd: "{written}"}}').budget.usd == meant
+
+
+def test_an_amount_that_is_the_default_changes_nothing(load: Load) -> None:
+    assert content_id(load('budget: {usd: "5"}')) == content_id(load(""))
+
+
+def test_caps_can_be_taken_off(load: Load) -> None:
+    counts = ("tokens", "tool_calls", "failed_cycles", "dependency_resolutions", "cpu_seconds", "disk_bytes", "inodes")
+    budget = load(f"budget: {{{', '.join(f'{name}: null' for name in counts)}}}").budget
+    for name, value in items(Budget()):
+        assert value is not None, name
+        assert getattr(budget, name) == (None if name in counts else value)
+
+
+def test_the_caps_of_the_protocol_are_the_defaults_and_called_policy_choices() -> None:
+    assert (Budget.wall_seconds, Budget.usd) == (1800, "5.00")
+    schema = json_schema()["properties"]
+    assert all("policy choices" in schema[part]["description"] for part in ("policy", "budget"))
+    assert "policy choices" in (Budget.__doc__ or "")
+
+
+def test_defaults_watch_and_open_nothing(load: Load) -> None:
+    terms = load("").policy
+    assert terms == Policy()
+    assert (terms.network.mode, terms.stages.ladder, terms.stages.start) == ("none", "none", "inspect")
+    assert (terms.canaries, terms.reads, terms.dependencies.new) == (True, "none", "allow")
+    assert load("policy: {ask: [{on: [network]}]}").policy.ask == (Ask(("network",), 900, "deny"),)
+
+
+def test_a_setup_step_may_say_that_it_is_offline(load: Load) -> None:
+    step = load("setup: [{run: make, network: none}]").setup[0]
+    assert step == load("setup: [{run: make}]").setup[0]
+    assert step.network == Network()
+
+
+def test_the_model_offers_every_class_of_the_terms() -> None:
+    """What reads a resolved contract looks classes up there."""
+    classes = {name for name, value in vars(policy).items() if isinstance(value, type) and hasattr(value, "_names")}
+    assert classes == {"NamedFile", "Network", "Stages", "Dependencies", "Words", "Ask", "Policy", "Budget"}
+    for name in classes:
+        assert getattr(model, name) is getattr(policy, name)
+    schema = json_schema()["properties"]
+    for name, cls in (("policy", Policy), ("budget", Budget)):
+        assert list(schema[name]["properties"]) == [field for field, _ in items(cls())]
+
+
+# name: (what is written, words of the message); @@ marks where the mistake must be seen
+BY_SHAPE = {
+    "an open network": ("policy: {network: @@all}", "'all' is not one of none"),
+    "a network that is a list": ("policy: {network: @@[a]}", "expected none, {allow: [host:port]}"),
+    "a network that is nothing": ("policy: {network: @@null}", "expected none, {allow: [host:port]}"),
+    "a network of no kind": ("policy: {network: @@{alow: [a]}}", "did you mean 'allow'?"),
+    "no address": ("policy: {network: {allow: @@[]}}", "must not be empty"),
+    "an address that is text": ('policy: {network: {allow: @@"a:1"}}', "expected a list, not text"),
+    "an address twice": ('policy: {network: {allow: ["a:1", @@"a:1"]}}', "is given twice"),
+    "an address without a port": ("policy: {network: {allow: [@@example.org]}}", "a host in lower case and a port"),
+    "an address with port 0": ('policy: {network: {allow: [@@"a:0"]}}', "a host in lower case and a port"),
+    "an address with a giant port": ('policy: {network: {allow: [@@"a:65536"]}}', "a host in lower case and a port"),
+    "an address in capitals": ('policy: {network: {allow: [@@"Example.org:1"]}}', "a host in lower case"),
+    "every address": ('policy: {network: {allow: [@@"*:443"]}}', "a host in lower case and a port"),
+    "a star amid an address": ('policy: {network: {allow: [@@"a.*.org:443"]}}', "a host in lower case and a port"),
+    "an address with a path": ('policy: {network: {allow: [@@"https://a:1/x"]}}', "a host in lower case and a port"),
+    "a recording of nothing": ("policy: {network: @@{record: pages}}", "the key 'allow' is missing"),
+    "a recording at a path": ('policy: {network: {record: @@a/b, allow: ["a:1"]}}', "expected a name"),
+    "a replay that allows": (
+        'policy: {network: @@{replay: tape.jsonl, allow: ["a:1"]}}',
+        "only one of allow, replay may be given",
+    ),
+    "a replay that records": (
+        'policy: {network: @@{replay: tape.jsonl, record: x, allow: ["a:1"]}}',
+        "only one of record, replay may be given",
+    ),
+    "a cassette above the contract": ("policy: {network: {replay: @@../x}}", "inside the contract's directory"),
+    "a setup step that only records": ("setup: [{run: x, network: @@{record: x}}]", "one of allow, replay is missing"),
+    "an unknown ladder": ("policy: {stages: {ladder: @@auto}}", "is not one of requested, automatic, none"),
+    "an unknown stage": ("policy: {stages: {ladder: automatic, start: @@read}}", "is not one of inspect, write, test"),
+    "a start without a ladder": ("policy: {stages: {start: @@write}}", "'start' makes no sense with ladder: none"),
+    "stages as a list": ("policy: {stages: @@[inspect]}", "expected a map of stages's fields"),
+    "tests that are text": ("policy: {stages: {tests: @@make}}", "expected a list, not text"),
+    "a pattern for every command": ('policy: {forbid_commands: [@@"*"]}', "does not stand alone"),
+    "a pattern of stars and spaces": ('policy: {forbid_commands: [@@"* *"]}', "does not stand alone"),
+    "a pattern that begins with a space": ('policy: {forbid_commands: [@@" x"]}', "words of a command line"),
+    "a pattern with a newline": ('policy: {forbid_commands: [@@"a\\nb"]}', "words of a command line"),
+    "a pattern of nothing": ("policy: {forbid_commands: [@@'']}", "not empty text"),
+    "a pattern twice": ("policy: {forbid_commands: [a, @@a]}", "is given twice"),
+    "an unknown class of calls": ("policy: {forbid_syscalls: [@@ptrace]}", "did you mean 'trace'?"),
+    "a class of calls twice": ("policy: {forbid_syscalls: [bpf, @@bpf]}", "is given twice"),
+    "an unknown rule on dependencies": ("policy: {dependencies: {new: @@deny}}", "is not one of allow, declare, forb"),
+    "a registry with a path": ('policy: {dependencies: {registries: [@@"a/x"]}}', "a host in lower case"),
+    "registries of what is forbidden": (
+        "policy: {dependencies: {new: forbid, registries: @@[a]}}",
+        "'registries' makes no sense with new: forbid",
+    ),
+    "canaries by a word": ("policy: {canaries: @@yes}", "expected true or false"),
+    "reads by a flag": ("policy: {reads: @@true}", "expected a detail, not true"),
+    "unknown reads": ("policy: {reads: @@file}", "did you mean 'files'?"),
+    "words to switch on": ("policy: {words: {@@on: [a]}}", "unknown key 'on' in words"),
+    "an odd id of a rule": ('policy: {words: {off: [@@"a b"]}}', "the id of a rule"),
+    "a question about nothing": ("policy: {ask: [{on: @@[]}]}", "must not be empty"),
+    "a question without an alert": ("policy: {ask: [@@{otherwise: deny}]}", "the key 'on' is missing"),
+    "one question that is no list": ("policy: {ask: @@{on: [network]}}", "expected a list, not a map"),
+    "an alert twice in a question": ("policy: {ask: [{on: [dns, @@dns]}]}", "is given twice"),
+    "an odd code": ("policy: {ask: [{on: [@@Network]}]}", "the code of an alert"),
+    "no time for an answer": ("policy: {ask: [{on: [dns], deadline_seconds: @@0}]}", "0 is too small"),
+    "an unknown answer": ("policy: {ask: [{on: [dns], otherwise: @@allow}]}", "is not one of approve, deny"),
+    "an unknown grade": ("policy: {rules: {dns: @@error}}", "is not one of notice, alert, violation"),
+    "an odd code of a rule": ("policy: {rules: {@@DNS: alert}}", "the code of an alert"),
+    "an amount without quotes": ("budget: {usd: @@5.00}", 'quote it to make it text: "5.00"'),
+    "a negative amount": ('budget: {usd: @@"-1.00"}', "an amount in quotes"),
+    "an amount with its sign": ('budget: {usd: @@"$5.00"}', "an amount in quotes"),
+    "an amount as a power": ('budget: {usd: @@"5e3"}', "an amount in quotes"),
+    "an amount of nothing": ("budget: {usd: @@''}", "not empty text"),
+    "no cap on cost": ("budget: {usd: @@null}", "expected an amount in quotes"),
+    "a negative cap": ("budget: {tokens: @@-1}", "-1 is too small (at least 0)"),
+    "half a call": ("budget: {tool_calls: @@1.5}", "expected a whole number"),
+    "a cap in quotes": ('budget: {failed_cycles: @@"3"}', "without a unit or quotes"),
+    "a cap without a bound": ("budget: {dependency_resolutions: @@.inf}", "not a plain decimal"),
+    "no processor time": ("budget: {cpu_seconds: @@0}", "0 is too small (at least 1)"),
+    "a disk with a unit": ("budget: {disk_bytes: @@8GiB}", "without a unit"),
+    "no inodes": ("budget: {inodes: @@0}", "0 is too small (at least 1)"),
+}
+BY_MEANING = {
+    "a missing cassette": ("policy: {network: {replay: @@absent}}", "'absent' does not exist"),
+    "a cassette that is a directory": ("policy: {network: {replay: @@hidden}}", "hidden"),
+    "an alert in two questions": ("policy: {ask: [{on: [dns]}, {on: [network, @@dns]}]}", "'dns' is asked about twice"),
+    "a setup step with a network": (
+        'setup: [{run: x, network: @@{allow: ["a:1"]}}]',
+        "setup cannot use the network yet, so 'allow' is not carried out (write none",
+    ),
+    "a setup step with a cassette": (
+        "setup: [{run: x, network: @@{replay: tape.jsonl}}]",
+        "setup cannot use the network yet, so 'replay' is not carried out",
+    ),
+}
+EVERY = {**BY_SHAPE, **BY_MEANING}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_mistake_is_told_once_and_with_its_place(load: Load, minimal_text: str, name: str) -> None:
+    text, words = EVERY[name]
+    place = f":{minimal_text.count(chr(10)) + 1}:{text.index('@@') + 1}: "
+    with pytest.raises(ContractError) as caught:
+        load(text.replace("@@", ""))
+    (told,) = map(str, caught.value.mistakes)
+    assert place in told and words in told
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_schema_knows_what_the_shape_forbids(minimal_text: str, name: str) -> None:
+    text = EVERY[name][0].replace("@@", "").replace(".inf", '".inf"')
+    data = load_yaml(f"{minimal_text}{text}\n".encode(), "contract.yaml").plain()
+    assert VALIDATOR.is_valid(data) == (name in BY_MEANING)
