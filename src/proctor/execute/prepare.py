@@ -12,8 +12,8 @@ from pathlib import Path
 
 from proctor.base.canonical import digest
 from proctor.base.clock import seconds_text
-from proctor.base.errors import ProctorError
 from proctor.base.erase import erase
+from proctor.base.errors import ProctorError
 from proctor.base.frozen import frozen, replace
 from proctor.base.names import name_text
 from proctor.contract.digest import content_id, resolved
