@@ -40,6 +40,10 @@ class Seen:
     def attempts(self, code: str) -> list[Observation]:
         return [one for one in self.kind("attempt") if one.code == code]
 
+    def attempts_so_far(self, code: str) -> list[Observation]:
+        """The attempts that were told, without asking the guard for more."""
+        return [one for one in self.all if one.kind == "attempt" and one.code == code]
+
     def wait_for(self, kind: str, count: int = 1) -> list[Observation]:
         """What was told of one kind, once there is enough of it."""
         with self._change:
