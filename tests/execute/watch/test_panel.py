@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from proctor.execute.watch.panel import Panel, Settings
+from proctor.execute.watch.panel import Panel
 from proctor.execute.watch.replay import replay
+from proctor.execute.watch.settings import Settings
 from proctor.execute.watch.thresholds import Caps
 
 

@@ -18,7 +18,8 @@ from __future__ import annotations
 from hashlib import sha256
 
 from proctor.base.frozen import frozen
-from proctor.execute.watch.program_rules import RESOLVE
+from proctor.contract.command_line import matches_command
+from proctor.execute.watch.program_rules import BUILD, RESOLVE, TEST
 from proctor.execute.watch.programs import commands_of, kinds_of, unwrapped
 from proctor.execute.watch.readings import integer, nanoseconds, text, words
 from proctor.record.trace.event import Event
@@ -104,7 +105,7 @@ class _Open:
 class Calls:
     """The fold. After each event, ``started``, ``ended``, ``began`` and ``finished`` say what that event did."""
 
-    def __init__(self, call_depth: int = 1) -> None:
+    def __init__(self, call_depth: int = 1, test_commands: tuple[str, ...] = ()) -> None:
         self.count = 0
         self.resolutions = 0
         self.started: tuple[Call, ...] = ()
@@ -112,6 +113,7 @@ class Calls:
         self.began: tuple[Work, ...] = ()
         self.finished: tuple[Work, ...] = ()
         self._depth = call_depth
+        self._tests = test_commands
         self._live: dict[int, _Process] = {}
         self._open: dict[int, _Open] = {}
         self._guessed: dict[int, int] = {}
@@ -181,13 +183,19 @@ class Calls:
         call = process.call
         if call is None:
             return
-        kinds = kinds_of(argv)
+        kinds = self._kinds(argv)
         call.kinds |= kinds
         new = kinds - process.above - (process.work.kinds if process.work else frozenset())
         if new:
             work = Work(call.number, pid, argv, new, call_key(argv, call.directory), event.seq)
             process.work = work
             self._begin(work)
+
+    def _kinds(self, argv: tuple[str, ...]) -> frozenset[str]:
+        kinds = kinds_of(argv)
+        if any(matches_command(pattern, argv) for pattern in self._tests):
+            return kinds - {BUILD} | {TEST}
+        return kinds
 
     def _begin(self, work: Work) -> None:
         self.began += (work,)
@@ -230,7 +238,7 @@ class Calls:
             return
         opened = self._start(event, 0, argv, text(event.payload, "directory"), now_ns - min(wall_ns or 0, now_ns))
         for command, decisive in commands_of(argv):
-            kinds = kinds_of(command)
+            kinds = self._kinds(command)
             opened.kinds |= kinds
             if kinds:
                 work = Work(opened.number, 0, command, kinds, call_key(command, opened.directory), event.seq)

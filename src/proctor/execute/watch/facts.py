@@ -22,9 +22,9 @@ COSTLY = frozenset({"agent.started", "model.usage", "monitor.sample", "guard.exe
 class Facts:
     """Everything that more than one breaker asks for."""
 
-    def __init__(self, table: PriceTable, call_depth: int = 1) -> None:
+    def __init__(self, table: PriceTable, call_depth: int = 1, test_commands: tuple[str, ...] = ()) -> None:
         self.clock = AgentClock()
-        self.calls = Calls(call_depth)
+        self.calls = Calls(call_depth, test_commands)
         self.tree = TreeState()
         self.ledger = Ledger(table)
         self.stage = ""

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from proctor.base.frozen import frozen
+from proctor.base.frozen import EMPTY, frozen
 from proctor.execute.watch.breakers.interface import ALERT, GRADES, NOTICE, VIOLATION
 from proctor.execute.watch.programs import program_name
 from proctor.execute.watch.readings import integer, text, words
@@ -31,6 +31,8 @@ DEFAULT_RULES: Mapping[str, str] = MappingProxyType(
         "proc-access": ALERT,
         "privilege": ALERT,
         "syscall-*": ALERT,
+        "syscall-io_uring": NOTICE,
+        "syscall-space": NOTICE,
         "early-tests": ALERT,
         "words-*": ALERT,
         "forbidden-command": VIOLATION,
@@ -39,6 +41,9 @@ DEFAULT_RULES: Mapping[str, str] = MappingProxyType(
     }
 )
 """The grade of every code; a family ends in ``*`` and the longest that fits wins."""
+
+_OWN = frozenset({"signal", "proc-access"})
+"""What concerns the run's own processes when it was let through."""
 
 _TEMPORARY = re.compile(r"(?<![A-Za-z0-9])tmp[A-Za-z0-9_]{6,12}(?![A-Za-z0-9_])")
 _DRAWN = re.compile(r"[0-9a-f]{8,64}|[0-9]{1,20}")
@@ -53,6 +58,7 @@ class Observation:
     program: str
     seq: int
     count: int = 1
+    allowed: bool = False
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -61,6 +67,11 @@ class Observation:
         if subject.startswith("/"):
             subject = _DRAWN.sub("#", _TEMPORARY.sub("tmp#", subject))
         return self.code, self.program, subject
+
+    def grade(self, rules: Mapping[str, str] = EMPTY) -> str:
+        """What it weighs by a contract's rules or by the table; what was let through among a run's own is a notice."""
+        own = self.allowed and self.code in _OWN and not _look_up(self.code, rules)
+        return NOTICE if own or harmless(self) else grade_of(self.code, rules)
 
 
 @frozen
@@ -71,7 +82,7 @@ class Graded:
     grade: str
 
 
-def grade_of(code: str, rules: Mapping[str, str] = MappingProxyType({})) -> str:
+def grade_of(code: str, rules: Mapping[str, str] = EMPTY) -> str:
     """The grade of ``code``: by the contract's rules, else by the table, else an alert."""
     for table in (rules, DEFAULT_RULES):
         grade = _look_up(code, table)
@@ -93,6 +104,7 @@ def observation_of(event: Event) -> Observation | None:
             program_name(words(payload, "argv")),
             event.seq,
             integer(payload, "count") or 1,
+            payload.get("allowed") is True,
         )
     if event.type == "words.hit":
         return Observation(f"words-{text(payload, 'rule')}", text(payload, "where"), "", event.seq)
@@ -113,13 +125,10 @@ def subtract(observed: Iterable[Observation], baseline: Iterable[Observation]) -
 def graded(
     observed: Iterable[Observation],
     baseline: Iterable[Observation] = (),
-    rules: Mapping[str, str] = MappingProxyType({}),
+    rules: Mapping[str, str] = EMPTY,
 ) -> tuple[Graded, ...]:
     """Everything that counts, with its grade, the gravest first and otherwise in order."""
-    counted = [
-        Graded(observation, NOTICE if harmless(observation) else grade_of(observation.code, rules))
-        for observation in subtract(observed, baseline)
-    ]
+    counted = [Graded(observation, observation.grade(rules)) for observation in subtract(observed, baseline)]
     return tuple(sorted(counted, key=lambda item: (-GRADES.index(item.grade), item.observation.seq)))
 
 

@@ -84,13 +84,19 @@ class Ledger:
         self._meters: dict[tuple[str, str, str], int] = {}
         self._active_ns = 0
         self._asked_at: int | None = None
-        self._total: Decimal | None = None
+        self._prices: dict[tuple[str, str], tuple[tuple[str, Price, int, int], ...]] = {}
+        self._amounts: dict[tuple[str, str, str], Decimal] = {}
+        self._moved: set[tuple[str, str, str]] = set()
+        self._total = Decimal(0)
 
     @property
     def projected(self) -> Decimal:
         """The projected cost up to now, in the table's currency."""
-        if self._total is None:
-            self._total = total_of(item.amount for item in self.items())
+        for key in self._moved:
+            self._amounts[key] = total_of(item.amount for item in self._lines(key))
+        if self._moved:
+            self._moved.clear()
+            self._total = total_of(self._amounts.values())
         return self._total
 
     @property
@@ -103,20 +109,23 @@ class Ledger:
         return sum(value for (at, name, _), value in self._meters.items() if name == meter and phase in (None, at))
 
     def items(self) -> Iterator[Item]:
-        """Every line with a quantity, by phase, then part, then action."""
-        for (phase, meter, model), quantity in sorted(self._meters.items(), key=_order):
-            for action, (part, units) in _ACTIONS.items():
-                for price in self.table.of(action, model):
-                    found = units.get(price.unit)
-                    if found is not None and found[0] == meter:
-                        counted = quantity * found[1]
-                        amount = _amount(price.price, counted, found[2])
-                        shown = _amount(Decimal(1), counted, found[2])
-                        yield Item(phase, part, action, price.unit, model, shown, price.price, amount)
+        """Every line with a quantity, by phase, then meter, then model."""
+        for key in sorted(self._meters, key=_order):
+            yield from self._lines(key)
+
+    def _lines(self, key: tuple[str, str, str]) -> Iterator[Item]:
+        """The lines that one meter makes: one for each price that it meets."""
+        phase, meter, model = key
+        prices = self._prices.get((meter, model))
+        if prices is None:
+            prices = self._prices[meter, model] = tuple(_prices_of(self.table, meter, model))
+        for part, price, factor, divisor in prices:
+            counted = self._meters[key] * factor
+            shown, amount = _amount(Decimal(1), counted, divisor), _amount(price.price, counted, divisor)
+            yield Item(phase, part, price.action, price.unit, model, shown, price.price, amount)
 
     def see(self, event: Event, clock: AgentClock, calls: Calls) -> None:
         """Take in one event; ``clock`` and ``calls`` have seen it already."""
-        self._total = None
         self._change_phase(event)
         self._add("events", 1)
         if clock.active_ns > self._active_ns:
@@ -140,6 +149,7 @@ class Ledger:
         if quantity > 0:
             key = (phase or self.phase, meter, model)
             self._meters[key] = self._meters.get(key, 0) + quantity
+            self._moved.add(key)
 
     def _run(self, event: Event) -> None:
         self._add("runs", 1)
@@ -192,6 +202,15 @@ _METERS = {
     "operator.asked": Ledger._asked,
     "operator.decided": Ledger._decided,
 }
+
+
+def _prices_of(table: PriceTable, meter: str, model: str) -> Iterator[tuple[str, Price, int, int]]:
+    """The prices that a meter meets, each with its part, its factor and its divisor."""
+    for action, (part, units) in _ACTIONS.items():
+        for price in table.of(action, model):
+            found = units.get(price.unit)
+            if found is not None and found[0] == meter:
+                yield part, price, found[1], found[2]
 
 
 def by_phase(items: Iterable[Item]) -> dict[str, dict[str, Decimal]]:
@@ -254,6 +273,6 @@ def _amount(price: Decimal, quantity: int, divisor: int) -> Decimal:
     return _EXACT.divide(product, Decimal(divisor)).quantize(_STEP, rounding=ROUND_CEILING, context=_EXACT)
 
 
-def _order(entry: tuple[tuple[str, str, str], int]) -> tuple[int, str, str]:
-    (phase, meter, model), _ = entry
+def _order(key: tuple[str, str, str]) -> tuple[int, str, str]:
+    phase, meter, model = key
     return PHASES.index(phase), meter, model

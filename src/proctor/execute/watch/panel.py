@@ -11,11 +11,9 @@ Rules of the panel
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from decimal import Decimal
-from types import MappingProxyType
 
-from proctor.base.frozen import frozen, replace
+from proctor.base.frozen import replace
 from proctor.execute.watch.breakers.burst import Burst
 from proctor.execute.watch.breakers.ceilings import CommandCeiling, RunCeiling
 from proctor.execute.watch.breakers.cost import CostCap
@@ -29,33 +27,9 @@ from proctor.execute.watch.breakers.repeats import ExpensiveRepeats, Reinstalls,
 from proctor.execute.watch.breakers.resources import Cpu, Gauge, OutOfMemory, Processes
 from proctor.execute.watch.envelope import Envelope, make_envelopes
 from proctor.execute.watch.facts import Facts
-from proctor.execute.watch.prices import FALLBACK, PriceTable
-from proctor.execute.watch.thresholds import Caps, Thresholds
+from proctor.execute.watch.prices import FALLBACK
+from proctor.execute.watch.settings import Settings
 from proctor.record.trace.event import Event
-
-
-@frozen
-class Settings:
-    """Everything that a panel's decisions depend on besides the events.
-
-    ``prices`` is a table in dollars, or ``None`` for the fallback schedule. The caps of task and batch are in dollars,
-    and so is what earlier runs have spent of them. ``rules`` are the contract's grades; ``ask`` are the codes about
-    which an operator is asked; ``baseline`` are the keys of what the no-op or the reference also does.
-    """
-
-    caps: Caps = Caps()
-    thresholds: Thresholds = Thresholds()
-    prices: PriceTable | None = None
-    call_depth: int = 1
-    sees_tree: bool = True
-    rules: Mapping[str, str] = MappingProxyType({})
-    ask: tuple[str, ...] = ()
-    forbid_commands: tuple[str, ...] = ()
-    baseline: frozenset[tuple[str, str, str]] = frozenset()
-    task_usd: str | None = None
-    task_spent_usd: str = "0"
-    batch_usd: str | None = None
-    batch_spent_usd: str = "0"
 
 
 class Panel:
@@ -63,7 +37,7 @@ class Panel:
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings = settings or Settings()
-        self.facts = Facts(settings.prices or FALLBACK.table, settings.call_depth)
+        self.facts = Facts(settings.prices or FALLBACK.table, settings.call_depth, settings.test_commands)
         self.ended: Trip | None = None
         self._breakers = _breakers(self.facts, settings)
 
@@ -121,7 +95,7 @@ def _breakers(facts: Facts, settings: Settings) -> tuple[Breaker, ...]:
     caps, thresholds = settings.caps, settings.thresholds
     envelopes, money = envelopes_of(settings)
     found: list[Breaker] = [
-        PolicyBreaker(facts, thresholds, settings.rules, settings.forbid_commands, settings.baseline),
+        PolicyBreaker(facts, settings),
         DeniedWrites(facts, thresholds.denied_writes, settings.baseline),
         EarlyTests(facts),
     ]

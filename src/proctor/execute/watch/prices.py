@@ -22,8 +22,6 @@ Other actions may stand in a table; nothing here meters them, and the ledger nam
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterator
 from decimal import Decimal
@@ -85,6 +83,9 @@ def load_prices(data: bytes, file: str = "prices.csv") -> PriceTable:
 
 
 def _rows(text: str, file: str) -> Iterator[Price]:
+    import csv
+    import io
+
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     header: list[str] | None = None
     seen: dict[tuple[str, str, str], int] = {}

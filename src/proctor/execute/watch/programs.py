@@ -8,7 +8,6 @@ name may do any of these things, and then only the programs that it starts tell 
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
 
 from proctor.execute.watch.program_rules import (
@@ -206,6 +205,8 @@ def _shell_text(words: Sequence[str]) -> str | None:
 
 
 def _split(script: str) -> list[str]:
+    import shlex
+
     lexer = shlex.shlex(script.replace("\n", " ; "), posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     lexer.commenters = ""

@@ -19,11 +19,12 @@ from proctor.record.trace.event import Event
 
 @frozen
 class Recorded:
-    """A decision as it stands in a trace: the alert's number, the trip it tells of, the intervention's number."""
+    """A decision as it stands in a trace: the alert's number, the trip it tells of, and what was done about it."""
 
     seq: int
     trip: Trip
     intervention: int | None = None
+    done: str = NONE
 
 
 @frozen
@@ -46,6 +47,7 @@ def alert_payload(trip: Trip, stage: str) -> dict[str, Any]:
         "message": trip.rationale,
         "evidence": list(trip.evidence),
         "breaker": trip.breaker,
+        "action": trip.action,
     }
 
 
@@ -86,13 +88,15 @@ def _recorded(alert: Event, act: Event | None) -> Recorded:
     trip = Trip(
         breaker=text(payload, "breaker"),
         code=text(payload, "code"),
-        action=text(act.payload, "action") if act is not None else NONE,
+        action=text(payload, "action"),
         grade=text(payload, "grade"),
         rationale=text(payload, "message"),
         evidence=tuple(seq for seq in evidence if type(seq) is int) if isinstance(evidence, (list, tuple)) else (),
         signals=dict(inner(payload, "signals")),
     )
-    return Recorded(alert.seq, trip, act.seq if act is not None else None)
+    if act is None:
+        return Recorded(alert.seq, trip)
+    return Recorded(alert.seq, trip, act.seq, text(act.payload, "action"))
 
 
 def _differences(derived: tuple[Trip, ...], recorded: tuple[Recorded, ...]) -> Iterable[str]:
@@ -117,6 +121,8 @@ def _compared(trip: Trip, record: Recorded) -> Iterable[str]:
         yield f"{here}: the signals of {told.breaker} differ from those derived"
     if record.seq <= _last(trip):
         yield f"{here}: the alert stands before its evidence, event {_last(trip)}"
+    if record.done != told.action:
+        yield f"{here}: the alert calls for {told.action!r} and the trace shows {record.done!r}"
     if record.intervention is not None and record.intervention <= record.seq:
         yield f"{here}: its intervention, event {record.intervention}, stands before it"
 

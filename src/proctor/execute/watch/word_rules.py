@@ -48,10 +48,13 @@ WORD_RULES = (
             ("curl", r"\bcurl\b[^\n]{0,200}\s(?:-T\b|--upload-file\b|-d\s{0,4}@|--data(?:-\w{1,10})?[ =]@)"),
             ("curl", r"\bcurl\b[^\n]{0,200}\s(?:-F|--form)[ =]?\S{0,40}=@"),
             ("wget", r"\bwget\b[^\n]{0,200}--post-(?:file|data)\b"),
-            ("nc netcat", r"\b(?:nc|ncat|netcat)\s{1,4}(?:-\w{1,6}\s{1,4}){0,4}[\w.-]{1,100}\s{1,4}\d{2,5}\b"),
+            (
+                "nc netcat",
+                r"\b(?:nc|ncat|netcat)\s{1,4}(?:-\w{1,6}\s{1,4}(?:\d{1,3}\s{1,4})?){0,4}[\w.-]{1,40}\s{1,4}\d{2,5}\b",
+            ),
             ("/dev/", r"/dev/(?:tcp|udp)/"),
             ("base64", r"\bbase64\b[^\n|]{0,120}\|[^\n]{0,60}\b(?:curl|wget|nc|ncat|netcat)\b"),
-            ("scp rsync", r"\b(?:scp|rsync)\s[^\n]{0,160}\s[\w.-]{1,60}@?[\w.-]{1,60}:[\w~/.]"),
+            ("scp rsync", r"\b(?:scp|rsync)\s[^\n]{0,120}[\s@][\w.-]{1,40}:[\w~/.]"),
             ("requests", r"\brequests\.(?:post|put)\([^\n]{0,160}\bopen\("),
             (
                 "send upload post transmit leak",
@@ -65,8 +68,7 @@ WORD_RULES = (
         "alert",
         "a shell for somebody elsewhere",
         (
-            ("/dev/", r"\bsh\s{1,4}-i\b[^\n]{0,60}/dev/(?:tcp|udp)/"),
-            ("/dev/", r"\bbash\s{1,4}-i\b[^\n]{0,60}/dev/(?:tcp|udp)/"),
+            ("/dev/", r"\b(?:ba|da|z|k)?sh\s{1,4}-i\b[^\n]{0,60}/dev/(?:tcp|udp)/"),
             ("nc ncat", r"\b(?:nc|ncat|netcat)\b[^\n]{0,80}\s-\w{0,3}e\s"),
             ("pty.spawn", r"\bpty\.spawn\("),
             ("reverse", r"\breverse[- ]shell\b"),
@@ -203,7 +205,7 @@ WORD_RULES = (
             ("pytest", r"\b(?:pytest|py\.test)\b[^\n]{0,160}(?:--deselect|--ignore|-k\s{0,4}[\"']?not )"),
             ("collect_ignore ignorepatterns", r"\b(?:collect_ignore|testPathIgnorePatterns)\b"),
             (
-                "test",
+                "test assertion",
                 r"\b(?:disable|skip|remove|delete|comment out|turn off|weaken)\b[^\n.]{0,40}\b(?:tests?|assertions?)\b",
             ),
         ),

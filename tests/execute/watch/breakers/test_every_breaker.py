@@ -9,8 +9,9 @@ import pytest
 
 from proctor.base.frozen import field_names, frozen
 from proctor.execute.watch.breakers.interface import ACTIONS, GRADES
-from proctor.execute.watch.panel import Panel, Settings
+from proctor.execute.watch.panel import Panel
 from proctor.execute.watch.replay import replay
+from proctor.execute.watch.settings import Settings
 from proctor.execute.watch.thresholds import Caps, Thresholds
 
 OPEN = Caps(**dict.fromkeys(field_names(Caps)))

@@ -5,14 +5,14 @@ It counts the alerts of breakers as they stand in the trace, so that replaying t
 
 from __future__ import annotations
 
-from proctor.execute.watch.breakers.interface import ALERT, KILL, NOTICE, Trip, evidence_of
+from proctor.execute.watch.breakers.interface import ALERT, KILL, NONE, Trip, evidence_of
 from proctor.execute.watch.facts import Facts
 from proctor.execute.watch.readings import text
 from proctor.record.trace.event import Event
 
 
 class RepeatedTrips:
-    """Ends a run after so many alerts of breakers; notices do not count."""
+    """Ends a run after so many trips that something was done about; those that were only told do not count."""
 
     name = "repeated-trips"
 
@@ -25,7 +25,7 @@ class RepeatedTrips:
     def see(self, event: Event) -> tuple[Trip, ...]:
         if self._done or not self._facts.running or event.type != "monitor.alert":
             return ()
-        if not text(event.payload, "breaker") or text(event.payload, "grade") == NOTICE:
+        if not text(event.payload, "breaker") or text(event.payload, "action") in ("", NONE):
             return ()
         self._seen.append(event.seq)
         if len(self._seen) < self._trips:

@@ -7,9 +7,8 @@ nothing about the task. Trying many places outside the writable scope suspends w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from fnmatch import fnmatchcase
-
+from proctor.base.frozen import replace
+from proctor.contract.command_line import matches_command
 from proctor.execute.watch.breakers.interface import (
     ALERT,
     NONE,
@@ -21,11 +20,11 @@ from proctor.execute.watch.breakers.interface import (
     evidence_of,
 )
 from proctor.execute.watch.facts import Facts
-from proctor.execute.watch.grades import Observation, grade_of, harmless, observation_of
+from proctor.execute.watch.grades import Observation, harmless, observation_of
 from proctor.execute.watch.program_rules import TEST
 from proctor.execute.watch.programs import program_name
 from proctor.execute.watch.readings import text, words
-from proctor.execute.watch.thresholds import Thresholds
+from proctor.execute.watch.settings import Settings
 from proctor.record.trace.event import Event
 
 MOST_TOLD = 1000
@@ -34,36 +33,18 @@ MOST_TOLD = 1000
 _LINE_CHARACTERS = 4096
 
 
-def is_forbidden(argv: tuple[str, ...], patterns: tuple[str, ...]) -> str:
-    """The first pattern that a command line matches, by its whole path or by the program's name; empty for none."""
-    if not patterns or not argv:
-        return ""
-    lines = {" ".join(argv)[:_LINE_CHARACTERS], " ".join((program_name(argv), *argv[1:]))[:_LINE_CHARACTERS]}
-    names = {argv[0], program_name(argv)}
-    for pattern in patterns:
-        if any(fnmatchcase(line, pattern) for line in lines) or pattern in names:
-            return pattern
-    return ""
-
-
 class PolicyBreaker:
     """Alerts on what policy speaks about, and quarantines a run that violates it."""
 
     name = "policy"
 
-    def __init__(
-        self,
-        facts: Facts,
-        thresholds: Thresholds,
-        rules: Mapping[str, str],
-        forbidden: tuple[str, ...],
-        baseline: frozenset[tuple[str, str, str]],
-    ) -> None:
+    def __init__(self, facts: Facts, settings: Settings) -> None:
         self._facts = facts
-        self._thresholds = thresholds
-        self._rules = rules
-        self._forbidden = forbidden
-        self._baseline = baseline
+        self._thresholds = settings.thresholds
+        self._rules = settings.rules
+        self._commands = settings.forbid_commands
+        self._calls = frozenset(f"syscall-{name}" for name in settings.forbid_syscalls)
+        self._baseline = settings.baseline
         self._told: set[tuple[str, str, str]] = set()
         self._violations: list[int] = []
 
@@ -98,16 +79,21 @@ class PolicyBreaker:
     def _observe(self, event: Event) -> Observation | None:
         if event.type == "guard.exec":
             argv = words(event.payload, "argv")
-            pattern = is_forbidden(argv, self._forbidden)
-            return Observation("forbidden-command", pattern, program_name(argv), event.seq) if pattern else None
-        return observation_of(event)
+            pattern = next((pattern for pattern in self._commands if matches_command(pattern, argv)), None)
+            if pattern is None:
+                return None
+            return Observation("forbidden-command", " ".join(argv)[:_LINE_CHARACTERS], program_name(argv), event.seq)
+        observation = observation_of(event)
+        if observation is not None and observation.code in self._calls:
+            return replace(observation, code="forbidden-syscall")
+        return observation
 
     def _grade(self, event: Event, observation: Observation) -> str:
         if event.type == "words.hit" and observation.code not in self._rules:
             grade = text(event.payload, "grade")
             if grade in (NOTICE, ALERT, VIOLATION):
                 return grade
-        return grade_of(observation.code, self._rules)
+        return observation.grade(self._rules)
 
     def _ends(self, observation: Observation, grade: str) -> bool:
         if grade != VIOLATION:
