@@ -85,3 +85,89 @@ def test_an_operator_is_asked_instead(new_story: Any) -> None:
     story.usage(10, 0)
     assert len(story.trips) == 1, "an approval lifts the breaker for good"
     assert replay(story.events, story.panel).agree
+
+
+def attempt(story: Any, code: str, address: str) -> None:
+    story.add(
+        "guard.attempt", code=code, syscall="connect", pid=10, argv=["curl"], path="", address=address, allowed=False
+    )
+
+
+def test_an_operator_can_be_asked_about_what_would_only_be_told(new_story: Any) -> None:
+    story = new_story(Settings(ask=("network", "canary-leak"))).start()
+    attempt(story, "network", "1.1.1.1:1")
+    attempt(story, "network", "1.1.1.2:1")
+    attempt(story, "dns", "a.example")
+    attempt(story, "canary-leak", "1.1.1.3:1")
+    assert [(trip.code, trip.action) for trip in story.trips] == [
+        ("network", "pause"),
+        ("network", "none"),
+        ("safety-canary-leak", "pause"),
+    ]
+    assert replay(story.events, story.panel).agree
+
+
+def test_what_the_baseline_does_trips_nothing(new_story: Any) -> None:
+    story = new_story(Settings(rules={"network": "violation"}, baseline=frozenset({("network", "curl", "1.1.1.1:1")})))
+    attempt(story.start(), "network", "1.1.1.1:1")
+    assert story.trips == []
+    attempt(story, "network", "1.1.1.2:1")
+    assert [trip.grade for trip in story.trips] == ["violation"]
+
+
+def test_a_forbidden_class_of_system_calls_quarantines(new_story: Any) -> None:
+    story = new_story(Settings(forbid_syscalls=("mount",))).start()
+    attempt(story, "syscall-bpf", "")
+    attempt(story, "syscall-mount", "")
+    assert [(trip.code, trip.action) for trip in story.trips] == [
+        ("syscall-bpf", "none"),
+        ("safety-forbidden-syscall", "quarantine"),
+    ]
+
+
+def test_acceptance_is_watched_and_left_alone(new_story: Any) -> None:
+    story = new_story(Settings(caps=Caps(memory_bytes=100, cpu_seconds=1))).start().finish()
+    story.sample(memory_bytes=101, cpu_seconds="99", oom_kills=9, phase="acceptance")
+    assert [(trip.code, trip.action, trip.grade) for trip in story.trips] == [
+        ("memory-cap", "none", "notice"),
+        ("out-of-memory", "none", "notice"),
+    ]
+
+
+def test_without_a_look_at_the_tree_nothing_is_decided_by_it(new_story: Any) -> None:
+    story = new_story(Settings(sees_tree=False)).start()
+    for _ in range(200):
+        story.wait(8).call("ls")
+    assert story.trips == []
+
+
+def test_an_agent_that_looks_around_for_long_is_let_be(new_story: Any) -> None:
+    story = new_story(Settings()).start()
+    for number in range(60):
+        story.wait(5).call("cat", f"file{number}").call("git", "status")
+    assert [trip.action for trip in story.trips if trip.action != "none"] == []
+
+
+def test_a_loop_that_changes_the_tree_is_no_repetition(new_story: Any) -> None:
+    story = new_story(Settings()).start()
+    for number in range(60):
+        story.wait(5).call("python3", "fix.py").write(after=str(number % 9), before="0")
+    assert story.trips == []
+
+
+def test_every_default_is_called_a_policy_choice(new_story: Any) -> None:
+    story = new_story(Settings()).start().write().wait(1800).sample()
+    assert "a policy choice" in story.trips[-1].rationale and story.trips[-1].code == "wall-ceiling"
+
+
+def test_delays_grow_and_start_anew_after_a_calm_time(new_story: Any) -> None:
+    story = new_story(Settings()).start()
+    for round_number in range(9):
+        story.write(after=str(round_number))
+        for number in range(41):
+            story.call("cat", f"{round_number} {number}")
+    story.wait(100).write(after="x")
+    for number in range(41):
+        story.call("cat", f"again {number}")
+    delays = [trip.signals["delay_seconds"] for trip in story.trips if trip.breaker == "burst"]
+    assert delays == ["0.5", "1.0", "2.0", "4.0", "8.0", "16.0", "30", "30", "30", "0.5"]

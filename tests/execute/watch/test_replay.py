@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proctor.base.canonical import canonical
@@ -143,6 +143,7 @@ def test_any_trace_agrees_with_itself(steps: list[tuple[str, dict[str, Any], int
         assert canonical(dict(trip.signals)) and trip.evidence == tuple(sorted(set(trip.evidence)))
 
 
+@settings(max_examples=40)
 @given(STEPS)
 def test_what_a_panel_says_depends_on_nothing_that_comes_after(steps: list[tuple[str, dict[str, Any], int]]) -> None:
     events = told(steps, Panel(TIGHT))
@@ -151,6 +152,7 @@ def test_what_a_panel_says_depends_on_nothing_that_comes_after(steps: list[tuple
     assert whole[: len(half)] == half
 
 
+@settings(max_examples=40)
 @given(STEPS)
 def test_after_an_end_nothing_follows(steps: list[tuple[str, dict[str, Any], int]]) -> None:
     panel = Panel(TIGHT)

@@ -4,8 +4,8 @@ Rules of the panel
     Every event of the trace is given to :meth:`Panel.see` once, in the order of its numbers, the panel's own alerts and
     interventions included. A decision depends on nothing but the settings and the events up to the one it names last.
     When a trip ends the run (kill, quarantine) the panel has spoken and trips no more. Where the policy asks an
-    operator about a code, the trip's action is a pause; an approval lifts that breaker's decision for good, because a
-    breaker that has tripped stays tripped. Time while an operator is asked or the run is paused is not the agent's.
+    operator about a code, the trip's action is a pause, once for each breaker, code and action: an approval lifts that
+    decision for the rest of the run. Time while an operator is asked or the run is paused is not the agent's.
     A run whose tree is not watched while it runs (``sees_tree`` false) has no breakers on the state of the tree.
 """
 
@@ -18,7 +18,7 @@ from proctor.execute.watch.breakers.burst import Burst
 from proctor.execute.watch.breakers.ceilings import CommandCeiling, RunCeiling
 from proctor.execute.watch.breakers.cost import CostCap
 from proctor.execute.watch.breakers.counts import DependencyResolutions, FailedCycles, Tokens, ToolCalls
-from proctor.execute.watch.breakers.interface import ENDING, NONE, PAUSE, Breaker, Trip
+from proctor.execute.watch.breakers.interface import ENDING, NONE, PAUSE, SAFETY, Breaker, Trip
 from proctor.execute.watch.breakers.oscillation import Oscillation
 from proctor.execute.watch.breakers.persistence import RepeatedTrips
 from proctor.execute.watch.breakers.policy import DeniedWrites, EarlyTests, PolicyBreaker
@@ -39,6 +39,7 @@ class Panel:
         self.settings = settings = settings or Settings()
         self.facts = Facts(settings.prices or FALLBACK.table, settings.call_depth, settings.test_commands)
         self.ended: Trip | None = None
+        self._asked: set[tuple[str, str, str]] = set()
         self._breakers = _breakers(self.facts, settings)
 
     @property
@@ -59,15 +60,22 @@ class Panel:
                 if self.ended is not None:
                     continue
                 decided = self._decided(trip)
+                if decided is None:
+                    continue
                 trips.append(decided)
                 if decided.action in ENDING:
                     self.ended = decided
         return tuple(trips)
 
-    def _decided(self, trip: Trip) -> Trip:
-        if trip.code in self.settings.ask and trip.action != NONE:
-            return replace(trip, action=PAUSE, signals={**trip.signals, "otherwise": trip.action})
-        return trip
+    def _decided(self, trip: Trip) -> Trip | None:
+        """What becomes of a trip: itself, a question in its place, or nothing where the question was put before."""
+        if not {trip.code, trip.code.removeprefix(SAFETY)} & set(self.settings.ask):
+            return trip
+        question = (trip.breaker, trip.code, trip.action)
+        if question in self._asked:
+            return trip if trip.action == NONE else None
+        self._asked.add(question)
+        return replace(trip, action=PAUSE, signals={**trip.signals, "otherwise": trip.action})
 
 
 def envelopes_of(settings: Settings) -> tuple[tuple[Envelope, ...], tuple[Envelope, ...]]:

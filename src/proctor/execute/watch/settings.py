@@ -1,7 +1,7 @@
 """Everything that a panel's decisions depend on besides the events, as one record that a run can keep.
 
 :func:`settings_of` takes what a contract says. A replay needs the settings that the run had:
-:func:`record_of_settings` writes all of them, thresholds and prices included, and :func:`settings_from` reads them back.
+:func:`record_of_settings` writes all of them, thresholds and prices included; :func:`settings_from` reads them back.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from __future__ import annotations
 from proctor.execute.watch.breakers.interface import ALERT, KILL, KILL_CALL, Trip
 from proctor.execute.watch.facts import Facts
 from proctor.execute.watch.readings import NANOSECONDS, seconds_of
+from proctor.execute.watch.thresholds import POLICY_CHOICE
 from proctor.record.trace.event import Event
 
 
@@ -37,7 +38,7 @@ class CommandCeiling:
                     "command-ceiling",
                     KILL_CALL,
                     ALERT,
-                    f"a tool call has run for {ran} s; {self._seconds} s are allowed",
+                    f"a tool call has run for {ran} s; {self._seconds} s are allowed, {POLICY_CHOICE}",
                     (call.started, event.seq) if call.started < event.seq else (event.seq,),
                     {"call": call.number, "pid": call.pid, "seconds": ran, "ceiling_seconds": self._seconds},
                 )
@@ -66,7 +67,7 @@ class RunCeiling:
                 "wall-ceiling",
                 KILL,
                 ALERT,
-                f"the agent has used its {self._seconds} s of wall-clock time",
+                f"the agent has used its {self._seconds} s of wall-clock time, {POLICY_CHOICE}",
                 (event.seq,),
                 {
                     "seconds": seconds_of(clock.active_ns),

@@ -14,7 +14,7 @@ from proctor.execute.watch.breakers.ladder import Backoff
 from proctor.execute.watch.envelope import STOP, Envelope, Standing, standing
 from proctor.execute.watch.facts import Facts
 from proctor.execute.watch.ledger import plain
-from proctor.execute.watch.thresholds import Thresholds
+from proctor.execute.watch.thresholds import POLICY_CHOICE, Thresholds
 from proctor.record.trace.event import Event
 
 _AGAIN = Decimal("0.05")
@@ -73,6 +73,6 @@ class CostCap:
             signals["delay_seconds"] = self._backoff.next(self._facts.clock.active_ns)
         rationale = (
             f"the {where.scope} has {words} what it may spend: {plain(where.spent)} of {plain(where.limit)} "
-            f"{currency}, with the rest of {plain(where.cap)} kept for acceptance"
+            f"{currency}, with the rest of {plain(where.cap)} ({POLICY_CHOICE}) kept for acceptance"
         )
         return Trip(self.name, "cost-cap", action, ALERT, rationale, (event.seq,), signals)

@@ -12,6 +12,7 @@ from proctor.execute.watch.breakers.interface import ALERT, KILL, MOST_EVIDENCE,
 from proctor.execute.watch.calls import FAILED
 from proctor.execute.watch.facts import Facts
 from proctor.execute.watch.program_rules import BUILD, RESOLVE, TEST
+from proctor.execute.watch.thresholds import POLICY_CHOICE
 from proctor.record.trace.event import Event
 
 
@@ -38,7 +39,7 @@ class CountedCap:
         if value <= self._cap:
             return ()
         self._done = True
-        rationale = f"{value} {self.words}; {self._cap} are allowed"
+        rationale = f"{value} {self.words}; {self._cap} are allowed, {POLICY_CHOICE}"
         evidence = evidence_of(tuple(self._raised), event.seq)
         return (Trip(self.name, self.code, KILL, ALERT, rationale, evidence, {"count": value, "cap": self._cap}),)
 

@@ -1,8 +1,9 @@
 """Policy: what the guard and the rules on words saw, by its grade, and what the contract forbids.
 
-A notice is left in the record as it is. An alert or a violation is told once for each kind of thing. Violations that
-the thresholds name, and a number of any violations, quarantine the run; such a termination is about safety and says
-nothing about the task. Trying many places outside the writable scope suspends writing.
+A notice is left in the record as it is, unless an operator is asked about its code. An alert or a violation is told
+once for each kind of thing. Violations that the thresholds name, and a number of any violations, quarantine the run;
+such a termination is about safety and says nothing about the task. Trying many places outside the writable scope
+suspends writing.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from proctor.execute.watch.breakers.interface import (
     NONE,
     NOTICE,
     QUARANTINE,
+    SAFETY,
     SUSPEND_WRITE,
     VIOLATION,
     Trip,
@@ -45,6 +47,7 @@ class PolicyBreaker:
         self._commands = settings.forbid_commands
         self._calls = frozenset(f"syscall-{name}" for name in settings.forbid_syscalls)
         self._baseline = settings.baseline
+        self._ask = settings.ask
         self._told: set[tuple[str, str, str]] = set()
         self._violations: list[int] = []
 
@@ -55,7 +58,7 @@ class PolicyBreaker:
         if observation is None or observation.key in self._baseline or harmless(observation):
             return ()
         grade = self._grade(event, observation)
-        if grade == NOTICE:
+        if grade == NOTICE and observation.code not in self._ask:
             return ()
         if grade == VIOLATION:
             self._violations.append(event.seq)
@@ -73,7 +76,7 @@ class PolicyBreaker:
         if ending:
             evidence = evidence_of(self._violations, event.seq)
             rationale = f"{about}; {len(self._violations)} violations of policy"
-            return (Trip(self.name, f"safety-{observation.code}", QUARANTINE, grade, rationale, evidence, signals),)
+            return (Trip(self.name, SAFETY + observation.code, QUARANTINE, grade, rationale, evidence, signals),)
         return (Trip(self.name, observation.code, NONE, grade, about, (event.seq,), signals),)
 
     def _observe(self, event: Event) -> Observation | None:

@@ -10,6 +10,7 @@ from proctor.execute.watch.breakers.interface import ALERT, KILL, NONE, NOTICE, 
 from proctor.execute.watch.breakers.ladder import Ladder
 from proctor.execute.watch.facts import Facts
 from proctor.execute.watch.readings import NANOSECONDS, integer, nanoseconds, seconds_of, text
+from proctor.execute.watch.thresholds import POLICY_CHOICE
 from proctor.record.trace.event import Event
 
 ACCEPTANCE = "acceptance"
@@ -41,7 +42,7 @@ class Gauge:
         if judging in self._told:
             return ()
         self._told.add(judging)
-        rationale = f"{self._field} is {value}; {self._cap} are allowed"
+        rationale = f"{self._field} is {value}; {self._cap} are allowed, {POLICY_CHOICE}"
         signals = {self._field: value, "cap": self._cap, "phase": text(event.payload, "phase")}
         if judging:
             return (Trip(self.name, f"{self.name}-cap", NONE, NOTICE, rationale, (event.seq,), signals),)
@@ -65,7 +66,9 @@ class Cpu:
         if used is None or used < self._seconds * NANOSECONDS:
             return ()
         self._done = True
-        rationale = f"the agent has used {seconds_of(used)} s of CPU time; {self._seconds} s are allowed"
+        rationale = (
+            f"the agent has used {seconds_of(used)} s of CPU time; {self._seconds} s are allowed, {POLICY_CHOICE}"
+        )
         signals = {"cpu_seconds": seconds_of(used), "cap": self._seconds}
         return (Trip(self.name, "cpu-cap", KILL, ALERT, rationale, (event.seq,), signals),)
 
@@ -93,7 +96,7 @@ class Processes:
         if len(self._row) < self._samples and value <= self._cap:
             return ()
         self._done = True
-        rationale = f"{value} processes in {len(self._row)} samples in a row; {self._cap} are allowed"
+        rationale = f"{value} processes in {len(self._row)} samples in a row; {self._cap} are allowed, {POLICY_CHOICE}"
         signals = {"processes": value, "cap": self._cap, "samples": len(self._row)}
         return (Trip(self.name, "process-cap", KILL, ALERT, rationale, tuple(self._row), signals),)
 
