@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import sha256
 from proctor.base.clock import seconds_text
+from proctor.base.errors import InfrastructureFault
 from proctor.base.files import write_whole
 from proctor.base.frozen import frozen
 from proctor.base.names import name_text
 from proctor.conduct.briefing import Briefing
 from proctor.conduct.machine import Machine
+from proctor.conduct.watch_post import WatchPost
+from proctor.conduct.watched import WatchedTrace
 from proctor.execute.agents.interface import BRIEFING, Agent, Ending, Scene
 from proctor.execute.prepare import Prepared, declared_mounts, limits_of
 from proctor.execute.sandbox.interface import Command, Finished, Mount, Output, Sandbox, SandboxPlan
@@ -48,9 +52,10 @@ def attempt(
     agent: Agent,
     briefing: Briefing,
     run: RunDirectory,
-    trace: TraceWriter,
+    trace: WatchedTrace,
     scratch: Path,
     live: Live,
+    post: WatchPost,
 ) -> Attempt:
     """Let ``agent`` act once and record its patch in the run directory."""
     start = machine.clock.steady_ns()
@@ -60,7 +65,7 @@ def attempt(
         {"name": description.name, "kind": description.kind, "command": list(description.command)},
     )
     if agent.needs_sandbox:
-        ending, patch, changes, dropped = _in_sandbox(machine, prepared, agent, briefing, trace, scratch, live)
+        ending, patch, changes, dropped = _in_sandbox(machine, prepared, agent, briefing, trace, scratch, live, post)
     else:
         scene = _scene(prepared, briefing, _refused, time.monotonic() + prepared.contract.budget.wall_seconds)
         ending = agent.act(scene)
@@ -83,9 +88,10 @@ def _in_sandbox(
     prepared: Prepared,
     agent: Agent,
     briefing: Briefing,
-    trace: TraceWriter,
+    trace: WatchedTrace,
     scratch: Path,
     live: Live,
+    post: WatchPost,
 ) -> tuple[Ending, bytes, Changes, tuple[Mapping[str, str], ...]]:
     contract = prepared.contract
     note = scratch / "briefing.md"
@@ -96,31 +102,54 @@ def _in_sandbox(
             workspace=workspace.view(),
             limits=limits_of(contract.budget),
             mounts=(Mount(note, BRIEFING), *agent.mounts(), *declared_mounts(contract)),
+            guard=post.guard(),
         )
-        with machine.backend.open(plan) as sandbox:
-            live(sandbox)
-            try:
-                deadline = time.monotonic() + contract.budget.wall_seconds
-                run = _logged(sandbox, trace)
-                ending = agent.act(_scene(prepared, briefing, run, deadline))
-            finally:
-                live(None)
-        if ending.reason == "timed-out":
-            trace.append(
-                "run.terminated",
-                {
-                    "code": "wall-ceiling",
-                    "rationale": f"the agent used its {contract.budget.wall_seconds} s of wall-clock time",
-                    "evidence": f"events.jsonl#{trace.count - 1}",
-                },
-            )
-            trace.sync()
+        with machine.backend.open(plan) as sandbox, _announced(live, sandbox), post.over(sandbox, workspace):
+            deadline = time.monotonic() + contract.budget.wall_seconds
+            scene = _scene(prepared, briefing, _logged(sandbox, trace), deadline)
+            ending = _acted(agent, scene, post)
+        trace.rest()
+        _note_termination(trace, ending, contract.budget.wall_seconds)
         kept, dropped = drop_unwanted(contract, prepared, workspace.changes())
         read_base = base_stack(prepared.layers).file
         patch = make_patch(kept, lambda path: _data(read_base(path)), lambda path: workspace.read(path) or b"")
         return ending, patch, kept, dropped
     finally:
         workspace.discard()
+
+
+@contextmanager
+def _announced(live: Live, sandbox: Sandbox) -> Iterator[None]:
+    live(sandbox)
+    try:
+        yield
+    finally:
+        live(None)
+
+
+def _acted(agent: Agent, scene: Scene, post: WatchPost) -> Ending:
+    """Let the agent act; an intervention that closes its sandbox ends it."""
+    try:
+        ending = agent.act(scene)
+    except InfrastructureFault:
+        if not post.interventions.closed:
+            raise
+        return Ending("terminated")
+    return Ending("terminated", ending.exit_code) if post.interventions.closed else ending
+
+
+def _note_termination(trace: WatchedTrace, ending: Ending, wall_seconds: int) -> None:
+    """Record why an agent was ended before its time, with a pointer to what shows it."""
+    if trace.ended is not None:
+        trip = trace.ended.trip
+        code, rationale, evidence = trip.code, trip.rationale, trace.ended.alert
+    elif ending.reason == "timed-out":
+        code, evidence = "run-ceiling", trace.count - 1
+        rationale = f"the agent used its {wall_seconds} s of wall-clock time"
+    else:
+        return
+    trace.append("run.terminated", {"code": code, "rationale": rationale, "evidence": f"events.jsonl#{evidence}"})
+    trace.sync()
 
 
 def _scene(prepared: Prepared, briefing: Briefing, run: Callable[[Command], Finished], deadline: float) -> Scene:

@@ -21,11 +21,16 @@ from proctor.base.ids import new_run_id
 from proctor.conduct.attempt import attempt
 from proctor.conduct.briefing import brief
 from proctor.conduct.identity import boot_id, manifest, observed_identity
+from proctor.conduct.interventions import Interventions
 from proctor.conduct.machine import Machine
+from proctor.conduct.watch_post import WatchPost
+from proctor.conduct.watched import WatchedTrace
 from proctor.contract.digest import resolved
 from proctor.execute.agents.interface import Agent
 from proctor.execute.prepare import Prepared
 from proctor.execute.sandbox.interface import Sandbox
+from proctor.execute.watch.panel import Panel
+from proctor.execute.watch.settings import record_of_settings, settings_of
 from proctor.execute.workspace.patch import parse_stat
 from proctor.judge.acceptance import accept
 from proctor.judge.bench import Bench
@@ -34,7 +39,6 @@ from proctor.judge.report import build_report
 from proctor.record.lock import RunLock
 from proctor.record.rundir import RunDirectory
 from proctor.record.seal import write_seal
-from proctor.record.trace.log import TraceWriter
 
 
 class Interrupted(Exception):
@@ -81,9 +85,15 @@ def conduct(
     with RunLock.take(run):
         watcher.phase(run_id, "binding")
         description = agent.describe()
-        run.write_json(run.manifest, manifest(machine, prepared, description, run_id, configuration), sync=False)
+        settings = settings_of(prepared.contract, sees_tree=False)
+        bound = {**configuration, "watch": record_of_settings(settings)}
+        run.write_json(run.manifest, manifest(machine, prepared, description, run_id, bound), sync=False)
         run.write_json(run.contract, resolved(prepared.contract), sync=False)
-        with TraceWriter.create(run.events, machine.clock, machine.entropy) as trace:
+        with WatchedTrace.create(run.events, machine.clock, machine.entropy) as trace:
+            answers = machine.home.decisions / f"{run_id}.json"
+            interventions = Interventions(prepared.contract, trace, answers, watcher.stopped)
+            post = WatchPost(machine, prepared.contract, trace, interventions)
+            trace.watch(Panel(settings), interventions)
             trace.append(
                 "run.started",
                 {
@@ -96,7 +106,8 @@ def conduct(
             )
             trace.sync()
             with machine.scratch(run_id) as scratch:
-                _act_and_judge(machine, prepared, agent, run, trace, scratch, watcher)
+                _act_and_judge(machine, prepared, agent, run, trace, scratch, watcher, post)
+            trace.rest()
             status = str(parse(build_report(run))["status"])
             trace.append("run.finished", {"status": status})
             trace.sync()
@@ -112,9 +123,10 @@ def _act_and_judge(
     prepared: Prepared,
     agent: Agent,
     run: RunDirectory,
-    trace: TraceWriter,
+    trace: WatchedTrace,
     scratch: Path,
     watcher: Watcher,
+    post: WatchPost,
 ) -> None:
     """Everything between the first event and the verdict; faults become events."""
     run_id = run.path.name
@@ -134,7 +146,7 @@ def _act_and_judge(
         trace.append("briefing", {"text": briefing.text, "obligations": briefing.obligations})
         enter("agent")
         live = _forward(watcher, run_id)
-        made = attempt(machine, prepared, agent, briefing, run, trace, scratch, live)
+        made = attempt(machine, prepared, agent, briefing, run, trace, scratch, live, post)
         enter("judging")
         _note_policy(machine, prepared, made.patch, run, trace)
         bench = Bench(prepared, machine.backend, scratch, trace, run, machine.clock, machine.entropy)
@@ -151,7 +163,7 @@ def _act_and_judge(
     trace.sync()
 
 
-def _bind(machine: Machine, prepared: Prepared, trace: TraceWriter) -> bool:
+def _bind(machine: Machine, prepared: Prepared, trace: WatchedTrace) -> bool:
     """Compare what was promised with what is there, and record what setup did."""
     expected, observed = observed_identity(machine, prepared)
     match = expected == observed
@@ -161,7 +173,7 @@ def _bind(machine: Machine, prepared: Prepared, trace: TraceWriter) -> bool:
     return match
 
 
-def _note_policy(machine: Machine, prepared: Prepared, patch: bytes, run: RunDirectory, trace: TraceWriter) -> None:
+def _note_policy(machine: Machine, prepared: Prepared, patch: bytes, run: RunDirectory, trace: WatchedTrace) -> None:
     """Record what the patch does against the contract's rules."""
     start = str(machine.clock.wall_ns())
     found = findings(prepared.contract, run.read_json(run.changes), parse_stat(patch))
@@ -175,7 +187,17 @@ def _note_policy(machine: Machine, prepared: Prepared, patch: bytes, run: RunDir
                 "evidence": finding.evidence,
             },
         )
-    violations = sum(finding.grade == "violation" for finding in found)
+    for alert in trace.violations:
+        trace.append(
+            "safety.finding",
+            {
+                "code": alert.payload["code"],
+                "grade": "violation",
+                "message": alert.payload["message"],
+                "evidence": f"events.jsonl#{alert.seq}",
+            },
+        )
+    violations = sum(finding.grade == "violation" for finding in found) + len(trace.violations)
     trace.append("safety.checked", {"start": start, "end": str(machine.clock.wall_ns()), "violations": violations})
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from proctor.base.errors import UsageFault
 
-DIRECTORIES = ("runs", "batches", "layers", "inputs", "scratch", "sessions")
+DIRECTORIES = ("runs", "batches", "decisions", "layers", "inputs", "scratch", "sessions")
 
 
 class Home:
@@ -22,6 +22,7 @@ class Home:
         self.path = path
         self.runs = path / "runs"
         self.batches = path / "batches"
+        self.decisions = path / "decisions"
         self.layers = path / "layers"
         self.inputs = path / "inputs"
         self.scratch = path / "scratch"

@@ -14,7 +14,7 @@ from proctor.base.canonical import digest
 from proctor.base.clock import seconds_text
 from proctor.base.erase import erase
 from proctor.base.errors import ProctorError
-from proctor.base.frozen import frozen, replace
+from proctor.base.frozen import frozen, items, replace
 from proctor.base.names import name_text
 from proctor.contract.digest import content_id, resolved
 from proctor.contract.model import ArchiveRepository, Budget, Contract, SetupStep
@@ -203,7 +203,7 @@ def _setup_key(contract: Contract, identity: Mapping[str, str], source: Layer) -
             "setup": whole["setup"],
             "environment": whole["environment"],
             "inputs": [item for item in whole["inputs"] if item["audience"] == "setup"],
-            "limits": whole["budget"],
+            "limits": dict(items(limits_of(contract.budget))),
         }
     )
 

@@ -158,7 +158,7 @@ def test_a_patch_that_is_refused(case: str) -> None:
     with pytest.raises(PatchProblem) as raised:
         apply_patch(patch, BEFORE.get)
     assert reason in raised.value.reason
-    assert raised.value.exit_code == 1
+    assert raised.value.exit_code == 2
     if "apply" in reason:
         assert raised.value.log.startswith("error:")
 

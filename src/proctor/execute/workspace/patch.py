@@ -45,7 +45,7 @@ _COMMIT = b"commit refs/heads/%s\ncommitter proctor <proctor> 0 +0000\ndata 0\n"
 class PatchProblem(ProctorError):
     """A patch that does not apply, with the reason and what git said. A verdict about the patch, not a fault."""
 
-    exit_code = 1
+    exit_code = 2
 
     def __init__(self, reason: str, log: str = "") -> None:
         super().__init__(reason)

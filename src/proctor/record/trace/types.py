@@ -121,7 +121,58 @@ _TABLE = (
     EventType("run.finished", "harness", ("status",), "The run is over and its status stands."),
 )
 
-EVENT_TYPES: dict[str, EventType] = {kind.name: kind for kind in _TABLE}
+_WATCHED = (
+    EventType(
+        "guard.exec",
+        "agent",
+        ("pid", "parent", "path", "argv", "cwd", "allowed"),
+        "A program that was about to start, as its process claimed it.",
+    ),
+    EventType("guard.exit", "agent", ("pid", "exit_code", "wall_seconds"), "The end of a program that had started."),
+    EventType(
+        "guard.attempt",
+        "agent",
+        ("code", "syscall", "pid", "argv", "detail", "path", "address", "allowed", "errno", "count"),
+        "Something that policy speaks about was tried, whatever came of it.",
+    ),
+    EventType("guard.read", "agent", ("pid", "path", "count"), "A file that was opened for reading."),
+    EventType("guard.held", "monitor", ("pid", "syscall", "path", "count"), "A write that was made to wait."),
+    EventType("guard.more", "monitor", ("code", "count"), "Attempts that were too many to be told one by one."),
+    EventType("guard.lost", "monitor", ("count",), "Records of the guard that could not be taken in time."),
+    EventType(
+        "monitor.sample",
+        "monitor",
+        (
+            "wall_seconds",
+            "cpu_seconds",
+            "memory_bytes",
+            "disk_bytes",
+            "inodes",
+            "processes",
+            "oom_kills",
+            "phase",
+        ),
+        "What the sandbox used at one moment.",
+    ),
+    EventType(
+        "monitor.alert",
+        "monitor",
+        ("code", "grade", "signals", "stage", "message", "evidence"),
+        "A breaker or a monitor speaks, with what it measured.",
+    ),
+    EventType("intervention", "monitor", ("action", "alert", "detail"), "What was done about an alert."),
+    EventType("stage.changed", "harness", ("from", "to", "reason"), "The run went on to another stage."),
+    EventType(
+        "operator.asked",
+        "harness",
+        ("code", "question", "deadline_seconds", "alert"),
+        "The run stands still until a human decides.",
+    ),
+    EventType("operator.decided", "operator", ("decision", "why", "code", "by"), "What was decided, and why."),
+    EventType("words.hit", "monitor", ("rule", "format", "where", "text", "grade"), "A rule on words applies."),
+)
+
+EVENT_TYPES: dict[str, EventType] = {kind.name: kind for kind in (*_TABLE, *_WATCHED)}
 
 
 def check_event(name: str, payload: Mapping[str, object], actor: str | None) -> str:

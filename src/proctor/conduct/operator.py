@@ -1,0 +1,92 @@
+"""A human decides: the question stands in the trace, the answer comes from ``proctor decide``.
+
+An answer is a small file in the home's ``decisions`` directory, outside the run: whoever may write there may decide.
+It is read once and taken away, and what it said becomes an event. When nobody answers before the deadline, the
+contract's own answer holds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from proctor.base.canonical import canonical, parse
+from proctor.base.errors import UsageFault
+from proctor.base.files import read_bounded, write_whole
+from proctor.base.frozen import frozen
+from proctor.contract.model import Ask
+from proctor.record.lock import is_held
+from proctor.record.rundir import RunDirectory
+from proctor.record.trace.read import read_finished_events
+
+SCHEMA = 1
+LOOK_SECONDS = 0.1
+ANSWER_BYTES = 1 << 20
+NOBODY = "nobody"
+
+
+@frozen
+class Answer:
+    """What was decided: ``approve`` or ``deny``, why, under which code, by whom."""
+
+    decision: str
+    why: str
+    code: str
+    by: str
+
+    def payload(self) -> dict[str, Any]:
+        """The payload of ``operator.decided``."""
+        return {"decision": self.decision, "why": self.why, "code": self.code, "by": self.by}
+
+
+def wait_for_answer(path: Path, ask: Ask, stopped: Callable[[], bool]) -> Answer:
+    """The answer that somebody writes to ``path``, or the contract's own after its deadline."""
+    deadline = time.monotonic() + ask.deadline_seconds
+    while True:
+        answer = take_answer(path)
+        if answer is not None:
+            return answer
+        if stopped():
+            return Answer("deny", "the run was stopped", "stopped", NOBODY)
+        if time.monotonic() >= deadline:
+            why = f"nobody answered within {ask.deadline_seconds} s"
+            return Answer(ask.otherwise, why, "deadline", NOBODY)
+        time.sleep(LOOK_SECONDS)
+
+
+def take_answer(path: Path) -> Answer | None:
+    """Read and take away the answer at ``path``; a file that is none is taken away too."""
+    try:
+        data = read_bounded(path, ANSWER_BYTES)
+    except FileNotFoundError:
+        return None
+    path.unlink(missing_ok=True)
+    try:
+        found = parse(data)
+        answer = Answer(*(str(found[name]) for name in ("decision", "why", "code", "by")))
+    except (ValueError, KeyError, TypeError):
+        return None
+    return answer if answer.decision in ("approve", "deny") else None
+
+
+def open_question(run: RunDirectory) -> str | None:
+    """What a live run asks at this moment, or nothing."""
+    if run.seal.exists() or not run.events.exists() or not is_held(run):
+        return None
+    question = None
+    for event in read_finished_events(run.events)[0]:
+        if event.type == "operator.asked":
+            question = str(event.payload["question"])
+        elif event.type == "operator.decided":
+            question = None
+    return question
+
+
+def give_answer(path: Path, answer: Answer) -> None:
+    """Write an answer for the run that waits at ``path``."""
+    if path.exists():
+        raise UsageFault("an answer is already on its way", where=path.stem)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, canonical({"schema": SCHEMA, "kind": "proctor.decision", **answer.payload()}))

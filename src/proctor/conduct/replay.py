@@ -1,0 +1,35 @@
+"""What a finished trace says once more: the decisions of its breakers, and what the run cost."""
+
+from __future__ import annotations
+
+from proctor.base.errors import BrokenSeal, UsageFault
+from proctor.execute.watch.panel import Panel
+from proctor.execute.watch.replay import Replay, replay
+from proctor.execute.watch.settings import Settings, settings_from
+from proctor.record.rundir import RunDirectory
+from proctor.record.trace.read import read_events, read_finished_events
+
+
+def settings_of_run(run: RunDirectory) -> Settings:
+    """What the breakers of ``run`` were set to, by its manifest."""
+    try:
+        record = run.read_json(run.manifest)["configuration"]["watch"]
+        return settings_from(record)
+    except FileNotFoundError:
+        raise UsageFault("the run was cut off before it was bound", where=run.path.name) from None
+    except (KeyError, TypeError, ValueError):
+        raise BrokenSeal("the manifest does not say what the breakers were set to", where=run.path.name) from None
+
+
+def replay_breakers(run: RunDirectory) -> Replay:
+    """Derive every decision of the breakers from the trace alone, and hold it against what was recorded."""
+    return replay(read_events(run.events), Panel(settings_of_run(run)))
+
+
+def read_again(run: RunDirectory) -> Panel:
+    """A panel that has seen everything that ``run`` recorded, finished or not."""
+    panel = Panel(settings_of_run(run))
+    events, _ = read_finished_events(run.events)
+    for event in events:
+        panel.see(event)
+    return panel

@@ -1,0 +1,105 @@
+"""Where an agent is watched from: the guard, the samples of what it uses, and the stages it goes through.
+
+Everything seen goes into the watched trace, whose breakers decide. The stages of an automatic ladder: an agent starts
+by looking; its first attempt to change the workspace waits until the harness has noted the next stage, and the test
+stage follows it at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from proctor.base.errors import InfrastructureFault
+from proctor.base.frozen import frozen
+from proctor.conduct.interventions import Interventions
+from proctor.conduct.machine import Machine
+from proctor.conduct.watched import WatchedTrace
+from proctor.contract.model import Contract
+from proctor.execute.observe.resources import Alert, Sample, Sampler, ceilings_of
+from proctor.execute.observe.watching import Watching
+from proctor.execute.sandbox.bubblewrap.box import Box
+from proctor.execute.sandbox.guard import GuardPlan, Observation
+from proctor.execute.workspace.workspace import Workspace
+
+ALERTED_BY_SAMPLES = ("disk-low", "tmpfs-full")
+"""What a sample shows and no breaker decides about."""
+
+
+@frozen
+class WatchPost:
+    """One agent's watch."""
+
+    machine: Machine
+    contract: Contract
+    trace: WatchedTrace
+    interventions: Interventions
+
+    def guard(self) -> GuardPlan:
+        """What the guard of the agent's sandbox is to watch for."""
+        policy = self.contract.policy
+        return GuardPlan(
+            reads=policy.reads == "files",
+            opens=policy.reads == "files",
+            hold_writes=self._climbs(),
+            tell=self._observe,
+        )
+
+    @contextmanager
+    def over(self, sandbox: Box, workspace: Workspace) -> Iterator[None]:
+        """Watch ``sandbox`` for the time of a ``with`` block."""
+        self.interventions.attach(sandbox)
+        self._begin()
+        sampler = Sampler(sandbox, workspace, self.machine.clock, ceilings_of(self.contract.budget))
+        try:
+            with Watching(sampler, self._sampled):
+                yield
+                self._settle(sandbox)
+        finally:
+            self.interventions.detach()
+
+    def _climbs(self) -> bool:
+        return self.contract.policy.stages.ladder == "automatic"
+
+    def _begin(self) -> None:
+        stages = self.contract.policy.stages
+        if self._climbs():
+            self._enter("", stages.start, "the agent begins by looking")
+        else:
+            self._enter("", "test", f"the ladder is {stages.ladder!r}: every stage is open from the start")
+
+    def _enter(self, before: str, after: str, reason: str) -> None:
+        self.trace.append("stage.changed", {"from": before, "to": after, "reason": reason})
+
+    def _observe(self, observation: Observation) -> None:
+        self.trace.append(f"guard.{observation.kind}", observation.payload())
+        if observation.kind == "held" and self._climbs() and self.trace.stage == "inspect":
+            self._enter("inspect", "write", f"the agent tried to change {observation.path}")
+            self._enter("write", "test", "the test stage follows the first change")
+            self.trace.later(self.interventions.release_writes)
+
+    def _sampled(self, sample: Sample, alerts: tuple[Alert, ...]) -> None:
+        event = self.trace.append("monitor.sample", sample.payload("agent"))
+        for alert in alerts:
+            if alert.code in ALERTED_BY_SAMPLES:
+                self.trace.append(
+                    "monitor.alert",
+                    {
+                        "code": alert.code,
+                        "grade": alert.grade,
+                        "signals": dict(alert.signals),
+                        "stage": self.trace.stage,
+                        "message": alert.message,
+                        "evidence": [event.seq],
+                    },
+                )
+
+    def _settle(self, sandbox: Box) -> None:
+        """Wait until the guard has told everything; a sandbox that was ended meanwhile has nothing more to tell."""
+        if sandbox.guard is None:
+            return
+        try:
+            sandbox.guard.settle()
+        except InfrastructureFault:
+            if not self.interventions.closed:
+                raise

@@ -1,0 +1,118 @@
+"""A trace that is watched while it is written: every event goes to the breakers, and what they decide is written next.
+
+It is a trace like any other to those who write to it. Events reach the panel in the order of their numbers, whoever
+writes them, so that a replay of the finished trace decides the same. What has to be done is done in order, on a
+thread of its own: writers never wait for it.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from proctor.base.clock import Clock, Entropy
+from proctor.base.errors import ProctorError
+from proctor.base.frozen import frozen
+from proctor.execute.watch.breakers.interface import NONE, VIOLATION, Trip
+from proctor.execute.watch.panel import Panel
+from proctor.execute.watch.replay import alert_payload, intervention_payload
+from proctor.record.trace.event import Event
+from proctor.record.trace.log import TraceWriter
+
+
+@frozen
+class Decision:
+    """A trip that calls for an act, and the number of the alert that tells of it."""
+
+    trip: Trip
+    alert: int
+
+
+class WatchedTrace(TraceWriter):
+    """Writes events, shows them to a panel, and writes what it decides."""
+
+    def __init__(self, path: Path, handle: int, clock: Clock, entropy: Entropy) -> None:
+        super().__init__(path, handle, clock, entropy)
+        self._turn = threading.RLock()
+        self._panel: Panel | None = None
+        self._act: Callable[[Decision], None] | None = None
+        self._waiting: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._worker: threading.Thread | None = None
+        self._fault: ProctorError | OSError | None = None
+        self.ended: Decision | None = None
+        """The decision that ended the agent, if one did."""
+        self.violations: list[Event] = []
+        """The alerts that tell of violations."""
+
+    def watch(self, panel: Panel, act: Callable[[Decision], None]) -> Self:
+        """From the next event on, ask ``panel`` and let ``act`` do what it decides."""
+        self._panel, self._act = panel, act
+        self._worker = threading.Thread(target=self._work, name="interventions")
+        self._worker.start()
+        return self
+
+    def later(self, act: Callable[[], None]) -> None:
+        """Do something after what is being done, away from the caller's thread."""
+        self._waiting.put(act)
+
+    def append(self, type: str, payload: Mapping[str, Any], actor: str | None = None) -> Event:  # noqa: A002
+        with self._turn:
+            event = super().append(type, payload, actor)
+            if self._panel is not None:
+                self._look(event, self._panel)
+            return event
+
+    @property
+    def stage(self) -> str:
+        """The stage that the run is in, as the breakers know it."""
+        return self._panel.facts.stage if self._panel is not None else ""
+
+    def rest(self) -> None:
+        """Let everything be done that was decided, and stop acting; deciding goes on. Raises what went wrong."""
+        if self._worker is not None:
+            self._waiting.put(None)
+            self._worker.join()
+            self._worker = None
+        if self._fault is not None:
+            fault, self._fault = self._fault, None
+            raise fault
+
+    def close(self) -> None:
+        try:
+            self.rest()
+        finally:
+            super().close()
+
+    def _look(self, event: Event, panel: Panel) -> None:
+        waiting = deque([event])
+        while waiting:
+            for trip in panel.see(waiting.popleft()):
+                alert = super().append("monitor.alert", alert_payload(trip, panel.facts.stage))
+                waiting.append(alert)
+                if trip.grade == VIOLATION:
+                    self.violations.append(alert)
+                done = intervention_payload(trip, alert.seq)
+                if done is None:
+                    continue
+                waiting.append(super().append("intervention", done))
+                decision = Decision(trip, alert.seq)
+                if panel.ended is trip:
+                    self.ended = decision
+                self._do(decision)
+
+    def _do(self, decision: Decision) -> None:
+        act = self._act
+        if act is not None and decision.trip.action != NONE:
+            self._waiting.put(lambda: act(decision))
+
+    def _work(self) -> None:
+        while (act := self._waiting.get()) is not None:
+            try:
+                act()
+            except (ProctorError, OSError) as error:
+                self._fault = error
+                return
