@@ -63,7 +63,7 @@ policy:
   ask:
     - {{on: [network, write-outside], deadline_seconds: 60, otherwise: deny}}
     - on: [syscall-io_uring]
-  rules: {{dns: alert, signal: violation}}
+  rules: {{dns: alert, signal: violation, "words-*": notice}}
 budget:
   wall_seconds: 900
   command_seconds: 300

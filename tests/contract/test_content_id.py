@@ -224,7 +224,7 @@ def changes(path: Steps, value: Any) -> list[Any]:
         "pypi": ["other==2"], "npm": ["other@2.0.0"], "deb": ["other==2"], "file": ["must.txt", "other.tgz"],
         "template": ["ok {passing} {failing}"], "results": ["junit"], "ladder": ["automatic"], "start": ["inspect"],
         "new": ["allow"], "reads": ["none"], "otherwise": ["approve"], "dns": ["notice"], "signal": ["notice"],
-        "forbid_syscalls": ["mount"], "usd": ["2.51", "0.00"],
+        "words-*": ["alert"], "forbid_syscalls": ["mount"], "usd": ["2.51", "0.00"],
     }  # fmt: skip
     return fixed.get(name, [f"{value}x", f"x{value}"])
 

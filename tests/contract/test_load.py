@@ -79,7 +79,7 @@ def test_every_field_arrives(full: Path) -> None:
         "files",
         Words(("shell.sudo",)),
         (Ask(("network", "write-outside"), 60, "deny"), Ask(("syscall-io_uring",))),
-        {"dns": "alert", "signal": "violation"},
+        {"dns": "alert", "signal": "violation", "words-*": "notice"},
     )
     assert contract.setup == (
         SetupStep(("/bin/sh", "-eu", "-c", "cp -r /inputs /setup/site"), timeout_seconds=60),

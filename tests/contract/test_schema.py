@@ -139,6 +139,15 @@ BASE: dict[str, Any] = {
     "task": {"issue": "issue.md", "targets": {"modules": ["a"]}},
     "repository": {"git": "../x", "commit": "a" * 40, "submodules": {"x": {"git": "y", "commit": "b" * 40}}},
     "inputs": [{"pypi": "a==1", "for": "judge", "with_dependencies": False}],
+    "setup": [{"run": "x", "network": {"replay": "a"}}],
+    "policy": {
+        "network": {"record": "a", "allow": ["a:1"]},
+        "stages": {"ladder": "none", "tests": ["a*"]},
+        "dependencies": {"new": "forbid"},
+        "ask": [{"on": ["a"], "deadline_seconds": 1}],
+        "rules": {"a": "alert", "b-*": "notice"},
+    },
+    "budget": {"usd": "1.5", "tokens": None},
     "checks": [
         {"id": "a", "gate": "acceptance", "run": ["x"], "results": "junit", "results_file": "x", "must_pass": ["a"]},
         {"id": "b", "gate": "build", "no_op": True},

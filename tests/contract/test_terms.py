@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -120,6 +121,13 @@ def test_the_model_offers_every_class_of_the_terms() -> None:
         assert list(schema[name]["properties"]) == [field for field, _ in items(cls())]
 
 
+def test_the_classes_of_calls_are_those_that_the_sandbox_refuses() -> None:
+    """The table of the sandbox lies on a higher floor, so the two lists can only be held against each other here."""
+    table = Path(policy.__file__).parent.parent / "execute/sandbox/native/calls.c"
+    kinds = set(re.findall(r'(?:NEVER(?:_NEW)?\(\w+, |\.kind = )"(\w+)"', table.read_text("utf-8")))
+    assert tuple(sorted(kinds - {"space"})) == policy.SYSCALL_CLASSES
+
+
 # name: (what is written, words of the message); @@ marks where the mistake must be seen
 BY_SHAPE = {
     "an open network": ("policy: {network: @@all}", "'all' is not one of none"),
@@ -180,6 +188,10 @@ BY_SHAPE = {
     "no time for an answer": ("policy: {ask: [{on: [dns], deadline_seconds: @@0}]}", "0 is too small"),
     "an unknown answer": ("policy: {ask: [{on: [dns], otherwise: @@allow}]}", "is not one of approve, deny"),
     "an unknown grade": ("policy: {rules: {dns: @@error}}", "is not one of notice, alert, violation"),
+    "a grade for everything": ('policy: {rules: {@@"*": notice}}', "or of a family such as syscall-*"),
+    "a star amid a code": ('policy: {rules: {@@"a-*-b": notice}}', "or of a family such as syscall-*"),
+    "a family that is not parted": ('policy: {rules: {@@"sys*": notice}}', "or of a family such as syscall-*"),
+    "a question about a family": ('policy: {ask: [{on: [@@"syscall-*"]}]}', "the code of an alert"),
     "an odd code of a rule": ("policy: {rules: {@@DNS: alert}}", "the code of an alert"),
     "an amount without quotes": ("budget: {usd: @@5.00}", 'quote it to make it text: "5.00"'),
     "a negative amount": ('budget: {usd: @@"-1.00"}', "an amount in quotes"),

@@ -106,7 +106,7 @@ class Policy:
     ``generated`` ones are dropped from the patch. ``free_steering`` names files that steer test runners and that this
     contract nevertheless lets the patch change. ``forbid_commands`` are patterns as in ``contract.command_line``.
     ``forbid_syscalls`` are classes whose attempt is a violation; what is dangerous is refused whatever stands there.
-    ``rules`` sets the grade of an observation by the code of its alert.
+    ``rules`` sets the grade of an observation by the code of its alert or by a family of codes such as ``syscall-*``.
     """
 
     network: Network = Network()

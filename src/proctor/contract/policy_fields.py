@@ -13,6 +13,7 @@ from proctor.contract.shapes import OMITTED, Either, Field, ListOf, MapOf, Rule,
 from proctor.contract.texts import (
     ADDRESS,
     CODE,
+    CODES,
     COMMAND_PATTERN,
     FILE,
     GLOBS,
@@ -119,8 +120,9 @@ POLICY = Shape(
         Field("ask", ListOf(ASK), "When the run stops until a human decides.", Policy.ask),
         Field(
             "rules",
-            MapOf(CODE, Text("a grade", choices=policy.GRADES)),
-            "The grade of an observation by the code of its alert; only violations count against a run.",
+            MapOf(CODES, Text("a grade", choices=policy.GRADES)),
+            "The grade of an observation by the code of its alert, or of a family such as syscall-*; only violations "
+            "count against a run.",
             {},
         ),
     ),

@@ -62,4 +62,8 @@ COMMAND_PATTERN = Text(
     r"(?=[^\u0000]*[^* \u0000])(?! )[^\u0000-\u001f]+",
 )
 CODE = Text("the code of an alert, such as write-outside", r"[a-z][a-z0-9_-]{0,99}")
+CODES = Text(
+    "the code of an alert, or of a family such as syscall-*",
+    rf"{CODE.pattern}|[a-z](?:[a-z0-9_-]{{0,96}}[a-z0-9_])?-\*",
+)
 RULE_ID = Text("the id of a rule (letters, digits, '.', '_' and '-')", KEY.pattern)
