@@ -113,6 +113,7 @@ def _in_sandbox(
         kept, dropped = drop_unwanted(contract, prepared, workspace.changes())
         read_base = base_stack(prepared.layers).file
         patch = make_patch(kept, lambda path: _data(read_base(path)), lambda path: workspace.read(path) or b"")
+        post.read_patch(patch)
         return ending, patch, kept, dropped
     finally:
         workspace.discard()

@@ -29,6 +29,7 @@ from proctor.contract.digest import resolved
 from proctor.execute.agents.interface import Agent
 from proctor.execute.prepare import Prepared
 from proctor.execute.sandbox.interface import Sandbox
+from proctor.execute.watch.ledger import projection
 from proctor.execute.watch.panel import Panel
 from proctor.execute.watch.settings import record_of_settings, settings_of
 from proctor.execute.workspace.patch import parse_stat
@@ -93,7 +94,8 @@ def conduct(
             answers = machine.home.decisions / f"{run_id}.json"
             interventions = Interventions(prepared.contract, trace, answers, watcher.stopped)
             post = WatchPost(machine, prepared.contract, trace, interventions)
-            trace.watch(Panel(settings), interventions)
+            panel = Panel(settings)
+            trace.watch(panel, interventions)
             trace.append(
                 "run.started",
                 {
@@ -108,6 +110,7 @@ def conduct(
             with machine.scratch(run_id) as scratch:
                 _act_and_judge(machine, prepared, agent, run, trace, scratch, watcher, post)
             trace.rest()
+            trace.append("cost.projected", projection(panel.facts.ledger))
             status = str(parse(build_report(run))["status"])
             trace.append("run.finished", {"status": status})
             trace.sync()

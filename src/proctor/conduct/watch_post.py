@@ -20,6 +20,7 @@ from proctor.execute.observe.resources import Alert, Sample, Sampler, ceilings_o
 from proctor.execute.observe.watching import Watching
 from proctor.execute.sandbox.bubblewrap.box import Box
 from proctor.execute.sandbox.guard import GuardPlan, Observation
+from proctor.execute.watch.words import Reading, hit_payload, read_command, read_patch
 from proctor.execute.workspace.workspace import Workspace
 
 ALERTED_BY_SAMPLES = ("disk-low", "tmpfs-full")
@@ -73,10 +74,21 @@ class WatchPost:
 
     def _observe(self, observation: Observation) -> None:
         self.trace.append(f"guard.{observation.kind}", observation.payload())
+        if observation.kind == "exec":
+            self._read_words(read_command(observation.argv, off=self.contract.policy.words.off))
         if observation.kind == "held" and self._climbs() and self.trace.stage == "inspect":
             self._enter("inspect", "write", f"the agent tried to change {observation.path}")
             self._enter("write", "test", "the test stage follows the first change")
             self.trace.later(self.interventions.release_writes)
+
+    def read_patch(self, patch: bytes) -> None:
+        """Hold the rules on words against what a patch adds."""
+        text = patch.decode("utf-8", "replace")
+        self._read_words(read_patch(text, off=self.contract.policy.words.off))
+
+    def _read_words(self, reading: Reading) -> None:
+        for hit in reading.hits:
+            self.trace.append("words.hit", hit_payload(hit))
 
     def _sampled(self, sample: Sample, alerts: tuple[Alert, ...]) -> None:
         event = self.trace.append("monitor.sample", sample.payload("agent"))

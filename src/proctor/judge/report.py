@@ -49,6 +49,15 @@ def report(evidence: Evidence) -> dict[str, Any]:
         "attribution": standing.attribution,
         "problems": list(standing.problems),
         "termination": _termination(evidence),
+        "interventions": [
+            {
+                "action": event.payload["action"],
+                "alert": f"events.jsonl#{event.payload['alert']}",
+                "evidence": pointer(event),
+            }
+            for event in evidence.of("intervention")
+        ],
+        "alerts": dict(sorted(Counter(str(event.payload["code"]) for event in evidence.of("monitor.alert")).items())),
         "endpoint": {"success": standing.status == SUCCESS, "scorable": not standing.problems},
         "gates": [
             {
@@ -158,6 +167,8 @@ def deviations(evidence: Evidence) -> list[dict[str, Any]]:
     for name, means in sorted(isolation.items()):
         if means in REDUCED:
             found.append({"id": "isolation", "message": f"{name}: {REDUCED[means]}"})
+    if any(event.payload["from"] == "" and event.payload["to"] == "test" for event in evidence.of("stage.changed")):
+        found.append({"id": "stages", "message": "the run skips the ladder: every stage is open from the start"})
     return found
 
 
@@ -175,11 +186,16 @@ def comparability(manifest: Mapping[str, Any]) -> dict[str, str]:
                 "seeds": manifest.get("seeds", {}),
                 "locale": manifest.get("locale", ""),
                 "harness": manifest.get("harness", {}).get("version", ""),
-                "configuration": manifest.get("configuration", {}),
+                "configuration": _class_of(manifest.get("configuration", {})),
             }
         ),
     }
     return {**parts, "class": digest(parts)}
+
+
+def _class_of(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a configuration that two comparable runs share; which batch and place a run has is its own."""
+    return {name: configuration[name] for name in ("settings", "watch") if name in configuration}
 
 
 def _events(evidence: Evidence) -> dict[str, Any]:
@@ -202,11 +218,18 @@ def _durations(evidence: Evidence) -> dict[str, str]:
 
 
 def _usage(evidence: Evidence) -> dict[str, Any]:
+    projected = evidence.last("cost.projected")
+    cost = None
+    if projected is not None:
+        names = ("method", "usd", "units", "observed_usd", "phases")
+        cost = {name: projected.payload[name] for name in names} | {"evidence": pointer(projected)}
+    used = [event.payload for event in evidence.of("model.usage")]
     return {
         "tool_calls": sum(1 for _ in evidence.of("tool.invocation")),
+        "programs": sum(1 for _ in evidence.of("guard.exec")),
         "check_attempts": sum(1 for _ in evidence.of("check.finished")),
-        "tokens": None,
-        "cost": None,
+        "tokens": sum(int(item["input_tokens"]) + int(item["output_tokens"]) for item in used) if used else None,
+        "cost": cost,
     }
 
 

@@ -169,6 +169,18 @@ _WATCHED = (
         "The run stands still until a human decides.",
     ),
     EventType("operator.decided", "operator", ("decision", "why", "code", "by"), "What was decided, and why."),
+    EventType(
+        "model.usage",
+        "monitor",
+        ("model", "input_tokens", "output_tokens", "usd"),
+        "What one call of a language model used, as the provider counted it.",
+    ),
+    EventType(
+        "cost.projected",
+        "monitor",
+        ("method", "usd", "units", "observed_usd", "phase", "phases", "items"),
+        "What the run has cost up to now, by the price table or schedule that it names.",
+    ),
     EventType("words.hit", "monitor", ("rule", "format", "where", "text", "grade"), "A rule on words applies."),
 )
 
