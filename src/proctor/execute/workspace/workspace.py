@@ -67,6 +67,11 @@ class Workspace:
         """The directory that holds every change, in the form of a layer; the whole tree where that is a copy."""
         return self._top
 
+    @property
+    def base(self) -> Stack:
+        """The tree below ``/workspace`` as the layers show it."""
+        return self._base
+
     def apply(self, application: Application) -> None:
         """Bring an applied patch into the tree."""
         self._upper.remove(application.removals)
