@@ -6,7 +6,8 @@ are those of the sandbox's own namespace; 1 is the sandbox itself. When the guar
 that it would have been asked about, and the sandbox is ended.
 
 Not seen: reads of files unless the plan asks for opens, names that are asked for over a connected socket one by one,
-messages sent by ``sendmsg`` (the network namespace still leads nowhere).
+messages sent by ``sendmsg`` (the network namespace still leads nowhere). A signal whose handler does not restart calls,
+and which arrives in the moment before the guard looks, makes a watched call fail with ``EINTR``.
 """
 
 from __future__ import annotations
@@ -79,11 +80,12 @@ def _ignore(observation: Observation) -> None:
 class GuardPlan:
     """What a guard watches for.
 
-    Writes anywhere but below ``writable`` (and the plan's own writable mounts) are told. ``opens`` asks about every
-    open, not only those for writing: that is what tells reads of ``canaries``, looks into other processes by ``/proc``
-    and, with ``reads``, every file of the workspace that is opened. With ``hold_writes`` the first change of the
-    workspace waits until it is released. ``tell`` is called for each observation, in order, on a thread of the guard's
-    own; what it raises ends the guard.
+    Writes anywhere but below ``writable`` (and the plan's own writable mounts) are told. With ``opens`` the guard is
+    asked about every open, not only those for writing; that tells looks into other processes by ``/proc`` and doubles
+    its cost, which stays within a few per cent of a test suite's time. ``canaries`` (files whose opening is told) and
+    ``reads`` (every file of the workspace that is opened is told) imply it. With ``hold_writes`` the first change of
+    the workspace waits until it is released. ``tell`` is called for each observation, in order, on a thread of the
+    guard's own; what it raises ends the guard.
     """
 
     writable: tuple[str, ...] = WRITABLE
@@ -92,6 +94,10 @@ class GuardPlan:
     canaries: tuple[str, ...] = ()
     opens: bool = False
     tell: Callable[[Observation], None] = _ignore
+
+    @property
+    def asks_about_reads(self) -> bool:
+        return self.opens or self.reads or bool(self.canaries)
 
 
 class Guard(Protocol):

@@ -190,7 +190,7 @@ def _limits(limits: Limits, group: Group) -> Iterator[str]:
 def _filter(plan: SandboxPlan) -> Iterator[str]:
     """What the filter stops for the guard: changes (1) or every open as well (2)."""
     if plan.guard is not None:
-        yield f"guard={2 if plan.guard.opens or plan.guard.reads else 1}"
+        yield f"guard={2 if plan.guard.asks_about_reads else 1}"
 
 
 def _greet(guarded: Guarded, plan: SandboxPlan) -> None:
