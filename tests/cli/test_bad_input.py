@@ -107,7 +107,7 @@ def test_something_that_is_no_archive(proctor: Proctor, make_contract: Any) -> N
 
 
 def printing(proctor: Proctor, make_contract: Any, count: int) -> None:
-    check = {**make_contract.CHECK, "run": f"yes | head -c {count}; exit 1"}
+    check = {**make_contract.CHECK, "run": f"yes | head -c {count}; exit 1", "timeout_seconds": 1200}
     done = proctor("run", make_contract(checks=[check]), "--agent", "noop", "--json")
     (row,) = json.loads(done.stdout)["runs"]
     assert row["status"] == "failure"

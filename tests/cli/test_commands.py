@@ -101,6 +101,8 @@ def test_schema_agents_doctor_clean_and_demo(proctor: Proctor) -> None:
         (["run"], "give contracts and --agent"),
         (["run", "nowhere", "--agent", "noop"], "nowhere"),
         (["run", "nowhere"], "no agent was given"),
+        (["run", "--agent", "noop"], "no contract was given"),
+        (["runs", "--status", "nonsense"], "nonsense"),
         (["run", "--resume"], "no batch to resume"),
         (["verify", "20990101T000000-0000000000"], "no run"),
         (["show", "nothing-like-it"], "no run"),

@@ -71,8 +71,11 @@ def test_a_changed_contract_is_not_taken_up(make_contract: Any, proctor: Proctor
 
 def test_an_interrupt_ends_the_agent_and_seals_the_run(make_contract: Any, tmp_path: Path, proctor: Proctor) -> None:
     contract = make_contract()
+    files = tmp_path / "agent"
+    files.mkdir()
+    agent = ["--agent", "command:sh -c 'test -e /agent/go || sleep 1000'", "--agent-files", str(files)]
     child = subprocess.Popen(
-        [sys.executable, "-m", "proctor", "run", contract, "--agent", "command:sleep 1000", "-n", "2"],
+        [sys.executable, "-m", "proctor", "run", str(contract), *agent, "-n", "2"],
         env={**os.environ, "PROCTOR_HOME": str(tmp_path / "home")},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -91,3 +94,37 @@ def test_an_interrupt_ends_the_agent_and_seals_the_run(make_contract: Any, tmp_p
     (row,) = json.loads(proctor("runs", "--json").stdout)
     assert row["status"] == "invalid"
     assert proctor("verify", row["run"]).returncode == 0
+    assert "stopped from the keyboard" in proctor("show", row["run"]).stdout
+    (files / "go").write_text("")
+    rest = json.loads(proctor("run", "--resume", "--json").stdout)["runs"]
+    assert [run["status"] for run in rest] == ["failure", "failure"], "a run that was stopped is run again"
+    assert "nothing is left to do" in proctor("run", "--resume").stdout
+
+
+def test_sigterm_stops_in_order_too(make_contract: Any, tmp_path: Path, proctor: Proctor) -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-m", "proctor", "run", str(make_contract()), "--agent", "command:sleep 1000"],
+        env={**os.environ, "PROCTOR_HOME": str(tmp_path / "home")},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 120
+    while not any("guard.exec" in path.read_text() for path in (tmp_path / "home").glob("runs/*/events.jsonl")):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(120) == 3
+    (row,) = json.loads(proctor("runs", "--json").stdout)
+    assert (row["state"], row["status"]) == ("finished", "invalid")
+
+
+def test_a_batch_remembers_how_many_went_side_by_side(make_contract: Any, tmp_path: Path, proctor: Proctor) -> None:
+    assert proctor("run", make_contract(), "--agent", "noop", "-n", "2", "--jobs", "2").returncode == 1
+    (batch,) = (tmp_path / "home" / "batches").iterdir()
+    assert json.loads(batch.read_bytes())["settings"] == {"jobs": "2"}
+
+
+def test_a_mistyped_agent_begins_no_batch(make_contract: Any, tmp_path: Path, proctor: Proctor) -> None:
+    assert proctor("run", make_contract(), "--agent", "nobody").returncode == 2
+    assert list((tmp_path / "home" / "batches").iterdir()) == []

@@ -100,7 +100,13 @@ def test_an_agent_over_its_time_is_terminated_and_still_judged(proctor: Proctor,
     contract = make_contract(budget={"wall_seconds": 2, "memory_bytes": 1 << 30})
     code, report = run(proctor, contract, "--agent", "command:sh -c 'sed -i s/-/+/ calc.py; exec sleep 1000'")
     assert (code, report["status"]) == (0, "success")
-    assert report["termination"]["code"] == "wall-ceiling"
+    assert report["termination"]["code"] == "run-ceiling"
+
+
+def test_an_agent_that_cannot_start_is_no_failure_of_the_agent(proctor: Proctor, make_contract: Any) -> None:
+    code, report = run(proctor, make_contract(), "--agent", "command:no-such-program")
+    assert (code, report["status"], report["attribution"]) == (3, "invalid", "harness")
+    assert "could not be started" in report["problems"][0]
 
 
 def test_a_forbidden_file_fails_the_policy_gate(proctor: Proctor, make_contract: Any) -> None:

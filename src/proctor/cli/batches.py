@@ -9,7 +9,7 @@ from pathlib import Path
 from proctor.base.errors import ContractError, Mistake, UsageFault
 from proctor.base.frozen import frozen
 from proctor.cli.progress import Progress
-from proctor.cli.wiring import agent_for, refuse_contract_in_files
+from proctor.cli.wiring import agent_for, check_agent, refuse_contract_in_files
 from proctor.conduct.batch import (
     Batch,
     BatchResult,
@@ -36,16 +36,22 @@ class Plan:
     contracts: dict[str, Contract]
     places: tuple[Place, ...]
 
+    @property
+    def jobs(self) -> int:
+        """How many runs went side by side when the batch began."""
+        return int(self.batch.settings.get("jobs", "1"))
 
-def begin(machine: Machine, paths: Iterable[Path], agent: str, agent_files: str, repeats: int) -> Plan:
+
+def begin(machine: Machine, paths: Iterable[Path], agent: str, agent_files: str, repeats: int, jobs: int = 1) -> Plan:
     """A new batch. Every contract is loaded first, so that all mistakes are told before anything runs."""
     contracts = _load_all(paths)
     files = str(Path(agent_files).absolute()) if agent_files else ""
     words = _absolute_patch(agent)
+    check_agent(words, files)
     for contract in contracts.values():
         refuse_contract_in_files(contract, files)
     named = [(path, content_id(contract)) for path, contract in contracts.items()]
-    batch = new_batch(machine.clock, machine.entropy, words, files, named, repeats)
+    batch = new_batch(machine.clock, machine.entropy, words, files, named, repeats, {"jobs": str(jobs)})
     save_batch(machine.home, batch)
     return Plan(batch, contracts, batch.places)
 

@@ -13,18 +13,22 @@ from proctor.cli.output import as_json, print_json
 @click.argument("contract", type=click.Path(path_type=Path))
 @as_json
 def command(contract: Path, json_: bool) -> None:
-    """Fetch what CONTRACT names but does not pin, and write the digests into contract.lock beside it."""
+    """Fetch what CONTRACT names but does not pin, and write the digests into contract.lock beside it.
+
+    What an earlier lock pinned stays while the contract asks for the same; remove the lock to resolve all anew.
+    """
     from proctor.cli.wiring import home
     from proctor.contract.load import load_contract
-    from proctor.contract.lock import write_lock
+    from proctor.contract.lock import LOCK_NAME, read_lock, write_lock
     from proctor.execute.inputs.fetch import InputCache
     from proctor.execute.inputs.lock import resolve_contract
 
     place = home()
     place.create()
     loaded = load_contract(contract, allow_unpinned=True)
-    lock = resolve_contract(loaded, InputCache(place.inputs))
-    path = loaded.directory / "contract.lock"
+    path = loaded.directory / LOCK_NAME
+    earlier = read_lock(path) if path.exists() else None
+    lock = resolve_contract(loaded, InputCache(place.inputs), earlier)
     write_lock(path, lock)
     locked = [*lock.inputs.values(), *([lock.repository] if lock.repository else [])]
     files = sum(len(found.files) for found in locked)

@@ -104,10 +104,18 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
         return 0
     except ProctorError as error:
         return _say(str(error), error.exit_code)
+    except OSError as error:
+        if error.filename is None:
+            return _defect(error)
+        return _say(f"{os.fsdecode(error.filename)}: {error.strerror}", 3)
     except Exception as error:  # the process boundary: one message instead of a traceback
-        if os.environ.get("PROCTOR_DEBUG"):
-            raise
-        return _say(f"{type(error).__name__}: {error}\n  this is a defect of Proctor; PROCTOR_DEBUG=1 shows more", 3)
+        return _defect(error)
+
+
+def _defect(error: Exception) -> int:
+    if os.environ.get("PROCTOR_DEBUG"):
+        raise error
+    return _say(f"{type(error).__name__}: {error}\n  this is a defect of Proctor; PROCTOR_DEBUG=1 shows more", 3)
 
 
 def _say(message: str, code: int) -> int:

@@ -1,7 +1,7 @@
 """Live progress of a batch on standard error, and the interrupt that stops it in order.
 
 On a terminal one line is redrawn as runs go through their phases; elsewhere each finished run gets a line. The first
-Ctrl-C ends the agents that act, seals their runs as stopped, and starts no more.
+Ctrl-C or SIGTERM ends the agents that act, seals their runs as stopped, and starts no more.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Progress(BatchWatcher):
         self._sandboxes: dict[str, Sandbox] = {}
         self._stop = threading.Event()
         self._lock = threading.RLock()
-        self._former: object = None
+        self._former: dict[int, object] = {}
 
     def phase(self, run_id: str, phase: str) -> None:
         with self._lock:
@@ -70,14 +70,15 @@ class Progress(BatchWatcher):
 
     def __enter__(self) -> Progress:
         if threading.current_thread() is threading.main_thread():
-            self._former = signal.signal(signal.SIGINT, self._interrupt)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._former[number] = signal.signal(number, self._interrupt)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._former is not None:
-            signal.signal(signal.SIGINT, self._former)  # type: ignore[arg-type]
+        for number, former in self._former.items():
+            signal.signal(number, former)  # type: ignore[arg-type]
         self._clear()
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:

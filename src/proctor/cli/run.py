@@ -19,7 +19,9 @@ from proctor.cli.output import as_json, print_json, print_table, printable
 @click.option("--agent", default="", help="Who attempts: noop, reference, patch:FILE, 'command:PROGRAM ARGUMENTS'.")
 @click.option("--agent-files", default="", help="A directory that the agent finds read-only at /agent.")
 @click.option("-n", "--repeats", type=click.IntRange(1, 10_000), default=1, help="Runs of each contract.")
-@click.option("--jobs", type=click.IntRange(1, 64), default=1, help="Runs side by side.")
+@click.option(
+    "--jobs", type=click.IntRange(1, 64), default=None, help="Runs side by side; 1, or as before with --resume."
+)
 @click.option("--resume", "resume", is_flag=True, help="Finish the newest batch, or the one given by --batch.")
 @click.option("--batch", default="", help="With --resume: the id of the batch, or its beginning.")
 @as_json
@@ -28,7 +30,7 @@ def command(
     agent: str,
     agent_files: str,
     repeats: int,
-    jobs: int,
+    jobs: int | None,
     resume: bool,
     batch: str,
     json_: bool,
@@ -48,14 +50,18 @@ def command(
         )
     if not resume and not agent:
         raise UsageFault("no agent was given", hint="use --agent noop, reference, patch:FILE or 'command:...'")
+    if not resume and not contracts:
+        raise UsageFault("no contract was given", hint="proctor run CONTRACT... --agent AGENT")
     here = machine()
-    plan = take_up(here, batch) if resume else begin(here, contracts, agent, agent_files, repeats)
-    result = fill(here, plan, jobs, quiet=json_)
+    plan = take_up(here, batch) if resume else begin(here, contracts, agent, agent_files, repeats, jobs or 1)
+    result = fill(here, plan, jobs or plan.jobs, quiet=json_)
     rows = [_row(outcome.report, str(outcome.directory)) for _, outcome in result.outcomes]
     if json_:
         errors = [{"contract": place.contract, "error": str(error)} for place, error in result.errors]
         print_json({"batch": plan.batch.id, "runs": rows, "errors": errors, "stopped": result.stopped})
     else:
+        if not plan.places:
+            click.echo(f"nothing is left to do in batch {plan.batch.id}")
         _print(rows)
         for place, error in result.errors:
             click.echo(f"proctor: {place.contract}: {error}", err=True)
@@ -77,7 +83,9 @@ def _row(report: Mapping[str, Any], directory: str) -> dict[str, Any]:
 
 
 def why(report: Mapping[str, Any]) -> str:
-    """What makes the run invalid, or the first gate that was not passed, in its own words."""
+    """What ended or invalidated the run, or the first gate that was not passed, in its own words."""
+    if report["status"] == "invalid" and report["termination"]["code"]:
+        return str(report["termination"]["rationale"])
     if report["problems"]:
         return str(report["problems"][0])
     for gate in report["gates"]:

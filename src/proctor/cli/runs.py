@@ -6,13 +6,15 @@ import click
 
 from proctor.cli.output import as_json, print_json, print_table, printable
 
+STATUSES = ("success", "failure", "acceptance-error", "invalid")
+
 
 @click.command(epilog="Example: proctor runs --status failure")
-@click.option("--status", default="", help="Only runs with this status.")
+@click.option("--status", type=click.Choice(STATUSES), default=None, help="Only runs with this status.")
 @click.option("--contract", default="", help="Only runs of the contract with this name.")
 @click.option("-n", "--last", type=click.IntRange(1), default=None, help="Only the newest N.")
 @as_json
-def command(status: str, contract: str, last: int | None, json_: bool) -> None:
+def command(status: str | None, contract: str, last: int | None, json_: bool) -> None:
     """List the runs of the home directory, oldest first. A run that was cut off shows as such."""
     from proctor.cli.wiring import shelf
 

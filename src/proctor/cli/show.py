@@ -9,18 +9,22 @@ from typing import Any
 import click
 
 from proctor.cli.output import as_json, print_json, print_table, printable
+from proctor.record.rundir import RunDirectory
+
+MOST_TESTS = 10
 
 
 @click.command(epilog="Example: proctor show examples/parse-time-zone; proctor show 20260307T120000")
 @click.argument("what")
+@click.option("--output", is_flag=True, help="For a run: what the agent printed.")
 @as_json
-def command(what: str, json_: bool) -> int:
+def command(what: str, output: bool, json_: bool) -> int:
     """Show WHAT: a contract (a directory or its contract.yaml) or a run (its id, the beginning of it, or its path)."""
     path = Path(what)
     if path.name == "contract.yaml" or (path / "contract.yaml").is_file():
         _contract(path, json_)
         return 0
-    return _run(what, json_)
+    return _run(what, json_, output)
 
 
 def _contract(path: Path, json_: bool) -> None:
@@ -51,11 +55,15 @@ def _contract(path: Path, json_: bool) -> None:
     print_table(["CHECK", "GATE", "LAYER", "RESULTS", "MUST PASS", "KEEP PASSING"], rows)
 
 
-def _run(what: str, json_: bool) -> int:
+def _run(what: str, json_: bool, output: bool) -> int:
     from proctor.base.canonical import parse
     from proctor.cli.wiring import shelf
+    from proctor.record.verify import verify
 
     run = shelf().find(what)
+    if output:
+        _output(run)
+        return 0
     if not run.report.is_file():
         click.echo(f"{run.path.name} was cut off or is still running: it has no report", err=True)
         return 3
@@ -64,21 +72,64 @@ def _run(what: str, json_: bool) -> int:
         print_json(report)
     else:
         _report(report, run.path)
+    if verify(run).status != "intact":
+        click.echo(f"do not trust this: the evidence was changed; proctor verify {run.path.name} says where", err=True)
+        return 4
     return 0
+
+
+def _output(run: RunDirectory) -> None:
+    """What the programs that the harness started for the agent printed, as far as it was kept."""
+    from proctor.base.names import name_bytes
+    from proctor.record.trace.read import read_finished_events
+
+    for event in read_finished_events(run.events)[0]:
+        if event.type != "tool.invocation":
+            continue
+        for name in ("stdout", "stderr"):
+            stream = event.payload[name]
+            text = name_bytes(stream["prefix"]).decode("utf-8", "replace")
+            click.echo(f"--- {name} of event {event.seq}, {stream['bytes']} bytes in all")
+            click.echo(printable(text.rstrip("\n")))
 
 
 def _report(report: Mapping[str, Any], path: Path) -> None:
     click.echo(printable(f"{report['run']}: {report['contract']['name']} by {report['agent']['name']}"))
-    click.echo(f"status       {report['status']} (attributed to {report['attribution']})")
-    rows = [[gate["id"], "pass" if gate["passed"] else "FAIL", printable(gate["why"])] for gate in report["gates"]]
-    print_table(["GATE", "RESULT", "WHY"], rows)
+    whose = "" if report["status"] == "success" else f" (attributed to {report['attribution']})"
+    click.echo(f"status       {report['status']}{whose}")
+    _ending(report["termination"])
     for problem in report["problems"]:
         click.echo(printable(f"problem      {problem}"))
-    checks = [[check["id"], check["outcome"], printable(check["reason"])] for check in report["checks"]]
-    if checks:
-        print_table(["CHECK", "OUTCOME", "REASON"], checks)
+    rows = [[gate["id"], "pass" if gate["passed"] else "FAIL", printable(gate["why"])] for gate in report["gates"]]
+    print_table(["GATE", "RESULT", "WHY"], rows)
+    if report["checks"]:
+        print_table(["CHECK", "OUTCOME", "REASON"], [_check(check) for check in report["checks"]])
+    for check in report["checks"]:
+        patched = [attempt["failing"] for attempt in check["attempts"] if attempt["tree"] == "patched"]
+        for test in patched[-1][:MOST_TESTS] if patched else ():
+            click.echo(printable(f"not passed   {check['id']}: {test}"))
+    for code, count in report["alerts"].items():
+        click.echo(printable(f"alert        {code} ({count})"))
+    for intervention in report["interventions"]:
+        click.echo(printable(f"intervention {intervention['action']}, for {intervention['alert']}"))
     for tag in report["tags"]:
-        click.echo(printable(f"tag          {tag['id'] if isinstance(tag, dict) else tag}"))
+        click.echo(printable(f"tag          {tag['id']}"))
     for deviation in report["deviations"]:
-        click.echo(printable(f"deviation    {deviation['message'] if isinstance(deviation, dict) else deviation}"))
+        click.echo(printable(f"deviation    {deviation['message']}"))
+    if report["score"]:
+        click.echo(f"score        {report['score']['value']}")
     click.echo(f"evidence     {path}")
+
+
+def _check(check: Mapping[str, Any]) -> list[str]:
+    forgeable = ", forgeable" if check["forgeable"] else ""
+    detail = f": {check['detail']}" if check["detail"] else ""
+    return [check["id"], check["outcome"], printable(f"{check['reason']}{detail}{forgeable}")]
+
+
+def _ending(termination: Mapping[str, Any]) -> None:
+    """How the agent ended, unless it simply finished."""
+    if termination["code"]:
+        click.echo(printable(f"ended        {termination['code']}: {termination['rationale']}"))
+    elif termination["reason"] not in ("", "finished"):
+        click.echo(f"ended        the agent {termination['reason']}")

@@ -16,10 +16,15 @@ from proctor.cli.output import as_json, printable
 @as_json
 def command(run: str, types: tuple[str, ...], json_: bool) -> None:
     """Print what happened in RUN, in order. A run that was cut off shows every event that was finished."""
+    from proctor.base.errors import UsageFault
     from proctor.cli.wiring import shelf
     from proctor.record.trace.event import line_bytes
     from proctor.record.trace.read import read_finished_events
+    from proctor.record.trace.types import EVENT_TYPES
 
+    unknown = [name for name in types if name not in EVENT_TYPES]
+    if unknown:
+        raise UsageFault(f"there is no type of event {unknown[0]!r}", hint=", ".join(EVENT_TYPES))
     found = shelf().find(run)
     events, torn = read_finished_events(found.events)
     first = int(events[0].t) if events else 0

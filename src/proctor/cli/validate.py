@@ -12,7 +12,9 @@ from proctor.cli.output import as_json, print_json, print_table, printable
 
 @click.command(epilog="Example: proctor validate examples/parse-time-zone --times 3")
 @click.argument("contracts", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--times", type=click.IntRange(1, 1000), default=2, help="How often each of the two is run.")
+@click.option(
+    "--times", type=click.IntRange(1, 1000), default=2, show_default=True, help="How often each of the two is run."
+)
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, help="Runs side by side.")
 @as_json
 def command(contracts: tuple[Path, ...], times: int, jobs: int, json_: bool) -> int:
@@ -24,11 +26,12 @@ def command(contracts: tuple[Path, ...], times: int, jobs: int, json_: bool) -> 
     here = machine()
     rows: list[dict[str, Any]] = []
     code = 0
+    unready: dict[str, str] = {}
     for agent, wanted in (("noop", "failure"), ("reference", "success")):
         result = fill(here, begin(here, contracts, agent, "", times), jobs, quiet=json_)
         for place, error in result.errors:
-            click.echo(f"proctor: {place.contract}: {error}", err=True)
             code = max(code, error.exit_code)
+            unready[place.contract] = str(error)
         for _, outcome in result.outcomes:
             report = outcome.report
             rows.append(
@@ -43,6 +46,8 @@ def command(contracts: tuple[Path, ...], times: int, jobs: int, json_: bool) -> 
             )
         if result.stopped:
             return 3
+    for contract, message in unready.items():
+        click.echo(f"proctor: {contract}: {message}", err=True)
     wrong = [row for row in rows if row["status"] != row["wanted"]]
     if json_:
         print_json({"runs": rows, "valid": not wrong and not code})
@@ -55,5 +60,11 @@ def command(contracts: tuple[Path, ...], times: int, jobs: int, json_: bool) -> 
                 for row in rows
             ],
         )
-        click.echo("valid" if not wrong and not code else f"not valid: {len(wrong)} runs came out wrong")
+        click.echo(_verdict(len(wrong), len(unready)))
     return code or (1 if wrong else 0)
+
+
+def _verdict(wrong: int, unready: int) -> str:
+    reasons = [f"{wrong} runs came out wrong"] if wrong else []
+    reasons += [f"{unready} contracts could not be run"] if unready else []
+    return f"not valid: {', '.join(reasons)}" if reasons else "valid"

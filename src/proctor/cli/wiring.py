@@ -52,6 +52,12 @@ def agent_for(words: str, files: str, prepared: Prepared) -> Agent:
     )
 
 
+def check_agent(words: str, files: str) -> None:
+    """Say what is wrong with the words that ask for an agent, before anything is begun."""
+    kind, _, argument = words.partition(":")
+    make_agent(AgentRequest(kind=kind, argument=argument, files=Path(files) if files else None, reference=bytes))
+
+
 def refuse_contract_in_files(contract: Contract, files: str) -> None:
     """An agent must not be handed the contract: it names the hidden files and the reference."""
     if not files:

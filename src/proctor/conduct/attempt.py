@@ -14,7 +14,7 @@ from typing import Any
 
 from proctor.base.canonical import sha256
 from proctor.base.clock import seconds_text
-from proctor.base.errors import InfrastructureFault
+from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.base.files import write_whole
 from proctor.base.frozen import frozen
 from proctor.base.names import name_text
@@ -79,6 +79,8 @@ def attempt(
             "wall_seconds": seconds_text(machine.clock.steady_ns() - start),
         },
     )
+    if ending.reason == "not-started":
+        raise UsageFault(f"the agent could not be started: {ending.problem}", hint="check --agent and --agent-files")
     _record(run, trace, patch, changes, dropped)
     return Attempt(patch, changes, ending)
 

@@ -2,7 +2,7 @@
 
 A batch is written down before its first run. Each run carries its batch and its place in it, so that what is left
 to do can always be told from the run directories alone: a place is done when a sealed run holds it. Runs that were
-cut off stay where they are, as what they are, and their places are filled under new ids.
+cut off or stopped stay where they are, as what they are, and their places are filled under new ids.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from proctor.base.files import write_whole
 from proctor.base.frozen import EMPTY, frozen
 from proctor.base.ids import new_run_id
 from proctor.conduct.machine import Machine
-from proctor.conduct.run import Outcome, Watcher, conduct
+from proctor.conduct.run import STOPPED, Outcome, Watcher, conduct
 from proctor.execute.agents.interface import Agent
 from proctor.execute.home import Home
 from proctor.execute.prepare import Prepared
@@ -98,7 +98,7 @@ def load_batch(home: Home, batch_id: str = "") -> Batch:
 
 
 def finished_places(home: Home, batch: Batch) -> dict[Place, Path]:
-    """The places of a batch that a sealed run holds."""
+    """The places of a batch that a sealed run holds; a run that was stopped from the keyboard holds none."""
     found: dict[Place, Path] = {}
     for path in sorted(home.runs.iterdir()) if home.runs.is_dir() else ():
         run = RunDirectory(path)
@@ -106,9 +106,10 @@ def finished_places(home: Home, batch: Batch) -> dict[Place, Path]:
             continue
         try:
             configuration = parse(run.manifest.read_bytes())["configuration"]
-        except (OSError, ValueError, KeyError):
+            ended = parse(run.report.read_bytes())["termination"]["code"]
+        except (OSError, ValueError, KeyError, TypeError):
             continue
-        if configuration.get("batch") == batch.id:
+        if configuration.get("batch") == batch.id and ended != STOPPED:
             place = Place(configuration["contract_path"], configuration["contract"], configuration["repeat"])
             found[place] = path
     return found
@@ -193,5 +194,4 @@ def _configuration(batch: Batch, place: Place) -> dict[str, Any]:
         "contract": place.content_id,
         "contract_path": place.contract,
         "repeat": place.repeat,
-        "settings": dict(batch.settings),
     }

@@ -41,6 +41,9 @@ from proctor.record.lock import RunLock
 from proctor.record.rundir import RunDirectory
 from proctor.record.seal import write_seal
 
+STOPPED = "operator"
+"""The code of a run that was stopped from the keyboard."""
+
 
 class Interrupted(Exception):
     """The operator asked to stop; raised inside a run, never shown."""
@@ -159,7 +162,7 @@ def _act_and_judge(
     except (Interrupted, ProctorError, OSError) as error:
         if watcher.stopped():
             rationale = f"stopped from the keyboard at {utc_text(machine.clock.wall_ns())}"
-            trace.append("run.terminated", {"code": "operator", "rationale": rationale, "evidence": ""})
+            trace.append("run.terminated", {"code": STOPPED, "rationale": rationale, "evidence": ""})
         else:
             message = str(error) if isinstance(error, ProctorError) else f"{type(error).__name__}: {error}"
             trace.append("run.fault", {"message": message, "phase": phase})

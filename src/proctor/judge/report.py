@@ -195,7 +195,7 @@ def comparability(manifest: Mapping[str, Any]) -> dict[str, str]:
 
 def _class_of(configuration: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a configuration that two comparable runs share; which batch and place a run has is its own."""
-    return {name: configuration[name] for name in ("settings", "watch") if name in configuration}
+    return {name: configuration[name] for name in ("watch",) if name in configuration}
 
 
 def _events(evidence: Evidence) -> dict[str, Any]:

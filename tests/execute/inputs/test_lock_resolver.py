@@ -95,3 +95,16 @@ def test_an_input_for_setup_is_something_that_can_be_installed(make_contract: An
     lock = resolve_contract(contract, InputCache(tmp_path / "inputs"))
     assert lock.inputs["setup"].files[0].name == "plant-1.0-py3-none-any.whl"
     assert lock.inputs["judge"].files[0].name == "plant-1.0.tar.gz"
+
+
+def test_locking_a_locked_contract_keeps_what_is_pinned(make_contract: Any, index: Any, tmp_path: Path) -> None:
+    index.add_sources("plant", "1.0")
+    index.add_sources("plant", "1.1")
+    place = make_contract(
+        repository={"pypi": "plant==1.0", "strip": 1}, inputs=[{"name": "fixed", "pypi": "plant==1.1", "for": "judge"}]
+    )
+    cache, path = InputCache(tmp_path / "inputs"), place / LOCK_NAME
+    write_lock(path, resolve_contract(load_contract(place, allow_unpinned=True), cache))
+    first = path.read_bytes()
+    write_lock(path, resolve_contract(load_contract(place, allow_unpinned=True), cache, read_lock(path)))
+    assert path.read_bytes() == first

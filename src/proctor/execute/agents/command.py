@@ -70,7 +70,7 @@ class CommandAgent:
             )
         )
         if not finished.started:
-            return Ending("not-started")
+            return Ending("not-started", problem=finished.problem)
         if finished.timed_out:
             return Ending("timed-out", finished.exit_code)
         return Ending("finished" if finished.exit_code == 0 else "failed", finished.exit_code)

@@ -48,12 +48,13 @@ class Scene:
 class Ending:
     """How an agent ended: ``finished``, ``failed`` (it said so), ``timed-out`` or ``not-started``.
 
-    ``patch`` is set by agents that work without a sandbox.
+    ``patch`` is set by agents that work without a sandbox; ``problem`` says why one could not start.
     """
 
     reason: str
     exit_code: int | None = None
     patch: bytes | None = None
+    problem: str = ""
 
 
 class Agent(Protocol):

@@ -1,8 +1,8 @@
 """What ``proctor lock`` does: find out what every source of a contract means today, and write down the digests.
 
-A source that the contract pins itself (``file`` and ``sha256``) is not part of the lock. Everything that is fetched on
-the way is kept in the cache, so that the first run after locking needs no network. Two locks of the same contract
-agree as long as the registries do.
+A source that the contract pins itself (``file`` and ``sha256``) is not part of the lock. What an earlier lock pinned
+stays as it is while the contract asks for the same. Everything that is fetched on the way is kept in the cache, so that
+the first run after locking needs no network. Two locks of the same contract agree as long as the registries do.
 """
 
 from __future__ import annotations
@@ -16,16 +16,23 @@ from proctor.execute.inputs.fetch import InputCache, supplier
 from proctor.execute.inputs.interface import NoSuchInput, Wish
 
 
-def resolve_contract(contract: Contract, cache: InputCache) -> Lock:
-    """The lock of ``contract``, loaded with ``allow_unpinned``."""
+def resolve_contract(contract: Contract, cache: InputCache, earlier: Lock | None = None) -> Lock:
+    """The lock of ``contract``, loaded with ``allow_unpinned``; what ``earlier`` pinned and still fits is kept."""
+    earlier = earlier or Lock()
     repository = None
-    if isinstance(contract.repository, ArchiveRepository) and not contract.repository.source.files:
+    if isinstance(contract.repository, ArchiveRepository):
         source = contract.repository.source
-        files = resolve(Wish(source), contract.directory, cache)
-        repository = Locked(spec=spec_text(source), files=_one_tree(source.spec, files))
+        if not source.files:
+            files = resolve(Wish(source), contract.directory, cache)
+            repository = Locked(spec=spec_text(source), files=_one_tree(source.spec, files))
+        elif earlier.repository is not None and earlier.repository.files == source.files:
+            repository = earlier.repository
     inputs = {}
     for one in contract.inputs:
         if one.source.files:
+            known = earlier.inputs.get(one.name)
+            if known is not None and known.files == one.source.files:
+                inputs[one.name] = known
             continue
         wish = Wish(one.source, built=one.audience == "setup", with_dependencies=one.with_dependencies)
         files = resolve(wish, contract.directory, cache)

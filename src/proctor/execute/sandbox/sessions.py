@@ -25,7 +25,10 @@ SWEEP_SECONDS = 30
 
 @frozen
 class Session:
-    """One sandbox of one owner: who made it, its guardian (once there is one), its control groups."""
+    """One sandbox of one owner: who made it, its guardian (once there is one), its control groups.
+
+    A container has an ``engine`` (the path of its socket) and a ``place`` with mounts instead.
+    """
 
     name: str
     owner_pid: int
@@ -34,6 +37,8 @@ class Session:
     groups: tuple[str, ...] = ()
     guardian_pid: int = 0
     guardian_start: str = ""
+    engine: str = ""
+    place: str = ""
 
 
 def start_time(pid: int) -> str:
@@ -61,6 +66,8 @@ def write(directory: Path, session: Session) -> Path:
         "guardian": {"pid": session.guardian_pid, "start": session.guardian_start},
         "groups": list(session.groups),
     }
+    if session.engine:
+        record["container"] = {"engine": session.engine, "place": session.place}
     write_whole(path, canonical(record), sync=False)
     return path
 
@@ -79,8 +86,10 @@ def sweep(directory: Path) -> list[str]:
             if start_time(session.owner_pid) == session.owner_start:
                 continue
             _end(session)
+        if session.engine and not _end_container(session, directory):
+            continue
         path.unlink(missing_ok=True)
-        lines.append(f"removed the sandbox {session.name} of process {session.owner_pid}, which is gone")
+        lines.append(f"the sandbox {session.name} of process {session.owner_pid}, which is gone")
     return lines
 
 
@@ -90,6 +99,7 @@ def _read(path: Path) -> Session | None:
         record: Any = parse(read_bounded(path, RECORD_BYTES))
         owner, guardian = record["owner"], record["guardian"]
         groups = tuple(str(group) for group in record["groups"])
+        container = record.get("container", {"engine": "", "place": ""})
         return Session(
             path.stem,
             int(owner["pid"]),
@@ -98,6 +108,8 @@ def _read(path: Path) -> Session | None:
             groups,
             int(guardian["pid"]),
             str(guardian["start"]),
+            str(container["engine"]),
+            str(container["place"]),
         )
     except FileNotFoundError:
         return None
@@ -116,6 +128,14 @@ def _end(session: Session) -> None:
     for group in session.groups:
         if Path(group).name == session.name:
             remove_group(Path(group))
+
+
+def _end_container(session: Session, directory: Path) -> bool:
+    """Containers outlive a boot, so they are looked for whenever they were made; false when that has to wait."""
+    from proctor.execute.sandbox.container.leftover import remove_session
+
+    # Only the place beside the record is ever touched, whatever the record says.
+    return remove_session(session.name, session.engine, directory.absolute() / session.name)
 
 
 def _empty(group: Path) -> None:
