@@ -24,6 +24,7 @@ DOORS = {
     "execute.workspace": ("execute.sandbox.interface",),
     "execute.inputs": ("execute.sandbox.interface", "execute.workspace.archive", "execute.workspace.glob"),
     "execute.agents": ("execute.sandbox.interface", "execute.workspace.tree"),
+    "execute.network": ("execute.sandbox.interface",),
     "execute.observe": ("execute.sandbox.interface", "execute.workspace"),
 }
 """The steps from one room to another of the same floor."""

@@ -1,0 +1,215 @@
+"""The requests on one connection, one after the other: read, decided, answered and told.
+
+Every exchange is told before its last byte reaches the sandbox. What is refused gets an answer in words that says what
+is open, and the connection ends; so does one on which something cannot be understood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from proctor.base.frozen import EMPTY, frozen
+from proctor.execute.network.allow import AllowList
+from proctor.execute.network.authority import Authority
+from proctor.execute.network.body import Body, Count
+from proctor.execute.network.live import Live
+from proctor.execute.network.messages import (
+    Framing,
+    Headers,
+    RequestHead,
+    body_pieces,
+    chunk,
+    end_to_end,
+    head_bytes,
+    header,
+    read_request,
+    request_framing,
+)
+from proctor.execute.network.routing import Place, Route, route
+from proctor.execute.network.source import Answer, NoAnswer, Request, Source
+from proctor.execute.network.stream import Ended, Malformed, Stream
+from proctor.execute.network.teller import Teller
+from proctor.execute.network.told import Bounds, Content, Exchange, shown
+
+_PHRASES = {
+    400: "Bad Request",
+    403: "Forbidden",
+    413: "Content Too Large",
+    421: "Misdirected Request",
+    431: "Request Header Fields Too Large",
+    502: "Bad Gateway",
+    503: "Service Unavailable",
+    504: "Gateway Timeout",
+}
+_RULES_SHOWN = 20
+
+
+@frozen
+class Desk:
+    """What all conversations of a network share. ``canaries`` are planted tokens by name, looked for in requests."""
+
+    allow: AllowList
+    source: Source
+    tell: Teller
+    live: Live
+    scratch: Path
+    bounds: Bounds
+    authority: Authority | None = None
+    canaries: Mapping[str, bytes] = EMPTY
+
+
+class Conversation:
+    """Answers the requests of one connection; ``place`` is the server it stands for, ``None`` for the proxy itself."""
+
+    def __init__(self, desk: Desk, stream: Stream, place: Place | None) -> None:
+        self._desk = desk
+        self._stream = stream
+        self._place = place
+
+    def run(self, connect: Callable[[RequestHead], None] | None = None) -> None:
+        """Go on until the connection ends; ``connect`` takes over when a tunnel is asked for."""
+        try:
+            while self._next(connect):
+                pass
+        except Ended:
+            pass
+
+    def may_go_on(self, goes: Route, method: str, permitted: bool) -> bool:
+        """Whether policy and bounds let a request pass; otherwise it has been refused."""
+        if self._desk.tell.full:
+            self.refuse(goes, method, 503, "more exchanges than the network of a run may have")
+        elif not permitted:
+            self.refuse(goes, method, 403, "the allow list does not hold it")
+        else:
+            return True
+        return False
+
+    def refuse(
+        self, goes: Route, method: str, status: int, reason: str, *, allowed: bool = False, sent: Content | None = None
+    ) -> None:
+        """Tell that there is no answer, say so inside, and end the connection."""
+        content = Count()
+        text = self._words(goes, method, reason, allowed)
+        content.add(text)
+        self._desk.tell(
+            Exchange(
+                *(goes.host, goes.port, method, goes.target, status),
+                request=sent,
+                response=content.content(),
+                allowed=allowed,
+                reason=reason,
+            )
+        )
+        headers = (
+            ("Content-Type", "text/plain; charset=utf-8"),
+            ("Content-Length", str(len(text))),
+            ("X-Proctor", "no answer" if allowed else "refused"),
+            ("Connection", "close"),
+        )
+        first = f"HTTP/1.1 {status} {_PHRASES.get(status, 'Refused')}"
+        self._stream.send(head_bytes(first, headers) + (b"" if method == "HEAD" else text))
+        self._stream.linger()
+
+    def _words(self, goes: Route, method: str, reason: str, allowed: bool) -> bytes:
+        what = shown(f"{method} {goes.host}:{goes.port}{goes.target}") if goes.host else "a request"
+        rules = [str(rule) for rule in self._desk.allow.rules]
+        more = ", …" if len(rules) > _RULES_SHOWN else ""
+        lines = [f"Proctor {'has no answer to' if allowed else 'refused'} {what}: {shown(reason)}"]
+        if not allowed:
+            lines.append(f"Open by contract: {', '.join(rules[:_RULES_SHOWN]) or 'nothing'}{more}")
+        return "\n".join((*lines, "")).encode()
+
+    def _next(self, connect: Callable[[RequestHead], None] | None) -> bool:
+        """Serve one request; whether another may follow on the connection."""
+        goes, method = Route("", "", 0, ""), ""
+        try:
+            head = read_request(self._stream, self._desk.bounds.head_bytes)
+            if head is None:
+                return False
+            method = head.method
+            if connect is not None and method == "CONNECT":
+                connect(head)
+                return False
+            goes = route(head, self._place)
+            frame = request_framing(head)
+        except Malformed as error:
+            self.refuse(goes, method, error.status, str(error))
+            return False
+        if not self.may_go_on(goes, method, self._desk.allow.permits(method, goes.host, goes.port, goes.target)):
+            return False
+        return self._exchange(head, goes, frame)
+
+    def _exchange(self, head: RequestHead, goes: Route, frame: Framing) -> bool:
+        body = Body(self._desk.scratch)
+        try:
+            if (header(head.headers, "expect") or "").lower() == "100-continue":
+                self._stream.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+            for piece in body_pieces(self._stream, frame, self._desk.bounds.request_bytes):
+                body.add(piece)
+            request = Request(
+                *(head.method, goes.scheme, goes.host, goes.port, goes.target),
+                headers=tuple(pair for pair in end_to_end(head.headers) if pair[0].lower() != "host"),
+                content=body.content(),
+            )
+            answer = self._desk.source.answer(request, body)
+            try:
+                return self._deliver(head, request, answer, self._carried(head, body))
+            finally:
+                answer.close()
+        except Malformed as error:
+            self.refuse(goes, head.method, error.status, str(error))
+        except NoAnswer as error:
+            reason, allowed = str(error), not error.refused
+            self.refuse(goes, head.method, error.status, reason, allowed=allowed, sent=body.content())
+        finally:
+            body.close()
+        return False
+
+    def _deliver(self, head: RequestHead, request: Request, answer: Answer, canaries: tuple[str, ...]) -> bool:
+        """Pass an answer on, holding back its last part until the exchange has been told."""
+        keep = head.version == "HTTP/1.1" and "close" not in (header(head.headers, "connection") or "").lower()
+        chunked = not answer.bodiless and answer.length is None and head.version == "HTTP/1.1"
+        keep = keep and (answer.bodiless or chunked or answer.length is not None)
+        held = head_bytes(f"HTTP/1.1 {answer.status} {answer.reason}", _framed(answer, chunked, keep))
+        count = Count()
+        problem = ""
+        try:
+            for piece in answer.pieces:
+                count.add(piece)
+                self._stream.send(held)
+                held = chunk(piece) if chunked else piece
+        except (Ended, Malformed) as error:
+            problem = f"cut: {error}"
+        self._desk.tell(
+            Exchange(
+                *(request.host, request.port, request.method, request.target, answer.status),
+                request=request.content,
+                response=count.content(),
+                replayed=answer.replayed,
+                reason=problem,
+                canaries=canaries,
+            )
+        )
+        if problem:
+            raise Ended(problem)
+        self._stream.send(held + (b"0\r\n\r\n" if chunked else b""))
+        return keep
+
+    def _carried(self, head: RequestHead, body: Body) -> tuple[str, ...]:
+        """The names of the planted tokens that a request carries."""
+        if not self._desk.canaries:
+            return ()
+        words = head_bytes(f"{head.method} {head.target}", head.headers)
+        return tuple(
+            name for name, token in self._desk.canaries.items() if token and (token in words or body.holds(token))
+        )
+
+
+def _framed(answer: Answer, chunked: bool, keep: bool) -> Headers:
+    headers = answer.headers
+    if chunked:
+        headers = (*headers, ("Transfer-Encoding", "chunked"))
+    elif answer.length is not None and not answer.bodiless:
+        headers = (*headers, ("Content-Length", str(answer.length)))
+    return headers if keep else (*headers, ("Connection", "close"))

@@ -1,0 +1,152 @@
+"""What the network tells whoever keeps the trace: exchanges, names that were asked for, and a summary at the end.
+
+All text in here is plain ASCII and bounded, whatever came out of the sandbox.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from proctor.base.frozen import frozen
+
+TEXT_CHARACTERS = 2000
+
+
+@frozen
+class Content:
+    """The bytes of one direction: their digest (bare hex) and how many they were."""
+
+    sha256: str
+    size: int
+
+    def payload(self) -> dict[str, Any]:
+        return {"sha256": self.sha256, "bytes": self.size}
+
+
+@frozen
+class Exchange:
+    """One request and what became of it.
+
+    ``allowed`` is false where policy, the cassette or a bound said no, and ``reason`` then says which. A tunnel is told
+    when it opens and again when it has ended, with what passed. ``status`` is what the sandbox was answered, 0 when it
+    was cut off. ``canaries`` names the planted tokens that the request carried.
+    """
+
+    host: str
+    port: int
+    method: str
+    path: str
+    status: int
+    request: Content | None = None
+    response: Content | None = None
+    replayed: bool = False
+    allowed: bool = True
+    reason: str = ""
+    canaries: tuple[str, ...] = ()
+
+    event = "network.exchange"
+
+    def payload(self) -> dict[str, Any]:
+        return {
+            "host": shown(self.host),
+            "port": self.port,
+            "method": shown(self.method),
+            "path": shown(self.path),
+            "status": self.status,
+            "request": self.request.payload() if self.request else None,
+            "response": self.response.payload() if self.response else None,
+            "replayed": self.replayed,
+            "allowed": self.allowed,
+            "reason": shown(self.reason),
+            "canaries": list(self.canaries),
+        }
+
+
+@frozen
+class Lookup:
+    """A name that was asked for, ``count`` times since it was last told; ``allowed`` when it was answered."""
+
+    name: str
+    kind: str
+    allowed: bool
+    count: int = 1
+
+    event = "guard.attempt"
+
+    def payload(self) -> dict[str, Any]:
+        """As the guard tells of names that it sees, without a process: the name server knows none."""
+        return {
+            "code": "dns",
+            "syscall": "",
+            "pid": 0,
+            "argv": [],
+            "detail": shown(self.name),
+            "path": "",
+            "address": "127.0.0.1:53",
+            "allowed": self.allowed,
+            "errno": "",
+            "count": self.count,
+            "kind": self.kind,
+        }
+
+
+Told = Exchange | Lookup
+Tell = Callable[[Told], None]
+
+
+@frozen
+class Summary:
+    """How the network of a run came out.
+
+    ``replayable`` is whether the same answers can be given again, and ``why`` says what stands against it. ``cassette``
+    and ``sha256`` (bare hex) are those of the tape that was recorded or played.
+    """
+
+    mode: str
+    passed: int
+    refused: int
+    lookups: int
+    replayable: bool
+    why: tuple[str, ...] = ()
+    cassette: Path | None = None
+    sha256: str = ""
+    unplayed: int = 0
+
+    def payload(self) -> dict[str, Any]:
+        return {
+            "mode": self.mode,
+            "passed": self.passed,
+            "refused": self.refused,
+            "lookups": self.lookups,
+            "replayable": self.replayable,
+            "why": list(self.why),
+            "cassette": self.sha256,
+            "unplayed": self.unplayed,
+        }
+
+
+@frozen
+class Bounds:
+    """The most that the network of one run may take. Policy choices, all of them."""
+
+    connections: int = 64
+    exchanges: int = 20_000
+    names: int = 2_000
+    head_bytes: int = 64 << 10
+    request_bytes: int = 64 << 20
+    response_bytes: int = 1 << 30
+    tape_bytes: int = 46 << 20
+    """The bodies of a cassette; as text they take a third more, and a contract takes cassettes of 64 MiB."""
+    client_seconds: float = 600
+    connect_seconds: float = 30
+    upstream_seconds: float = 120
+    exchange_seconds: float = 1800
+    close_seconds: float = 60
+
+
+def shown(text: str) -> str:
+    """``text`` for a record: printable ASCII, bounded."""
+    plain = text[:TEXT_CHARACTERS]
+    return "".join(letter if " " <= letter <= "~" else "?" for letter in plain)
