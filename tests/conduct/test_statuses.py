@@ -100,7 +100,7 @@ def test_an_agent_over_its_time_is_terminated_and_still_judged(proctor: Proctor,
     contract = make_contract(budget={"wall_seconds": 2, "memory_bytes": 1 << 30})
     code, report = run(proctor, contract, "--agent", "command:sh -c 'sed -i s/-/+/ calc.py; exec sleep 1000'")
     assert (code, report["status"]) == (0, "success")
-    assert report["termination"]["code"] == "run-ceiling"
+    assert report["termination"]["code"] == "wall-ceiling"
 
 
 def test_an_agent_that_cannot_start_is_no_failure_of_the_agent(proctor: Proctor, make_contract: Any) -> None:

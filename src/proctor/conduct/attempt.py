@@ -147,7 +147,7 @@ def _note_termination(trace: WatchedTrace, ending: Ending, wall_seconds: int) ->
         trip = trace.ended.trip
         code, rationale, evidence = trip.code, trip.rationale, trace.ended.alert
     elif ending.reason == "timed-out":
-        code, evidence = "run-ceiling", trace.count - 1
+        code, evidence = "wall-ceiling", trace.count - 1
         rationale = f"the agent used its {wall_seconds} s of wall-clock time"
     else:
         return
