@@ -14,7 +14,7 @@ from proctor.contract.policy import Network
 from proctor.execute.network.allow import AllowList, parse_rule
 from proctor.execute.network.cassette import BadCassette, load
 from proctor.execute.network.service import NetworkService
-from proctor.execute.network.told import Bounds, Exchange, Summary
+from proctor.execute.network.told import Bounds, Exchange, Lookup, Summary
 from tests.execute.network.conftest import Town
 from tests.execute.network.networked import Seen, networked
 from tests.execute.network.servers import Web, serving
@@ -276,13 +276,15 @@ class TestLife:
                 "peer = socket.create_connection(('127.0.0.1', 801), 60)\n"
                 "peer.sendall(b'CONNECT safe.test:443 HTTP/1.1\\r\\n\\r\\n')\n"
                 "assert b'200' in peer.recv(100)\n"
-                "print('open', flush=True)\n"
+                "print('open')\n"
+                "try: socket.gethostbyname('ready.test')\n"
+                "except socket.gaierror: pass\n"
                 "print(peer.recv(1))\n"
             )
             answers: list[str] = []
             thread = threading.Thread(target=lambda: answers.append(inside.python(hold)))
             thread.start()
-            inside.seen.wait_for(lambda one: isinstance(one, Exchange) and one.reason == "opened")
+            inside.seen.wait_for(lambda one: isinstance(one, Lookup) and one.name == "ready.test")
             inside.summary()
             thread.join(60)
             assert answers == ["open\nb''"]
