@@ -1,0 +1,124 @@
+"""Checkpoints of a workspace in use, and the way back to one.
+
+A checkpoint is a copy of what the workspace has changed so far, beside it on disk and out of the sandbox's sight. It is
+taken while everything inside is frozen, so it is a state that really was. A rollback ends every process inside: they
+may hold files open that go. Then the tree is put back through the sandbox's own mount (see ``restore``), while nothing
+can start, and the next command sees exactly the tree of the checkpoint: names, contents, links, permissions and times.
+Not brought back: what lies in ``/tmp`` and the home, sockets, and that two names were one file.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from proctor.base.erase import erase
+from proctor.base.errors import InfrastructureFault
+from proctor.base.frozen import EMPTY, frozen
+from proctor.base.handles import open_top
+from proctor.execute.observe.processes import descendants
+from proctor.execute.observe.restore import Sides, restore
+from proctor.execute.observe.snapshot import Snapshot, SnapshotLimits
+from proctor.execute.sandbox.interface import Overlay, Sandbox
+from proctor.execute.workspace.inventory import take_inventory
+from proctor.execute.workspace.workspace import PARTS, Workspace
+
+DIRECTORY = "checkpoints"
+MOST_ENDINGS = 20
+
+
+@frozen
+class Checkpoint:
+    """A state of a workspace: ``files`` it had changed, and one digest over all that is kept of it."""
+
+    id: str
+    path: Path
+    entries_digest: str
+    files: int
+    closed: Mapping[bytes, int] = EMPTY  # type: ignore[assignment]
+
+    def payload(self) -> dict[str, Any]:
+        """The payload of a ``workspace.checkpoint`` event."""
+        return {"id": self.id, "entries_digest": self.entries_digest, "files": self.files}
+
+
+def take(workspace: Workspace, sandbox: Sandbox | None = None, limits: SnapshotLimits | None = None) -> Checkpoint:
+    """Keep the present state of ``workspace``; a fault where that is more than ``limits`` let in.
+
+    The sandbox is frozen meanwhile; without one, the caller answers for it that nothing is at work.
+    """
+    shelf = workspace.upper.parent / DIRECTORY
+    shelf.mkdir(mode=0o700, exist_ok=True)
+    name = str(1 + max((int(path.name) for path in shelf.iterdir() if path.name.isdigit()), default=0))
+    place = shelf / name
+    snapshot = Snapshot(limits or SnapshotLimits())
+    if sandbox is not None:
+        sandbox.freeze()
+    try:
+        _copy(workspace.upper, place, snapshot)
+    except BaseException:
+        erase(place)
+        raise
+    finally:
+        if sandbox is not None:
+            sandbox.thaw()
+    return Checkpoint(name, place, take_inventory(place).digest, snapshot.files, snapshot.closed)
+
+
+def drop(checkpoint: Checkpoint) -> None:
+    """Take a checkpoint away; all of them go with their workspace."""
+    erase(checkpoint.path)
+
+
+def roll_back(workspace: Workspace, checkpoint: Checkpoint, sandbox: Sandbox, *, thaw: bool = True) -> int:
+    """End everything in ``sandbox`` and bring the tree back to ``checkpoint``; how many names had to be changed.
+
+    With ``thaw=False`` the sandbox stays frozen, for whoever had frozen it before.
+    """
+    init = getattr(sandbox, "init_pid", 0)
+    view = workspace.view()
+    layers = view.lowers if isinstance(view, Overlay) else ()
+    if layers and not init:
+        raise InfrastructureFault("this sandbox cannot be rolled back: its mounts are out of reach")
+    sides = Sides(workspace.upper, checkpoint.path, layers, checkpoint.closed)
+    sandbox.freeze()
+    try:
+        _end(sandbox, init)
+        root = os.open(f"/proc/{init}/root" if layers else workspace.upper, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            _end(sandbox, init)  # pid 1 answered before and after its root was opened, so it was its root
+            return restore(root, sides, PARTS)
+        except OSError as error:
+            if error.errno == errno.EROFS:
+                hint = "make the workspace writable first"
+                raise InfrastructureFault("a read-only workspace cannot be rolled back", hint=hint) from None
+            raise
+        finally:
+            os.close(root)
+    finally:
+        if thaw:
+            sandbox.thaw()
+
+
+def _end(sandbox: Sandbox, init: int) -> None:
+    """End every process, also those that start while others end; the sandbox is frozen before and after."""
+    for _ in range(MOST_ENDINGS):
+        sandbox.end_all()
+        if not init or descendants(init) == [init]:
+            return
+    raise InfrastructureFault("the sandbox could not be brought to rest for a rollback")
+
+
+def _copy(upper: Path, place: Path, snapshot: Snapshot) -> None:
+    """Copy both parts of an upper directory."""
+    place.mkdir(mode=0o700)
+    source, target = open_top(upper), open_top(place)
+    try:
+        for part in PARTS:
+            snapshot.copy_top(source, target, os.fsencode(part))
+    finally:
+        os.close(source)
+        os.close(target)

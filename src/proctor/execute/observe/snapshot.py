@@ -1,0 +1,158 @@
+"""A copy of everything that a workspace has changed: an overlay's upper directory, marks included, or a whole tree.
+
+Copied are files, links, fifos, directories, whiteouts and opaque marks, with permissions and times, so that the copy
+above the same layers shows the same tree. The copy's own directories stay open to their owner; what permissions they
+had is noted. Not copied: sockets, other attributes, and that two names are one file. Nothing may be at work in the
+source; permissions that are in the way are taken away and given back. The copy is bounded.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from proctor.base.errors import InfrastructureFault
+from proctor.base.frozen import frozen
+from proctor.base.handles import in_reach, join, names_in, opened, status_of
+from proctor.base.names import name_text
+from proctor.execute.sandbox.interface import owner
+from proctor.execute.workspace.stack import is_opaque, is_whiteout, opaque_attribute
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_CHUNK = 1 << 20
+
+
+@frozen
+class SnapshotLimits:
+    """The most that a copy takes in; ``total_bytes`` counts holes too, since digests have to read them."""
+
+    names: int = 500_000
+    total_bytes: int = 4 << 30
+
+
+class Snapshot:
+    """Copies directories; ``files`` counts what was copied, ``closed`` are directories that their owner may not use."""
+
+    def __init__(self, limits: SnapshotLimits) -> None:
+        self.files = 0
+        self.closed: dict[bytes, int] = {}
+        self._names_left = limits.names
+        self._bytes_left = limits.total_bytes
+
+    def copy(self, source: int, target: int, path: bytes) -> None:
+        """Copy what an open directory holds into an empty one, and give that the same marks, permissions and times."""
+        for name in names_in(source, self._names_left + 1):
+            status = status_of(source, name)
+            if status is None:
+                continue
+            inner = join(path, name)
+            self._count(inner, status)
+            if stat.S_ISDIR(status.st_mode):
+                os.mkdir(name, 0o700, dir_fd=target)
+                with entered(source, name) as below, entered(target, name) as copy:
+                    self.copy(below, copy, inner)
+                    self._dress(copy, inner, status)
+            elif is_whiteout(status):
+                os.mknod(name, stat.S_IFCHR, 0, dir_fd=target)
+            else:
+                self.files += copy_name(source, name, status, target)
+        if is_opaque(source):
+            os.setxattr(target, opaque_attribute(), b"y")
+
+    def copy_top(self, source: int, target: int, name: bytes) -> None:
+        """Copy the directory ``name`` from one open directory to another."""
+        status = os.stat(name, dir_fd=source, follow_symlinks=False)
+        os.mkdir(name, 0o700, dir_fd=target)
+        with entered(source, name) as below, entered(target, name) as copy:
+            self.copy(below, copy, name)
+            self._dress(copy, name, status)
+
+    def _count(self, path: bytes, status: os.stat_result) -> None:
+        self._names_left -= 1
+        self._bytes_left -= status.st_size if stat.S_ISREG(status.st_mode) else 0
+        if self._names_left < 0 or self._bytes_left < 0 or not in_reach(path):
+            raise InfrastructureFault("too large or too deep for a checkpoint", where=name_text(path))
+
+    def _dress(self, handle: int, path: bytes, status: os.stat_result) -> None:
+        mode = stat.S_IMODE(status.st_mode)
+        if mode & 0o700 != 0o700:
+            self.closed[path] = mode
+        os.fchown(handle, *owner())
+        os.fchmod(handle, mode | 0o700)
+        os.utime(handle, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def copy_name(source: int, name: bytes, status: os.stat_result, target: int) -> bool:
+    """Copy a file, link or fifo from one open directory to another in which it is not there; whether it was one."""
+    kind = stat.S_IFMT(status.st_mode)
+    if kind == stat.S_IFLNK:
+        os.symlink(os.readlink(name, dir_fd=source), name, dir_fd=target)
+        _dress_name(name, target, status)
+    elif kind == stat.S_IFIFO:
+        os.mkfifo(name, 0o600, dir_fd=target)
+        os.chmod(name, stat.S_IMODE(status.st_mode) & 0o777, dir_fd=target)
+        _dress_name(name, target, status)
+    elif kind == stat.S_IFREG:
+        with opened(source, name) as reading:
+            writing = os.open(name, _NEW, 0o600, dir_fd=target)
+            try:
+                copy_bytes(reading, writing)
+                os.fchown(writing, *owner())
+                os.fchmod(writing, stat.S_IMODE(status.st_mode) & 0o777)
+                os.utime(writing, ns=(status.st_atime_ns, status.st_mtime_ns))
+            finally:
+                os.close(writing)
+    else:
+        return False
+    return True
+
+
+def _dress_name(name: bytes, directory: int, status: os.stat_result) -> None:
+    """Give a link or fifo its owner and its times."""
+    os.chown(name, *owner(), dir_fd=directory, follow_symlinks=False)
+    os.utime(name, ns=(status.st_atime_ns, status.st_mtime_ns), dir_fd=directory, follow_symlinks=False)
+
+
+def copy_bytes(reading: int, writing: int) -> None:
+    """Copy a whole file and leave its holes holes."""
+    size = os.fstat(reading).st_size
+    end = 0
+    while end < size:
+        try:
+            start = os.lseek(reading, end, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno != errno.ENXIO:  # no more data, only a hole
+                raise
+            break
+        end = os.lseek(reading, start, os.SEEK_HOLE)
+        os.lseek(writing, start, os.SEEK_SET)
+        _copy_data(reading, writing, start, end)
+    os.ftruncate(writing, size)
+
+
+def _copy_data(reading: int, writing: int, start: int, end: int) -> None:
+    while start < end and (part := os.pread(reading, min(_CHUNK, end - start), start)):
+        start += len(part)
+        rest = memoryview(part)
+        while rest:
+            rest = rest[os.write(writing, rest) :]
+
+
+@contextmanager
+def entered(directory: int, name: bytes, *, give_back: bool = True) -> Iterator[int]:
+    """A descriptor of the directory ``name``, whatever its permissions say, which are given back afterwards."""
+    status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    closed = os.geteuid() != 0 and status.st_mode & 0o700 != 0o700
+    if closed and stat.S_ISDIR(status.st_mode):
+        os.chmod(name, stat.S_IMODE(status.st_mode) | 0o700, dir_fd=directory)
+    handle = os.open(name, _DIRECTORY, dir_fd=directory)
+    try:
+        yield handle
+        if closed and give_back:
+            os.fchmod(handle, stat.S_IMODE(status.st_mode))
+    finally:
+        os.close(handle)
