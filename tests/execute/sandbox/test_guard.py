@@ -232,6 +232,23 @@ def test_every_attempt_of_an_ordinary_users_sandbox_is_told() -> None:
     without_root(action)
 
 
+BATCH = f"""
+import ctypes
+query = {QUERY}
+data = ctypes.create_string_buffer(query, len(query))
+piece = (ctypes.c_uint64 * 2)(ctypes.addressof(data), len(query))
+batch = (ctypes.c_uint64 * 8)(0, 0, ctypes.addressof(piece), 1, 0, 0, 0, 0)
+s = socket.socket(type=socket.SOCK_DGRAM)
+s.connect(('127.0.0.1', 53))
+print(call(307, s.fileno(), batch, 1, 0))
+"""
+
+
+def test_a_name_in_a_batch_over_a_connected_socket_is_told(shared: Seen) -> None:
+    shared.clear()
+    check_attempt(shared, BATCH, "allowed", "dns", {"detail": "evil.example.com", "syscall": "sendmmsg"})
+
+
 HONEST = """
 set -e
 cd /workspace; mkdir -p a/b; echo x > a/b/f; mv a/b/f a/g; ln -s g a/h; echo y > a/h; chmod 600 a/g; rm -r a

@@ -34,7 +34,7 @@ PROGRAMS = [
     ("gcc", f"printf '{C}{MAIN}' > t.c && gcc -pthread -o t t.c && ./t", "ran"),
     ("make", "printf 'all: a b c\\na b c:\\n\\t@touch $@.out\\n' > Makefile && make -j4 -s && ls *.out | wc -l", "3"),
     ("git", GIT + "git init -q g && cd g && echo x > f && git add . && git commit -qm m && git log --format=%s", "m"),
-    ("git's housekeeping", GIT + "git init -q h && cd h && git commit -qm m --allow-empty && git gc -q && git fsck", ""),
+    ("git's housekeeping", GIT + "git init -q h && cd h && git commit -qm m --allow-empty && git gc -q; git fsck", ""),
     ("tar", "mkdir -p t1 && seq 500 > t1/n && tar czf t.tgz t1 && rm -r t1 && tar xzf t.tgz && wc -l < t1/n", "500"),
     ("shell pipes", "seq 1000 | sort -rn | head -1", "1000"),
     ("sqlite", "python3 -c 'import sqlite3; sqlite3.connect(\"d\").execute(\"create table t(x)\"); print(1)'", "1"),
