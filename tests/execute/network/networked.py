@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,34 @@ from tests.execute.network.servers import Web
 from tests.execute.sandbox.workplace import PYTHON, VARIABLES, layer, overlay
 
 SECONDS = 120
+
+FETCH = """
+import json, http.client, socket, ssl, sys
+from urllib import error, request
+ask = json.loads(sys.argv[1])
+class Stay(request.HTTPRedirectHandler):
+    def redirect_request(self, *arguments):
+        return None
+context = ssl.create_default_context()
+if not ask.get('trust', True):
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+handlers = [request.HTTPSHandler(context=context)]
+handlers += [] if ask.get('follow') else [Stay()]
+handlers += [] if ask.get('proxy', True) else [request.ProxyHandler({})]
+if ask.get('near'):
+    real = socket.getaddrinfo
+    socket.getaddrinfo = lambda host, *more, **named: real('127.0.0.1', *more, **named)
+data = ask['data'].encode() if 'data' in ask else None
+wanted = request.Request(ask['url'], data, ask.get('headers', {}), method=ask.get('method'))
+try:
+    answer = request.build_opener(*handlers).open(wanted, timeout=100)
+    found = answer.status, answer.read().decode()
+except error.HTTPError as problem:
+    found = problem.code, problem.read().decode()
+except (OSError, http.client.HTTPException) as problem:
+    found = 0, str(problem)
+print(json.dumps(found))
+"""
 
 
 class Seen:
@@ -65,11 +94,20 @@ class Networked:
         assert finished.exit_code == 0, finished.stderr.prefix.decode()
         return finished.stdout.prefix.decode().strip()
 
-    def curl(self, *arguments: str) -> str:
-        """What curl prints, its exit code first if it is not 0."""
-        finished = self.run("curl", "-sS", "--max-time", "100", *arguments)
-        text = finished.stdout.prefix.decode()
-        return f"{finished.exit_code} {text}" if finished.exit_code else text
+    def fetch(self, url: str, **how: Any) -> tuple[int, str]:
+        """Ask for a page from inside: the status and the text, or 0 and the error.
+
+        ``how`` may hold ``data``, ``method``, ``headers``, ``follow``, ``proxy`` (whether to use it), ``trust``
+        (whether to check certificates) and ``near`` (whether every name leads to the loopback).
+        """
+        finished = self.run(PYTHON, "-I", "-c", FETCH, json.dumps({"url": url, **how}), output_bytes=4 << 20)
+        assert finished.exit_code == 0, finished.stderr.prefix.decode()
+        status, text = json.loads(finished.stdout.prefix)
+        return status, text
+
+    def page(self, url: str, **how: Any) -> str:
+        """The text of a page."""
+        return self.fetch(url, **how)[1]
 
     def summary(self) -> Summary:
         return self.service.close()

@@ -30,6 +30,18 @@ except socket.gaierror as error:
 """
 
 
+FRONTED = """
+import socket, ssl
+peer = socket.create_connection(('127.0.0.1', 801), 60)
+peer.sendall(b'CONNECT safe.test:443 HTTP/1.1\\r\\n\\r\\n')
+assert b'200' in peer.recv(100)
+try:
+    ssl._create_unverified_context().wrap_socket(peer, server_hostname='hidden.test')
+except OSError:
+    print('closed')
+"""
+
+
 def replaying(path: Path) -> tuple[Network, Path]:
     """The policy that replays a cassette, and the directory that it is relative to."""
     file = NamedFile(path.name, hashlib.sha256(path.read_bytes()).hexdigest())
@@ -75,7 +87,7 @@ class TestNone:
 class TestAllow:
     def test_a_permitted_page_passes_and_is_told(self, top: Path, town: Town) -> None:
         with networked(top, Network(SITES), town.web) as inside:
-            assert inside.curl("http://plain.test/hello") == "GET /hello"
+            assert inside.fetch("http://plain.test/hello") == (200, "GET /hello")
             (told,) = inside.seen.exchanges
             assert (told.host, told.port, told.method, told.path, told.status) == (
                 "plain.test",
@@ -91,7 +103,7 @@ class TestAllow:
 
     def test_a_tunnel_passes_unread_and_is_told_when_it_opens_and_ends(self, top: Path, town: Town) -> None:
         with networked(top, Network(SITES), town.web) as inside:
-            assert inside.curl("-k", "https://safe.test/hello") == "GET /hello"
+            assert inside.page("https://safe.test/hello", trust=False) == "GET /hello"
             assert inside.summary().passed == 1
             first, last = inside.seen.exchanges
             assert (first.method, first.status, first.reason, first.response) == ("CONNECT", 200, "opened", None)
@@ -100,10 +112,10 @@ class TestAllow:
     def test_what_is_not_on_the_list_is_refused_in_words_and_told(self, top: Path, town: Town) -> None:
         before = list(town.web.dialled)
         with networked(top, Network(SITES), town.web) as inside:
-            words = inside.curl("http://evil.test/secret")
+            words = inside.page("http://evil.test/secret")
             assert "refused GET evil.test:80/secret" in words and "plain.test:80, safe.test:443" in words
-            assert inside.curl("-o", "/dev/null", "-w", "%{http_connect}", "https://evil.test/") == "56 403"
-            assert inside.curl("-w", "%{http_code}", "-o", "/dev/null", "http://plain.test:8080/") == "403"
+            assert "403 Forbidden" in inside.page("https://evil.test/")
+            assert inside.fetch("http://plain.test:8080/")[0] == 403
             assert inside.summary().refused == 3
             assert [(one.host, one.port, one.status, one.allowed) for one in inside.seen.exchanges] == [
                 ("evil.test", 80, 403, False),
@@ -115,19 +127,17 @@ class TestAllow:
 
     def test_programs_that_know_no_proxy_reach_the_same_and_no_more(self, top: Path, town: Town) -> None:
         with networked(top, Network(SITES), town.web) as inside:
-            assert inside.curl("--noproxy", "*", "http://plain.test/direct") == "GET /direct"
-            assert inside.curl("--noproxy", "*", "-k", "https://safe.test/direct") == "GET /direct"
-            assert inside.curl("--noproxy", "*", "http://evil.test/") == "6 "
-            connect = ("--connect-to", "evil.test:80:127.0.0.1:80", "--connect-to", "evil.test:443:127.0.0.1:443")
-            assert "refused GET evil.test:80/" in inside.curl("--noproxy", "*", *connect, "http://evil.test/")
-            assert inside.curl("--noproxy", "*", "-k", *connect, "https://evil.test/") == "35 "
+            assert inside.page("http://plain.test/direct", proxy=False) == "GET /direct"
+            assert inside.page("https://safe.test/direct", proxy=False, trust=False) == "GET /direct"
+            assert "not known" in inside.page("http://evil.test/", proxy=False)
+            assert "refused GET evil.test:80/" in inside.page("http://evil.test/", proxy=False, near=True)
+            assert inside.fetch("https://evil.test/", proxy=False, near=True, trust=False)[0] == 0
             assert [one.host for one in inside.seen.exchanges if not one.allowed] == ["evil.test", "evil.test"]
 
     def test_another_site_behind_an_allowed_address(self, top: Path, town: Town) -> None:
         """Domain fronting: the tunnel is for one name, the greeting in it for another."""
         with networked(top, Network(SITES), town.web) as inside:
-            fronted = ("--connect-to", "hidden.test:443:safe.test:443")
-            assert inside.curl("-k", *fronted, "https://hidden.test/") == "35 "
+            assert inside.python(FRONTED) == "closed"
             inside.summary()
             last = inside.seen.exchanges[-1]
             assert not last.allowed and "hidden.test" in last.reason
@@ -135,36 +145,32 @@ class TestAllow:
 
     def test_an_upstream_that_is_not_there_is_no_refusal(self, top: Path, town: Town) -> None:
         with networked(top, Network(("gone.test:80",)), town.web) as inside:
-            assert "cannot be reached: Connection refused" in inside.curl("http://gone.test/")
+            assert "cannot be reached: Connection refused" in inside.page("http://gone.test/")
             (told,) = inside.seen.exchanges
             assert (told.status, told.allowed) == (502, True)
 
     def test_rules_on_paths_and_methods_hold_inside_secure_connections(self, top: Path, town: Town) -> None:
         rules = AllowList((parse_rule("safe.test:443", "/open", ("get",)),))
         with networked(top, Network(("safe.test:443",)), town.web, rules=rules) as inside:
-            assert inside.curl("https://safe.test/open/page") == "GET /open/page"
-            for arguments in (
-                ("https://safe.test/closed",),
-                ("--path-as-is", "https://safe.test/open/../closed"),
-                ("https://safe.test/open/%2e%2e/closed",),
-                ("-d", "x", "https://safe.test/open/page"),
-                ("-H", "Host: other.test", "https://safe.test/open/page"),
-            ):
-                assert "Proctor refused" in inside.curl(*arguments), arguments
-            assert inside.summary().refused == 5
+            assert inside.page("https://safe.test/open/page") == "GET /open/page"
+            for url in ("/closed", "/open/../closed", "/open/%2e%2e/closed", "/openly"):
+                assert "Proctor refused" in inside.page(f"https://safe.test{url}"), url
+            assert inside.fetch("https://safe.test/open/page", data="x")[0] == 403
+            assert inside.fetch("https://safe.test/open/page", headers={"Host": "other.test"})[0] == 421
+            assert inside.summary().refused == 6
 
     def test_a_planted_token_in_a_request(self, top: Path, town: Town) -> None:
         token = b"tok-0123456789abcdef"
         with networked(top, Network(SITES), town.web, canaries={"token": token, "other": b"never"}) as inside:
-            inside.curl("-d", "x" * 70_000 + token.decode(), "http://plain.test/post")
-            inside.curl("-H", f"Authorization: Bearer {token.decode()}", "http://plain.test/page")
-            inside.curl("http://plain.test/page")
+            inside.page("http://plain.test/post", data="x" * 70_000 + token.decode())
+            inside.page("http://plain.test/page", headers={"Authorization": f"Bearer {token.decode()}"})
+            inside.page("http://plain.test/page")
             assert [one.canaries for one in inside.seen.exchanges] == [("token",), ("token",), ()]
 
     def test_more_exchanges_than_the_network_may_have(self, top: Path, town: Town) -> None:
         with networked(top, Network(SITES), town.web, bounds=Bounds(exchanges=3)) as inside:
-            codes = [inside.curl("-o", "/dev/null", "-w", "%{http_code}", "http://plain.test/") for _ in range(6)]
-            assert codes == ["200"] * 3 + ["503"] * 3
+            codes = [inside.fetch("http://plain.test/")[0] for _ in range(6)]
+            assert codes == [200] * 3 + [503] * 3
             inside.summary()
             assert len(inside.seen.exchanges) == 4
             assert inside.seen.exchanges[-1].reason.startswith("3 more")
@@ -174,15 +180,15 @@ class TestCassettes:
     def test_what_was_recorded_is_replayed_without_a_server(self, top: Path, town: Town) -> None:
         urls = ("https://safe.test/a?b=c", "http://plain.test/chunked", "http://plain.test/close")
         with networked(top / "first", Network(SITES, "pages"), town.web) as inside:
-            first = [inside.curl(url) for url in urls]
+            first = [inside.page(url) for url in urls]
             assert first == ["GET /a?b=c", "first second", "to the end"]
             recorded = inside.summary()
             assert recorded.replayable and recorded.cassette is not None
         policy, directory = replaying(recorded.cassette)
         before = list(town.web.dialled)
         with networked(top / "again", policy, town.web, directory=directory) as inside:
-            assert [inside.curl(url) for url in urls] == first
-            assert inside.curl("--noproxy", "*", "-o", "/dev/null", "-w", "%{http_code}", urls[0]) == "403"
+            assert [inside.page(url) for url in urls] == first
+            assert inside.fetch(urls[0], proxy=False)[0] == 403
             assert all(one.replayed for one in inside.seen.exchanges[:-1])
             summary = inside.summary()
             assert summary.replayable and summary.sha256 == recorded.sha256 and summary.unplayed == 0
@@ -191,29 +197,29 @@ class TestCassettes:
     def test_redirects_and_repetitions_come_in_order(self, top: Path, town: Town) -> None:
         urls = ("https://safe.test/count",) * 3
         with networked(top / "first", Network(SITES, "pages"), town.web) as inside:
-            counts = [inside.curl(url) for url in urls]
+            counts = [inside.page(url) for url in urls]
             assert len(set(counts)) == 3
-            assert inside.curl("-L", "https://safe.test/moved") == "GET /landed"
+            assert inside.page("https://safe.test/moved", follow=True) == "GET /landed"
             cassette = inside.summary().cassette
             assert cassette is not None
         policy, directory = replaying(cassette)
         with networked(top / "again", policy, directory=directory) as inside:
-            assert inside.curl("-L", "https://safe.test/moved") == "GET /landed"
-            assert [inside.curl(url) for url in urls] == counts
-            assert "recorded 3 times and is asked once more" in inside.curl(urls[0])
+            assert inside.page("https://safe.test/moved", follow=True) == "GET /landed"
+            assert [inside.page(url) for url in urls] == counts
+            assert "recorded 3 times and is asked once more" in inside.page(urls[0])
 
     def test_a_redirect_off_the_list_is_refused_alike(self, top: Path, town: Town) -> None:
         town.secure.moved_to = "https://other.test/away"
         try:
             with networked(top / "first", Network(SITES, "pages"), town.web) as inside:
-                assert inside.curl("-L", "https://safe.test/moved") == "56 "
+                assert "403 Forbidden" in inside.page("https://safe.test/moved", follow=True)
                 cassette = inside.summary().cassette
                 assert cassette is not None
         finally:
             town.secure.moved_to = "/landed"
         policy, directory = replaying(cassette)
         with networked(top / "again", policy, directory=directory) as inside:
-            assert inside.curl("-L", "https://safe.test/moved") == "56 "
+            assert "403 Forbidden" in inside.page("https://safe.test/moved", follow=True)
             assert [(one.host, one.allowed) for one in inside.seen.exchanges] == [
                 ("safe.test", True),
                 ("other.test", False),
@@ -221,46 +227,46 @@ class TestCassettes:
 
     def test_a_request_that_is_not_on_the_tape_is_refused_and_told(self, top: Path, town: Town) -> None:
         with networked(top / "first", Network(SITES, "pages"), town.web) as inside:
-            inside.curl("-d", "one", "https://safe.test/post")
+            inside.page("https://safe.test/post", data="one")
             cassette = inside.summary().cassette
             assert cassette is not None
         policy, directory = replaying(cassette)
         with networked(top / "again", policy, directory=directory) as inside:
-            assert "recorded with another body" in inside.curl("-d", "two", "https://safe.test/post")
-            assert "nothing was recorded for it" in inside.curl("https://safe.test/unknown")
-            assert inside.curl("-d", "one", "https://safe.test/post") == "got one"
+            assert "recorded with another body" in inside.page("https://safe.test/post", data="two")
+            assert "nothing was recorded for it" in inside.page("https://safe.test/unknown")
+            assert inside.page("https://safe.test/post", data="one") == "got one"
             assert [one.allowed for one in inside.seen.exchanges] == [False, False, True]
             assert inside.summary().refused == 2
 
     def test_an_answer_that_was_cut_makes_a_run_that_cannot_be_replayed(self, top: Path, town: Town) -> None:
         with networked(top, Network(SITES, "pages"), town.web) as inside:
-            assert inside.curl("-o", "/dev/null", "http://plain.test/cut").startswith("18")
+            assert inside.fetch("http://plain.test/cut")[0] == 0
             summary = inside.summary()
             assert not summary.replayable and "/cut: it did not end" in summary.why[0]
             assert summary.cassette is not None and load(summary.cassette.read_bytes()).gaps == summary.why
 
     def test_a_server_that_did_not_answer_is_on_the_tape(self, top: Path, town: Town) -> None:
         with networked(top / "first", Network(("gone.test:80",), "pages"), town.web) as inside:
-            words = inside.curl("http://gone.test/")
+            words = inside.page("http://gone.test/")
             cassette = inside.summary().cassette
             assert cassette is not None and inside.summary().replayable
         policy, directory = replaying(cassette)
         with networked(top / "again", policy, directory=directory) as inside:
-            assert inside.curl("http://gone.test/") == words
+            assert inside.page("http://gone.test/") == words
 
     def test_a_cassette_without_room(self, top: Path, town: Town) -> None:
         with networked(top, Network(SITES, "pages"), town.web, bounds=Bounds(tape_bytes=1000)) as inside:
-            assert len(inside.curl("http://plain.test/large/2000")) == 2000
+            assert len(inside.page("http://plain.test/large/2000")) == 2000
             summary = inside.summary()
             assert not summary.replayable and "the cassette is full" in summary.why[0]
 
     def test_credentials_are_not_on_the_tape(self, top: Path, town: Town) -> None:
         with networked(top, Network(SITES, "pages"), town.web) as inside:
-            inside.curl("-u", "me:hunter2", "-H", "Cookie: a=secret", "https://safe.test/page")
+            inside.page("https://safe.test/page", headers={"Authorization": "Basic hunter2", "Cookie": "a=secret"})
             cassette = inside.summary().cassette
             assert cassette is not None
             data = cassette.read_bytes()
-            assert b"secret" not in data and b"aHVudGVy" not in data and b"hunter2" not in data
+            assert b"/page" in data and b"secret" not in data and b"hunter2" not in data
 
     def test_a_cassette_that_has_changed(self, tmp_path: Path) -> None:
         (tmp_path / "tape").write_bytes(b"{}\n")
@@ -323,8 +329,8 @@ def test_an_ordinary_user_has_the_same_network() -> None:
                 web = Web(top / "authority")
                 web.put("plain.test", 80, site)
                 with networked(top / "net", Network(("plain.test:80",), "pages"), web) as inside:
-                    assert inside.curl("http://plain.test/hello") == "GET /hello"
-                    assert "refused" in inside.curl("http://evil.test/hello")
+                    assert inside.fetch("http://plain.test/hello") == (200, "GET /hello")
+                    assert "refused" in inside.page("http://evil.test/hello")
                     assert inside.python(ASK_NAME.format(name="evil.test")) == "True"
                     assert inside.summary().replayable
 
