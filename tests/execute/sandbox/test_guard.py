@@ -293,6 +293,45 @@ def test_a_program_that_is_not_there_has_not_started(shared: Seen) -> None:
     assert [one.path for one in shared.kind("exec")] == ["/usr/bin/python3.11"]
 
 
+def test_programs_by_descriptor_and_from_memory_are_told(shared: Seen) -> None:
+    shared.clear()
+    assert shared.box is not None
+    text = """
+import os, subprocess
+program = open('/usr/bin/true', 'rb').read()
+memory = os.memfd_create('ghost')
+os.write(memory, program)
+disk = os.open('/usr/bin/true', os.O_RDONLY)
+for handle in (memory, disk):
+    if os.fork() == 0:
+        os.execve(handle, ['hidden'], {})
+    assert os.wait()[1] == 0
+assert subprocess.run(['/proc/self/exe', '-c', '']).returncode == 0
+assert subprocess.run([f'/dev/fd/{disk}'], pass_fds=[disk]).returncode == 0
+"""
+    finished = python(shared.box, text)
+    assert finished.exit_code == 0, finished.stderr.prefix.decode()
+    _, ghost, true, itself, by_name = shared.kind("exec")
+    assert ghost.path.startswith("/memfd:ghost") and ghost.argv == ("hidden",)
+    assert true.path == "/usr/bin/true"
+    assert itself.path.endswith("/exe") and by_name.argv[0].startswith("/dev/fd/")
+
+
+def test_a_way_up_from_deep_below_is_told(shared: Seen) -> None:
+    shared.clear()
+    assert shared.box is not None
+    text = """
+import os
+os.chdir('/tmp')
+for _ in range(100):
+    os.mkdir('d' * 60); os.chdir('d' * 60)
+try: open('../' * 101 + 'etc/deep', 'w')
+except OSError: print('refused')
+"""
+    assert python(shared.box, text).stdout.prefix == b"refused\n"
+    assert [one.path for one in shared.attempts("write-outside")] == ["/etc/deep"]
+
+
 def test_arguments_without_end_are_cut(shared: Seen) -> None:
     shared.clear()
     assert shared.box is not None

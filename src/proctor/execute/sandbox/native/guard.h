@@ -48,6 +48,8 @@ struct place {
     char real[PATH_MAX];                     /* with links followed as far as that was possible */
     mode_t mode;                             /* 0: nothing is there */
     int missing_parent, read_only;
+    int absent;                              /* certainly nothing is there */
+    int by_descriptor;                       /* no path was given: an open file */
 };
 int locate(const struct stopped *stopped, int directory, int path, int follow, struct place *place); /* 0 or -1 */
 int is_within(const char *path, const char *top);

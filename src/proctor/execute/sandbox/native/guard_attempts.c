@@ -52,6 +52,17 @@ static int decide_clone3(const struct stopped *stopped)
     return stopped->call->error;
 }
 
+/* The error of a program that cannot start, such as most of those that a search along PATH tries; 0: it may start. The
+ * guard gives the error itself, so that nobody can show it an absent program and the kernel a real one. */
+static int cannot_start(const struct place *place)
+{
+    if (place->by_descriptor || is_within(place->real, "/proc") || is_within(place->real, "/dev"))
+        return 0;
+    if (place->absent)
+        return ENOENT;
+    return place->mode && (!S_ISREG(place->mode) || !(place->mode & 0111)) ? EACCES : 0;
+}
+
 static int decide_execute(const struct stopped *stopped)
 {
     static struct record record;
@@ -60,9 +71,9 @@ static int decide_execute(const struct stopped *stopped)
     char link[64], directory[PATH_MAX];
     if (locate(stopped, stopped->call->directory, stopped->call->path, 1, &place) < 0)
         return 0;
-    if (place.missing_parent || (place.mode && (!S_ISREG(place.mode) || !(place.mode & 0111))) ||
-        (!place.mode && *place.real == '/'))
-        return 0; /* a look along PATH: nothing there can start */
+    int error = cannot_start(&place);
+    if (error)
+        return error;
     struct process *process = who_is(stopped->thread);
     if (!process)
         return 0;

@@ -130,6 +130,7 @@ static int where_would_be(char path[PATH_MAX], int follow, struct place *place)
     if (slash)
         slash[slash == path] = 0;
     int fd = open_inside(slash ? path : "/", O_DIRECTORY);
+    place->absent = fd >= 0 || errno == ENOENT;
     if (fd < 0) {
         char whole[PATH_MAX];
         join(path, leaf, whole);
@@ -157,6 +158,7 @@ static void resolve(struct place *place, int follow)
     strcpy(path, place->claimed);
     for (int links = 0; links < MAX_LINKS; links++) {
         int fd = open_inside(path, follow ? 0 : O_NOFOLLOW);
+        place->absent = 0;
         if (fd >= 0) {
             if (where_is(fd, place) < 0)
                 normalise(path, place->real);
@@ -193,7 +195,7 @@ int locate(const struct stopped *stopped, int directory, int path, int follow, s
     char text[PATH_MAX], base[PATH_MAX], link[64];
     *text = *base = 0;
     int handle = directory < 0 ? AT_FDCWD : (int)stopped->arguments[directory];
-    place->mode = place->missing_parent = place->read_only = 0;
+    place->mode = place->missing_parent = place->read_only = place->absent = place->by_descriptor = 0;
     if (path >= 0 && stopped->arguments[path] &&
         read_text(stopped->thread, stopped->arguments[path], text, sizeof text) < 0)
         return -1; /* a bad pointer: the kernel will say so */
@@ -202,9 +204,13 @@ int locate(const struct stopped *stopped, int directory, int path, int follow, s
             snprintf(link, sizeof link, "/proc/%d/cwd", (int)stopped->thread);
         else
             snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)stopped->thread, handle);
-        if (read_link(link, base) < 0)
-            return -1;
+        if (read_link(link, base) < 0 || strlen(base) + strlen(text) + 2 > sizeof base) {
+            if (!strstr(text, ".."))
+                return -1;
+            *base = 0; /* from deep below up to somewhere: taken as from the root */
+        }
     }
+    place->by_descriptor = !*text;
     if (*text)
         join(base, text, place->claimed);
     else
@@ -215,7 +221,7 @@ int locate(const struct stopped *stopped, int directory, int path, int follow, s
         return 0;
     }
     replace_self(stopped, place->claimed);
-    if (*place->claimed != '/') { /* a pipe, a socket, a memory file */
+    if (*place->claimed != '/' || (place->by_descriptor && !strncmp(base, "/memfd:", 7))) { /* no file on a disk */
         strcpy(place->real, place->claimed);
         place->mode = S_IFIFO;
         return 0;
