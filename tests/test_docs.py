@@ -16,10 +16,17 @@ import jsonschema
 import pytest
 import yaml
 
+from proctor.base.frozen import items
+from proctor.contract.model import Budget
 from proctor.contract.schema import json_schema
+from proctor.execute.watch.breakers.interface import GRADES
+from proctor.execute.watch.grades import DEFAULT_RULES
+from proctor.execute.watch.panel import Panel
+from proctor.execute.watch.settings import Settings
+from proctor.execute.watch.thresholds import caps_of
 
 PROJECT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/tutorial.md", "docs/contracts.md")
+PAGES = ("README.md", "docs/tutorial.md", "docs/contracts.md", "docs/watching.md", "docs/isolation.md")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
@@ -101,6 +108,53 @@ def test_parts_of_contracts_are_as_the_schema_has_them() -> None:
     for part in parts:
         for name, value in yaml.safe_load(part).items():
             jsonschema.validate(value, schema["properties"][name])
+
+
+def rows(page: str, columns: int) -> list[list[str]]:
+    """The rows of every table of ``page`` with so many columns, without heads."""
+    cells = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("|")
+    ]
+    return [row for row in cells if len(row) == columns and not set(row[0]) <= set("-")]
+
+
+def test_every_breaker_is_in_the_table_in_its_order() -> None:
+    page = (PROJECT / "docs/watching.md").read_text("utf-8")
+    settings = Settings(caps=caps_of(Budget()))
+    listed = [row for row in rows(page, 4) if row[0].startswith("`")]
+    assert [row[0].strip("`") for row in listed] == list(Panel(settings).names)
+    for name, value in items(settings.caps):
+        cell = next(row[3] for row in listed if f"`{name}`" in row[3]).replace(",", "")
+        words = f"${value}" if name == "usd" else str(value)
+        if name in ("memory_bytes", "disk_bytes"):
+            words = f"{value >> 30} GiB"
+        assert words in cell
+
+
+def test_every_default_grade_is_in_the_table() -> None:
+    page = (PROJECT / "docs/watching.md").read_text("utf-8")
+    grades = {row[0].strip("`"): row[2] for row in rows(page, 3) if row[0].strip("`") in GRADES}
+    assert all(f"`{code}`" in grades[grade] for code, grade in DEFAULT_RULES.items())
+
+
+def test_the_register_names_tests_that_are_there() -> None:
+    found = [row for row in rows((PROJECT / "docs/risks.md").read_text("utf-8"), 7) if re.fullmatch(r"[HC]\d+", row[0])]
+    assert len(found) >= 15
+    for row in found:
+        assert all(row)
+        folder = PROJECT
+        for name in re.findall(r"`([^`]+)`", row[6]):
+            place = PROJECT / name if "/" in name else folder / name
+            folder = place.parent
+            assert place.exists() or list(folder.parent.rglob(name)), f"{row[0]}: {name}"
+
+
+def test_anchors_lead_to_headings() -> None:
+    for here in (PROJECT / "README.md", *sorted(PROJECT.glob("docs/*.md"))):
+        for link, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", here.read_text("utf-8")):
+            page = (here.parent / link) if link else here
+            heads = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+            assert anchor in [re.sub(r"[^\w-]", "", head.lower().replace(" ", "-")) for head in heads], (here, anchor)
 
 
 def test_ci_runs_the_commands_of_the_readme() -> None:
