@@ -71,7 +71,7 @@ def make_view(plan: SandboxPlan, init: str | os.PathLike[str], files: dict[str, 
     stage: list[tuple[str, str | os.PathLike[str]]] = [("init", init)]
     mounts: list[str] = []
     for index, mount in enumerate(plan.mounts):
-        _check_target(mount.target)
+        check_target(mount.target)
         stage.append((f"mount{index}", mount.source))
         mounts += ("--bind" if mount.writable else "--ro-bind", f"{STAGE}/mount{index}", mount.target)
     size = str(min(plan.limits.tmp_bytes, plan.limits.memory_bytes // 4))
@@ -111,7 +111,7 @@ def _etc(files: dict[str, int]) -> Iterator[str]:
             yield from ("--ro-bind-try", path, path)
 
 
-def _check_target(target: str) -> None:
+def check_target(target: str) -> None:
     """Targets are absolute and plain, and do not replace what holds the sandbox together."""
     parts = target.split("/")
     if not target.startswith("/") or "" in parts[1:] or "." in parts or ".." in parts:

@@ -9,6 +9,9 @@ static const struct {
 } modes[] = {
     {"launch", launch_mode},
     {"serve", serve_mode},
+    {"connect", connect_mode},
+    {"merge", merge_mode},
+    {"part", part_mode},
     {"guard", guard_mode},
     {"probe", probe_mode},
 };

@@ -4,6 +4,8 @@
  *
  *     launch FD     outside: stage the file systems, drop privileges, become bwrap, guarded by a parent (launch.c)
  *     serve FD ...  inside, as pid 1: run commands that the harness sends over a socket (serve.c)
+ *     connect PATH  inside a container, as pid 1: the same over a socket that the harness listens at (connect.c)
+ *     merge FD      outside: mount a workspace where a container engine finds it; `part DIR` undoes it (merge.c)
  *     guard FD      outside: answer for the calls that the filter stops, and tell about them (guard.c)
  *     probe ...     outside: try one mechanism and say whether this machine has it (probe.c)
  *
@@ -20,6 +22,9 @@
 
 int launch_mode(int argc, char **argv);
 int serve_mode(int argc, char **argv);
+int connect_mode(int argc, char **argv);
+int merge_mode(int argc, char **argv);
+int part_mode(int argc, char **argv);
 int guard_mode(int argc, char **argv);
 int probe_mode(int argc, char **argv);
 

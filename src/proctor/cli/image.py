@@ -1,0 +1,126 @@
+"""``proctor image``: base images for containers, made from packages and named by the digests of their layers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from proctor.cli.output import as_json, print_json, print_table, printable
+
+if TYPE_CHECKING:
+    from proctor.execute.sandbox.container.engine import Engine
+    from proctor.execute.sandbox.container.images import Image
+
+
+@click.group(epilog="Example: proctor image build base --packages python3,git,gcc")
+def command() -> None:
+    """Build, load and list images. The engine is the one that DOCKER_HOST names, or one at a usual place."""
+
+
+@command.command(epilog="Example: proctor image build base --packages python3,git,gcc")
+@click.argument("name")
+@click.option("--packages", default="", help="Debian packages, separated by commas, beside the smallest base.")
+@click.option("--suite", default="", help="The Debian release; this machine's own by default.")
+@click.option("--mirror", default="", help="Where packages come from; this machine's own mirror by default.")
+@click.option(
+    "--archive",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the image to this file for `proctor image load`, instead of into the engine.",
+)
+@as_json
+def build(name: str, packages: str, suite: str, mirror: str, archive: Path | None, json_: bool) -> None:
+    """Make image NAME from Debian packages. The same packages give the same digest. Needs root and debootstrap."""
+    import tempfile
+
+    from proctor.cli.wiring import home
+    from proctor.execute.sandbox.container import build as building
+    from proctor.execute.sandbox.container import images
+
+    wanted = tuple(package.strip() for package in packages.split(",") if package.strip())
+    if archive is not None:
+        layers = building.build(name, wanted, archive, suite, mirror)
+    else:
+        engine = _engine()
+        engine.identity()  # before half an hour of work rather than after it
+        place = home()
+        place.create()
+        with tempfile.TemporaryDirectory(dir=place.scratch, prefix="image-") as directory:
+            layers = building.build(name, wanted, Path(directory) / "image.tar", suite, mirror)
+            images.load(engine, Path(directory) / "image.tar")
+    if json_:
+        print_json({"name": name, "layers": list(layers)})
+    else:
+        click.echo("\n".join(layers))
+
+
+@command.command(epilog="Example: proctor image load base.tar")
+@click.argument("archive", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def load(archive: Path) -> None:
+    """Load an image from ARCHIVE; the engine checks the digests of its layers."""
+    from proctor.execute.sandbox.container import images
+
+    images.load(_engine(), archive)
+    click.echo(f"loaded {archive}")
+
+
+@command.command("list", epilog="Example: proctor image list")
+@as_json
+def list_(json_: bool) -> None:
+    """List the engine's images with the digests of their layers."""
+    from proctor.execute.sandbox.container import images
+
+    found = images.list_images(_engine())
+    if json_:
+        print_json([_fields(image) for image in found])
+        return
+    rows = [
+        [printable(", ".join(image.names) or "-"), f"{image.size_bytes >> 20} MiB", " ".join(image.layers)]
+        for image in found
+    ]
+    print_table(["NAME", "SIZE", "LAYERS"], rows)
+
+
+@command.command(epilog="Example: proctor image inspect base")
+@click.argument("name")
+@as_json
+def inspect(name: str, json_: bool) -> None:
+    """Print the digests of the layers of image NAME, lowest first: what a contract pins it by."""
+    from proctor.base.errors import UsageFault
+    from proctor.execute.sandbox.container import images
+    from proctor.execute.sandbox.container.engine import EngineFault
+
+    try:
+        image = images.inspect(_engine(), name)
+    except EngineFault as fault:
+        if fault.status != 404:
+            raise
+        raise UsageFault(f"the engine has no image {name!r}", hint="proctor image list shows what there is") from None
+    if json_:
+        print_json(_fields(image))
+    else:
+        click.echo("\n".join(image.layers))
+
+
+def _engine() -> Engine:
+    import os
+
+    from proctor.base.errors import MissingIsolation
+    from proctor.execute.sandbox.container.engine import Engine, find_socket
+
+    path = find_socket(os.environ)
+    if not path:
+        raise MissingIsolation(
+            "no container engine was found", hint="start Docker or podman, or name its socket in DOCKER_HOST"
+        )
+    return Engine(path)
+
+
+def _fields(image: Image) -> dict[str, Any]:
+    return {
+        "id": image.id,
+        "names": list(image.names),
+        "layers": list(image.layers),
+        "size_bytes": image.size_bytes,
+    }

@@ -1,0 +1,154 @@
+"""A container engine's HTTP interface over its Unix socket: one request, one bounded answer, one kind of error.
+
+Docker's interface, which podman speaks too. The version is the oldest one that this package was written for, or the
+oldest that the engine still has. No state is kept but that version; a connection lasts for one request.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from proctor.base.errors import InfrastructureFault, MissingIsolation, UsageFault
+
+if TYPE_CHECKING:
+    from http.client import HTTPConnection
+
+ANSWER_BYTES = 64 << 20
+CALL_SECONDS = 180
+VERSION = (1, 41)
+PIECE_BYTES = 1 << 20
+
+PLACES = ("/run/docker.sock", "/var/run/docker.sock", "/run/podman/podman.sock")
+
+
+class EngineFault(InfrastructureFault):
+    """The engine said no; ``status`` is that of its answer."""
+
+    def __init__(self, message: str, status: int, where: str) -> None:
+        super().__init__(message, where=where)
+        self.status = status
+
+
+def find_socket(variables: Mapping[str, str]) -> str:
+    """The socket of the engine that the environment names, or of one at a usual place; empty when there is none."""
+    for name in ("DOCKER_HOST", "CONTAINER_HOST"):
+        named = variables.get(name, "")
+        if named:
+            if not named.startswith("unix://"):
+                raise UsageFault(
+                    f"{name} is {named}: an engine elsewhere cannot show files of this machine",
+                    hint="give a Unix socket, such as unix:///run/docker.sock",
+                )
+            return named.removeprefix("unix://")
+    runtime = variables.get("XDG_RUNTIME_DIR", "")
+    own = (f"{runtime}/docker.sock", f"{runtime}/podman/podman.sock") if runtime else ()
+    return next((place for place in (*PLACES, *own) if os.path.exists(place)), "")
+
+
+class Engine:
+    """Speaks with the engine that listens at ``path``."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._prefix = ""
+
+    def call(self, method: str, path: str, query: Mapping[str, str] | None = None, body: Any = None) -> Any:
+        """Make one request; the answer's JSON (``None`` when it has none), or :class:`EngineFault`."""
+        from urllib.parse import urlencode
+
+        target = self._versioned(path) + (f"?{urlencode(query)}" if query else "")
+        return self._exchange(method, target, body)
+
+    def send_file(self, path: str, file: str | os.PathLike[str], kind: str) -> Any:
+        """Post the bytes of ``file``."""
+        with open(file, "rb") as stream:
+            return self._exchange("POST", self._versioned(path), stream, kind)
+
+    def fetch(self, path: str, query: Mapping[str, str]) -> bytes:
+        """The bytes of an answer that is no JSON."""
+        from urllib.parse import urlencode
+
+        connection = self._connection()
+        try:
+            return self._answer(connection, "GET", f"{self._versioned(path)}?{urlencode(query)}", None, {})
+        finally:
+            connection.close()
+
+    def identity(self) -> str:
+        """Name and version, such as ``docker 20.10.24`` or ``podman 4.3.1``."""
+        found = self._exchange("GET", "/version", None)
+        podman = any("Podman" in str(part.get("Name")) for part in found.get("Components") or ())
+        return f"{'podman' if podman else 'docker'} {found.get('Version', 'unknown')}"
+
+    def _versioned(self, path: str) -> str:
+        if not self._prefix:
+            found = self._exchange("GET", "/version", None)
+            least = tuple(int(part) for part in str(found.get("MinAPIVersion") or "1.41").split(".")[:2])
+            self._prefix = "/v{}.{}".format(*max(VERSION, least))
+        return self._prefix + path
+
+    def _exchange(self, method: str, target: str, body: Any, kind: str = "application/json") -> Any:
+        import json
+
+        data = json.dumps(body).encode() if isinstance(body, dict | list) else body
+        headers = {"Content-Type": kind} if data is not None else {}
+        if data is not None and not isinstance(data, bytes):
+            headers["Transfer-Encoding"] = "chunked"
+        connection = self._connection()
+        try:
+            answer = self._answer(connection, method, target, data, headers)
+        finally:
+            connection.close()
+        try:
+            return json.loads(answer) if answer.strip() else None
+        except ValueError:
+            return answer.decode("utf-8", "replace")
+
+    def _connection(self) -> HTTPConnection:
+        from http.client import HTTPConnection
+
+        link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        link.settimeout(CALL_SECONDS)
+        try:
+            link.connect(self.path)
+        except OSError as error:
+            link.close()
+            raise MissingIsolation(
+                f"no container engine answers: {error.strerror or error}",
+                where=self.path,
+                hint="start Docker or podman, or name its socket in DOCKER_HOST",
+            ) from None
+        connection = HTTPConnection("engine", timeout=CALL_SECONDS, blocksize=PIECE_BYTES)
+        connection.sock = link
+        return connection
+
+    def _answer(
+        self, connection: HTTPConnection, method: str, target: str, data: Any, headers: Mapping[str, str]
+    ) -> bytes:
+        from http.client import HTTPException
+
+        try:
+            connection.request(method, target, data, dict(headers), encode_chunked="Transfer-Encoding" in headers)
+            response = connection.getresponse()
+            answer = response.read(ANSWER_BYTES + 1)
+        except (OSError, HTTPException) as error:
+            raise InfrastructureFault(f"the container engine broke off: {error}", where=self.path) from None
+        if len(answer) > ANSWER_BYTES:
+            raise InfrastructureFault("the container engine's answer is too large", where=self.path)
+        if response.status >= 400:
+            raise EngineFault(_reason(answer), response.status, f"{method} {target.partition('?')[0]}")
+        return answer
+
+
+def _reason(answer: bytes) -> str:
+    """What the engine gives as its reason, on one line."""
+    import json
+
+    try:
+        text = str(json.loads(answer)["message"])
+    except (ValueError, KeyError, TypeError):
+        text = answer[:1000].decode("utf-8", "replace")
+    return "the container engine refused: " + (" ".join(text.split())[:1000] or "it gave no reason")

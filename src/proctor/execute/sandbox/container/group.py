@@ -1,0 +1,135 @@
+"""A container as a control group: frozen through the engine, counted where the kernel shows it, else by the engine.
+
+The engine makes and removes the group; its directories are found by the membership of pid 1.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from proctor.base.errors import InfrastructureFault
+from proctor.execute.sandbox.cgroup import FREEZE_SECONDS, Group, Place
+from proctor.execute.sandbox.container.engine import Engine, EngineFault
+from proctor.execute.sandbox.interface import Limits, Usage
+
+CONTROLLERS = ("memory", "pids", "cpu", "cpuacct", "freezer")
+
+
+def directories_of(pid: int) -> tuple[dict[str, Path], Path | None]:
+    """Where the groups of process ``pid`` are: version 1 by controller, version 2; nothing where it cannot be seen."""
+    try:
+        membership = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
+    except OSError:
+        return {}, None
+    own = {name: path for _, names, path in (line.split(":", 2) for line in membership) for name in names.split(",")}
+    v1: dict[str, Path] = {}
+    v2: Path | None = None
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        left, _, right = line.partition(" - ")
+        kind, _, options = right.split(" ", 2)
+        root, target = left.split()[3:5]
+        if kind == "cgroup":
+            for name in options.split(" ")[-1].split(","):
+                if name in CONTROLLERS and own.get(name, "/") != "/":
+                    v1[name] = _below(target, root, own[name])
+        elif kind == "cgroup2" and own.get("", "/") != "/":
+            v2 = _below(target, root, own[""])
+    return (v1, None) if "memory" in v1 else ({}, v2)
+
+
+def _below(target: str, root: str, own: str) -> Path:
+    inside = own[len(root) :] if root != "/" and own.startswith(root) else own
+    return Path(target) / inside.lstrip("/")
+
+
+class ContainerGroup(Group):
+    """Implements the part of ``Group`` that a live sandbox uses, for container ``name`` of ``engine``."""
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        super().__init__(Place(v1={"freezer": Path("/nonexistent")}), name)
+        self.engine = engine
+        self.name = name
+        self.paused = False
+        self.v1 = {}
+
+    def enter(self, pid: int) -> None:
+        """From now on the group is the one that ``pid``, pid 1 of the container, is in."""
+        self.v1, self.v2 = directories_of(pid)
+        controllers = (self.v2 / "cgroup.controllers").read_text().split() if self.v2 else ()
+        freezer = {"freezer": Path("/nonexistent")}  # whatever the kernel shows us, the engine can freeze
+        self.place = Place({**freezer, **self.v1}, self.v2, frozenset(controllers))
+
+    def create(self, limits: Limits) -> None:
+        raise AssertionError("the engine makes the groups of its containers")
+
+    def remove(self) -> None:
+        """Nothing: the engine does it."""
+
+    def freeze(self, frozen: bool, meanwhile: Callable[[], None] = lambda: None) -> None:
+        meanwhile()
+        self.engine.call("POST", f"/containers/{self.name}/{'pause' if frozen else 'unpause'}")
+        self.paused = frozen
+        deadline = time.monotonic() + FREEZE_SECONDS
+        while not self._is(frozen):
+            meanwhile()
+            if time.monotonic() > deadline:
+                raise InfrastructureFault(f"the sandbox did not {'freeze' if frozen else 'thaw'} in {FREEZE_SECONDS} s")
+            time.sleep(0.0005)
+
+    def _is(self, frozen: bool) -> bool:
+        """Whether the kernel agrees, as far as it can be seen."""
+        try:
+            if self.v2:
+                return f"frozen {int(frozen)}" in (self.v2 / "cgroup.events").read_text()
+            if "freezer" in self.v1:
+                state = (self.v1["freezer"] / "freezer.state").read_text().strip()
+                return state == ("FROZEN" if frozen else "THAWED")
+        except OSError:
+            pass
+        return True
+
+    def usage(self) -> Usage:
+        if self.v1 or self.v2:
+            used = super().usage()
+            if used.cpu_ns is not None and used.memory_peak_bytes is not None:
+                return used
+        return self._told()
+
+    def _told(self) -> Usage:
+        """What the engine says, which is little once the container has ended."""
+        try:
+            state: Any = self.engine.call("GET", f"/containers/{self.name}/json")["State"]
+            if not state["Running"] or not (self.v1 or self.v2):
+                killed = int(bool(state.get("OOMKilled"))) if not state["Running"] else None
+                return _from_statistics(self._statistics() if state["Running"] else {}, killed)
+        except EngineFault as fault:
+            if fault.status != 404:
+                raise
+        return Usage(None, None, None, None)
+
+    def _statistics(self) -> Any:
+        return self.engine.call("GET", f"/containers/{self.name}/stats", {"stream": "false", "one-shot": "true"})
+
+    def ended(self) -> None:
+        """Wait until the engine has noticed that the container has ended."""
+        try:
+            self.engine.call("POST", f"/containers/{self.name}/wait", {"condition": "not-running"})
+        except EngineFault as fault:
+            if fault.status != 404:
+                raise
+
+
+def _from_statistics(found: Any, killed: int | None) -> Usage:
+    cpu = (found.get("cpu_stats") or {}).get("cpu_usage") or {}
+    memory = found.get("memory_stats") or {}
+    processes = (found.get("pids_stats") or {}).get("current")
+    return Usage(
+        cpu_ns=cpu.get("total_usage"),
+        memory_peak_bytes=memory.get("max_usage"),
+        oom_kills=killed,
+        processes=None if processes is None else max(0, int(processes) - 1),
+        memory_bytes=memory.get("usage"),
+    )

@@ -1,0 +1,131 @@
+"""From a plan to a container whose pid 1 answers: the record, the place, the engine's requests, the handshake.
+
+When the harness dies, pid 1 sees the end of its socket and ends, and the container with it, unless it is paused. The
+stopped container, the mounts and the place stay behind until the next sweep, which knows them from the record.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from pathlib import Path
+from typing import Any
+
+from proctor.base.errors import InfrastructureFault, MissingIsolation
+from proctor.execute.sandbox import sessions
+from proctor.execute.sandbox.bubblewrap.start import Guarded
+from proctor.execute.sandbox.container import leftover, place
+from proctor.execute.sandbox.container.engine import Engine, EngineFault
+from proctor.execute.sandbox.container.group import ContainerGroup
+from proctor.execute.sandbox.container.specification import container
+from proctor.execute.sandbox.interface import SandboxPlan
+
+HELLO_SECONDS = 120
+STEP_SECONDS = 0.25
+
+_CREDENTIALS = struct.Struct("iII")
+
+
+class Contained(Guarded):
+    """What belongs to one container out here; taken away by ``end``."""
+
+    def __init__(self, group: ContainerGroup, record: Path, directory: Path) -> None:
+        super().__init__(group, record)
+        self.container = group
+        self.directory = directory
+
+    def cut(self) -> None:
+        """End everything inside: pid 1 ends with its socket."""
+        if self.control is not None:
+            try:
+                self.control.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def end(self) -> None:
+        if self.container.paused:
+            self.container.kill()
+        self.cut()
+        if self.control is not None:
+            self.control.close()
+        if self.guard is not None:
+            self.guard.close()
+        leftover.remove_container(self.container.engine, self.container.name)
+        place.part(self.directory)
+        self.record.unlink(missing_ok=True)
+
+
+def start(plan: SandboxPlan, engine: Engine, image: str, records: Path, name: str, *, podman: bool) -> Contained:
+    """Bring a container up and wait until pid 1 answers."""
+    directory = records / name
+    body = container(plan, image, directory, name, podman=podman)
+    session = sessions.Session(
+        name,
+        os.getpid(),
+        sessions.start_time(os.getpid()),
+        sessions.boot_id(),
+        engine=engine.path,
+        place=str(directory),
+    )
+    contained = Contained(ContainerGroup(engine, name), sessions.write(records, session), directory)
+    try:
+        listener = place.make(directory, plan)
+        try:
+            if os.geteuid() == 0:
+                place.merge(directory, plan)
+            _create(engine, name, body)
+            contained.control = _greet(engine, name, listener)
+        finally:
+            listener.close()
+        (directory / "run/control").unlink()
+        contained.init_pid = _peer(contained.control)
+        _hear(contained)
+        contained.container.enter(contained.init_pid)
+    except BaseException:
+        contained.end()
+        raise
+    return contained
+
+
+def _create(engine: Engine, name: str, body: dict[str, Any]) -> None:
+    try:
+        engine.call("POST", "/containers/create", {"name": name}, body)
+        engine.call("POST", f"/containers/{name}/start")
+    except EngineFault as fault:
+        raise MissingIsolation(f"a sandbox cannot be made here: {fault.message}", where=fault.where) from None
+
+
+def _greet(engine: Engine, name: str, listener: socket.socket) -> socket.socket:
+    """The connection of pid 1, the first thing that runs in the container."""
+    listener.settimeout(STEP_SECONDS)
+    for _ in range(int(HELLO_SECONDS / STEP_SECONDS)):
+        try:
+            return listener.accept()[0]
+        except TimeoutError:
+            state = engine.call("GET", f"/containers/{name}/json")["State"]
+            if not state.get("Running"):
+                why = state.get("Error") or f"pid 1 ended with {state.get('ExitCode')}"
+                raise MissingIsolation(f"a sandbox cannot be made here: {why}", where=engine.path) from None
+    raise InfrastructureFault(f"the sandbox did not come up in {HELLO_SECONDS} s")
+
+
+def _peer(control: socket.socket) -> int:
+    data = control.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    return int(_CREDENTIALS.unpack(data)[0])
+
+
+def _hear(contained: Contained) -> None:
+    """What pid 1 says first: an error number, 0 when its filter is in place."""
+    assert contained.control is not None
+    contained.control.settimeout(HELLO_SECONDS)
+    try:
+        message = contained.control.recv(4)
+    except OSError:
+        message = b""
+    if len(message) != 4:
+        raise MissingIsolation("a sandbox cannot be made here: pid 1 ended at once")
+    error = struct.unpack("i", message)[0]
+    if error:
+        raise MissingIsolation(f"the system call filter cannot be installed: {os.strerror(error)}")
+    contained.control.settimeout(None)
