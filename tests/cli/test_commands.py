@@ -133,3 +133,11 @@ def test_a_bad_agent_gets_one_message(proctor: Proctor, make_contract: Any, agen
     assert done.returncode == 2
     assert says in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_an_agent_is_not_handed_the_home_or_the_contract(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
+    contract = make_contract()
+    for files in (tmp_path / "home", tmp_path, contract):
+        done = proctor("run", contract, "--agent", "command:true", "--agent-files", files)
+        assert done.returncode == 2
+        assert "lie in each other" in done.stderr

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -122,3 +124,19 @@ def test_what_the_agent_left_running_cannot_reach_the_judge(proctor: Proctor, ma
     contract = make_contract(checks=[check], policy={"generated": ["late.txt"]})
     code, report = run(proctor, contract, "--agent", f'command:sh -c "{daemon}"')
     assert (code, report["status"]) == (0, "success")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "diff --git a/README.md b/README.md\n--- a/README.md\n+++ b/README.md\n@@ -1,5 +1,5 @@\n foo\n",
+        'diff --git "a/unterminated b/README.md\n',
+        "not a patch at all\n",
+    ],
+)
+def test_a_malformed_patch_is_a_failure(proctor: Proctor, make_contract: Any, tmp_path: Path, text: str) -> None:
+    patch = tmp_path / "cut.patch"
+    patch.write_text(text)
+    code, report = run(proctor, make_contract(), "--agent", f"patch:{patch}")
+    assert (code, report["status"], report["attribution"]) == (1, "failure", "agent")
+    assert not report["gates"][0]["passed"]

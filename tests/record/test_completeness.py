@@ -15,8 +15,8 @@ def event(kind: str, payload: dict[str, Any]) -> Event:
     return Event(0, "1", kind, "harness", payload, "", "")
 
 
-def mutation(path: str, after: Any = None) -> Event:
-    return event("workspace.mutation", {"path": path, "change": "modified", "before": None, "after": after})
+def mutation(path: str, after: Any = None, before: Any = None) -> Event:
+    return event("workspace.mutation", {"path": path, "change": "modified", "before": before, "after": after})
 
 
 def changes(*entries: tuple[str, Any]) -> dict[str, Any]:
@@ -89,10 +89,17 @@ def test_a_mutation_that_was_undone_needs_no_change() -> None:
 
 
 def test_the_last_mutation_must_end_in_the_listed_content() -> None:
-    events = [mutation("a", {"sha256": "1"}), mutation("a", {"sha256": "2"})]
+    events = [mutation("a", {"sha256": "1"}), mutation("a", {"sha256": "2"}, {"sha256": "1"})]
     assert check_completeness(events, changes(("a", {"sha256": "2"})), None) == []
     for wrong in ({"sha256": "1"}, None):
         assert "other content" in check_completeness(events, changes(("a", wrong)), None)[0]
+
+
+def test_a_chain_of_mutations_has_no_gap() -> None:
+    events = [mutation("a", {"sha256": "1"}), mutation("a", {"sha256": "3"}, {"sha256": "2"})]
+    assert "starts elsewhere" in check_completeness(events, changes(("a", {"sha256": "3"})), None)[0]
+    late = [mutation("a", {"sha256": "2"}, {"sha256": "1"})]
+    assert "starts from other content" in check_completeness(late, changes(("a", {"sha256": "2"})), None)[0]
 
 
 def applied(outcome: str) -> Event:

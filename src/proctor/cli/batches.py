@@ -9,7 +9,7 @@ from pathlib import Path
 from proctor.base.errors import ContractError, Mistake, UsageFault
 from proctor.base.frozen import frozen
 from proctor.cli.progress import Progress
-from proctor.cli.wiring import agent_for, check_agent, refuse_contract_in_files
+from proctor.cli.wiring import agent_for, check_agent, refuse_secrets_in_files
 from proctor.conduct.batch import (
     Batch,
     BatchResult,
@@ -49,7 +49,7 @@ def begin(machine: Machine, paths: Iterable[Path], agent: str, agent_files: str,
     words = _absolute_patch(agent)
     check_agent(words, files)
     for contract in contracts.values():
-        refuse_contract_in_files(contract, files)
+        refuse_secrets_in_files(contract, files)
     named = [(path, content_id(contract)) for path, contract in contracts.items()]
     batch = new_batch(machine.clock, machine.entropy, words, files, named, repeats, {"jobs": str(jobs)})
     save_batch(machine.home, batch)
@@ -62,6 +62,8 @@ def take_up(machine: Machine, batch_id: str) -> Plan:
     done = finished_places(machine.home, batch)
     places = tuple(place for place in batch.places if place not in done)
     contracts = _load_all(Path(path) for path in dict.fromkeys(place.contract for place in places))
+    for contract in contracts.values():
+        refuse_secrets_in_files(contract, batch.agent_files)
     for place in places:
         if content_id(contracts[place.contract]) != place.content_id:
             raise UsageFault(

@@ -58,10 +58,11 @@ def check_agent(words: str, files: str) -> None:
     make_agent(AgentRequest(kind=kind, argument=argument, files=Path(files) if files else None, reference=bytes))
 
 
-def refuse_contract_in_files(contract: Contract, files: str) -> None:
-    """An agent must not be handed the contract: it names the hidden files and the reference."""
+def refuse_secrets_in_files(contract: Contract, files: str) -> None:
+    """An agent must not be handed the contract or Proctor's home: they hold hidden files and the reference."""
     if not files:
         return
-    shown, held = Path(files).resolve(), contract.directory.resolve()
-    if held == shown or held.is_relative_to(shown) or shown.is_relative_to(held):
-        raise UsageFault("the agent's files and the contract lie in each other", where=files)
+    shown = Path(files).resolve()
+    for held, words in ((contract.directory.resolve(), "the contract"), (home().path.resolve(), "Proctor's home")):
+        if held.is_relative_to(shown) or shown.is_relative_to(held):
+            raise UsageFault(f"the agent's files and {words} lie in each other", where=files)

@@ -32,7 +32,7 @@ from proctor.execute.sandbox.interface import Sandbox
 from proctor.execute.watch.ledger import projection
 from proctor.execute.watch.panel import Panel
 from proctor.execute.watch.settings import record_of_settings, settings_of
-from proctor.execute.workspace.patch import parse_stat
+from proctor.execute.workspace.patch import known_stat
 from proctor.judge.acceptance import accept
 from proctor.judge.bench import Bench
 from proctor.judge.policy import findings
@@ -89,7 +89,7 @@ def conduct(
     with RunLock.take(run):
         watcher.phase(run_id, "binding")
         description = agent.describe()
-        settings = settings_of(prepared.contract, sees_tree=False)
+        settings = settings_of(prepared.contract)
         bound = {**configuration, "watch": record_of_settings(settings)}
         run.write_json(run.manifest, manifest(machine, prepared, description, run_id, bound), sync=False)
         run.write_json(run.contract, resolved(prepared.contract), sync=False)
@@ -155,7 +155,7 @@ def _act_and_judge(
         made = attempt(machine, prepared, agent, briefing, run, trace, scratch, live, post)
         enter("judging")
         _note_policy(machine, prepared, made.patch, run, trace)
-        bench = Bench(prepared, machine.backend, scratch, trace, run, machine.clock, machine.entropy)
+        bench = Bench(prepared, machine.backend, scratch, trace, run, machine.clock, machine.entropy, post.over_check)
         accept(bench, made.patch)
         if watcher.stopped():
             raise Interrupted
@@ -182,7 +182,7 @@ def _bind(machine: Machine, prepared: Prepared, trace: WatchedTrace) -> bool:
 def _note_policy(machine: Machine, prepared: Prepared, patch: bytes, run: RunDirectory, trace: WatchedTrace) -> None:
     """Record what the patch does against the contract's rules."""
     start = str(machine.clock.wall_ns())
-    found = findings(prepared.contract, run.read_json(run.changes), parse_stat(patch))
+    found = findings(prepared.contract, run.read_json(run.changes), known_stat(patch))
     for finding in found:
         trace.append(
             "safety.finding",

@@ -1,4 +1,4 @@
-"""Where an agent is watched from: the guard, the samples of what it uses, and the stages it goes through.
+"""Where an agent is watched from: the guard, samples of what it uses, changes of its files, the stages it goes through.
 
 Everything seen goes into the watched trace, whose breakers decide. The stages of an automatic ladder: an agent starts
 by looking; its first attempt to change the workspace waits until the harness has noted the next stage, and the test
@@ -7,34 +7,40 @@ stage follows it at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from proctor.base.errors import InfrastructureFault
-from proctor.base.frozen import frozen
 from proctor.conduct.interventions import Interventions
 from proctor.conduct.machine import Machine
 from proctor.conduct.watched import WatchedTrace
 from proctor.contract.model import Contract
+from proctor.execute.observe.mutations import Mutation, Mutations
 from proctor.execute.observe.resources import Alert, Sample, Sampler, ceilings_of
 from proctor.execute.observe.watching import Watching
 from proctor.execute.sandbox.bubblewrap.box import Box
 from proctor.execute.sandbox.guard import GuardPlan, Observation
+from proctor.execute.sandbox.interface import Sandbox
 from proctor.execute.watch.words import Reading, hit_payload, read_command, read_patch
+from proctor.execute.workspace.diff import Changes
+from proctor.execute.workspace.glob import matches
 from proctor.execute.workspace.workspace import Workspace
 
 ALERTED_BY_SAMPLES = ("disk-low", "tmpfs-full")
 """What a sample shows and no breaker decides about."""
 
 
-@frozen
 class WatchPost:
     """One agent's watch."""
 
-    machine: Machine
-    contract: Contract
-    trace: WatchedTrace
-    interventions: Interventions
+    def __init__(self, machine: Machine, contract: Contract, trace: WatchedTrace, interventions: Interventions) -> None:
+        self.machine = machine
+        self.contract = contract
+        self.trace = trace
+        self.interventions = interventions
+        self._turn = threading.Lock()
+        self._changes: Mutations | None = None
 
     def guard(self) -> GuardPlan:
         """What the guard of the agent's sandbox is to watch for."""
@@ -52,12 +58,44 @@ class WatchPost:
         self.interventions.attach(sandbox)
         self._begin()
         sampler = Sampler(sandbox, workspace, self.machine.clock, ceilings_of(self.contract.budget))
+        self._changes = Mutations(workspace, wanted=self._wanted)
         try:
             with Watching(sampler, self._sampled):
                 yield
                 self._settle(sandbox)
         finally:
             self.interventions.detach()
+
+    @contextmanager
+    def over_check(self, sandbox: Sandbox, workspace: Workspace) -> Iterator[None]:
+        """Sample what a check uses for the time of a ``with`` block."""
+        sampler = Sampler(sandbox, workspace, self.machine.clock, ceilings_of(self.contract.budget))
+
+        def sampled(sample: Sample, alerts: tuple[Alert, ...]) -> None:
+            self.trace.append("monitor.sample", sample.payload("acceptance"))
+
+        with Watching(sampler, sampled):
+            yield
+
+    def look(self) -> None:
+        """Tell what has changed in the workspace since the last look."""
+        with self._turn:
+            if self._changes is not None:
+                self._tell(self._changes.since_last())
+
+    def close_chains(self, changes: Changes) -> None:
+        """Tell what is left, so that the chain of every path ends in ``changes``; nothing may be at work any more."""
+        with self._turn:
+            if self._changes is not None:
+                self._tell(self._changes.final(changes))
+                self._changes = None
+
+    def _tell(self, mutations: Iterable[Mutation]) -> None:
+        for mutation in mutations:
+            self.trace.append("workspace.mutation", mutation.payload())
+
+    def _wanted(self, path: bytes) -> bool:
+        return not any(matches(path, pattern) for pattern in self.contract.policy.generated)
 
     def _climbs(self) -> bool:
         return self.contract.policy.stages.ladder == "automatic"
@@ -91,6 +129,7 @@ class WatchPost:
             self.trace.append("words.hit", hit_payload(hit))
 
     def _sampled(self, sample: Sample, alerts: tuple[Alert, ...]) -> None:
+        self.look()
         event = self.trace.append("monitor.sample", sample.payload("agent"))
         for alert in alerts:
             if alert.code in ALERTED_BY_SAMPLES:

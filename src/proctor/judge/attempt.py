@@ -112,7 +112,8 @@ def _run(bench: Bench, scene: Scene, placement: Placement, place: Path, command:
             ),
         )
         with bench.backend.open(plan) as sandbox:
-            finished = sandbox.run(command)
+            with bench.watch(sandbox, workspace):
+                finished = sandbox.run(command)
             sandbox.end_all()
             return finished, sandbox.usage().oom_kills or 0
     finally:

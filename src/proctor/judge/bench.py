@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from proctor.base.clock import Clock, Entropy
 from proctor.base.frozen import frozen
 from proctor.execute.prepare import Prepared
-from proctor.execute.sandbox.interface import Backend
+from proctor.execute.sandbox.interface import Backend, Sandbox
 from proctor.execute.workspace.store import Layer
-from proctor.execute.workspace.workspace import base_stack
+from proctor.execute.workspace.workspace import Workspace, base_stack
 from proctor.judge.placement import Placement
 from proctor.record.rundir import RunDirectory
 from proctor.record.trace.log import TraceWriter
 
 PATCHED, BASE = "patched", "base"
+
+
+Watch = Callable[[Sandbox, Workspace], AbstractContextManager[None]]
+"""Watches a sandbox of the judge's over a workspace while a check runs in it."""
+
+
+def unwatched(sandbox: Sandbox, workspace: Workspace) -> AbstractContextManager[None]:
+    """Watches nothing."""
+    return nullcontext()
 
 
 @frozen
@@ -28,6 +39,7 @@ class Bench:
     run: RunDirectory
     clock: Clock
     entropy: Entropy
+    watch: Watch = unwatched
 
     def read_base(self, path: bytes) -> tuple[int, bytes] | None:
         """Mode and bytes of a file of the base."""

@@ -13,7 +13,7 @@ from typing import Any
 from proctor.base.canonical import canonical, digest, sha256
 from proctor.base.clock import seconds_text
 from proctor.contract.model import Check
-from proctor.execute.workspace.patch import parse_stat
+from proctor.execute.workspace.patch import known_stat
 from proctor.judge.evidence import Evidence, pointer, read_evidence
 from proctor.judge.gates import NAMES, gates
 from proctor.judge.score import distance_of, score
@@ -138,7 +138,7 @@ def _check(evidence: Evidence, check: Check) -> dict[str, Any]:
 
 
 def _patch(evidence: Evidence, distance: int) -> dict[str, Any]:
-    stats = parse_stat(evidence.patch or b"")
+    stats = known_stat(evidence.patch or b"")
     changes = (evidence.changes or {}).get("changes", ())
     tree = evidence.manifest.get("repository", {}).get("tree_digest", "")
     return {

@@ -15,7 +15,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
 from proctor.base.canonical import sha256
-from proctor.execute.workspace.patch import parse_stat
+from proctor.execute.workspace.patch import known_stat
 from proctor.judge.evidence import Evidence
 from proctor.judge.gates import Gate
 from proctor.judge.outcome import PASS
@@ -66,7 +66,7 @@ def score(evidence: Evidence, gates: Sequence[Gate], distance: int) -> dict[str,
 def distance_of(evidence: Evidence) -> int:
     """How many lines the patch changes, without the tests that it adds."""
     listed = [(str(item["path"]), str(item["change"])) for item in (evidence.changes or {}).get("changes", ())]
-    return counted_lines(counted_paths(listed), parse_stat(evidence.patch or b""))
+    return counted_lines(counted_paths(listed), known_stat(evidence.patch or b""))
 
 
 def minimality(rate: Decimal, distance: int) -> Decimal:

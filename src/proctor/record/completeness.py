@@ -32,6 +32,8 @@ class Witness:
         self.attempts: dict[Attempt, str] = {}
         self.repeated: list[Attempt] = []
         self.mutations: dict[str, str] = {}
+        self.starts: dict[str, str] = {}
+        self.broken: list[str] = []
         self.applied = False
 
     def see(self, event: Event) -> None:
@@ -42,9 +44,17 @@ class Witness:
                 self.repeated.append(key)
             self.attempts[key] = str(event.payload.get("outcome"))
         elif event.type == "workspace.mutation":
-            self.mutations[str(event.payload.get("path"))] = _content(event.payload.get("after"))
+            self._see_mutation(str(event.payload.get("path")), event)
         elif event.type == "patch.applied":
             self.applied = event.payload.get("outcome") == "pass"
+
+    def _see_mutation(self, path: str, event: Event) -> None:
+        """Add a link to the chain of a path: it must start where the one before it ended."""
+        before = _content(event.payload.get("before"))
+        if self.mutations.setdefault(path, before) != before:
+            self.broken.append(f"{path}: mutation event {event.seq} starts elsewhere than the one before it ended")
+        self.starts.setdefault(path, before)
+        self.mutations[path] = _content(event.payload.get("after"))
 
     def gaps(self, changes: Any, results: Any, patch_paths: Iterable[bytes] | None = None) -> list[str]:
         """What is missing on either side; ``None`` stands for a file that is absent."""
@@ -72,10 +82,13 @@ class Witness:
                 yield f"{_spoken(key)} has an event and is not in results.json"
 
     def _change_gaps(self, changes: Any) -> Iterable[str]:
+        yield from self.broken
         for change in _entries(changes, "changes"):
             path = str(_field(change, "path"))
             if path not in self.mutations:
                 yield f"{path} is in changes.json and has no mutation event"
+            elif self.starts[path] != _content(_field(change, "before")):
+                yield f"{path} starts from other content in changes.json than in its first mutation event"
             elif self.mutations[path] != _content(_field(change, "after")):
                 yield f"{path} ends in other content in changes.json than in its last mutation event"
 

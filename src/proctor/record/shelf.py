@@ -62,9 +62,10 @@ class Shelf:
         """The run that ``name`` means: an id, the beginning of an id or of its last part, or a path with a slash."""
         if "/" in name:
             path = Path(name)
-            if not path.is_dir():
+            run = RunDirectory(path)
+            if not path.is_dir() or not any(os.path.lexists(one) for one in (run.manifest, run.events, run.seal)):
                 raise UsageFault("there is no run directory", where=name)
-            return RunDirectory(path)
+            return run
         ids = self.ids() if _SHORT.fullmatch(name) else []
         fitting = [name] if name in ids else [run for run in ids if _fits(run, name)]
         if len(fitting) == 1:

@@ -27,6 +27,7 @@ __all__ = [
     "apply_patch",
     "conflict_markers",
     "has_conflict_markers",
+    "known_stat",
     "make_patch",
     "parse_stat",
 ]
@@ -120,6 +121,14 @@ def apply_patch(patch: bytes, read_base: Callable[[bytes], tuple[int, bytes] | N
         removals=tuple(sorted(set(before) - set(after))),
         marked_before=tuple(path for path, _, _ in writes if path in base and _is_marked(*base[path])),
     )
+
+
+def known_stat(patch: bytes) -> tuple[FileStat, ...]:
+    """The size of every change in ``patch``; nothing for text that is no patch, which does not apply anyway."""
+    try:
+        return parse_stat(patch)
+    except NotAPatch:
+        return ()
 
 
 def has_conflict_markers(application: Application) -> bool:

@@ -181,6 +181,18 @@ _WATCHED = (
         ("method", "usd", "units", "observed_usd", "phase", "phases", "items"),
         "What the run has cost up to now, by the price table or schedule that it names.",
     ),
+    EventType(
+        "network.exchange",
+        "agent",
+        ("host", "port", "method", "path", "status", "request", "response", "replayed", "allowed", "reason"),
+        "A request that left the sandbox through the proxy, or was refused there.",
+    ),
+    EventType(
+        "network.closed",
+        "harness",
+        ("mode", "passed", "refused", "lookups", "replayable", "why", "cassette"),
+        "How the network of the run came out, and whether its answers can be given again.",
+    ),
     EventType("words.hit", "monitor", ("rule", "format", "where", "text", "grade"), "A rule on words applies."),
 )
 

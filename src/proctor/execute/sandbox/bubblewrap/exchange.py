@@ -12,7 +12,7 @@ from typing import Self
 from proctor.base.frozen import replace
 from proctor.execute.sandbox.bubblewrap import wire
 from proctor.execute.sandbox.capture import Capture, wide_pipe
-from proctor.execute.sandbox.interface import Command, Finished
+from proctor.execute.sandbox.interface import Command, Finished, owner
 
 TURN_READS = 64
 """How often a stream is read before the other one and the clock get their turn."""
@@ -38,6 +38,8 @@ class Exchange:
             self._streams = {handle: Capture(handle, command.output_bytes) for handle in (stdout, stderr)}
             self._stdout, self._stderr = self._streams[stdout], self._streams[stderr]
             os.set_blocking(self._feed, False)
+            for handle in (stdin, stdout_theirs, stderr_theirs):
+                os.fchown(handle, *owner())
             self._poll = select.poll()
             for handle in (stdout, stderr, self._answer):
                 self._poll.register(handle, select.POLLIN)

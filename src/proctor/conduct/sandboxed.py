@@ -1,0 +1,201 @@
+"""An agent's own sandbox: opened under watch, with the network that its contract allows, and turned into a patch.
+
+When this is done every process of the agent's is dead, its sandbox is gone, and what it left in the workspace is a
+patch. An intervention that closes the sandbox ends the agent; that is an ending like any other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from proctor.base.clock import seconds_text
+from proctor.base.errors import InfrastructureFault
+from proctor.base.files import write_whole
+from proctor.base.frozen import frozen
+from proctor.base.names import name_text
+from proctor.conduct.briefing import Briefing
+from proctor.conduct.machine import Machine
+from proctor.conduct.watch_post import WatchPost
+from proctor.conduct.watched import WatchedTrace
+from proctor.execute.agents.interface import BRIEFING, Agent, Ending, Scene
+from proctor.execute.network.service import NetworkService
+from proctor.execute.network.told import Exchange, Lookup
+from proctor.execute.prepare import Prepared, declared_mounts, limits_of
+from proctor.execute.sandbox.bubblewrap.box import Box
+from proctor.execute.sandbox.interface import Command, Finished, Mount, Output, Sandbox, SandboxPlan
+from proctor.execute.workspace.diff import Changes
+from proctor.execute.workspace.patch import make_patch
+from proctor.execute.workspace.workspace import Workspace, base_stack
+from proctor.judge.dropped import drop_unwanted
+
+PREFIX_BYTES = 16 << 10
+
+Live = Callable[[Sandbox | None], None]
+"""Told of the sandbox in which an agent acts, so that an interrupt can end it; ``None`` when it is gone."""
+
+
+@frozen
+class Made:
+    """What an agent made in its sandbox: how it ended, its patch, what that changes, and what was left out of it."""
+
+    ending: Ending
+    patch: bytes
+    changes: Changes
+    dropped: tuple[Mapping[str, str], ...]
+
+
+def act_in_sandbox(
+    machine: Machine,
+    prepared: Prepared,
+    agent: Agent,
+    briefing: Briefing,
+    trace: WatchedTrace,
+    scratch: Path,
+    live: Live,
+    post: WatchPost,
+) -> Made:
+    """Let ``agent`` act in a sandbox of its own and take out what it made."""
+    workspace = Workspace.create(prepared.layers, scratch / "agent", overlays=machine.backend.overlays())
+    try:
+        ending = _acted(machine, prepared, agent, briefing, trace, scratch, live, post, workspace)
+        trace.rest()
+        _note_termination(trace, ending, prepared.contract.budget.wall_seconds)
+        changes = workspace.changes()
+        post.close_chains(changes)
+        kept, dropped = drop_unwanted(prepared.contract, prepared, changes)
+        read_base = base_stack(prepared.layers).file
+        patch = make_patch(kept, lambda path: _data(read_base(path)), lambda path: workspace.read(path) or b"")
+        post.read_patch(patch)
+        return Made(ending, patch, kept, dropped)
+    finally:
+        workspace.discard()
+
+
+def make_scene(
+    prepared: Prepared, briefing: Briefing, environment: Mapping[str, str], run: Callable[[Command], Finished]
+) -> Scene:
+    """What an agent acts with; its time begins now."""
+    deadline = time.monotonic() + prepared.contract.budget.wall_seconds
+    return Scene(
+        contract=prepared.contract,
+        briefing=briefing.text,
+        environment=environment,
+        run=run,
+        seconds_left=lambda: deadline - time.monotonic(),
+    )
+
+
+def _acted(
+    machine: Machine,
+    prepared: Prepared,
+    agent: Agent,
+    briefing: Briefing,
+    trace: WatchedTrace,
+    scratch: Path,
+    live: Live,
+    post: WatchPost,
+    workspace: Workspace,
+) -> Ending:
+    contract = prepared.contract
+    note = scratch / "briefing.md"
+    write_whole(note, briefing.text.encode(), sync=False)
+    with _network(prepared, scratch / "network", trace) as network:
+        plan = SandboxPlan(
+            workspace=workspace.view(),
+            limits=limits_of(contract.budget),
+            mounts=(Mount(note, BRIEFING), *agent.mounts(), *declared_mounts(contract), *network.mounts),
+            guard=post.guard(),
+        )
+        with machine.backend.open(plan) as sandbox, _announced(live, sandbox), post.over(sandbox, workspace):
+            try:
+                environment = {**prepared.environment, **network.start(sandbox).environment}
+                scene = make_scene(prepared, briefing, environment, _logged(sandbox, trace, post))
+                ending = agent.act(scene)
+            except InfrastructureFault:
+                if not post.interventions.closed:
+                    raise
+                return Ending("terminated")
+            return Ending("terminated", ending.exit_code) if post.interventions.closed else ending
+
+
+@contextmanager
+def _network(prepared: Prepared, scratch: Path, trace: WatchedTrace) -> Iterator[NetworkService]:
+    """The network of the contract; how it came out is told at the end."""
+    scratch.mkdir()
+    contract = prepared.contract
+
+    def tell(told: Exchange | Lookup) -> None:
+        trace.append(told.event, told.payload())
+
+    service = NetworkService(contract.policy.network, scratch, tell, directory=contract.directory)
+    try:
+        yield service
+    finally:
+        summary = service.close()
+    trace.append("network.closed", summary.payload())
+
+
+@contextmanager
+def _announced(live: Live, sandbox: Sandbox) -> Iterator[None]:
+    live(sandbox)
+    try:
+        yield
+    finally:
+        live(None)
+
+
+def _note_termination(trace: WatchedTrace, ending: Ending, wall_seconds: int) -> None:
+    """Record why an agent was ended before its time, with a pointer to what shows it."""
+    if trace.ended is not None:
+        trip = trace.ended.trip
+        code, rationale, evidence = trip.code, trip.rationale, trace.ended.alert
+    elif ending.reason == "timed-out":
+        code, evidence = "wall-ceiling", trace.count - 1
+        rationale = f"the agent used its {wall_seconds} s of wall-clock time"
+    else:
+        return
+    trace.append("run.terminated", {"code": code, "rationale": rationale, "evidence": f"events.jsonl#{evidence}"})
+    trace.sync()
+
+
+def _logged(sandbox: Box, trace: WatchedTrace, post: WatchPost) -> Callable[[Command], Finished]:
+    def run(command: Command) -> Finished:
+        finished = sandbox.run(command)
+        post.look()
+        trace.append("tool.invocation", _invocation(command, finished))
+        trace.sync()
+        return finished
+
+    return run
+
+
+def _invocation(command: Command, finished: Finished) -> dict[str, Any]:
+    """The payload that records one command."""
+    return {
+        "purpose": "agent",
+        "command": list(command.arguments),
+        "directory": command.directory,
+        "exit_code": finished.exit_code,
+        "started": finished.started,
+        "timed_out": finished.timed_out,
+        "wall_seconds": seconds_text(finished.wall_ns),
+        "cpu_seconds": seconds_text(finished.cpu_ns),
+        "stdout": _stream(finished.stdout),
+        "stderr": _stream(finished.stderr),
+    }
+
+
+def _stream(output: Output) -> dict[str, Any]:
+    return {
+        "sha256": output.sha256,
+        "bytes": output.total_bytes,
+        "prefix": name_text(output.prefix[:PREFIX_BYTES]),
+    }
+
+
+def _data(found: tuple[int, bytes] | None) -> bytes:
+    return found[1] if found else b""
