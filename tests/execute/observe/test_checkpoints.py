@@ -14,6 +14,7 @@ from proctor.execute.observe.mutations import Mutation, Mutations, chain_gaps, s
 from proctor.execute.observe.snapshot import SnapshotLimits
 from proctor.execute.sandbox.bubblewrap.box import Box
 from proctor.execute.sandbox.cgroup import Place
+from proctor.execute.sandbox.guard import GuardPlan, Observation
 from proctor.execute.sandbox.interface import Finished, Limits, SandboxPlan
 from tests.execute.observe.scene import both_users, scene, until
 from tests.execute.sandbox.workplace import python, shell
@@ -140,6 +141,26 @@ def test_a_rollback_ends_every_process(groups: bool) -> None:
             )
             assert shell(at.box, "ls -d /proc/[0-9]* | wc -l").stdout.prefix in (b"3\n", b"4\n")
             assert at.workspace.changes().changes == ()
+
+    both_users(go)
+
+
+def test_a_rollback_ends_a_write_that_the_guard_holds() -> None:
+    def go() -> None:
+        seen: list[Observation] = []
+        with scene(guard=GuardPlan(opens=True, hold_writes=True, tell=seen.append)) as at:
+            checkpoint = take(at.workspace, at.box)
+            ended: list[Finished] = []
+            writer = threading.Thread(target=lambda: ended.append(shell(at.box, "echo 1 > f")))
+            writer.start()
+            until(lambda: any(found.kind == "held" for found in seen))
+            assert roll_back(at.workspace, checkpoint, at.box) == 0
+            writer.join()
+            assert ended[0].exit_code == -9 and at.box.guard is not None and at.box.guard.alive
+            at.box.guard.release_writes()
+            assert shell(at.box, "ls f; echo 2 > f; cat f").stdout.prefix == b"2\n"
+            assert roll_back(at.workspace, checkpoint, at.box) == 1
+            assert shell(at.box, "ls f").exit_code != 0
 
     both_users(go)
 
