@@ -26,7 +26,10 @@ class Pages(BaseHTTPRequestHandler):
         with site.turn:
             site.asked.append(f"{self.command} {self.headers['Host']}{self.path}")
             count = len(site.asked)
-        if self.path == "/moved":
+        if self.path in site.pages:
+            kind, page = site.pages[self.path]
+            self._say(200, page, **{"Content-Type": kind})
+        elif self.path == "/moved":
             self._say(302, b"", Location=site.moved_to)
         elif self.path == "/count":
             self._say(200, str(count).encode())
@@ -94,6 +97,7 @@ class Site(ThreadingHTTPServer):
         self.turn = threading.Lock()
         self.asked: list[str] = []
         self.moved_to = "/landed"
+        self.pages: dict[str, tuple[str, bytes]] = {}
         if context is not None:
             self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
 

@@ -63,7 +63,7 @@ def proxied(town: Town, scratch: Path, bounds: Bounds, limit: int = 64, **how: A
     live = Live()
     how = {"connect": town.web.dial, "context": town.web.client_context, **how}
     upstream = Upstream(bounds, live, **how)
-    desk = Desk(ALLOWED, upstream, Teller(seen.tell, bounds.exchanges), live, scratch, bounds)
+    desk = Desk(ALLOWED, upstream, Teller(seen.tell, bounds), live, scratch, bounds)
     board = Switchboard(limit)
     listener = socket.create_server(("127.0.0.1", 0))
     board.connections(listener, Proxy(desk, upstream).serve)
@@ -242,7 +242,7 @@ def test_a_tunnel_for_another_protocol(town: Town, tmp_path: Path) -> None:
 
 
 def test_a_tunnel_has_bounds(town: Town, tmp_path: Path) -> None:
-    with proxied(town, tmp_path, Bounds(request_bytes=100)) as make:
+    with proxied(town, tmp_path, Bounds(tunnel_bytes=100)) as make:
         client = make()
         client.say(b"CONNECT plain.test:80 HTTP/1.1\r\n\r\n")
         client.until(b"\r\n\r\n")

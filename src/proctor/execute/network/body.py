@@ -39,6 +39,10 @@ class Body:
         self._count.add(piece)
         self._file.write(piece)
 
+    @property
+    def size(self) -> int:
+        return self._count.size
+
     def content(self) -> Content:
         return self._count.content()
 

@@ -8,17 +8,20 @@ the harness's own namespace.
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
+import gc
 import os
 import socket
 import struct
+from collections.abc import Callable
 from typing import Protocol
 
 from proctor.base.errors import InfrastructureFault
 from proctor.base.frozen import frozen
 
 LOOPBACK = "127.0.0.1"
+
+Setns = Callable[[int, int], None]
 
 _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWNET = 0x40000000
@@ -51,13 +54,13 @@ def open_listeners(pid: int, wanted: tuple[Wanted, ...]) -> tuple[socket.socket,
     ours, theirs = socket.socketpair()
     with ours:
         with theirs:
-            libc = ctypes.CDLL(None, use_errno=True)
+            enter = _setns()
             child = os.fork()
             if child == 0:
-                _enter_and_open(libc, pid, wanted, theirs)
+                _enter_and_open(enter, pid, wanted, theirs)
         try:
             ours.settimeout(_ANSWER_SECONDS)
-            message, handles, _, _ = socket.recv_fds(ours, 4096, len(wanted))
+            message, handles, _, _ = socket.recv_fds(ours, 4096, len(wanted), socket.MSG_CMSG_CLOEXEC)
         except TimeoutError:
             raise InfrastructureFault("the sandbox's network could not be entered in time") from None
         finally:
@@ -79,11 +82,12 @@ def _reap(child: int) -> None:
         os.waitpid(child, 0)
 
 
-def _enter_and_open(libc: ctypes.CDLL, pid: int, wanted: tuple[Wanted, ...], theirs: socket.socket) -> None:
+def _enter_and_open(enter: Setns, pid: int, wanted: tuple[Wanted, ...], theirs: socket.socket) -> None:
     """The child's whole life; it takes no lock and imports nothing, because other threads were cut off by the fork."""
     step = "enter"
     try:
-        _enter(libc, pid)
+        gc.disable()
+        _enter(enter, pid)
         step = "loopback"
         _loopback_up()
         opened = []
@@ -97,19 +101,27 @@ def _enter_and_open(libc: ctypes.CDLL, pid: int, wanted: tuple[Wanted, ...], the
         os._exit(0)
 
 
-def _enter(libc: ctypes.CDLL, pid: int) -> None:
+def _enter(enter: Setns, pid: int) -> None:
     network = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     if os.path.samestat(os.fstat(network), os.stat("/proc/self/ns/net")):
         raise OSError(0, "the sandbox has no network namespace of its own")
     if os.geteuid() != 0:
-        _set(libc, fcntl.ioctl(network, _NS_GET_USERNS), _CLONE_NEWUSER)
-    _set(libc, network, _CLONE_NEWNET)
+        enter(fcntl.ioctl(network, _NS_GET_USERNS), _CLONE_NEWUSER)
+    enter(network, _CLONE_NEWNET)
 
 
-def _set(libc: ctypes.CDLL, handle: int, kind: int) -> None:
-    if libc.setns(handle, kind) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
+def _setns() -> Setns:
+    """The system call, which Python itself has since 3.12 only."""
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def enter(handle: int, kind: int) -> None:
+        if libc.setns(handle, kind) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+
+    return enter
 
 
 def _loopback_up() -> None:

@@ -76,7 +76,7 @@ class Recorder:
         self, number: int, request: Request, answer: Answer, pieces: Iterator[bytes], copy: Body
     ) -> Iterator[bytes]:
         for piece in pieces:
-            if copy.content().size <= self._bounds.tape_bytes:
+            if copy.size <= self._bounds.tape_bytes:
                 copy.add(piece)
             yield piece
         taped = _taped(request, answer, copy.content(), answer.status, "")

@@ -8,7 +8,6 @@ ours, so that each name asked for is told.
 
 from __future__ import annotations
 
-import hashlib
 import socket
 import struct
 from collections.abc import Callable, Mapping
@@ -16,42 +15,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proctor.base.errors import InfrastructureFault
-from proctor.base.files import read_bounded, write_whole
+from proctor.base.files import write_whole
 from proctor.base.frozen import EMPTY, frozen
 from proctor.contract.policy import Network
-from proctor.execute.network import authority
-from proctor.execute.network.allow import AllowList, parse_rule
-from proctor.execute.network.authority import Authority
-from proctor.execute.network.cassette import BadCassette, load
-from proctor.execute.network.conversation import Desk
 from proctor.execute.network.dns import QUERY_BYTES, NameServer
 from proctor.execute.network.listeners import LOOPBACK, Inhabited, Wanted, open_listeners
 from proctor.execute.network.live import Live
-from proctor.execute.network.player import Player, allowed_by
-from proctor.execute.network.proxy import Proxy
-from proctor.execute.network.recorder import Recorder
-from proctor.execute.network.stream import Ended, Malformed, Stream
-from proctor.execute.network.switchboard import Switchboard
+from proctor.execute.network.stream import Ended, Stream
+from proctor.execute.network.switchboard import Handle, Switchboard
 from proctor.execute.network.teller import Teller
 from proctor.execute.network.told import Bounds, Summary, Tell
-from proctor.execute.network.upstream import Dial, Upstream, dial
 from proctor.execute.sandbox.interface import Mount
 
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-PROXY_PORT = 801
-"""Where the proxy listens; below 1024, where nothing inside can want to listen itself."""
-
-CASSETTE_BYTES = 64 << 20
-CASSETTE = "cassette.jsonl"
+    from proctor.execute.network.allow import AllowList
+    from proctor.execute.network.gate import Gate
+    from proctor.execute.network.upstream import Dial
 
 _NAMES = 53
-_STANDING_IN = 1024
-_RESOLVER = f"nameserver {LOOPBACK}\noptions timeout:30 attempts:1\n"
-_SWITCH = "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n"
-_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
-_NO_PROXY = "localhost,127.0.0.1,::1"
+_WHYS = 20
+_FILES = {
+    "/etc/resolv.conf": f"nameserver {LOOPBACK}\noptions timeout:30 attempts:1\n",
+    "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n",
+}
+"""What makes programs inside ask our name server."""
 
 
 @frozen
@@ -75,58 +64,55 @@ class NetworkService:
         rules: AllowList | None = None,
         canaries: Mapping[str, bytes] = EMPTY,
         bounds: Bounds = Bounds(),  # noqa: B008 - frozen
-        connect: Dial = dial,
+        connect: Dial | None = None,
         context: Callable[[], SSLContext] | None = None,
     ) -> None:
-        """``directory`` is the contract's; ``rules`` may say more than the policy's addresses do."""
-        self._policy = policy
-        self._scratch = scratch
+        """``directory`` is the contract's; ``canaries`` are planted tokens by name, which requests may carry.
+
+        ``rules`` may say more than the policy's addresses do; ``connect`` and ``context`` reach servers out there.
+        """
+        self._mode = policy.mode
         self._bounds = bounds
-        self._teller = Teller(tell, bounds.exchanges)
+        self._teller = Teller(tell, bounds)
         self._live = Live()
         self._boards: list[Switchboard] = []
         self._summary: Summary | None = None
-        self._recorder: Recorder | None = None
-        self._player: Player | None = None
-        self._digest = ""
-        self._gaps: tuple[str, ...] = ()
-        mode = policy.mode
-        allow = rules or AllowList(tuple(parse_rule(address) for address in policy.allow))
-        upstream = Upstream(bounds, self._live, connect=connect, context=context, plain_bodies=mode == "record")
-        if mode == "replay":
-            allow = self._load(directory)
-        elif mode == "record":
-            self._recorder = Recorder(upstream, policy.record, scratch, bounds)
-        looks_inside = mode in ("record", "replay") or allow.restricted
-        self._authority = Authority(scratch / "authority") if looks_inside else None
-        self._allow = allow
-        self._names = NameServer(allow.knows, self._teller, bounds.names)
-        source = self._player or self._recorder or upstream
-        desk = Desk(allow, source, self._teller, self._live, scratch, bounds, self._authority, canaries)
-        self._proxy = Proxy(desk, upstream)
-        self.mounts = self._make_mounts()
+        self._gate: Gate | None = None
+        if self._mode != "none":
+            from proctor.execute.network.gate import Gate
+
+            self._gate = Gate(
+                *(policy, scratch, self._teller, self._live, bounds),
+                directory=directory,
+                rules=rules,
+                canaries=canaries,
+                connect=connect,
+                context=context,
+            )
+        self._names = NameServer(self._knows, self._teller, bounds.names)
+        self.mounts = self._make_mounts(scratch)
         """What the sandbox must be opened with."""
 
     def start(self, sandbox: Inhabited) -> Access:
         """Open the network inside a live sandbox."""
         if self._summary is not None:
             raise InfrastructureFault("the network of this run is closed")
-        serves = self._policy.mode != "none"
-        ports = [port for port in self._allow.ports() if port < _STANDING_IN and port not in (_NAMES, PROXY_PORT)]
-        wanted = [Wanted("udp", _NAMES), Wanted("tcp", _NAMES)]
-        if serves:
-            wanted += [Wanted("tcp", PROXY_PORT), *(Wanted("tcp", port) for port in ports)]
-        ends = open_listeners(sandbox.init_pid, tuple(wanted))
         board = Switchboard(self._bounds.connections)
-        board.datagrams(ends[0], self._names.answer)
-        board.connections(ends[1], self._answer_names)
-        if serves:
-            board.connections(ends[2], self._proxy.serve)
-            for port, end in zip(ports, ends[3:], strict=True):
-                board.connections(end, self._proxy.stand_in(port))
+        wanted = [Wanted("udp", _NAMES), Wanted("tcp", _NAMES)]
+        handles: list[Handle] = [self._answer_names]
+        if self._gate is not None:
+            from proctor.execute.network.gate import PROXY_PORT
+
+            ports = self._gate.ports(_NAMES)
+            wanted += [Wanted("tcp", PROXY_PORT), *(Wanted("tcp", port) for port in ports)]
+            handles += [self._gate.proxy.serve, *(self._gate.proxy.stand_in(port) for port in ports)]
+        datagrams, *listeners = open_listeners(sandbox.init_pid, tuple(wanted))
+        board.datagrams(datagrams, self._names.answer)
+        for listener, handle in zip(listeners, handles, strict=True):
+            board.connections(listener, handle)
         self._boards.append(board)
         board.start()
-        return Access(self._environment() if serves else EMPTY, self.mounts)
+        return Access(self._gate.environment() if self._gate is not None else EMPTY, self.mounts)
 
     def close(self) -> Summary:
         """End every connection, tell what is left to tell, write the cassette; safe to call twice."""
@@ -142,36 +128,20 @@ class NetworkService:
             raise InfrastructureFault("the network was closed because nobody could be told") from self._teller.problem
         return self._summary
 
-    def _load(self, directory: Path) -> AllowList:
-        """Put the contract's cassette in; it opens the addresses that it holds."""
-        file = self._policy.replay
-        assert file is not None
-        data = read_bounded(directory / file.path, CASSETTE_BYTES)
-        self._digest = hashlib.sha256(data).hexdigest()
-        if self._digest != file.sha256:
-            raise BadCassette("changed since the contract was loaded", where=file.path)
-        tape = load(data, file.path)
-        self._gaps = tape.gaps
-        self._player = Player(tape)
-        return allowed_by(tape)
+    def _knows(self, name: str) -> bool:
+        return self._gate is not None and self._gate.allow.knows(name)
 
-    def _make_mounts(self) -> tuple[Mount, ...]:
-        files = {"/etc/resolv.conf": _RESOLVER, "/etc/nsswitch.conf": _SWITCH}
+    def _make_mounts(self, scratch: Path) -> tuple[Mount, ...]:
         mounts = []
-        for target, text in files.items():
-            path = self._scratch / Path(target).name
+        for target, text in _FILES.items():
+            path = scratch / Path(target).name
             write_whole(path, text.encode(), sync=False)
             mounts.append(Mount(path, target))
-        if self._authority is not None:
-            mounts.append(Mount(self._authority.certificate, authority.PLACE))
-        return tuple(mounts)
+        if self._gate is not None and self._gate.certificate is not None:
+            from proctor.execute.network.authority import PLACE
 
-    def _environment(self) -> dict[str, str]:
-        variables = dict.fromkeys(_PROXIES, f"http://{LOOPBACK}:{PROXY_PORT}")
-        variables |= {"NO_PROXY": _NO_PROXY, "no_proxy": _NO_PROXY, "NODE_USE_ENV_PROXY": "1"}
-        if self._authority is not None:
-            variables |= dict.fromkeys(authority.VARIABLES, authority.PLACE)
-        return variables
+            mounts.append(Mount(self._gate.certificate, PLACE))
+        return tuple(mounts)
 
     def _answer_names(self, connection: socket.socket) -> None:
         """Queries over TCP, each behind its length."""
@@ -184,22 +154,20 @@ class NetworkService:
                     if not reply:
                         return
                     stream.send(struct.pack("!H", len(reply)) + reply)
-            except (Ended, Malformed):
+            except Ended:
                 pass
 
     def _sum_up(self) -> Summary:
         """What came of it; a run is replayable when the same answers can be given again."""
-        mode, why = self._policy.mode, list(self._gaps)
-        cassette = None
-        if self._recorder is not None:
-            cassette = self._scratch / CASSETTE
-            self._digest, gaps = self._recorder.write(cassette)
-            why += gaps
-        if mode == "allow" and self._teller.passed:
+        cassette, digest, gaps, unplayed = self._gate.close() if self._gate is not None else (None, "", (), 0)
+        why = list(gaps[:_WHYS])
+        if len(gaps) > _WHYS:
+            why.append(f"and {len(gaps) - _WHYS} more gaps")
+        if self._mode == "allow" and self._teller.passed:
             why.append("the network was open and not recorded")
         return Summary(
-            *(mode, self._teller.passed, self._teller.refused, self._names.count, not why, tuple(why)),
+            *(self._mode, self._teller.passed, self._teller.refused, self._names.count, not why, tuple(why)),
             cassette=cassette,
-            sha256=self._digest,
-            unplayed=self._player.unplayed if self._player else 0,
+            sha256=digest,
+            unplayed=unplayed,
         )

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import threading
 
-from proctor.execute.network.told import Exchange, Lookup, Tell, Told
+from proctor.execute.network.told import Bounds, Exchange, Lookup, Tell, Told
 
 
 class Teller:
     """Passes on what is told, one at a time."""
 
-    def __init__(self, tell: Tell, limit: int) -> None:
+    def __init__(self, tell: Tell, bounds: Bounds) -> None:
         self._tell = tell
-        self._limit = limit
+        self._bounds = bounds
+        self._bytes = 0
         self._turn = threading.Lock()
         self._untold = 0
         self.passed = 0
@@ -24,8 +25,8 @@ class Teller:
 
     @property
     def full(self) -> bool:
-        """Whether an exchange more could not be told."""
-        return self.problem is not None or self.passed + self.refused >= self._limit
+        """Whether there may be no more exchanges, because they could not be told or have been too many or too large."""
+        return self.problem is not None or self._is_over() or self._bytes >= self._bounds.total_bytes
 
     def __call__(self, told: Told) -> None:
         with self._turn:
@@ -47,10 +48,14 @@ class Teller:
     def _is_counted_only(self, told: Told) -> bool:
         if isinstance(told, Lookup):
             return False
-        over = self.passed + self.refused >= self._limit
+        over = self._is_over()
+        self._bytes += sum(content.size for content in (told.request, told.response) if content is not None)
         if told.allowed:
             self.passed += not told.reason.startswith("ended")
             return False
         self.refused += 1
         self._untold += over
         return over
+
+    def _is_over(self) -> bool:
+        return self.passed + self.refused >= self._bounds.exchanges

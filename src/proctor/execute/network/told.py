@@ -135,14 +135,17 @@ class Bounds:
     exchanges: int = 20_000
     names: int = 2_000
     head_bytes: int = 64 << 10
-    request_bytes: int = 64 << 20
+    request_bytes: int = 16 << 20
     response_bytes: int = 1 << 30
+    tunnel_bytes: int = 1 << 30
+    total_bytes: int = 16 << 30
     tape_bytes: int = 46 << 20
     """The bodies of a cassette; as text they take a third more, and a contract takes cassettes of 64 MiB."""
-    client_seconds: float = 600
+    client_seconds: float = 3600
+    """Long, because a sandbox may be frozen in the middle of an exchange until a human has decided."""
     connect_seconds: float = 30
     upstream_seconds: float = 120
-    exchange_seconds: float = 1800
+    exchange_seconds: float = 3600
     close_seconds: float = 60
 
 

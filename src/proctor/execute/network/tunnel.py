@@ -57,10 +57,10 @@ def carry(inside: socket.socket, outside: socket.socket, host: str, bounds: Boun
     sent, received = Count(), Count()
     opening = Opening(host)
     deadline = time.monotonic() + bounds.exchange_seconds
-    ends = {inside: (outside, sent, bounds.request_bytes), outside: (inside, received, bounds.response_bytes)}
+    ends = {inside: (outside, sent), outside: (inside, received)}
     try:
         if first:
-            _push(outside, opening.pass_on(first), sent, bounds.request_bytes, bounds)
+            _push(outside, opening.pass_on(first), sent, bounds)
         with selectors.DefaultSelector() as selector:
             for end in ends:
                 selector.register(end, selectors.EVENT_READ)
@@ -70,13 +70,13 @@ def carry(inside: socket.socket, outside: socket.socket, host: str, bounds: Boun
                     return Passed(sent.content(), received.content(), "it took too long")
                 for key, _ in ready:
                     here = inside if key.fileobj is inside else outside
-                    other, count, limit = ends[here]
+                    other, count = ends[here]
                     data = here.recv(PIECE_BYTES)
                     if not data:
                         selector.unregister(here)
                         other.shutdown(socket.SHUT_WR)
                     else:
-                        _push(other, opening.pass_on(data) if here is inside else data, count, limit, bounds)
+                        _push(other, opening.pass_on(data) if here is inside else data, count, bounds)
     except PermissionError as error:
         return Passed(sent.content(), received.content(), str(error), refused=True)
     except OverflowError as error:
@@ -86,9 +86,9 @@ def carry(inside: socket.socket, outside: socket.socket, host: str, bounds: Boun
     return Passed(sent.content(), received.content())
 
 
-def _push(to: socket.socket, data: bytes, count: Count, limit: int, bounds: Bounds) -> None:
-    if count.size + len(data) > limit:
-        raise OverflowError(f"more than {limit} bytes one way")
+def _push(to: socket.socket, data: bytes, count: Count, bounds: Bounds) -> None:
+    if count.size + len(data) > bounds.tunnel_bytes:
+        raise OverflowError(f"more than {bounds.tunnel_bytes} bytes one way")
     count.add(data)
     to.settimeout(bounds.client_seconds)
     to.sendall(data)

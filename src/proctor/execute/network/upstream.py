@@ -142,7 +142,7 @@ class Upstream:
         kept = end_to_end(head.headers)
         if frame.kind == "none":
             length = header(head.headers, "content-length")
-            if length is not None and head.status != 204:
+            if length is not None and length.isdecimal() and head.status != 204:
                 kept = (*kept, ("Content-Length", length))
         return Answer(
             head.status,
