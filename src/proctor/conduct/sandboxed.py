@@ -103,16 +103,17 @@ def _acted(
     contract = prepared.contract
     note = scratch / "briefing.md"
     write_whole(note, briefing.text.encode(), sync=False)
-    with _network(prepared, scratch / "network", trace) as network:
+    with post.planted(scratch / "canaries") as canaries, _network(prepared, post, scratch / "network") as network:
         plan = SandboxPlan(
             workspace=workspace.view(),
             limits=limits_of(contract.budget),
-            mounts=(Mount(note, BRIEFING), *agent.mounts(), *declared_mounts(contract), *network.mounts),
+            mounts=(Mount(note, BRIEFING), *agent.mounts(), *declared_mounts(contract), *network.mounts, *canaries),
             guard=post.guard(),
         )
         with machine.backend.open(plan) as sandbox, _announced(live, sandbox), post.over(sandbox, workspace):
             try:
-                environment = {**prepared.environment, **network.start(sandbox).environment}
+                opened = network.start(sandbox).environment
+                environment = {**post.canaries.variables, **prepared.environment, **opened}
                 scene = make_scene(prepared, briefing, environment, _logged(sandbox, trace, post))
                 ending = agent.act(scene)
             except InfrastructureFault:
@@ -123,20 +124,21 @@ def _acted(
 
 
 @contextmanager
-def _network(prepared: Prepared, scratch: Path, trace: WatchedTrace) -> Iterator[NetworkService]:
+def _network(prepared: Prepared, post: WatchPost, scratch: Path) -> Iterator[NetworkService]:
     """The network of the contract; how it came out is told at the end."""
     scratch.mkdir()
     contract = prepared.contract
 
     def tell(told: Exchange | Lookup) -> None:
-        trace.append(told.event, told.payload())
+        post.trace.append(told.event, told.payload())
 
-    service = NetworkService(contract.policy.network, scratch, tell, directory=contract.directory)
+    tokens = {canary.name: canary.content for canary in post.canaries.canaries if not canary.is_file}
+    service = NetworkService(contract.policy.network, scratch, tell, directory=contract.directory, canaries=tokens)
     try:
         yield service
     finally:
         summary = service.close()
-    trace.append("network.closed", summary.payload())
+    post.trace.append("network.closed", summary.payload())
 
 
 @contextmanager

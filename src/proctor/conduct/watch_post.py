@@ -1,4 +1,4 @@
-"""Where an agent is watched from: the guard, samples of what it uses, changes of its files, the stages it goes through.
+"""Where an agent is watched from: guard, samples of what it uses, changes of its files, canaries, stages.
 
 Everything seen goes into the watched trace, whose breakers decide. The stages of an automatic ladder: an agent starts
 by looking; its first attempt to change the workspace waits until the harness has noted the next stage, and the test
@@ -10,18 +10,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from proctor.base.errors import InfrastructureFault
 from proctor.conduct.interventions import Interventions
 from proctor.conduct.machine import Machine
 from proctor.conduct.watched import WatchedTrace
 from proctor.contract.model import Contract
+from proctor.execute.observe.canaries import Canaries, make_canaries, mounts
+from proctor.execute.observe.canary_watch import CanaryRead, CanaryWatch
 from proctor.execute.observe.mutations import Mutation, Mutations
 from proctor.execute.observe.resources import Alert, Sample, Sampler, ceilings_of
 from proctor.execute.observe.watching import Watching
 from proctor.execute.sandbox.bubblewrap.box import Box
 from proctor.execute.sandbox.guard import GuardPlan, Observation
-from proctor.execute.sandbox.interface import Sandbox
+from proctor.execute.sandbox.interface import Mount, Sandbox
 from proctor.execute.watch.words import Reading, hit_payload, read_command, read_patch
 from proctor.execute.workspace.diff import Changes
 from proctor.execute.workspace.glob import matches
@@ -41,6 +44,7 @@ class WatchPost:
         self.interventions = interventions
         self._turn = threading.Lock()
         self._changes: Mutations | None = None
+        self.canaries = make_canaries(machine.entropy) if contract.policy.canaries else Canaries(())
 
     def guard(self) -> GuardPlan:
         """What the guard of the agent's sandbox is to watch for."""
@@ -51,6 +55,18 @@ class WatchPost:
             hold_writes=self._climbs(),
             tell=self._observe,
         )
+
+    @contextmanager
+    def planted(self, directory: Path) -> Iterator[tuple[Mount, ...]]:
+        """Plant canary files for the time of a ``with`` block and tell who reads them; what shows them inside."""
+        directory.mkdir()
+        files = self.canaries.plant(directory)
+
+        def tell(read: CanaryRead) -> None:
+            self.trace.append("guard.attempt", read.payload())
+
+        with CanaryWatch(files, tell):
+            yield mounts(files)
 
     @contextmanager
     def over(self, sandbox: Box, workspace: Workspace) -> Iterator[None]:
@@ -114,6 +130,7 @@ class WatchPost:
         self.trace.append(f"guard.{observation.kind}", observation.payload())
         if observation.kind == "exec":
             self._read_words(read_command(observation.argv, off=self.contract.policy.words.off))
+            self._look_for_canaries(" ".join(observation.argv), "a command line", observation)
         if observation.kind == "held" and self._climbs() and self.trace.stage == "inspect":
             self._enter("inspect", "write", f"the agent tried to change {observation.path}")
             self._enter("write", "test", "the test stage follows the first change")
@@ -123,6 +140,25 @@ class WatchPost:
         """Hold the rules on words against what a patch adds."""
         text = patch.decode("utf-8", "replace")
         self._read_words(read_patch(text, off=self.contract.policy.words.off))
+        self._look_for_canaries(patch, "the patch", None)
+
+    def _look_for_canaries(self, data: bytes | str, where: str, observation: Observation | None) -> None:
+        for hit in self.canaries.spot(data):
+            self.trace.append(
+                "guard.attempt",
+                {
+                    "code": "canary-leak",
+                    "syscall": "",
+                    "pid": observation.pid if observation else 0,
+                    "argv": list(observation.argv) if observation else [],
+                    "detail": f"the canary {hit.canary} ({hit.form}) in {where}",
+                    "path": "",
+                    "address": "",
+                    "allowed": True,
+                    "errno": "",
+                    "count": 1,
+                },
+            )
 
     def _read_words(self, reading: Reading) -> None:
         for hit in reading.hits:
