@@ -168,3 +168,9 @@ def test_changes_are_told_while_they_happen_and_form_a_chain(proctor: Proctor, m
     assert len(told) == 2
     assert told[0]["after"] == told[1]["before"]
     assert "return a % b" in json.dumps(told[0]["diff"])
+
+
+def test_a_ladder_that_is_not_carried_out_is_refused(proctor: Proctor, make_contract: Any) -> None:
+    done = proctor("run", make_contract(policy={"stages": {"ladder": "requested"}}), "--agent", "noop")
+    assert done.returncode == 2
+    assert "not carried out" in done.stderr
