@@ -174,3 +174,18 @@ def test_a_ladder_that_is_not_carried_out_is_refused(proctor: Proctor, make_cont
     done = proctor("run", make_contract(policy={"stages": {"ladder": "requested"}}), "--agent", "noop")
     assert done.returncode == 2
     assert "not carried out" in done.stderr
+
+
+def test_a_price_table_turns_costs_into_dollars(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
+    table = tmp_path / "prices.csv"
+    table.write_text("action_type,unit,unit_price,notes\nrun,run,0.25,each\n")
+    done = proctor("run", make_contract(), "--agent", "noop", "--prices", table, "--json")
+    (row,) = json.loads(done.stdout)["runs"]
+    cost = json.loads(proctor("cost", row["run"], "--json").stdout)
+    assert (cost["projected"], cost["currency"]) == ("0.25", "usd")
+    manifest = json.loads((Path(row["evidence"]) / "manifest.json").read_bytes())
+    assert manifest["price_table"].startswith("sha256:")
+    table.write_text("action_type,unit,unit_price\nrun,run,-1\n")
+    bad = proctor("run", make_contract("bad"), "--agent", "noop", "--prices", table)
+    assert bad.returncode == 2
+    assert "prices.csv:2" in bad.stderr

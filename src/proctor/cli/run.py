@@ -22,6 +22,7 @@ from proctor.cli.output import as_json, print_json, print_table, printable
 @click.option(
     "--jobs", type=click.IntRange(1, 64), default=None, help="Runs side by side; 1, or as before with --resume."
 )
+@click.option("--prices", default="", help="A price table (CSV) in dollars; without it costs are abstract units.")
 @click.option("--resume", "resume", is_flag=True, help="Finish the newest batch, or the one given by --batch.")
 @click.option("--batch", default="", help="With --resume: the id of the batch, or its beginning.")
 @as_json
@@ -31,6 +32,7 @@ def command(
     agent_files: str,
     repeats: int,
     jobs: int | None,
+    prices: str,
     resume: bool,
     batch: str,
     json_: bool,
@@ -53,7 +55,7 @@ def command(
     if not resume and not contracts:
         raise UsageFault("no contract was given", hint="proctor run CONTRACT... --agent AGENT")
     here = machine()
-    plan = take_up(here, batch) if resume else begin(here, contracts, agent, agent_files, repeats, jobs or 1)
+    plan = take_up(here, batch) if resume else begin(here, contracts, agent, agent_files, repeats, jobs or 1, prices)
     result = fill(here, plan, jobs or plan.jobs, quiet=json_)
     rows = [_row(outcome.report, str(outcome.directory)) for _, outcome in result.outcomes]
     if json_:

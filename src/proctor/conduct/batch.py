@@ -24,6 +24,7 @@ from proctor.conduct.run import STOPPED, Outcome, Watcher, conduct
 from proctor.execute.agents.interface import Agent
 from proctor.execute.home import Home
 from proctor.execute.prepare import Prepared
+from proctor.execute.watch.prices import PriceTable
 from proctor.record.rundir import RunDirectory
 
 SCHEMA = 1
@@ -142,6 +143,7 @@ def run_places(
     agent: Callable[[Prepared], Agent],
     watcher: BatchWatcher,
     jobs: int,
+    prices: PriceTable | None = None,
 ) -> BatchResult:
     """Fill ``places``, ``jobs`` at a time. A contract that cannot be prepared costs its own places only."""
     waiting: queue.SimpleQueue[Place] = queue.SimpleQueue()
@@ -160,7 +162,12 @@ def run_places(
             try:
                 prepared = prepare(place)
                 outcome = conduct(
-                    machine, prepared, agent(prepared), configuration=_configuration(batch, place), watcher=watcher
+                    machine,
+                    prepared,
+                    agent(prepared),
+                    configuration=_configuration(batch, place),
+                    watcher=watcher,
+                    prices=prices,
                 )
             except ProctorError as error:
                 errors.append((place, error))

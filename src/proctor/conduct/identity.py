@@ -35,6 +35,7 @@ def manifest(
     agent: AgentDescription,
     run_id: str,
     configuration: Mapping[str, Any],
+    price_table: str | None = None,
 ) -> dict[str, Any]:
     """Everything that identifies a run, in the form in which it is written first and never changed."""
     contract = prepared.contract
@@ -87,7 +88,7 @@ def manifest(
         "limits": dict(items(contract.budget)),
         "started": {"wall_ns": str(wall_ns), "text": utc_text(wall_ns), "boot_id": boot_id()},
         "configuration": dict(configuration),
-        "price_table": None,
+        "price_table": price_table,
     }
 
 

@@ -31,6 +31,7 @@ from proctor.execute.prepare import Prepared
 from proctor.execute.sandbox.interface import Sandbox
 from proctor.execute.watch.ledger import projection
 from proctor.execute.watch.panel import Panel
+from proctor.execute.watch.prices import PriceTable
 from proctor.execute.watch.settings import record_of_settings, settings_of
 from proctor.execute.workspace.patch import known_stat
 from proctor.judge.acceptance import accept
@@ -80,6 +81,7 @@ def conduct(
     *,
     configuration: Mapping[str, Any] = EMPTY,
     watcher: Watcher | None = None,
+    prices: PriceTable | None = None,
 ) -> Outcome:
     """Run ``agent`` once on a prepared contract and return what came of it."""
     watcher = watcher or Watcher()
@@ -89,9 +91,10 @@ def conduct(
     with RunLock.take(run):
         watcher.phase(run_id, "binding")
         description = agent.describe()
-        settings = settings_of(prepared.contract)
+        settings = settings_of(prepared.contract, prices=prices)
         bound = {**configuration, "watch": record_of_settings(settings)}
-        run.write_json(run.manifest, manifest(machine, prepared, description, run_id, bound), sync=False)
+        table = prices.id if prices else None
+        run.write_json(run.manifest, manifest(machine, prepared, description, run_id, bound, table), sync=False)
         run.write_json(run.contract, resolved(prepared.contract), sync=False)
         with WatchedTrace.create(run.events, machine.clock, machine.entropy) as trace:
             answers = machine.home.decisions / f"{run_id}.json"
