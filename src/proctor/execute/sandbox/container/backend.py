@@ -30,7 +30,6 @@ class ContainerBackend:
         self._layers = images.check_layers(layers)
         self._engine = Engine(socket)
         self._image = ""
-        self._kind = ""
 
     def identity(self) -> Mapping[str, str]:
         self._sessions.mkdir(parents=True, exist_ok=True)
@@ -58,14 +57,12 @@ class ContainerBackend:
         self._prepare()
         self._sessions.mkdir(parents=True, exist_ok=True)
         name = f"proctor-{os.getpid()}-{os.urandom(6).hex()}"
-        podman = self._kind.startswith("podman")
-        return ContainerBox(start(plan, self._engine, self._image, self._sessions, name, podman=podman))
+        return ContainerBox(start(plan, self._engine, self._image, self._sessions, name))
 
     def _prepare(self) -> None:
         """Find the image and see that the engine can bound what runs in it; asked once."""
         if self._image:
             return
-        self._kind = self._engine.identity()
         lacks = _lacks(self._engine)
         if lacks:
             raise MissingIsolation(f"the engine cannot bound containers here: {lacks}", where=self._engine.path)

@@ -1,7 +1,7 @@
 """A container engine's HTTP interface over its Unix socket: one request, one bounded answer, one kind of error.
 
-Docker's interface, which podman speaks too. The version is the oldest one that this package was written for, or the
-oldest that the engine still has. No state is kept but that version; a connection lasts for one request.
+Docker's interface, which podman speaks too, in one of two versions that every engine since 2020 has. No state is kept
+but that version; a connection lasts for one request.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Any
 from proctor.base.errors import InfrastructureFault, MissingIsolation, UsageFault
 
 if TYPE_CHECKING:
+    from email.message import Message
     from http.client import HTTPConnection
 
 ANSWER_BYTES = 64 << 20
 CALL_SECONDS = 180
-VERSION = (1, 41)
+VERSIONS = ((1, 41), (1, 44))
+"""The older one for engines that do not have the newer, which later engines demand."""
+
 PIECE_BYTES = 1 << 20
 
 PLACES = ("/run/docker.sock", "/var/run/docker.sock", "/run/podman/podman.sock")
@@ -54,6 +57,7 @@ class Engine:
     def __init__(self, path: str) -> None:
         self.path = path
         self._prefix = ""
+        self._podman = False
 
     def call(self, method: str, path: str, query: Mapping[str, str] | None = None, body: Any = None) -> Any:
         """Make one request; the answer's JSON (``None`` when it has none), or :class:`EngineFault`."""
@@ -67,27 +71,26 @@ class Engine:
         with open(file, "rb") as stream:
             return self._exchange("POST", self._versioned(path), stream, kind)
 
-    def fetch(self, path: str, query: Mapping[str, str]) -> bytes:
-        """The bytes of an answer that is no JSON."""
-        from urllib.parse import urlencode
-
-        connection = self._connection()
-        try:
-            return self._answer(connection, "GET", f"{self._versioned(path)}?{urlencode(query)}", None, {})
-        finally:
-            connection.close()
-
     def identity(self) -> str:
         """Name and version, such as ``docker 20.10.24`` or ``podman 4.3.1``."""
-        found = self._exchange("GET", "/version", None)
-        podman = any("Podman" in str(part.get("Name")) for part in found.get("Components") or ())
-        return f"{'podman' if podman else 'docker'} {found.get('Version', 'unknown')}"
+        found = self.call("GET", "/version")
+        return f"{'podman' if self._podman else 'docker'} {found.get('Version', 'unknown')}"
+
+    def podman(self) -> bool:
+        """Whether it is podman, which differs from Docker in a few words."""
+        self._versioned("")
+        return self._podman
 
     def _versioned(self, path: str) -> str:
         if not self._prefix:
-            found = self._exchange("GET", "/version", None)
-            least = tuple(int(part) for part in str(found.get("MinAPIVersion") or "1.41").split(".")[:2])
-            self._prefix = "/v{}.{}".format(*max(VERSION, least))
+            connection = self._connection()
+            try:
+                headers = self._answer(connection, "GET", "/_ping", None, {})[1]
+            finally:
+                connection.close()
+            newest = tuple(int(part) for part in headers.get("Api-Version", "1.41").split(".")[:2])
+            self._podman = "Libpod-Api-Version" in headers
+            self._prefix = "/v{}.{}".format(*(VERSIONS[1] if newest >= VERSIONS[1] else VERSIONS[0]))
         return self._prefix + path
 
     def _exchange(self, method: str, target: str, body: Any, kind: str = "application/json") -> Any:
@@ -99,7 +102,7 @@ class Engine:
             headers["Transfer-Encoding"] = "chunked"
         connection = self._connection()
         try:
-            answer = self._answer(connection, method, target, data, headers)
+            answer, _ = self._answer(connection, method, target, data, headers)
         finally:
             connection.close()
         try:
@@ -127,7 +130,7 @@ class Engine:
 
     def _answer(
         self, connection: HTTPConnection, method: str, target: str, data: Any, headers: Mapping[str, str]
-    ) -> bytes:
+    ) -> tuple[bytes, Message]:
         from http.client import HTTPException
 
         try:
@@ -140,7 +143,7 @@ class Engine:
             raise InfrastructureFault("the container engine's answer is too large", where=self.path)
         if response.status >= 400:
             raise EngineFault(_reason(answer), response.status, f"{method} {target.partition('?')[0]}")
-        return answer
+        return answer, response.headers
 
 
 def _reason(answer: bytes) -> str:

@@ -10,27 +10,33 @@ import os
 import time
 from pathlib import Path
 
-from proctor.base.errors import InfrastructureFault, MissingIsolation
+from proctor.base.errors import InfrastructureFault
 from proctor.execute.sandbox.container import place
 from proctor.execute.sandbox.container.engine import Engine, EngineFault
 from proctor.execute.sandbox.container.specification import SESSION_LABEL
 
-REMOVE_SECONDS = 60
+REMOVE_SECONDS = 30
 
 
 def remove_container(engine: Engine, name: str) -> None:
-    """Kill and remove the containers of session ``name``, and wait until they are gone."""
+    """Kill and remove the containers of session ``name``, and wait until they are gone.
+
+    Engines answer with an error when a container ends at the very moment in which they look at it, or is being removed
+    already, so what matters is only that none is left in the end.
+    """
     deadline = time.monotonic() + REMOVE_SECONDS
-    while True:
-        found = _labelled(engine, name)
-        if not found:
-            return
-        for one in found:
-            _remove(engine, one)
-        if time.monotonic() > deadline:
-            raise InfrastructureFault("the container engine does not remove a container", where=name)
-        if _labelled(engine, name):
+    reason = "the container engine does not remove a container"
+    while time.monotonic() < deadline:
+        try:
+            found = _labelled(engine, name)
+            if not found:
+                return
+            for one in found:
+                engine.call("DELETE", f"/containers/{one}", {"force": "true", "v": "true"})
+        except EngineFault as fault:
+            reason = fault.message
             time.sleep(0.05)
+    raise InfrastructureFault(reason, where=name)
 
 
 def _labelled(engine: Engine, name: str) -> list[str]:
@@ -39,26 +45,14 @@ def _labelled(engine: Engine, name: str) -> list[str]:
     return [str(one["Id"]) for one in found if (one.get("Labels") or {}).get(SESSION_LABEL) == name]
 
 
-def _remove(engine: Engine, identity: str) -> None:
-    try:
-        engine.call("DELETE", f"/containers/{identity}", {"force": "true", "v": "true"})
-    except EngineFault as fault:
-        if fault.status not in (404, 409, 500):
-            raise
-        try:
-            engine.call("POST", f"/containers/{identity}/unpause")
-        except EngineFault:
-            pass  # it was not paused; the caller tries again until it is gone
-
-
 def remove_session(name: str, socket_path: str, directory: Path) -> bool:
-    """Take away what the session ``name`` left; false when its engine does not answer now and may later."""
-    answered = True
-    if os.path.exists(socket_path):
-        try:
+    """Take away what the session ``name`` left; false when its engine does not do its part now and may later."""
+    try:
+        if os.path.exists(socket_path):
             remove_container(Engine(socket_path), name)
-        except MissingIsolation:
-            answered = False
-    if directory.name == name:
-        place.part(directory)
-    return answered
+        return True
+    except InfrastructureFault:
+        return False
+    finally:
+        if directory.name == name:
+            place.part(directory)

@@ -1,10 +1,12 @@
 """A sandbox's place on the host: its control socket, the files made for it, and the mounts that the engine shows.
 
-    PLACE/run/init, control    proctor-init, and the socket until pid 1 has connected; /run/proctor inside
-    PLACE/etc/*                accounts and hosts files that say nothing about this machine
-    PLACE/view/root, mountN    the merged workspace and the plan's mounts, under plain names (root only)
+    PLACE/run/proctor/init, control    proctor-init, and the socket until pid 1 has connected; PLACE/run is /run inside
+    PLACE/etc/*                        accounts and hosts files that say nothing about this machine
+    PLACE/empty                        hides what engines make writable by themselves
+    PLACE/root, mountN                 the merged workspace and the plan's mounts, under plain names (root only)
 
-Taking a place down never goes below a mount: a name that is still mounted stays, and so does what it shows.
+For root the place is a small file system of its own, so that no path of the host shows inside, and taking it down means
+detaching it: what is mounted there is never looked into. For anyone else it is a directory with known files.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from proctor.execute.sandbox.bubblewrap import wire
 from proctor.execute.sandbox.interface import HOME, Overlay, SandboxPlan, owner
 
 RUN = "/run/proctor"
+DIRECTORIES = ("run", "run/proctor", "etc", "empty")
 MERGE_SECONDS = 300
 
 _ROOT = "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
@@ -41,22 +44,23 @@ def inside_files() -> dict[str, str]:
 
 
 def make(place: Path, plan: SandboxPlan) -> socket.socket:
-    """Make everything but the mounts; the socket that pid 1 will connect to."""
-    place.mkdir(mode=0o700)
-    for name in ("run", "etc", "view"):
-        (place / name).mkdir()
-        (place / name).chmod(0o755)
-    try:
-        shutil.copyfile(wire.PROGRAM, place / "run/init")
-    except FileNotFoundError:
+    """Make everything; the socket that pid 1 will connect to."""
+    if not os.access(wire.PROGRAM, os.X_OK):
         raise InfrastructureFault(
             "the sandbox's helper program has not been built", where=str(wire.PROGRAM), hint="reinstall Proctor"
-        ) from None
-    (place / "run/init").chmod(0o755)
+        )
+    place.mkdir(mode=0o700)
+    if os.geteuid() == 0:
+        _merge(place, plan)
+    for name in DIRECTORIES:
+        (place / name).mkdir()
+        (place / name).chmod(0o755)
+    shutil.copyfile(wire.PROGRAM, place / "run/proctor/init")
+    (place / "run/proctor/init").chmod(0o755)
     for name, text in inside_files().items():
         (place / "etc" / name).write_text(f"{plan.hostname}\n" if name == "hostname" else text)
         (place / "etc" / name).chmod(0o644)
-    return _listen(place / "run")
+    return _listen(place / "run/proctor")
 
 
 def _listen(directory: Path) -> socket.socket:
@@ -75,8 +79,8 @@ def _listen(directory: Path) -> socket.socket:
     return listener
 
 
-def merge(place: Path, plan: SandboxPlan) -> None:
-    """Mount the workspace and the plan's mounts below ``PLACE/view``; root alone can."""
+def _merge(place: Path, plan: SandboxPlan) -> None:
+    """Mount the workspace and the plan's mounts in ``place``; root alone can."""
     words = wire.words("pieces", _pieces(place, plan))
     try:
         completed = subprocess.run(
@@ -106,26 +110,26 @@ def _pieces(place: Path, plan: SandboxPlan) -> Iterator[str | bytes | os.PathLik
         yield from ("tree", workspace.path)
     for index, mount in enumerate(plan.mounts):
         yield from ("bind", f"mount{index}", mount.source)
-    yield from ("target", place / "view")
+    yield from ("target", place)
 
 
 def part(place: Path) -> None:
-    """Take a place down, mounts first; fine when parts of it are gone already."""
-    if os.geteuid() == 0 and _holds_something(place / "view"):
-        completed = run([wire.PROGRAM, "part", place / "view"], environment={}, timeout_seconds=MERGE_SECONDS)
+    """Take a place down; fine when it is gone already."""
+    if not place.is_dir():
+        return
+    if os.geteuid() == 0:
+        completed = run([wire.PROGRAM, "part", place], environment={}, timeout_seconds=MERGE_SECONDS)
         if completed.exit_code != 0:
             raise InfrastructureFault(completed.stderr.decode("utf-8", "replace").strip(), where=str(place))
-    for path in (place / "run/init", place / "run/control", *(place / "etc" / name for name in inside_files())):
+        return
+    for path in (*(place / "run/proctor" / name for name in ("init", "control")), *_etc(place)):
         path.unlink(missing_ok=True)
-    for directory in (place / "run", place / "etc", place / "view", place):
+    for directory in (*(place / name for name in reversed(DIRECTORIES)), place):
         try:
             directory.rmdir()
         except FileNotFoundError:
             pass
 
 
-def _holds_something(directory: Path) -> bool:
-    try:
-        return bool(os.listdir(directory))
-    except FileNotFoundError:
-        return False
+def _etc(place: Path) -> Iterator[Path]:
+    return (place / "etc" / name for name in inside_files())

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from proctor.base.errors import UsageFault
 from proctor.execute.sandbox.bubblewrap.view import check_target
 from proctor.execute.sandbox.container.place import RUN, inside_files
 from proctor.execute.sandbox.interface import HOME, SETUP, WORKSPACE, Limits, Overlay, SandboxPlan, owner
@@ -108,20 +109,24 @@ def _command_limits(limits: Limits) -> Iterator[str]:
 def _mounts(plan: SandboxPlan, place: Path) -> Iterator[dict[str, Any]]:
     staged = os.geteuid() == 0
     if staged:
-        root = place / "view/root"
+        root = place / "root"
     else:
         assert not isinstance(plan.workspace, Overlay)
         root = plan.workspace.path.absolute()
-    yield _bind(place / "run", RUN)
+    yield _bind(place / "run", "/run")
     yield _bind(root / "workspace", WORKSPACE, writable=plan.workspace_writable)
     yield _bind(root / "setup", SETUP, writable=plan.setup_writable)
     taken = {mount.target for mount in plan.mounts}
+    if "/var/tmp" not in taken:
+        yield _bind(place / "empty", "/var/tmp")  # podman would make it writable, without a bound
     for file in inside_files():
         if f"/etc/{file}" not in taken:
             yield _bind(place / "etc" / file, f"/etc/{file}")
     for index, mount in enumerate(plan.mounts):
         check_target(mount.target)
-        source = place / "view" / f"mount{index}" if staged else mount.source.absolute()
+        if mount.target.split("/")[1] == "sys":
+            raise UsageFault(f"{mount.target} belongs to the sandbox itself", hint="choose another place")
+        source = place / f"mount{index}" if staged else mount.source.absolute()
         yield _bind(source, mount.target, writable=mount.writable)
 
 

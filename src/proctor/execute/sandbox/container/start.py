@@ -51,15 +51,17 @@ class Contained(Guarded):
             self.control.close()
         if self.guard is not None:
             self.guard.close()
-        leftover.remove_container(self.container.engine, self.container.name)
-        place.part(self.directory)
+        try:
+            leftover.remove_container(self.container.engine, self.container.name)
+        finally:
+            place.part(self.directory)
         self.record.unlink(missing_ok=True)
 
 
-def start(plan: SandboxPlan, engine: Engine, image: str, records: Path, name: str, *, podman: bool) -> Contained:
+def start(plan: SandboxPlan, engine: Engine, image: str, records: Path, name: str) -> Contained:
     """Bring a container up and wait until pid 1 answers."""
     directory = records / name
-    body = container(plan, image, directory, name, podman=podman)
+    body = container(plan, image, directory, name, podman=engine.podman())
     session = sessions.Session(
         name,
         os.getpid(),
@@ -72,13 +74,11 @@ def start(plan: SandboxPlan, engine: Engine, image: str, records: Path, name: st
     try:
         listener = place.make(directory, plan)
         try:
-            if os.geteuid() == 0:
-                place.merge(directory, plan)
             _create(engine, name, body)
             contained.control = _greet(engine, name, listener)
         finally:
             listener.close()
-        (directory / "run/control").unlink()
+        (directory / "run/proctor/control").unlink()
         contained.init_pid = _peer(contained.control)
         _hear(contained)
         contained.container.enter(contained.init_pid)

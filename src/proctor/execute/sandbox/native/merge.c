@@ -1,16 +1,15 @@
 /* `merge FD`: put the pieces of a workspace together where a container engine can find them; `part DIR` undoes it.
  *
  * FD holds words: `lower DIR`, `upper DIR`, `work DIR`, `tree DIR`, `bind NAME PATH`, `removal PATH`, and last
- * `target DIR`. The workspace appears at DIR/root and each bind at DIR/NAME: plain names, whatever characters the
- * sources have. Sources are opened first and mounted through their descriptors, as in stage.c. The mounts are made in
- * the namespace of the caller, who must be root, because the engine has to see them.
+ * `target DIR`. A small tmpfs covers DIR; in it the workspace appears at `root` and each bind at NAME: plain names,
+ * whatever characters the sources have, and no path of the host where the tmpfs itself is shown. Sources are opened first
+ * and mounted through their descriptors, as in stage.c. The mounts are made in the namespace of the caller, who must be
+ * root, because the engine has to see them.
  *
- * `part` takes down whatever is mounted at the names in DIR, then the names and DIR. It never looks below a name, so
- * what is still mounted there for some reason is safe: the name then stays, and `part` says so.
+ * `part` detaches the tmpfs with all that is mounted in it, then removes the empty DIR: nothing below is ever looked at.
  */
 #include "modes.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -83,8 +82,9 @@ int merge_mode(int argc, char **argv)
     if (argc != 1 || read_words(number(argv[0]), &words) < 0)
         die("merge wants one descriptor");
     open_pieces(words, &pieces);
-    if (!pieces.target || chdir(pieces.target) < 0)
-        die_errno("cannot enter the place of the workspace");
+    if (!pieces.target || mount("tmpfs", pieces.target, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700,size=8m") < 0 ||
+        chdir(pieces.target) < 0)
+        die_errno("cannot make the place of the workspace");
     if (pieces.tree >= 0)
         bind_on(pieces.tree, "root");
     else if (mkdir("root", 0755) < 0 || mount_overlay(&pieces.overlay, "root") < 0)
@@ -98,34 +98,13 @@ int merge_mode(int argc, char **argv)
     return 0;
 }
 
-static int take_down(DIR *directory)
-{
-    int left = 0;
-    for (struct dirent *entry; (entry = readdir(directory));) {
-        const char *name = entry->d_name;
-        if (!strcmp(name, ".") || !strcmp(name, ".."))
-            continue;
-        while (umount2(name, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
-            ;
-        if (rmdir(name) < 0 && (errno != ENOTDIR || unlink(name) < 0))
-            left++;
-    }
-    return left;
-}
-
 int part_mode(int argc, char **argv)
 {
     if (argc != 1)
         die("part wants one directory");
-    DIR *directory = opendir(argv[0]);
-    if (!directory)
-        return errno == ENOENT ? 0 : 1;
-    if (fchdir(dirfd(directory)) < 0)
-        die_errno("cannot enter %s", argv[0]);
-    if (take_down(directory))
-        die("something is still mounted in %s", argv[0]);
-    closedir(directory);
-    if (rmdir(argv[0]) < 0)
-        die_errno("cannot remove %s", argv[0]);
+    while (umount2(argv[0], MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
+        ;
+    if (rmdir(argv[0]) < 0 && errno != ENOENT)
+        die_errno("cannot take down %s", argv[0]);
     return 0;
 }
