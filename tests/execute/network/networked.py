@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from proctor.base.frozen import replace
 from proctor.contract.policy import Network
 from proctor.execute.network.service import NetworkService
 from proctor.execute.network.told import Exchange, Lookup, Summary, Told
@@ -114,18 +115,27 @@ class Networked:
 
 
 @contextmanager
-def networked(top: Path, policy: Network, web: Web | None = None, **fields: Any) -> Iterator[Networked]:
-    """A sandbox below ``top`` with a network by ``policy``, where names lead into ``web``."""
+def networked(
+    top: Path,
+    policy: Network,
+    web: Web | None = None,
+    *,
+    service: NetworkService | None = None,
+    plan: dict[str, Any] | None = None,
+    **fields: Any,
+) -> Iterator[Networked]:
+    """A sandbox below ``top`` with a network by ``policy``, where names lead into ``web``; or with a given network."""
     seen = Seen()
     scratch = top / "network"
     scratch.mkdir(parents=True)
     if web is not None:
         fields = {"connect": web.dial, "context": web.client_context, **fields}
-    service = NetworkService(policy, scratch, seen.tell, **fields)
-    plan = SandboxPlan(overlay(top / "box", layer(top / "base")), Limits(), service.mounts)
+    ours = service or NetworkService(policy, scratch, seen.tell, **fields)
+    whole = SandboxPlan(overlay(top / "box", layer(top / "base")), Limits(), ours.mounts)
     try:
-        with BubblewrapBackend(top / "sessions").open(plan) as box:
-            access = service.start(box)
-            yield Networked(box, service, seen, dict(access.environment))
+        with BubblewrapBackend(top / "sessions").open(replace(whole, **(plan or {}))) as box:
+            access = ours.start(box)
+            yield Networked(box, ours, seen, dict(access.environment))
     finally:
-        service.close()
+        if service is None:
+            ours.close()

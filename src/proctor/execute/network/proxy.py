@@ -157,7 +157,10 @@ class Proxy:
             if not asked or not desk.allow.opens(asked, port) or desk.tell.full:
                 return int(ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME)
             assert desk.authority is not None
-            secured.context = desk.authority.context(asked)
+            try:
+                secured.context = desk.authority.context(asked)
+            except InfrastructureFault:
+                return int(ssl.ALERT_DESCRIPTION_INTERNAL_ERROR)
             return None
 
         try:

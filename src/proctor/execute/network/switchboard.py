@@ -1,7 +1,8 @@
 """Takes what comes in at the listeners of one sandbox: queries are answered at once, connections get a thread each.
 
-The number of connections is bounded; one too many is closed at once. Closing ends the waiting, not the connections:
-those are cut by whoever holds them (``live``).
+The number of connections is bounded; one too many is closed at once. So is the pace, because whoever floods a
+listener from inside must not keep the harness busy. Closing ends the waiting, not the connections: those are cut by
+whoever holds them (``live``).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ Answer = Callable[[bytes], bytes]
 
 _DATAGRAM_BYTES = 4096
 _PAUSE_SECONDS = 0.05
+_PER_SECOND = 2000
 
 
 class Switchboard:
@@ -30,6 +32,8 @@ class Switchboard:
         self._threads: set[threading.Thread] = set()
         self._turn = threading.Lock()
         self._closing = threading.Event()
+        self._second = time.monotonic()
+        self._taken = 0
         self._bell, self._ringer = os.pipe2(os.O_CLOEXEC)
         self._main = threading.Thread(target=self._serve, name="network", daemon=True)
 
@@ -72,6 +76,16 @@ class Switchboard:
                 for key, _ in selector.select():
                     if isinstance(key.fileobj, socket.socket):
                         self._take(key.fileobj)
+                        self._keep_pace()
+
+    def _keep_pace(self) -> None:
+        """Wait for the next second when this one has brought too much."""
+        now = time.monotonic()
+        if now - self._second >= 1:
+            self._second, self._taken = now, 0
+        self._taken += 1
+        if self._taken >= _PER_SECOND:
+            self._closing.wait(max(0.0, self._second + 1 - now))
 
     def _take(self, end: socket.socket) -> None:
         try:

@@ -131,7 +131,7 @@ class Summary:
 class Bounds:
     """The most that the network of one run may take. Policy choices, all of them."""
 
-    connections: int = 64
+    connections: int = 32
     exchanges: int = 20_000
     names: int = 2_000
     head_bytes: int = 64 << 10
