@@ -122,7 +122,7 @@ def test_sigterm_stops_in_order_too(make_contract: Any, tmp_path: Path, proctor:
 def test_a_batch_remembers_how_many_went_side_by_side(make_contract: Any, tmp_path: Path, proctor: Proctor) -> None:
     assert proctor("run", make_contract(), "--agent", "noop", "-n", "2", "--jobs", "2").returncode == 1
     (batch,) = (tmp_path / "home" / "batches").iterdir()
-    assert json.loads(batch.read_bytes())["settings"] == {"jobs": "2"}
+    assert json.loads(batch.read_bytes())["settings"] == {"jobs": "2", "prices": ""}
 
 
 def test_a_mistyped_agent_begins_no_batch(make_contract: Any, tmp_path: Path, proctor: Proctor) -> None:

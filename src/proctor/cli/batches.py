@@ -9,7 +9,7 @@ from pathlib import Path
 from proctor.base.errors import ContractError, Mistake, UsageFault
 from proctor.base.frozen import frozen
 from proctor.cli.progress import Progress
-from proctor.cli.wiring import agent_for, check_agent, refuse_secrets_in_files
+from proctor.cli.wiring import agent_for, check_agent, read_prices, refuse_secrets_in_files
 from proctor.conduct.batch import (
     Batch,
     BatchResult,
@@ -42,7 +42,9 @@ class Plan:
         return int(self.batch.settings.get("jobs", "1"))
 
 
-def begin(machine: Machine, paths: Iterable[Path], agent: str, agent_files: str, repeats: int, jobs: int = 1) -> Plan:
+def begin(
+    machine: Machine, paths: Iterable[Path], agent: str, agent_files: str, repeats: int, jobs: int = 1, prices: str = ""
+) -> Plan:
     """A new batch. Every contract is loaded first, so that all mistakes are told before anything runs."""
     contracts = _load_all(paths)
     files = str(Path(agent_files).absolute()) if agent_files else ""
@@ -50,8 +52,10 @@ def begin(machine: Machine, paths: Iterable[Path], agent: str, agent_files: str,
     check_agent(words, files)
     for contract in contracts.values():
         refuse_secrets_in_files(contract, files)
+    settings = {"jobs": str(jobs), "prices": str(Path(prices).absolute()) if prices else ""}
+    read_prices(settings["prices"])
     named = [(path, content_id(contract)) for path, contract in contracts.items()]
-    batch = new_batch(machine.clock, machine.entropy, words, files, named, repeats, {"jobs": str(jobs)})
+    batch = new_batch(machine.clock, machine.entropy, words, files, named, repeats, settings)
     save_batch(machine.home, batch)
     return Plan(batch, contracts, batch.places)
 
@@ -90,7 +94,16 @@ def fill(machine: Machine, plan: Plan, jobs: int, *, quiet: bool) -> BatchResult
 
     total = len(plan.batch.places)
     with Progress(total, total - len(plan.places), quiet=quiet) as progress:
-        return run_places(machine, plan.batch, plan.places, prepared, agent, progress, jobs)
+        return run_places(
+            machine,
+            plan.batch,
+            plan.places,
+            prepared,
+            agent,
+            progress,
+            jobs,
+            read_prices(plan.batch.settings.get("prices", "")),
+        )
 
 
 def _load_all(paths: Iterable[Path]) -> dict[str, Contract]:

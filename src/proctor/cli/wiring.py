@@ -7,6 +7,7 @@ from pathlib import Path
 
 from proctor.base.clock import SystemClock, system_entropy
 from proctor.base.errors import UsageFault
+from proctor.base.files import read_bounded
 from proctor.conduct.machine import Machine
 from proctor.contract.model import Contract
 from proctor.execute.agents.interface import Agent, AgentRequest
@@ -14,6 +15,7 @@ from proctor.execute.agents.registry import make_agent
 from proctor.execute.home import Home
 from proctor.execute.prepare import Prepared
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
+from proctor.execute.watch.prices import TABLE_BYTES, PriceTable, load_prices
 from proctor.record.shelf import Shelf
 
 
@@ -50,6 +52,16 @@ def agent_for(words: str, files: str, prepared: Prepared) -> Agent:
             reference=lambda: reference_patch(prepared),
         )
     )
+
+
+def read_prices(path: str) -> PriceTable | None:
+    """The price table at ``path``; nothing where none was named."""
+    if not path:
+        return None
+    try:
+        return load_prices(read_bounded(Path(path), TABLE_BYTES), path)
+    except OSError as error:
+        raise UsageFault(f"the price table cannot be read: {error.strerror}", where=path) from None
 
 
 def check_agent(words: str, files: str) -> None:
