@@ -92,6 +92,7 @@ def fill(machine: Machine, plan: Plan, jobs: int, *, quiet: bool) -> BatchResult
     def agent(prepared: Prepared) -> Agent:
         return agent_for(plan.batch.agent, plan.batch.agent_files, prepared)
 
+    prices = read_prices(plan.batch.settings.get("prices", ""))
     total = len(plan.batch.places)
     with Progress(total, total - len(plan.places), quiet=quiet) as progress:
         return run_places(
