@@ -15,11 +15,14 @@ from proctor.cli.main import COMMANDS, run_command
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_has_an_example_and_json(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command([name, "--help"]) == 0
+IMAGE = ("build", "inspect", "list", "load")
+
+
+@pytest.mark.parametrize("words", [[name] for name in COMMANDS if name != "image"] + [["image", one] for one in IMAGE])
+def test_help_has_an_example_and_json(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command([*words, "--help"]) == 0
     text = capsys.readouterr().out
-    assert f"Example: proctor {name}" in text
+    assert f"Example: proctor {' '.join(words)}" in text
     assert "--json" in text
 
 

@@ -103,7 +103,7 @@ def fill(machine: Machine, plan: Plan, jobs: int, *, quiet: bool) -> BatchResult
             agent,
             progress,
             jobs,
-            read_prices(plan.batch.settings.get("prices", "")),
+            prices,
         )
 
 

@@ -57,12 +57,16 @@ def build(name: str, packages: str, suite: str, mirror: str, archive: Path | Non
 
 @command.command(epilog="Example: proctor image load base.tar")
 @click.argument("archive", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-def load(archive: Path) -> None:
+@as_json
+def load(archive: Path, json_: bool) -> None:
     """Load an image from ARCHIVE; the engine checks the digests of its layers."""
     from proctor.execute.sandbox.container import images
 
     images.load(_engine(), archive)
-    click.echo(f"loaded {archive}")
+    if json_:
+        print_json({"loaded": str(archive)})
+    else:
+        click.echo(f"loaded {archive}")
 
 
 @command.command("list", epilog="Example: proctor image list")

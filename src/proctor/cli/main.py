@@ -31,6 +31,7 @@ COMMANDS = {
     "cost": "what a run cost, item by item",
     "decide": "answer a run that waits for a human",
     "agents": "list the kinds of agents",
+    "image": "base images for containers, pinned by their layers",
     "schema": "print the JSON Schema of contracts",
     "doctor": "what this machine can isolate, and how to get the rest",
     "clean": "sweep what dead runs left, or drop the caches",
