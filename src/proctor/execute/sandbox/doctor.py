@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from proctor.base.erase import erase
@@ -38,7 +38,8 @@ def probe() -> tuple[Finding, ...]:
     top = Path(tempfile.mkdtemp(prefix="proctor-doctor-"))
     try:
         place = detect()
-        return (_bubblewrap(), _helper(), _identity(), _sandbox(top, place), _overlay(top), *control_groups(place))
+        own = (_bubblewrap(), _helper(), _identity(), _sandbox(top, place), _overlay(top), *control_groups(place))
+        return (*own, container_engine(os.environ))
     finally:
         erase(top)
 
@@ -100,6 +101,25 @@ def _overlay(top: Path) -> Finding:
     return Finding(
         "overlay", REDUCED, f"workspaces are copied: {problem}", "use a disk file system and Linux 5.11 or later"
     )
+
+
+def container_engine(variables: Mapping[str, str]) -> Finding:
+    """Whether an engine is there for contracts that ask for an image; nothing else needs one."""
+    from proctor.execute.sandbox.container.backend import lacks
+    from proctor.execute.sandbox.container.engine import Engine, find_socket
+
+    name, advice = "container engine", "only for images: apt-get install docker.io, or set DOCKER_HOST"
+    try:
+        path = find_socket(variables)
+        if not path:
+            return Finding(name, REDUCED, "none, so images cannot be used", advice)
+        engine = Engine(path)
+        version, problem = engine.identity(), lacks(engine)
+    except ProctorError as error:
+        return Finding(name, REDUCED, error.message, error.hint or advice)
+    if problem:
+        return Finding(name, REDUCED, f"{version}: {problem}", advice)
+    return Finding(name, OK, f"{version} at {path}")
 
 
 def control_groups(place: Place) -> Iterator[Finding]:

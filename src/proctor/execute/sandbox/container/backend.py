@@ -42,8 +42,8 @@ class ContainerBackend:
     def missing(self, require: tuple[str, ...]) -> tuple[str, ...]:
         """One line for each requirement of ``require`` (``cgroup``, ``overlay``) that this machine does not meet."""
         lines: list[str] = []
-        if "cgroup" in require and (lacks := _lacks(self._engine)):
-            lines.append(f"cgroup: {lacks}")
+        if "cgroup" in require and (problem := lacks(self._engine)):
+            lines.append(f"cgroup: {problem}")
         if "overlay" in require and not self.overlays():
             problem = facts.overlay_problem(self._sessions.parent) if os.geteuid() == 0 else "needs root"
             lines.append(f"overlay: {problem}")
@@ -63,13 +63,13 @@ class ContainerBackend:
         """Find the image and see that the engine can bound what runs in it; asked once."""
         if self._image:
             return
-        lacks = _lacks(self._engine)
-        if lacks:
-            raise MissingIsolation(f"the engine cannot bound containers here: {lacks}", where=self._engine.path)
+        problem = lacks(self._engine)
+        if problem:
+            raise MissingIsolation(f"the engine cannot bound containers here: {problem}", where=self._engine.path)
         self._image = images.pinned(self._engine, self._layers).id
 
 
-def _lacks(engine: Engine) -> str:
+def lacks(engine: Engine) -> str:
     """What the engine cannot do here that a sandbox rests on; empty when it can do everything."""
     found: Any = engine.call("GET", "/info")
     if any("rootless" in str(option) for option in found.get("SecurityOptions") or ()):

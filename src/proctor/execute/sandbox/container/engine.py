@@ -141,6 +141,8 @@ class Engine:
             raise InfrastructureFault(f"the container engine broke off: {error}", where=self.path) from None
         if len(answer) > ANSWER_BYTES:
             raise InfrastructureFault("the container engine's answer is too large", where=self.path)
+        if response.length:
+            raise InfrastructureFault("the container engine broke off in the middle of an answer", where=self.path)
         if response.status >= 400:
             raise EngineFault(_reason(answer), response.status, f"{method} {target.partition('?')[0]}")
         return answer, response.headers

@@ -21,13 +21,24 @@ CONTROLLERS = ("memory", "pids", "cpu", "cpuacct", "freezer")
 def directories_of(pid: int) -> tuple[dict[str, Path], Path | None]:
     """Where the groups of process ``pid`` are: version 1 by controller, version 2; nothing where it cannot be seen."""
     try:
-        membership = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
+        membership = Path(f"/proc/{pid}/cgroup").read_text()
     except OSError:
         return {}, None
-    own = {name: path for _, names, path in (line.split(":", 2) for line in membership) for name in names.split(",")}
+    v1, v2 = locate(membership, Path("/proc/self/mountinfo").read_text())
+    return {name: path for name, path in v1.items() if path.is_dir()}, v2 if v2 and v2.is_dir() else None
+
+
+def locate(membership: str, mountinfo: str) -> tuple[dict[str, Path], Path | None]:
+    """The directories that ``membership`` means where ``mountinfo`` shows the hierarchies.
+
+    Where version 1 bounds memory it is the one that engines use, whatever else there is. A group at the root of its
+    hierarchy is nobody's own.
+    """
+    lines = (line.split(":", 2) for line in membership.splitlines())
+    own = {name: path for _, names, path in lines for name in names.split(",")}
     v1: dict[str, Path] = {}
     v2: Path | None = None
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+    for line in mountinfo.splitlines():
         left, _, right = line.partition(" - ")
         kind, _, options = right.split(" ", 2)
         root, target = left.split()[3:5]
@@ -94,7 +105,7 @@ class ContainerGroup(Group):
     def usage(self) -> Usage:
         if self.v1 or self.v2:
             used = super().usage()
-            if used.cpu_ns is not None and used.memory_peak_bytes is not None:
+            if used.cpu_ns is not None:
                 return used
         return self._told()
 
@@ -102,16 +113,14 @@ class ContainerGroup(Group):
         """What the engine says, which is little once the container has ended."""
         try:
             state: Any = self.engine.call("GET", f"/containers/{self.name}/json")["State"]
-            if not state["Running"] or not (self.v1 or self.v2):
-                killed = int(bool(state.get("OOMKilled"))) if not state["Running"] else None
-                return _from_statistics(self._statistics() if state["Running"] else {}, killed)
+            if not state["Running"]:
+                return Usage(None, None, int(bool(state.get("OOMKilled"))), 0)
+            query = {"stream": "false", "one-shot": "true"}
+            return _from_statistics(self.engine.call("GET", f"/containers/{self.name}/stats", query))
         except EngineFault as fault:
             if fault.status != 404:
                 raise
         return Usage(None, None, None, None)
-
-    def _statistics(self) -> Any:
-        return self.engine.call("GET", f"/containers/{self.name}/stats", {"stream": "false", "one-shot": "true"})
 
     def ended(self) -> None:
         """Wait until the engine has noticed that the container has ended."""
@@ -122,14 +131,14 @@ class ContainerGroup(Group):
                 raise
 
 
-def _from_statistics(found: Any, killed: int | None) -> Usage:
+def _from_statistics(found: Any) -> Usage:
     cpu = (found.get("cpu_stats") or {}).get("cpu_usage") or {}
     memory = found.get("memory_stats") or {}
     processes = (found.get("pids_stats") or {}).get("current")
     return Usage(
         cpu_ns=cpu.get("total_usage"),
         memory_peak_bytes=memory.get("max_usage"),
-        oom_kills=killed,
+        oom_kills=None,
         processes=None if processes is None else max(0, int(processes) - 1),
         memory_bytes=memory.get("usage"),
     )
