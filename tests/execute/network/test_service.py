@@ -17,8 +17,6 @@ from proctor.execute.network.service import NetworkService
 from proctor.execute.network.told import Bounds, Exchange, Lookup, Summary
 from tests.execute.network.conftest import Town
 from tests.execute.network.networked import Seen, networked
-from tests.execute.network.servers import Web, serving
-from tests.execute.sandbox.workplace import as_ordinary_user, open_directory
 
 SITES = ("plain.test:80", "safe.test:443")
 ASK_NAME = """
@@ -318,20 +316,3 @@ class TestLife:
 
 class Nobody:
     init_pid = 1
-
-
-def test_an_ordinary_user_has_the_same_network() -> None:
-    with open_directory() as top:
-        top.chmod(0o777)
-
-        def action() -> None:
-            with serving() as site:
-                web = Web(top / "authority")
-                web.put("plain.test", 80, site)
-                with networked(top / "net", Network(("plain.test:80",), "pages"), web) as inside:
-                    assert inside.fetch("http://plain.test/hello") == (200, "GET /hello")
-                    assert "refused" in inside.page("http://evil.test/hello")
-                    assert inside.python(ASK_NAME.format(name="evil.test")) == "True"
-                    assert inside.summary().replayable
-
-        as_ordinary_user(action)
