@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import socket
 import subprocess
@@ -15,6 +16,9 @@ from proctor.execute.network.listeners import Wanted, open_listeners
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.sandbox.bubblewrap.box import Box
 from tests.execute.sandbox.workplace import as_ordinary_user, open_directory, opened, python
+
+NEEDED = ctypes
+"""Imported before anything gives up root: the interpreter may lie where an ordinary user cannot read."""
 
 
 @pytest.fixture
