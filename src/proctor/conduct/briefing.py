@@ -6,7 +6,7 @@ It is made from the contract alone, names no hidden file, no test id and no solu
 from __future__ import annotations
 
 from proctor.base.frozen import frozen
-from proctor.contract.model import Check, Contract
+from proctor.contract.model import Check, Contract, Network
 
 
 @frozen
@@ -48,7 +48,7 @@ def _obligations(contract: Contract) -> str:
     lines += ["The repository is at /workspace. Only the changes that you leave there are judged, in a fresh copy:"]
     lines += [f"- {_check_words(check)}" for check in contract.checks]
     lines += ["", "Rules:"]
-    lines += ["- There is no network."]
+    lines += [f"- {_network_words(policy.network)}"]
     if policy.writable != ("**",):
         lines += [f"- Change only files that match: {_listed(policy.writable)}."]
     if policy.protected:
@@ -71,6 +71,14 @@ def _check_words(check: Check) -> str:
     )
     must = "must pass" if check.mandatory else "are run for information"
     return f"`{check.id}`: {kind}, {must}"
+
+
+def _network_words(network: Network) -> str:
+    if network.mode == "none":
+        return "There is no network."
+    if network.mode == "replay":
+        return "There is no network but recorded answers to known requests, through the proxy that the variables name."
+    return f"The network leads to {_listed(network.allow)} only, through the proxy that the variables name."
 
 
 def _listed(globs: tuple[str, ...]) -> str:

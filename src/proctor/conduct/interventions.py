@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from proctor.base.errors import InfrastructureFault
-from proctor.conduct.operator import wait_for_answer
+from proctor.conduct.operator import NOBODY, Answer, wait_for_answer
 from proctor.conduct.watched import Decision, WatchedTrace
 from proctor.contract.model import Ask, Contract
 from proctor.execute.sandbox.bubblewrap.box import Box
@@ -103,8 +103,12 @@ class Interventions:
         )
         self._trace.sync()
         answer = wait_for_answer(self._answers, ask, lambda: self._stopped() or self._gone.is_set())
+        if answer.by == NOBODY and self._gone.is_set():
+            answer = Answer("withdrawn", "the agent had ended before anybody answered", "ended", NOBODY)
         self._trace.append("operator.decided", answer.payload())
         self._trace.sync()
+        if answer.decision == "withdrawn":
+            return
         if answer.decision == "approve":
             self._trace.append("intervention", {"action": "resume", "alert": decision.alert, "detail": {}})
             sandbox.thaw()

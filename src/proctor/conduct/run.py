@@ -99,7 +99,7 @@ def conduct(
         with WatchedTrace.create(run.events, machine.clock, machine.entropy) as trace:
             answers = machine.home.decisions / f"{run_id}.json"
             interventions = Interventions(prepared.contract, trace, answers, watcher.stopped)
-            post = WatchPost(machine, prepared.contract, trace, interventions)
+            post = WatchPost(machine, prepared.contract, trace, interventions, run.write_blob)
             panel = Panel(settings)
             trace.watch(panel, interventions)
             trace.append(

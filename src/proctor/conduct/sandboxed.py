@@ -63,13 +63,13 @@ def act_in_sandbox(
     try:
         ending = _acted(machine, prepared, agent, briefing, trace, scratch, live, post, workspace)
         trace.rest()
-        _note_termination(trace, ending, prepared.contract.budget.wall_seconds)
         changes = workspace.changes()
         post.close_chains(changes)
         kept, dropped = drop_unwanted(prepared.contract, prepared, changes)
         read_base = base_stack(prepared.layers).file
         patch = make_patch(kept, lambda path: _data(read_base(path)), lambda path: workspace.read(path) or b"")
         post.read_patch(patch)
+        _note_termination(trace, ending, prepared.contract.budget.wall_seconds)
         return Made(ending, patch, kept, dropped)
     finally:
         workspace.discard()
@@ -131,6 +131,9 @@ def _network(prepared: Prepared, post: WatchPost, scratch: Path) -> Iterator[Net
 
     def tell(told: Exchange | Lookup) -> None:
         post.trace.append(told.event, told.payload())
+        if isinstance(told, Exchange):
+            for canary in told.canaries:
+                post.tell_leak(f"the canary {canary} in a request to {told.host}", address=f"{told.host}:{told.port}")
 
     tokens = {canary.name: canary.content for canary in post.canaries.canaries if not canary.is_file}
     service = NetworkService(contract.policy.network, scratch, tell, directory=contract.directory, canaries=tokens)
@@ -138,7 +141,8 @@ def _network(prepared: Prepared, post: WatchPost, scratch: Path) -> Iterator[Net
         yield service
     finally:
         summary = service.close()
-    post.trace.append("network.closed", summary.payload())
+    kept = post.keep(summary.cassette.read_bytes()) if summary.cassette and summary.mode == "record" else ""
+    post.trace.append("network.closed", {**summary.payload(), "blob": kept})
 
 
 @contextmanager
@@ -167,6 +171,7 @@ def _note_termination(trace: WatchedTrace, ending: Ending, wall_seconds: int) ->
 def _logged(sandbox: Box, trace: WatchedTrace, post: WatchPost) -> Callable[[Command], Finished]:
     def run(command: Command) -> Finished:
         finished = sandbox.run(command)
+        post.settle(sandbox)
         post.look()
         trace.append("tool.invocation", _invocation(command, finished))
         trace.sync()

@@ -8,7 +8,7 @@ stage follows it at once.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -37,7 +37,16 @@ ALERTED_BY_SAMPLES = ("disk-low", "tmpfs-full")
 class WatchPost:
     """One agent's watch."""
 
-    def __init__(self, machine: Machine, contract: Contract, trace: WatchedTrace, interventions: Interventions) -> None:
+    def __init__(
+        self,
+        machine: Machine,
+        contract: Contract,
+        trace: WatchedTrace,
+        interventions: Interventions,
+        keep: Callable[[bytes], str],
+    ) -> None:
+        """``keep`` stores bytes with the run and names them."""
+        self.keep = keep
         self.machine = machine
         self.contract = contract
         self.trace = trace
@@ -78,7 +87,7 @@ class WatchPost:
         try:
             with Watching(sampler, self._sampled):
                 yield
-                self._settle(sandbox)
+                self.settle(sandbox)
         finally:
             self.interventions.detach()
 
@@ -144,21 +153,25 @@ class WatchPost:
 
     def _look_for_canaries(self, data: bytes | str, where: str, observation: Observation | None) -> None:
         for hit in self.canaries.spot(data):
-            self.trace.append(
-                "guard.attempt",
-                {
-                    "code": "canary-leak",
-                    "syscall": "",
-                    "pid": observation.pid if observation else 0,
-                    "argv": list(observation.argv) if observation else [],
-                    "detail": f"the canary {hit.canary} ({hit.form}) in {where}",
-                    "path": "",
-                    "address": "",
-                    "allowed": True,
-                    "errno": "",
-                    "count": 1,
-                },
-            )
+            self.tell_leak(f"the canary {hit.canary} ({hit.form}) in {where}", observation)
+
+    def tell_leak(self, detail: str, observation: Observation | None = None, *, address: str = "") -> None:
+        """Record that a planted secret turned up where it has no business."""
+        self.trace.append(
+            "guard.attempt",
+            {
+                "code": "canary-leak",
+                "syscall": "",
+                "pid": observation.pid if observation else 0,
+                "argv": list(observation.argv) if observation else [],
+                "detail": detail,
+                "path": "",
+                "address": address,
+                "allowed": True,
+                "errno": "",
+                "count": 1,
+            },
+        )
 
     def _read_words(self, reading: Reading) -> None:
         for hit in reading.hits:
@@ -181,7 +194,7 @@ class WatchPost:
                     },
                 )
 
-    def _settle(self, sandbox: Box) -> None:
+    def settle(self, sandbox: Box) -> None:
         """Wait until the guard has told everything; a sandbox that was ended meanwhile has nothing more to tell."""
         if sandbox.guard is None:
             return
