@@ -17,7 +17,7 @@ from proctor.base.frozen import frozen
 from proctor.base.names import name_text
 from proctor.conduct.briefing import Briefing
 from proctor.conduct.machine import Machine
-from proctor.conduct.sandboxed import Live, act_in_sandbox, make_scene
+from proctor.conduct.scene import Live, make_scene
 from proctor.conduct.watch_post import WatchPost
 from proctor.conduct.watched import WatchedTrace
 from proctor.execute.agents.interface import Agent, Ending
@@ -60,6 +60,8 @@ def attempt(
         {"name": description.name, "kind": description.kind, "command": list(description.command)},
     )
     if agent.needs_sandbox:
+        from proctor.conduct.sandboxed import act_in_sandbox
+
         made = act_in_sandbox(machine, prepared, agent, briefing, trace, scratch, live, post)
         ending, patch, changes, dropped = made.ending, made.patch, made.changes, made.dropped
     else:

@@ -6,7 +6,6 @@ patch. An intervention that closes the sandbox ends the agent; that is an ending
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,9 +18,10 @@ from proctor.base.frozen import frozen
 from proctor.base.names import name_text
 from proctor.conduct.briefing import Briefing
 from proctor.conduct.machine import Machine
+from proctor.conduct.scene import Live, make_scene
 from proctor.conduct.watch_post import WatchPost
 from proctor.conduct.watched import WatchedTrace
-from proctor.execute.agents.interface import BRIEFING, Agent, Ending, Scene
+from proctor.execute.agents.interface import BRIEFING, Agent, Ending
 from proctor.execute.network.service import NetworkService
 from proctor.execute.network.told import Exchange, Lookup
 from proctor.execute.prepare import Prepared, declared_mounts, limits_of
@@ -33,9 +33,6 @@ from proctor.execute.workspace.workspace import Workspace, base_stack
 from proctor.judge.dropped import drop_unwanted
 
 PREFIX_BYTES = 16 << 10
-
-Live = Callable[[Sandbox | None], None]
-"""Told of the sandbox in which an agent acts, so that an interrupt can end it; ``None`` when it is gone."""
 
 
 @frozen
@@ -73,20 +70,6 @@ def act_in_sandbox(
         return Made(ending, patch, kept, dropped)
     finally:
         workspace.discard()
-
-
-def make_scene(
-    prepared: Prepared, briefing: Briefing, environment: Mapping[str, str], run: Callable[[Command], Finished]
-) -> Scene:
-    """What an agent acts with; its time begins now."""
-    deadline = time.monotonic() + prepared.contract.budget.wall_seconds
-    return Scene(
-        contract=prepared.contract,
-        briefing=briefing.text,
-        environment=environment,
-        run=run,
-        seconds_left=lambda: deadline - time.monotonic(),
-    )
 
 
 def _acted(

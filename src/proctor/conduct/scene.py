@@ -1,0 +1,28 @@
+"""What an agent acts with, and who is told of the sandbox in which it acts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from proctor.conduct.briefing import Briefing
+from proctor.execute.agents.interface import Scene
+from proctor.execute.prepare import Prepared
+from proctor.execute.sandbox.interface import Command, Finished, Sandbox
+
+Live = Callable[[Sandbox | None], None]
+"""Told of the sandbox in which an agent acts, so that an interrupt can end it; ``None`` when it is gone."""
+
+
+def make_scene(
+    prepared: Prepared, briefing: Briefing, environment: Mapping[str, str], run: Callable[[Command], Finished]
+) -> Scene:
+    """What an agent acts with; its time begins now."""
+    deadline = time.monotonic() + prepared.contract.budget.wall_seconds
+    return Scene(
+        contract=prepared.contract,
+        briefing=briefing.text,
+        environment=environment,
+        run=run,
+        seconds_left=lambda: deadline - time.monotonic(),
+    )
