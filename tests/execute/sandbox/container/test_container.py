@@ -6,11 +6,14 @@ import os
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from proctor.base.errors import InfrastructureFault, MissingIsolation, UsageFault
+from proctor.cli.image import command
 from proctor.execute.sandbox.bubblewrap import wire
 from proctor.execute.sandbox.container.backend import ContainerBackend
 from proctor.execute.sandbox.container.engine import Engine
+from proctor.execute.sandbox.doctor import container_engine
 from proctor.execute.sandbox.guard import GuardPlan
 from proctor.execute.sandbox.interface import Limits, SandboxPlan, Tree
 from tests.execute.sandbox.conformance import CHECKS, Check
@@ -95,6 +98,18 @@ def test_a_helper_that_was_not_built_is_a_fault(
         patch.setattr(wire, "PROGRAM", tmp_path / "absent")
         with pytest.raises(InfrastructureFault, match="has not been built"):
             backend.open(SandboxPlan(Tree(tree), Limits()))
+
+
+def test_the_command_line_prints_what_pins_an_image(
+    engine: str, image: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{engine}")
+    printed = CliRunner().invoke(command, ["inspect", "proctor-test"])
+    assert printed.exit_code == 0 and printed.output.split() == list(image)
+    listed = CliRunner().invoke(command, ["list"])
+    assert "proctor-test" in listed.output and image[0] in listed.output
+    assert isinstance(CliRunner().invoke(command, ["inspect", "absent"]).exception, UsageFault)
+    assert container_engine({"DOCKER_HOST": f"unix://{engine}"}).state == "ok"
 
 
 def test_what_the_engine_can_bound_is_known(make_backend: MakeBackend, engine: str, tmp_path: Path) -> None:
