@@ -28,6 +28,7 @@ LINK = 0o120000
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _REGULAR = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _CHUNK = 1 << 20
+_LOOK = 0o500
 
 
 def join(directory: bytes, name: bytes) -> bytes:
@@ -70,9 +71,23 @@ def status_of(directory: int, name: bytes) -> os.stat_result | None:
         return None
 
 
-def open_top(path: Path) -> int:
-    """A descriptor of the directory ``path`` itself, which must not be a link."""
-    return os.open(path, _DIRECTORY)
+def open_top(path: Path, *, open_up: bool = True) -> int:
+    """A descriptor of the directory ``path`` itself, which must not be a link.
+
+    With ``open_up`` its owner can read it afterwards, whatever its permissions said; without, nothing is changed.
+    """
+    try:
+        handle = os.open(path, _DIRECTORY)
+    except PermissionError:
+        if not open_up:
+            raise
+        _open_up_top(path)
+        return os.open(path, _DIRECTORY)
+    if open_up and os.geteuid() != 0:
+        status = os.fstat(handle)
+        if status.st_mode & _LOOK != _LOOK and status.st_uid == os.geteuid():
+            os.fchmod(handle, stat.S_IMODE(status.st_mode) | 0o700)
+    return handle
 
 
 def open_inner(directory: int, name: bytes) -> int:
@@ -154,6 +169,15 @@ def opened(directory: int, name: bytes) -> Iterator[int]:
         yield handle
     finally:
         os.close(handle)
+
+
+def _open_up_top(path: Path) -> None:
+    """Let the owner use the directory ``path``, if the way to it is open."""
+    parent = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        _open_up(parent, os.fsencode(path.name))
+    finally:
+        os.close(parent)
 
 
 def _open_up(directory: int, name: bytes) -> int:

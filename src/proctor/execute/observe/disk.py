@@ -121,6 +121,8 @@ class Disk:
                                 waiting.append(inner)
                             else:
                                 yield None
+                except PermissionError:  # names can be listed, but nothing can be known about them
+                    yield None
                 finally:
                     os.close(handle)
         finally:

@@ -97,7 +97,11 @@ class _Looking:
         self._known: dict[bytes, tuple[live.Stamp, Entry, bool]] = {}
 
     def run(self) -> Look:
-        top = open_top(self._picture._top)
+        try:
+            top = open_top(self._picture._top, open_up=False)
+        except PermissionError:
+            self._look.leave_out(b"")
+            return self._look
         try:
             waiting = [(b"", self._picture._whole)]
             while waiting and not self._look.truncated:
@@ -122,6 +126,9 @@ class _Looking:
             hides = hides or is_opaque(handle)
             with self._picture._base.directory(path) as below:
                 return self._names(path, handle, below, hides)
+        except PermissionError:  # names can be listed, but nothing can be known about them
+            self._look.leave_out(path)
+            return []
         finally:
             os.close(handle)
 

@@ -19,24 +19,24 @@ from proctor.base.frozen import frozen
 from proctor.base.handles import (
     LINK,
     digest_file,
-    directory_at,
     file_mode,
     in_reach,
     join,
     names_in,
-    open_top,
     status_of,
 )
 from proctor.execute.workspace.stack import Found, Merged, Stack, is_opaque, is_whiteout
+from proctor.execute.workspace.trail import trail_below
 from proctor.execute.workspace.tree import GIT, Entry, entry_of
 
 
 @frozen
 class DiffLimits:
-    """The most that a difference takes in."""
+    """The most that a difference takes in: bytes of files, files that differ, names that were not there before."""
 
     file_bytes: int = 64 << 20
     total_bytes: int = 256 << 20
+    changed_files: int = 20_000
     new_names: int = 200_000
 
 
@@ -83,15 +83,13 @@ class _Comparison:
         self._truncated = False
 
     def run(self, after: Path) -> Changes:
-        top = open_top(after)
-        try:
+        with trail_below(after) as now, self._before.trail() as before:
             waiting = [(b"", self._whole)]
             while waiting and not self._truncated:
                 path, hides = waiting.pop()
-                with directory_at(top, path) as directory, self._before.directory(path) as below:
-                    waiting.extend(reversed(self._visit(path, directory, below, hides)))
-        finally:
-            os.close(top)
+                directory = now.at(path)
+                hides = hides or (path != b"" and is_opaque(directory))
+                waiting.extend(reversed(self._visit(path, directory, before.at(path), hides)))
         return Changes(
             tuple(sorted(self._changes, key=lambda change: change.path)),
             tuple(sorted(self._special)),
@@ -107,6 +105,8 @@ class _Comparison:
         self._truncated = self._fresh > self._limits.new_names
         inner: list[tuple[bytes, bool]] = []
         for name in names:
+            if self._truncated:
+                return []
             status = status_of(directory, name)
             if name != GIT and status is not None:
                 found = below.find(name) if below else None
@@ -134,10 +134,7 @@ class _Comparison:
             return []
         if below and not stat.S_ISDIR(below.status.st_mode):
             self._removed(path, below)
-        if hides:
-            return [(path, True)]
-        with directory_at(now.directory, now.name) as inner:
-            return [(path, is_opaque(inner))]
+        return [(path, hides)]
 
     def _file(self, path: bytes, now: Found, below: Found | None) -> None:
         """Compare a file, link or special file with what was there."""
@@ -156,7 +153,14 @@ class _Comparison:
         after = entry_of(now.directory, now.name, path, now.status)
         before = entry_of(below.directory, below.name, path, below.status) if below else None
         self._bytes += now.status.st_size + (below.status.st_size if below else 0)
-        self._changes.append(Change(path, "modified" if before else "added", before, after))
+        self._add(Change(path, "modified" if before else "added", before, after))
+
+    def _add(self, change: Change) -> None:
+        """Take a change in, as long as there is room."""
+        if len(self._changes) >= self._limits.changed_files:
+            self._truncated = True
+        else:
+            self._changes.append(change)
 
     def _removed(self, path: bytes, gone: Found) -> None:
         """Everything at ``path`` is no longer there."""
@@ -168,6 +172,8 @@ class _Comparison:
         for directory, shown in self._before.walk(path):
             shown[:] = [found for found in shown if _expressible(join(directory, found.name), found.status)]
             for found in shown:
+                if self._truncated:
+                    return
                 if not stat.S_ISDIR(found.status.st_mode):
                     self._removed_file(join(directory, found.name), found)
 
@@ -180,7 +186,7 @@ class _Comparison:
             return
         before = entry_of(gone.directory, gone.name, path, gone.status)
         self._bytes += gone.status.st_size
-        self._changes.append(Change(path, "deleted", before, None))
+        self._add(Change(path, "deleted", before, None))
 
     def _is_too_large(self, path: bytes, *sides: Found | None) -> bool:
         sizes = [side.status.st_size for side in sides if side]

@@ -19,10 +19,10 @@ from proctor.base.handles import (
     in_reach,
     join,
     names_in,
-    open_top,
     status_of,
 )
 from proctor.execute.workspace.stack import is_opaque, is_whiteout
+from proctor.execute.workspace.trail import trail_below
 
 SAMPLE = 48
 
@@ -38,22 +38,19 @@ class Inventory:
 def take_inventory(root: Path) -> Inventory:
     """Digest everything below ``root``."""
     lines: list[tuple[bytes, bytes]] = []
-    top = open_top(root)
-    try:
-        waiting = [b""]
+    waiting = [b""]
+    with trail_below(root) as trail:
         while waiting:
             path = waiting.pop()
-            with directory_at(top, path) as directory:
-                for name in names_in(directory):
-                    inner = join(path, name)
-                    status = status_of(directory, name)
-                    if status is None or not in_reach(inner):
-                        continue
-                    lines.append((inner, _line(directory, name, status)))
-                    if stat.S_ISDIR(status.st_mode):
-                        waiting.append(inner)
-    finally:
-        os.close(top)
+            directory = trail.at(path)
+            for name in names_in(directory):
+                inner = join(path, name)
+                status = status_of(directory, name)
+                if status is None or not in_reach(inner):
+                    continue
+                lines.append((inner, _line(directory, name, status)))
+                if stat.S_ISDIR(status.st_mode):
+                    waiting.append(inner)
     lines.sort()
     state = hashlib.sha256(b"proctor layer 1\n")
     for path, line in lines:
@@ -85,24 +82,21 @@ def hand_over(root: Path, owner: tuple[int, int]) -> None:
     """Give everything below ``root`` to ``owner``, where the harness may do that; permissions stay."""
     if os.geteuid() != 0:
         return
-    top = open_top(root)
-    try:
-        os.fchown(top, *owner)
-        waiting = [b""]
+    waiting = [b""]
+    with trail_below(root) as trail:
+        os.fchown(trail.at(b""), *owner)
         while waiting:
             path = waiting.pop()
-            with directory_at(top, path) as directory:
-                for name in names_in(directory):
-                    inner = join(path, name)
-                    status = status_of(directory, name)
-                    if status is None or not in_reach(inner):
-                        continue
-                    if (status.st_uid, status.st_gid) != owner:
-                        os.chown(name, *owner, dir_fd=directory, follow_symlinks=False)
-                    if stat.S_ISDIR(status.st_mode):
-                        waiting.append(inner)
-    finally:
-        os.close(top)
+            directory = trail.at(path)
+            for name in names_in(directory):
+                inner = join(path, name)
+                status = status_of(directory, name)
+                if status is None or not in_reach(inner):
+                    continue
+                if (status.st_uid, status.st_gid) != owner:
+                    os.chown(name, *owner, dir_fd=directory, follow_symlinks=False)
+                if stat.S_ISDIR(status.st_mode):
+                    waiting.append(inner)
 
 
 def _line(directory: int, name: bytes, status: os.stat_result) -> bytes:

@@ -78,7 +78,7 @@ def make_patch(
         for change in changes.changes:
             entry = change.before if name == b"before" else change.after
             if entry is not None:
-                stream.extend(_import(entry, read(entry.path)))
+                stream.extend(_import(entry, read(entry.path) if entry.size else b""))
     stream.append(b"done\n")
     with scratch_repository() as repository:
         loaded = repository.git("fast-import", "--quiet", stdin=b"".join(stream))

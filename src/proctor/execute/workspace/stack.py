@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from proctor.base.frozen import frozen
 from proctor.base.handles import file_mode, join, names_in, open_inner, open_top, read_file, status_of
+from proctor.execute.workspace.trail import Trail
 
 READ_BYTES = 64 << 20
 
@@ -103,11 +104,8 @@ class Stack:
     @contextmanager
     def directory(self, path: bytes) -> Iterator[Merged | None]:
         """The merged directory ``path``; ``None`` where there is none, or a link lies on the way."""
-        top = Merged([])
-        current: Merged | None = top
+        current: Merged | None = self._top()
         try:
-            for root in self.roots:
-                top._handles.append(open_top(root))
             for part in path.split(b"/") if path else ():
                 if current is None:
                     break
@@ -119,15 +117,26 @@ class Stack:
             if current is not None:
                 current.close()
 
+    def trail(self) -> Trail[Merged | None]:
+        """Going from one merged directory to the next."""
+        return Trail(self._top(), _enter, _close)
+
     def file(self, path: bytes, limit_bytes: int = READ_BYTES) -> tuple[int, bytes] | None:
         """Mode and bytes of the file or link ``path`` (a link's bytes are its target); ``None`` for anything else."""
         parent, _, name = path.rpartition(b"/")
         with self.directory(parent) as directory:
-            found = directory.find(name) if directory else None
-            mode = file_mode(found.status) if found else None
-            if found is None or mode is None:
-                return None
-            return mode, read_file(found.directory, name, mode, limit_bytes)
+            return _file_in(directory, name, limit_bytes)
+
+    @contextmanager
+    def reading(self, limit_bytes: int = READ_BYTES) -> Iterator[Callable[[bytes], tuple[int, bytes] | None]]:
+        """What ``file`` does, for many paths: in sorted order each costs little more than reading it."""
+        with self.trail() as trail:
+
+            def read(path: bytes) -> tuple[int, bytes] | None:
+                parent, _, name = path.rpartition(b"/")
+                return _file_in(trail.at(parent), name, limit_bytes)
+
+            yield read
 
     def walk(self, path: bytes = b"") -> Iterator[tuple[bytes, list[Found]]]:
         """Every merged directory at and below ``path`` with what it shows; what is found is open for that step only.
@@ -135,11 +144,39 @@ class Stack:
         The caller may take directories out of the list, and the walk then leaves them out.
         """
         waiting = [path]
-        while waiting:
-            current = waiting.pop()
-            with self.directory(current) as directory:
+        with self.trail() as trail:
+            while waiting:
+                current = waiting.pop()
+                directory = trail.at(current)
                 if directory is None:
                     continue
                 shown = directory.shown()
                 yield current, shown
                 waiting.extend(join(current, found.name) for found in shown if stat.S_ISDIR(found.status.st_mode))
+
+    def _top(self) -> Merged:
+        top = Merged([])
+        try:
+            for root in self.roots:
+                top._handles.append(open_top(root))
+        except BaseException:
+            top.close()
+            raise
+        return top
+
+
+def _enter(directory: Merged | None, name: bytes) -> Merged | None:
+    return directory.enter(name) if directory else None
+
+
+def _close(directory: Merged | None) -> None:
+    if directory is not None:
+        directory.close()
+
+
+def _file_in(directory: Merged | None, name: bytes, limit_bytes: int) -> tuple[int, bytes] | None:
+    found = directory.find(name) if directory else None
+    mode = file_mode(found.status) if found else None
+    if found is None or mode is None:
+        return None
+    return mode, read_file(found.directory, name, mode, limit_bytes)

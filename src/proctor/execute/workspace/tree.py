@@ -15,16 +15,16 @@ from pathlib import Path
 from proctor.base.frozen import frozen
 from proctor.base.handles import (
     digest_file,
-    directory_at,
     file_mode,
     in_reach,
     join,
     names_in,
-    open_top,
     status_of,
 )
+from proctor.execute.workspace.trail import trail_below
 
 GIT = b".git"
+EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
 
 
 @frozen
@@ -57,15 +57,11 @@ def scan_tree(root: Path, *, hash: bool = True) -> Scan:  # noqa: A002
     """The entries of the tree at ``root`` and what else lies in it."""
     entries: list[Entry] = []
     special: list[bytes] = []
-    top = open_top(root)
-    try:
-        waiting = [b""]
+    waiting = [b""]
+    with trail_below(root) as trail:
         while waiting:
             path = waiting.pop()
-            with directory_at(top, path) as directory:
-                _scan_directory(directory, path, hash, entries, special, waiting)
-    finally:
-        os.close(top)
+            _scan_directory(trail.at(path), path, hash, entries, special, waiting)
     entries.sort(key=lambda entry: entry.path)
     return Scan(tuple(entries), tuple(sorted(special)))
 
@@ -75,6 +71,8 @@ def entry_of(directory: int, name: bytes, path: bytes, status: os.stat_result, *
     mode = file_mode(status)
     if mode is None:
         return None
+    if hashed and status.st_size == 0:
+        return Entry(path, mode, 0, EMPTY_SHA256)
     return Entry(path, mode, status.st_size, digest_file(directory, name, mode) if hashed else "")
 
 
