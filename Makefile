@@ -11,12 +11,12 @@ demo:             ## run a bundled task with three agents, and catch the one tha
 	@tools/bootstrap demo
 	.venv/bin/proctor demo
 
-test: lint        ## everything but the long tests
-	$(PYTHON) -m pytest -n 2 -m "not soak"
+test: lint        ## everything but the long tests and those that need a container engine
+	$(PYTHON) -m pytest -n 2 -m "not soak and not container"
 
-soak:             ## the long tests
+soak:             ## the long tests, and those that start container engines
 	@tools/bootstrap test
-	$(PYTHON) -m pytest -n 2 -m soak
+	$(PYTHON) -m pytest -n 2 -m "soak or container"
 
 lint:             ## style, format and types
 	@tools/bootstrap test
