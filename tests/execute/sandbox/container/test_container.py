@@ -18,7 +18,16 @@ from proctor.execute.sandbox.guard import GuardPlan
 from proctor.execute.sandbox.interface import Limits, SandboxPlan, Tree
 from tests.execute.sandbox.conformance import CHECKS, Check
 from tests.execute.sandbox.container.conftest import MakeBackend
-from tests.execute.sandbox.workplace import layer, open_directory, opened, overlay, python, shell
+from tests.execute.sandbox.workplace import (
+    ORDINARY,
+    as_ordinary_user,
+    layer,
+    open_directory,
+    opened,
+    overlay,
+    python,
+    shell,
+)
 
 pytestmark = pytest.mark.container
 
@@ -98,6 +107,29 @@ def test_a_helper_that_was_not_built_is_a_fault(
         patch.setattr(wire, "PROGRAM", tmp_path / "absent")
         with pytest.raises(InfrastructureFault, match="has not been built"):
             backend.open(SandboxPlan(Tree(tree), Limits()))
+
+
+def test_an_ordinary_user_whom_the_engine_serves_works_on_a_plain_tree(engine: str, image: tuple[str, ...]) -> None:
+    def work() -> None:
+        backend = ContainerBackend(top / "sessions", engine, image)
+        assert not backend.overlays()
+        with backend.open(SandboxPlan(Tree(layer(top / "tree", {"file": b"x"})), Limits())) as sandbox:
+            assert shell(sandbox, "cat file; id -u; echo new > made").stdout.prefix == b"x%d\n" % ORDINARY
+            sandbox.freeze()
+            sandbox.end_all()
+            sandbox.thaw()
+            assert (sandbox.usage().cpu_ns or 0) > 0
+        assert (top / "tree/workspace/made").stat().st_uid == ORDINARY and os.listdir(top / "sessions") == []
+        with pytest.raises(MissingIsolation, match="only root"):
+            backend.open(SandboxPlan(overlay(top / "box", top / "tree"), Limits()))
+
+    with open_directory() as top:
+        os.chown(top, ORDINARY, ORDINARY)
+        os.chown(engine, ORDINARY, -1)
+        try:
+            as_ordinary_user(work)
+        finally:
+            os.chown(engine, 0, -1)
 
 
 def test_the_command_line_prints_what_pins_an_image(

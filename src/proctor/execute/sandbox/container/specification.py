@@ -8,6 +8,7 @@ inside can do. The engine's own seccomp profile is switched off because it would
 from __future__ import annotations
 
 import os
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -91,8 +92,6 @@ def _host(plan: SandboxPlan, place: Path, *, podman: bool) -> dict[str, Any]:
 
 def _ceilings(limits: Limits) -> Iterator[dict[str, Any]]:
     """Resource limits of processes, none above our own: an engine without full privileges could not set it."""
-    import resource
-
     wanted = {"nofile": max(limits.open_files, PID_1_FILES), "nproc": MOST_PROCESSES, "core": 0}
     for name, value in wanted.items():
         own = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))[1]
