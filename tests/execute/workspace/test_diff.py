@@ -188,6 +188,14 @@ def test_too_many_files_are_cut_off(agent: Callable[..., Changes]) -> None:
     assert len(changes.changes) <= 51
 
 
+def test_attack_more_changed_files_than_a_patch_may_have(agent: Callable[..., Changes]) -> None:
+    script = "os.mkdir('many')\nfor n in range(200): open(f'many/{n}', 'w').close()"
+    changes = agent(script, DiffLimits(changed_files=50))
+    assert changes.truncated and len(changes.changes) == 50
+    changes = agent(script, DiffLimits(changed_files=200))
+    assert not changes.truncated and len(changes.changes) == 200
+
+
 def test_deep_nesting_is_cut_off(agent: Callable[[str], Changes]) -> None:
     script = """
 here = os.getcwd()

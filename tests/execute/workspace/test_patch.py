@@ -213,3 +213,18 @@ def test_a_patch_is_readable_by_plain_git(tmp_path: Path) -> None:
     assert {os.fsencode(path.name): path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == {
         path: data for path, (_, data) in AFTER.items()
     }
+
+
+def test_git_works_below_the_scratch_directory_that_it_is_given(tmp_path: Path) -> None:
+    with scratch_repository(tmp_path) as repository:
+        assert repository.path.parent == tmp_path
+    assert list(tmp_path.iterdir()) == []
+    changes = Changes((Change(b"new", "added", None, Entry(b"new", 0o100644, 1, "")),))
+    patch = make_patch(changes, BEFORE.__getitem__, lambda path: b"x", scratch=tmp_path)  # type: ignore[arg-type]
+    assert apply_patch(patch, BEFORE.get, scratch=tmp_path).writes == ((b"new", 0o100644, b"x"),)
+    assert list(tmp_path.iterdir()) == []
+    absent = tmp_path / "absent"
+    with pytest.raises(FileNotFoundError):
+        make_patch(changes, BEFORE.__getitem__, lambda path: b"x", scratch=absent)  # type: ignore[arg-type]
+    with pytest.raises(FileNotFoundError):
+        apply_patch(patch, BEFORE.get, scratch=absent)

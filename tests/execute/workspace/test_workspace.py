@@ -292,3 +292,38 @@ def test_everything_holds_for_an_ordinary_user(anyones: Path) -> None:
         env={"PATH": os.environ["PATH"], "HOME": str(anyones), "PYTHONDONTWRITEBYTECODE": "1"},
     )
     assert done.stdout == "done\n", done.stderr
+
+
+CLOSED_TOP = (
+    ORDINARY[: ORDINARY.index("script = ")]
+    + """
+for mode in (0o000, 0o400, 0o100, 0o200):
+    script = "import os, sys; os.chdir(sys.argv[1]); open('new', 'w').write('n'); os.unlink('gone')"
+    script += f"; os.chmod('.', {mode})"
+    with Workspace.create((layer,), top / "agent", overlays=True) as agent:
+        overlays.in_overlay(agent.view(), top / "mount", script)
+        changes = agent.changes()
+        patch = make_patch(changes, agent.read_base, agent.read)
+        assert [(item.path, item.change) for item in changes.changes] == [(b"gone", "deleted"), (b"new", "added")]
+        assert agent.read(b"new") == b"n" and b"+n" in patch
+    assert not (top / "agent").exists()
+    with Workspace.create((layer,), top / "copy", overlays=False) as copy:
+        tree = copy.upper / "workspace"
+        (tree / "new").write_text("n")
+        tree.chmod(mode)
+        assert [item.path for item in copy.changes().changes] == [b"new"]
+print("done")
+"""
+)
+
+
+def test_attack_an_ordinary_user_closes_the_top_of_the_workspace(anyones: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CLOSED_TOP, anyones, Path(__file__).parent],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        stdin=subprocess.DEVNULL,
+        env={"PATH": os.environ["PATH"], "HOME": str(anyones), "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    assert done.stdout == "done\n", done.stderr

@@ -43,10 +43,17 @@ class BadRepository(ProctorError):
     exit_code = 2
 
 
-def export_commit(source: str | Path, commit: str, submodules: Iterable[Submodule], destination: Path) -> None:
+def export_commit(
+    source: str | Path,
+    commit: str,
+    submodules: Iterable[Submodule],
+    destination: Path,
+    *,
+    scratch: Path | None = None,
+) -> None:
     """Fill the empty directory ``destination`` with the tree of ``commit`` and a repository of its past."""
     declared = {os.fsencode(submodule.path): submodule for submodule in submodules}
-    with tempfile.TemporaryDirectory(prefix="proctor-git-") as name:
+    with tempfile.TemporaryDirectory(prefix="proctor-git-", dir=scratch) as name:
         work = Path(name)
         (work / "home").mkdir()
         links = _export(source, commit, destination, destination / ".git", work / "0")

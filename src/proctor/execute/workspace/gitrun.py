@@ -129,8 +129,8 @@ def new_repository(path: Path, *, bare: bool = True) -> None:
 
 
 @contextmanager
-def scratch_repository() -> Iterator[OwnRepository]:
-    """A bare repository in a directory of its own, gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="proctor-git-") as name:
+def scratch_repository(scratch: Path | None = None) -> Iterator[OwnRepository]:
+    """A bare repository in a directory of its own below ``scratch`` (the system's where none is given), gone after."""
+    with tempfile.TemporaryDirectory(prefix="proctor-git-", dir=scratch) as name:
         new_repository(Path(name))
         yield OwnRepository(Path(name), Path(name))

@@ -9,6 +9,7 @@ changes give the same patch.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from proctor.base.errors import InfrastructureFault, ProctorError
 from proctor.base.frozen import frozen
@@ -67,9 +68,16 @@ class Application:
 
 
 def make_patch(
-    changes: Changes, read_before: Callable[[bytes], bytes | None], read_after: Callable[[bytes], bytes | None]
+    changes: Changes,
+    read_before: Callable[[bytes], bytes | None],
+    read_after: Callable[[bytes], bytes | None],
+    *,
+    scratch: Path | None = None,
 ) -> bytes:
-    """The patch that turns the tree before ``changes`` into the one after; empty for no changes."""
+    """The patch that turns the tree before ``changes`` into the one after; empty for no changes.
+
+    git works in a directory below ``scratch``, where a harness that was killed would leave it.
+    """
     if not changes.changes:
         return b""
     stream = [b"feature done\n"]
@@ -80,7 +88,7 @@ def make_patch(
             if entry is not None:
                 stream.extend(_import(entry, read(entry.path) if entry.size else b""))
     stream.append(b"done\n")
-    with scratch_repository() as repository:
+    with scratch_repository(scratch) as repository:
         loaded = repository.git("fast-import", "--quiet", stdin=b"".join(stream))
         if loaded.exit_code:
             raise InfrastructureFault(f"git fast-import failed: {_said(loaded.stderr)}")
@@ -91,7 +99,9 @@ def make_patch(
     return clarify(made.stdout)
 
 
-def apply_patch(patch: bytes, read_base: Callable[[bytes], tuple[int, bytes] | None]) -> Application:
+def apply_patch(
+    patch: bytes, read_base: Callable[[bytes], tuple[int, bytes] | None], *, scratch: Path | None = None
+) -> Application:
     """What ``patch`` makes of the tree whose files ``read_base`` gives; :class:`PatchProblem` where it does not fit."""
     if not patch:
         return Application()
@@ -102,7 +112,7 @@ def apply_patch(patch: bytes, read_base: Callable[[bytes], tuple[int, bytes] | N
     if not files:
         raise PatchProblem("the patch names no file")
     base = _base_files(files, read_base)
-    with scratch_repository() as repository:
+    with scratch_repository(scratch) as repository:
         objects = repository.path / "objects"
         before = {path: (mode, write_blob(objects, data)) for path, (mode, data) in base.items()}
         index = repository.path / "index"
