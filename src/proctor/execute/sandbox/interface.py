@@ -87,6 +87,8 @@ class SandboxPlan:
     workspace_writable: bool = True
     setup_writable: bool = False
     hostname: str = "proctor"
+    masked: tuple[Path, ...] = ()
+    """Directories of the host that nobody inside may see, should they lie in what is shown of the host's system."""
     guard: GuardPlan | None = None
     """Who watches what is tried inside; without one the filter refuses the same and nobody is told."""
 

@@ -45,7 +45,7 @@ class BubblewrapBackend:
         if not os.access(start.BWRAP, os.X_OK):
             raise MissingIsolation("bubblewrap is not installed", where=start.BWRAP, hint="apt-get install bubblewrap")
         self._sessions.mkdir(parents=True, exist_ok=True)
-        name = f"proctor-{os.getpid()}-{os.urandom(6).hex()}"
+        name = f"proctor-{os.urandom(9).hex()}"  # processes inside may read it, so it says nothing
         return Box(start.start(plan, Group(self.place, name), self._sessions, name))
 
     @property

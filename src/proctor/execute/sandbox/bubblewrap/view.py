@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from glob import glob
+from pathlib import Path
 
 from proctor.base.errors import UsageFault
 from proctor.base.frozen import frozen
@@ -18,6 +19,9 @@ from proctor.execute.sandbox.interface import HOME, SETUP, WORKSPACE, SandboxPla
 STAGE = "/tmp"
 INIT = "/run/proctor/init"
 INSIDE_ID = "1000"
+MASK_BYTES = "4096"
+PACKAGE = Path(__file__).parents[3]
+"""The harness's own code, which may be installed where everything is shown."""
 
 SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 ETC = (
@@ -79,6 +83,7 @@ def make_view(plan: SandboxPlan, init: str | os.PathLike[str], files: dict[str, 
         *NAMESPACES,
         *("--hostname", plan.hostname, "--dir", "/run", "--dir", "/etc/ssl"),
         *_system(),
+        *_masks(plan.masked),
         *_etc(files),
         *("--proc", "/proc", "--dev", "/dev"),
         *("--perms", "1777", "--size", size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"),
@@ -99,6 +104,20 @@ def _system() -> Iterator[str]:
             yield from ("--symlink", os.readlink(path), path)
         elif os.path.isdir(path):
             yield from ("--ro-bind", path, path)
+
+
+def _masks(masked: tuple[Path, ...]) -> Iterator[str]:
+    """Empty directories over what is none of the sandbox's business: the harness's own code, and what a plan names."""
+    shown = ("/usr", *(path for path in SYSTEM if not os.path.islink(path)))
+    places = {os.path.realpath(path) for path in (PACKAGE, *masked)}
+    for place in sorted(places):
+        if place in shown or place == "/":
+            raise UsageFault(f"{place} cannot be hidden from a sandbox, which needs it", hint="move what lies there")
+        above = place.split("/")
+        if any("/".join(above[:depth]) in places for depth in range(2, len(above))):
+            continue
+        if place.startswith(tuple(f"{path}/" for path in shown)) and os.path.isdir(place):
+            yield from ("--perms", "0755", "--size", MASK_BYTES, "--tmpfs", place, "--remount-ro", place)
 
 
 def _etc(files: dict[str, int]) -> Iterator[str]:
