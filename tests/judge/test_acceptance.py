@@ -194,9 +194,11 @@ def test_junit_with_a_declared_sentinel(bench: Any) -> None:
         "def test_add():\n    assert calc.add(1, 1) == 2\n",
     }
     sentinel = Sentinel(
-        template="def {passing}():\n    assert True\ndef {failing}():\n    assert False\n",
+        template="def test_{passing}():\n    assert True\ndef test_{failing}():\n    assert False\n",
         at="{name}.py",
         arguments=("{path}",),
+        passing_id="test_{passing}",
+        failing_id="test_{failing}",
     )
     check = bench.check(
         run=("/usr/bin/python3", "run.py", "checks.py"),

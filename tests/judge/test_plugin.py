@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from proctor.base.frozen import replace
 from proctor.judge import attempt
 from proctor.judge.results import pytest as lines
 from proctor.judge.results.interface import TestResults, merged
@@ -42,6 +43,7 @@ class Session:
             "options": options,
             "sentinel": str(self.tree / self.planted.path),
             "token": self.planted.token,
+            "places": list(self.planted.places),
         }
         environment = {
             "PATH": os.environ["PATH"],
@@ -132,6 +134,23 @@ def test_stopping_at_the_first_failure_is_switched_off(session: Session) -> None
     session.write(test_a="def test_a():\n    assert False\n\n\ndef test_b():\n    pass\n")
     _, results = session.run("-x")
     assert results.outcomes["test_a.py::test_b"] == "passed"
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 3])
+def test_sentinels_run_between_files_and_never_within_one(session: Session, place: int) -> None:
+    session.planted = replace(session.planted, places=(place,) * len(session.planted.places))
+    (session.tree / "inner").mkdir()
+    two = "def test_a():\n    pass\n\n\ndef test_b():\n    pass\n"
+    session.write(test_1=two, test_3=two)
+    for name in ("test_2.py", "test_4.py"):
+        (session.tree / "inner" / name).write_text(two)
+    session.run("-v", "test_1.py", "test_3.py", "inner")
+    tests = [line.split()[0] for line in session.output.splitlines() if line.endswith("%]")]
+    files = ["-" if session.planted.token in test else test.partition("::")[0] for test in tests]
+    shown = [file for number, file in enumerate(files) if number == 0 or files[number - 1] != file]
+    expected = ["test_1.py", "test_3.py", "inner/test_2.py", "inner/test_4.py"]
+    expected.insert({0: 0, 1: 1, 2: 2, 3: 4}[place], "-")
+    assert shown == expected, session.output
 
 
 def test_workers_of_xdist(session: Session) -> None:

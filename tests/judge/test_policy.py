@@ -63,6 +63,36 @@ def test_size_limits_leave_added_tests_out(bench: Any) -> None:
     ]
 
 
+def test_a_change_that_hides_from_the_patch_s_headers_counts_as_its_bytes(bench: Any) -> None:
+    side = {"sha256": "0" * 64, "bytes": 500, "mode": "100644"}
+    item = {"path": "x.py", "change": "modified", "before": {**side, "sha256": "1" * 64}, "after": side}
+    disguised = FileStat(b"x.py 2020-01-01 00:00:00.000000000 +0000", 400, 0, False)
+    policy = Policy(max_changed_lines=300)
+    assert found(bench, policy, {"changes": [item]}, disguised) == [("too-many-lines", "violation")]
+    assert found(bench, policy, {"changes": [item]}, FileStat(b"x.py", 3, 2, False)) == []
+    assert found(bench, policy, {"changes": [{**item, "before": side}]}) == []
+
+
+def test_the_old_name_of_a_moved_file_counts_nothing(bench: Any) -> None:
+    side = {"sha256": "0" * 64, "bytes": 5000, "mode": "100644"}
+    moved = [
+        {"path": "old.py", "change": "deleted", "before": side, "after": None},
+        {"path": "new.py", "change": "added", "before": None, "after": side},
+    ]
+    policy = Policy(max_changed_lines=10)
+    assert found(bench, policy, {"changes": moved}, FileStat(b"new.py", 2, 2, False)) == []
+    assert found(bench, policy, {"changes": moved[:1]}) == [("too-many-lines", "violation")]
+
+
+def test_modules_in_place_of_the_library_s_are_noticed(bench: Any) -> None:
+    for path in ("argparse.py", "src/hmac.py", "tests/pathlib.py", "packaging/__init__.py"):
+        assert found(bench, Policy(), changes((path, "added"))) == [("steering-file", "notice")]
+        assert found(bench, Policy(), changes((path, "modified"))) == []
+        assert found(bench, Policy(free_steering=(path,)), changes((path, "added"))) == []
+    split = changes(("types.py", "deleted"), ("types/__init__.py", "added"), ("types/names.py", "added"))
+    assert found(bench, Policy(), split) == []
+
+
 def test_what_was_left_out_is_noticed_where_it_may_matter(bench: Any) -> None:
     dropped = ({"path": "pipe", "why": "special"}, {"path": "x.pyc", "why": "generated"})
     assert found(bench, Policy(), changes(dropped=dropped)) == [("left-out", "notice")]

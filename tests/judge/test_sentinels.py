@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from proctor.base.clock import system_entropy
 from proctor.contract.model import Check, Sentinel
 from proctor.judge.attempt import command_line, sentinel_directory
 from proctor.judge.bench import Scene
 from proctor.judge.placement import Placement
 from proctor.judge.results.interface import TestResults
-from proctor.judge.sentinels import Planted, forgeable, plant, verdict, without
+from proctor.judge.sentinels import WORDS, Planted, forgeable, plant, plant_pytest, verdict, without
 
 
 def entropy() -> Any:
@@ -40,7 +41,7 @@ def test_names_are_new_each_time() -> None:
     assert two is not None
     assert one.path != two.path
     assert one.passing != two.passing
-    assert one.path.startswith("tests/test_s")
+    assert set(one.path.removeprefix("tests/test_").removesuffix(".py").split("_")) <= set(WORDS)
     compile(one.text, one.path, "exec")
 
 
@@ -53,6 +54,27 @@ def test_declared_sentinels_are_filled_in() -> None:
     assert f"test('{failing}', () => {{ throw 1; }})" in planted.text
     assert planted.arguments == (planted.path, f"--name={name}")
     assert planted.passing == (f"{planted.path}#{passing}",)
+
+
+def test_a_template_may_hold_several_tests_of_a_kind() -> None:
+    sentinel = Sentinel("{passing} {failing} {failing2} {failing4}", "{name}.js", failing_id="{name} > {failing}")
+    planted = plant(check(results="tap", sentinel=sentinel), "", entropy())
+    assert planted is not None
+    passing, *failing = planted.text.split()
+    assert planted.passing == (passing,)
+    assert planted.failing == tuple(f"{planted.token} > {test}" for test in failing)
+    assert len({*planted.drawn}) == 5
+    honest = {passing: "passed", **dict.fromkeys(planted.failing, "failed")}
+    assert verdict(planted, TestResults(honest, True)) == "genuine"
+    assert verdict(planted, TestResults({**honest, planted.failing[1]: "passed"}, True)) == "forged"
+
+
+def test_how_many_there_are_and_where_they_run_is_drawn() -> None:
+    many = [plant_pytest("", system_entropy) for _ in range(60)]
+    assert len({len(planted.passing) for planted in many}) > 1
+    assert len({len(planted.failing) for planted in many}) > 1
+    assert all(len(planted.places) == len(planted.passing) + len(planted.failing) for planted in many)
+    assert len({planted.places for planted in many}) == 60
 
 
 def test_what_can_be_forged_is_said() -> None:

@@ -53,6 +53,16 @@ from proctor.judge.tables import restored
         b".mvn/jvm.config",
         b"build/CTestTestfile.cmake",
         b"src/test/resources/junit-platform.properties",
+        b"evil-1.0.DIST-INFO/entry_points.txt",
+        b"evil.Egg-Info/entry_points.txt",
+        b"evil-1.0.dist-info",
+        b"evil.egg-info",
+        b"node_modules",
+        b"packages/a/node_modules",
+        b"__pycache__",
+        b".cargo",
+        b".mvn",
+        b"sitecustomize",
     ],
 )
 def test_steering_files(path: bytes) -> None:
@@ -93,6 +103,8 @@ def test_products_of_installing_are_known() -> None:
     assert is_product(b"node_modules/x/index.js")
     assert is_product(b"a.egg-info/PKG-INFO")
     assert is_product(b"pkg/__pycache__/m.pyc")
+    assert is_product(b"node_modules")
+    assert is_product(b"A-1.DIST-INFO/RECORD")
     assert not is_product(b"conftest.py")
     assert not is_product(b"lib/evil.pth")
 

@@ -186,7 +186,9 @@ class Sentinel:
     ``template`` is the text of the file, with ``{passing}`` and ``{failing}`` where the names go; ``at`` is its path
     in the tree, with ``{name}``. ``arguments`` are added to the check's command line, with ``{path}``.
     ``passing_id`` and ``failing_id`` say which ids the results then show, with ``{path}``, ``{name}``, ``{passing}``
-    and ``{failing}``. ``template_file`` is the file that the template was read from, if it was.
+    and ``{failing}``. A template may hold more tests of a kind, as ``{failing2}`` to ``{failing5}``, whose ids are made
+    alike: one for each kind of assertion that the suite makes. ``template_file`` is the file that the template was
+    read from, if it was.
     """
 
     template: str

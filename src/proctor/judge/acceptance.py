@@ -22,6 +22,7 @@ from proctor.contract.model import Check
 from proctor.execute.workspace.patch import Application, PatchProblem, apply_patch, conflict_markers
 from proctor.judge.attempt import Attempt, attempt
 from proctor.judge.bench import BASE, PATCHED, Bench, Scene
+from proctor.judge.modules import places_of
 from proctor.judge.outcome import ERROR, FAIL, FORGED_RESULTS, PASS, Judgement, attribute, decide
 from proctor.judge.placement import Placement
 from proctor.judge.record import check_entry, finished_payload, keep_logs, problem_text, restored_entries
@@ -104,11 +105,12 @@ def _blocked(bench: Bench, results: dict[str, Any], problem: str) -> Acceptance:
 def _scene(bench: Bench, placement: Placement, repeated: Repeated) -> tuple[Scene, tuple[Restored, ...]]:
     """The tree that checks start from, with everything put back that the patch may not decide."""
     policy = bench.prepared.contract.policy
+    places = places_of(bench.prepared.contract)
     if not repeated.layers:
-        restored = restore(placement, policy, bench.read_base)
+        restored = restore(placement, policy, bench.read_base, places)
         return Scene(PATCHED, bench.prepared.layers, placement), restored
     above = repeated.steering(placement.touched(), policy)
-    restored = restore(above, policy, bench.read_base)
+    restored = restore(above, policy, bench.read_base, places)
     return Scene(PATCHED, repeated.layers, above), restored
 
 

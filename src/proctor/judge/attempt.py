@@ -22,6 +22,7 @@ from proctor.execute.workspace.patch import Application
 from proctor.execute.workspace.workspace import Workspace
 from proctor.judge.bench import Bench, Scene
 from proctor.judge.collect import collect
+from proctor.judge.modules import loaded_as
 from proctor.judge.outcome import Judgement, judge_attempt
 from proctor.judge.placement import Placement
 from proctor.judge.results.interface import TestResults
@@ -121,14 +122,23 @@ def _run(bench: Bench, scene: Scene, placement: Placement, place: Path, command:
 
 
 def place_hidden(bench: Bench, check: Check, placement: Placement) -> tuple[bytes, ...]:
-    """Put the check's hidden files in place; the paths among them that the patch had touched."""
+    """Put the check's hidden files in place; the paths among them that the patch had touched.
+
+    What the patch added beside a hidden file, and would be loaded in its place, is taken away.
+    """
     touched = set(placement.touched())
-    overridden = []
+    overridden, forms = [], set()
     for hidden in check.hidden:
         for path, mode, data in hidden_files(hidden, bench.prepared.contract, bench.prepared.inputs):
             placement.put(path, mode, data)
+            forms.add(loaded_as(path))
             if path in touched:
                 overridden.append(path)
+    placed = {path for path, _, _ in placement.writes()} - set(overridden)
+    for path in sorted(touched & placed):
+        if loaded_as(path) in forms and bench.read_base(path) is None:
+            placement.remove(path)
+            overridden.append(path)
     return tuple(sorted(overridden))
 
 
@@ -172,6 +182,7 @@ def environment(bench: Bench, check: Check, planted: Planted | None, key: bytes)
         "options": options,
         "sentinel": f"{WORKSPACE}/{planted.path}" if planted and not planted.arguments else "",
         "token": planted.token if planted else "",
+        "places": list(planted.places) if planted else [],
     }
     return {
         **variables,

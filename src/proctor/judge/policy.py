@@ -14,6 +14,7 @@ from proctor.base.names import name_bytes, name_text
 from proctor.contract.model import Contract, Policy
 from proctor.execute.workspace.glob import matches
 from proctor.execute.workspace.patch import FileStat
+from proctor.judge.modules import Places, other_forms, places_of, shadowing
 from proctor.judge.steering import WHOLE, steers
 from proctor.judge.testpaths import is_test
 
@@ -37,10 +38,12 @@ class Finding:
 def findings(contract: Contract, changes: Mapping[str, Any], stats: Iterable[FileStat]) -> tuple[Finding, ...]:
     """Everything that the policy has to say about a patch, violations first."""
     policy = contract.policy
-    listed = [(str(item["path"]), str(item["change"])) for item in changes.get("changes", ())]
+    items = tuple(changes.get("changes", ()))
+    listed = [(str(item["path"]), str(item["change"])) for item in items]
     found = [finding for path, change in listed for finding in _of_path(policy, path, change)]
+    found += _of_modules(contract, listed)
     found += _of_dropped(policy, changes.get("dropped", ()))
-    found += _of_size(policy, listed, tuple(stats))
+    found += _of_size(policy, items, tuple(stats))
     found.sort(key=lambda finding: finding.grade != VIOLATION)
     if len(found) > MOST_FINDINGS:
         left = found[MOST_FINDINGS - 1 :]
@@ -54,11 +57,31 @@ def counted_paths(listed: Iterable[tuple[str, str]]) -> set[str]:
     return {path for path, change in listed if not (change == "added" and is_test(path))}
 
 
-def counted_lines(paths: set[str], stats: Iterable[FileStat]) -> int:
-    """How many lines a patch adds and takes away in ``paths``; a binary file counts as one line."""
+def counted_lines(items: Iterable[Mapping[str, Any]], stats: Iterable[FileStat]) -> int:
+    """How many lines a patch adds and takes away in the changed files that count; a binary file counts as one line.
+
+    The changes are what was applied, the stats what the patch says of itself. A change of which the patch does not
+    speak under its own name counts as many lines as its bytes could make.
+    """
+    items = tuple(items)
+    known = {name_text(stat.path): 1 if stat.binary else stat.added_lines + stat.deleted_lines for stat in stats}
+    counted = counted_paths((str(item["path"]), str(item["change"])) for item in items)
+    moved = any(item["change"] == "added" and item["path"] in known for item in items)
     return sum(
-        1 if stat.binary else stat.added_lines + stat.deleted_lines for stat in stats if name_text(stat.path) in paths
+        known[item["path"]] if item["path"] in known else _most_lines(item, moved)
+        for item in items
+        if item["path"] in counted
     )
+
+
+def _most_lines(item: Mapping[str, Any], moved: bool) -> int:
+    """The most lines that a change without a stat can have; none for a mode alone, or a file that went elsewhere."""
+    before, after = item.get("before"), item.get("after")
+    if before and after and before.get("sha256") == after.get("sha256"):
+        return 0
+    if item["change"] == "deleted" and moved:
+        return 0
+    return sum(int(side.get("bytes", 0)) for side in (before, after) if side)
 
 
 def _of_path(policy: Policy, text: str, change: str) -> Iterator[Finding]:
@@ -77,6 +100,20 @@ def _of_path(policy: Policy, text: str, change: str) -> Iterator[Finding]:
         yield Finding("steering-file", NOTICE, message, where)
 
 
+def _of_modules(contract: Contract, listed: list[tuple[str, str]]) -> Iterator[Finding]:
+    """Added files that would be imported in place of modules of the standard library."""
+    policy, changes = contract.policy, {name_bytes(text): change for text, change in listed}
+    roots = places_of(contract).start | Places().tests
+    for path, change in changes.items():
+        if change != "added" or steers(path) or _any(path, (*policy.protected, *policy.free_steering)):
+            continue
+        module = shadowing(path, roots)
+        if module and not any(changes.get(form, "added") != "added" for form in other_forms(path)):
+            text = name_text(path)
+            message = f"{text} was added and stands where imports of {module} would find it"
+            yield Finding("steering-file", NOTICE, message, f"{CHANGES}#{text}")
+
+
 def _of_dropped(policy: Policy, dropped: Iterable[Mapping[str, Any]]) -> Iterator[Finding]:
     for item in dropped:
         text, why = str(item.get("path", "")), str(item.get("why", ""))
@@ -84,14 +121,14 @@ def _of_dropped(policy: Policy, dropped: Iterable[Mapping[str, Any]]) -> Iterato
             yield Finding("left-out", NOTICE, f"{text} is not part of the patch: {why}", f"{CHANGES}#{text}")
 
 
-def _of_size(policy: Policy, listed: list[tuple[str, str]], stats: tuple[FileStat, ...]) -> Iterator[Finding]:
-    paths = counted_paths(listed)
+def _of_size(policy: Policy, items: tuple[Mapping[str, Any], ...], stats: tuple[FileStat, ...]) -> Iterator[Finding]:
+    paths = counted_paths((str(item["path"]), str(item["change"])) for item in items)
     most_files, most_lines = policy.max_changed_files, policy.max_changed_lines
     if most_files is not None and len(paths) > most_files:
         message = f"{len(paths)} files changed, {most_files} are allowed"
         yield Finding("too-many-files", VIOLATION, message, CHANGES)
     if most_lines is not None:
-        lines = counted_lines(paths, stats)
+        lines = counted_lines(items, stats)
         if lines > most_lines:
             yield Finding("too-many-lines", VIOLATION, f"{lines} lines changed, {most_lines} are allowed", PATCH)
 

@@ -45,14 +45,14 @@ class Repeated:
         self.problem = problem
 
     def steering(self, patched: tuple[bytes, ...], policy: Policy) -> Placement:
-        """What patch and setup left at paths that may have to be restored."""
+        """What is now at the paths of the patch, and what setup left at others that may have to be restored."""
         assert self._workspace is not None
         mine = set(patched)
         writes, removals = [], []
         for change in self._workspace.changes().changes:
             path = change.path
             guarded = any(matches(path, pattern) for pattern in policy.protected)
-            if not guarded and not (steers(path) and (path in mine or not is_product(path))):
+            if not guarded and path not in mine and not (steers(path) and not is_product(path)):
                 continue
             found = self._workspace.file(path)
             if found is None:

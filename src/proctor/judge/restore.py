@@ -2,7 +2,9 @@
 
 Only paths that the patch touched are looked at. A steering file that the patch added is taken away; one that it changed
 or removed is the base's again; of a file that steers with some tables, those are the base's again. Globs in
-``free_steering`` exempt paths from steering, never from protection. Pure but for reading the base.
+``free_steering`` exempt paths from steering, never from protection. A file that would be imported in place of a module
+of the standard library, or a link that stands for a directory from which tests import, is taken away unless the base
+has such a module there. Pure but for reading the base.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from proctor.base.frozen import frozen
 from proctor.contract.model import Policy
 from proctor.execute.workspace.glob import matches
 from proctor.judge import tables
+from proctor.judge.modules import Places, other_forms, shadowing
 from proctor.judge.placement import Placement, ReadBase
 from proctor.judge.steering import TABLES, WHOLE, steers
 
@@ -27,26 +30,43 @@ class Restored:
     why: str
 
 
-def restore(placement: Placement, policy: Policy, read_base: ReadBase) -> tuple[Restored, ...]:
+def restore(
+    placement: Placement, policy: Policy, read_base: ReadBase, places: Places | None = None
+) -> tuple[Restored, ...]:
     """Put back in ``placement`` what the patch may not decide; what that was, in order of path."""
     done = []
+    roots = (places or Places()).roots(lambda path: placement.read(path, read_base) is not None)
     for path in placement.touched():
-        why = _restore_one(placement, path, policy, read_base)
+        why = _restore_one(placement, path, policy, read_base, roots)
         if why:
             done.append(Restored(path, why))
     return tuple(done)
 
 
-def _restore_one(placement: Placement, path: bytes, policy: Policy, read_base: ReadBase) -> str:
+def _restore_one(
+    placement: Placement, path: bytes, policy: Policy, read_base: ReadBase, roots: frozenset[bytes]
+) -> str:
     if _any(path, policy.protected):
         return "protected" if placement.restore(path, read_base) else ""
-    kind = steers(path)
+    kind = steers(path) or (WHOLE if _stands_in(placement, path, read_base, roots) else "")
     if not kind or _any(path, policy.free_steering):
         return ""
     if kind == WHOLE:
         return "steering" if placement.restore(path, read_base) else ""
     assert kind == TABLES
     return _restore_tables(placement, path, read_base)
+
+
+def _stands_in(placement: Placement, path: bytes, read_base: ReadBase, roots: frozenset[bytes]) -> bool:
+    """Whether ``path`` brings a module of others' name, or a link in place of a directory that imports start from."""
+    now = placement.read(path, lambda _: None)
+    if now is None or read_base(path) is not None:
+        return False
+    if now[0] == LINK and any(root == path or root.startswith(path + b"/") for root in roots):
+        return True
+    if now[0] != LINK and b"." not in path.rpartition(b"/")[2]:
+        return False
+    return bool(shadowing(path, roots)) and not any(read_base(form) for form in other_forms(path))
 
 
 def _restore_tables(placement: Placement, path: bytes, read_base: ReadBase) -> str:

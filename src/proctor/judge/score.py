@@ -19,7 +19,7 @@ from proctor.execute.workspace.patch import known_stat
 from proctor.judge.evidence import Evidence
 from proctor.judge.gates import Gate
 from proctor.judge.outcome import PASS
-from proctor.judge.policy import counted_lines, counted_paths
+from proctor.judge.policy import counted_lines
 
 _CONTEXT = Context(prec=40, rounding=ROUND_HALF_EVEN)
 _PLACES = Decimal("0.000001")
@@ -65,8 +65,7 @@ def score(evidence: Evidence, gates: Sequence[Gate], distance: int) -> dict[str,
 
 def distance_of(evidence: Evidence) -> int:
     """How many lines the patch changes, without the tests that it adds."""
-    listed = [(str(item["path"]), str(item["change"])) for item in (evidence.changes or {}).get("changes", ())]
-    return counted_lines(counted_paths(listed), known_stat(evidence.patch or b""))
+    return counted_lines((evidence.changes or {}).get("changes", ()), known_stat(evidence.patch or b""))
 
 
 def minimality(rate: Decimal, distance: int) -> Decimal:

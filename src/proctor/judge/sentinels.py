@@ -1,8 +1,10 @@
-"""Sentinels: one test that must pass and one that must fail, beside the suite, under names drawn at random.
+"""Sentinels: tests that must pass and tests that must fail, beside the suite, under names drawn at random.
 
-Code under test shares a process with its tests and can rewrite their outcomes. A suite that shows its sentinels as
-anything but one pass and one failure was not reported by an honest runner: it is forged, whatever else it says. Names
-are drawn for each attempt. Forgery that reads the sentinels and adapts to them is a risk that remains.
+Code under test shares a process with its tests and can rewrite their outcomes. A suite whose sentinels do not all come
+out as they must was not reported by an honest runner: it is forged, whatever else it says. Names, which are made of
+words, and for pytest the number and the places in the order of tests, are drawn for each attempt. A forgery that reads
+the sentinels and adapts to them, or that deceives the comparison in a test with values made for it, is a risk that
+remains.
 """
 
 from __future__ import annotations
@@ -12,34 +14,38 @@ import posixpath
 from proctor.base.clock import Entropy
 from proctor.base.frozen import frozen
 from proctor.contract.model import Check, Sentinel
+from proctor.judge.probes import Names, sentinel_text
 from proctor.judge.results.interface import TestResults
 
 GENUINE, FORGED, UNSEEN, NONE = "genuine", "forged", "unseen", "none"
 
-_PYTEST = """\
-import unittest
-
-
-def {passing}():
-    assert {value} == {value}
-
-
-def {failing}():
-    assert {value} == {other}
-
-
-class Test_{name}(unittest.TestCase):
-    def {passing}(self):
-        self.assertEqual({value}, {value})
-
-    def {failing}(self):
-        self.assertEqual({value}, {other})
+_WORDS = """
+    able above acts adds after again alike alone apart appends asks back bad bare begins below best binds blank body
+    bounds break brief bytes calls carry case cell chain change check child clean clear close code copies count
+    cross dates deep default doubles drops early edge empty ends enters equal escapes even every exact extra fails
+    fields files fills finds first fits flat folds form free full gives good group half handles head holds index
+    inner input items joins jumps keeps key known large last late layers leads leaves left length level limit lines
+    lists local long loops lower makes many maps marks merges middle mixed moves names nested never none notes
+    number odd old once opens order other outer pairs parses part passes path plain point prints quotes raises range
+    reads repeats rest returns right root rounds rows same sends sets shape short shows sides signs single skips
+    small sorts spaces splits stays stops stream strict strips sums swaps tables takes tells text then third ties
+    times token total trims twice types under units upper values views wide words works wraps writes zero
 """
+
+WORDS = tuple(_WORDS.split())
+"""What names are made of, so that they look like other names of tests."""
+
+WORDS_IN_A_NAME = 5
+MOST_MORE = 4
+"""How many names of one kind a template can ask for beyond the first: ``{failing2}`` to ``{failing5}``."""
 
 
 @frozen
 class Planted:
-    """Sentinels ready to be written: where, what, which arguments name them, and which ids must come out how."""
+    """Sentinels ready to be written: where, what, which arguments name them, and which ids must come out how.
+
+    ``places`` are drawn numbers that say where among the other tests each of them runs.
+    """
 
     path: str
     text: str
@@ -47,6 +53,7 @@ class Planted:
     passing: tuple[str, ...]
     failing: tuple[str, ...]
     drawn: tuple[str, ...]
+    places: tuple[int, ...] = ()
 
     @property
     def token(self) -> str:
@@ -55,8 +62,8 @@ class Planted:
 
 
 def draw_name(entropy: Entropy) -> str:
-    """A name that nothing in the tree has, fit for any language: a letter and then letters and digits."""
-    return "s" + entropy(8).hex()
+    """A name that nothing in the tree has, fit for any language: words in small letters, joined by ``_``."""
+    return "_".join(WORDS[byte % len(WORDS)] for byte in entropy(WORDS_IN_A_NAME))
 
 
 def plant_pytest(directory: str, entropy: Entropy) -> Planted:
@@ -65,28 +72,58 @@ def plant_pytest(directory: str, entropy: Entropy) -> Planted:
     Their ids end in the given ones, whatever the root is.
     """
     name = draw_name(entropy)
-    passing, failing = f"test_{draw_name(entropy)}", f"test_{draw_name(entropy)}"
-    value = int.from_bytes(entropy(4), "big")
-    other = value + 1 + entropy(1)[0]
-    text = _PYTEST.format(name=name, passing=passing, failing=failing, value=value, other=other)
+    names = Names(
+        passing=_draw_tests(entropy),
+        failing=_draw_tests(entropy),
+        passing_methods=_draw_tests(entropy),
+        failing_methods=_draw_tests(entropy),
+        test_case=f"Test{draw_name(entropy).title().replace('_', '')}",
+    )
+    text = sentinel_text(names, entropy)
     file = f"test_{name}.py"
-    good, bad = ((f"{file}::{test}", f"{file}::Test_{name}::{test}") for test in (passing, failing))
-    return Planted(posixpath.join(directory, file), text, (), good, bad, (name,))
+    good = (*names.passing, *(f"{names.test_case}::{test}" for test in names.passing_methods))
+    bad = (*names.failing, *(f"{names.test_case}::{test}" for test in names.failing_methods))
+    return Planted(
+        path=posixpath.join(directory, file),
+        text=text,
+        arguments=(),
+        passing=tuple(f"{file}::{test}" for test in good),
+        failing=tuple(f"{file}::{test}" for test in bad),
+        drawn=(name,),
+        places=tuple(int.from_bytes(entropy(4), "big") for _ in (*good, *bad)),
+    )
 
 
 def plant_declared(sentinel: Sentinel, entropy: Entropy) -> Planted:
-    """The sentinels that a contract declares for its own runner."""
-    name, passing, failing = draw_name(entropy), draw_name(entropy), draw_name(entropy)
+    """The sentinels that a contract declares for its own runner.
+
+    A template that also holds ``{passing2}`` or ``{failing2}``, and so on, has several tests that must come out so;
+    their ids are made like that of the first.
+    """
+    name = draw_name(entropy)
     path = _filled(sentinel.at, {"name": name})
-    words = {"path": path, "name": name, "passing": passing, "failing": failing}
+    words = {"path": path, "name": name}
+    ids: dict[str, tuple[str, ...]] = {}
+    for kind, wanted in (("passing", sentinel.passing_id), ("failing", sentinel.failing_id)):
+        more = (f"{kind}{number}" for number in range(2, MOST_MORE + 2))
+        tests = {
+            mark: draw_name(entropy) for mark in (kind, *more) if mark == kind or f"{{{mark}}}" in sentinel.template
+        }
+        ids[kind] = tuple(_filled(wanted, {**words, kind: test}) for test in tests.values())
+        words.update(tests)
     return Planted(
         path=path,
         text=_filled(sentinel.template, words),
         arguments=tuple(_filled(argument, words) for argument in sentinel.arguments),
-        passing=(_filled(sentinel.passing_id, words),),
-        failing=(_filled(sentinel.failing_id, words),),
-        drawn=(name, passing, failing),
+        passing=ids["passing"],
+        failing=ids["failing"],
+        drawn=tuple(word for mark, word in words.items() if mark != "path"),
     )
+
+
+def _draw_tests(entropy: Entropy) -> tuple[str, ...]:
+    """Between one and three names of tests."""
+    return tuple(f"test_{draw_name(entropy)}" for _ in range(1 + entropy(1)[0] % 3))
 
 
 def plant(check: Check, directory: str, entropy: Entropy) -> Planted | None:

@@ -3,6 +3,8 @@
 A patch that changes such a file could change what the tests mean instead of what the code does, so the judge puts the
 base's version back, or takes the file away where the base has none. Some files steer with only a part of them (a table
 of ``pyproject.toml``, a section of ``setup.cfg``, some keys of ``package.json``): ``judge.tables`` restores that part.
+A directory that steers does so as a link too, and in capitals, since some readers do not mind case.
+Files that stand in for modules of the standard library depend on the tree: ``judge.modules`` knows them.
 Files in which a project's own code and its steering cannot be told apart (``Makefile``, ``pom.xml``) are left alone: a
 contract can protect them by name.
 """
@@ -38,10 +40,10 @@ _PATTERNS = re.compile(
     rb"|(?:jest|vitest|vite|ava|karma|playwright|cypress|wdio|babel|mocha|nightwatch|tap)\.(?:config|conf|workspace)"
     rb"\.[a-z.]+"
     rb"|\.(?:mocharc|nycrc|babelrc|c8rc|jasminerc|avarc)(?:\.[a-z]+)?"
-    rb"|(?:sitecustomize|usercustomize)(?:\.[^/]*\.so|\.so|/.*)"
-    rb"|(?:__pycache__|node_modules|\.cargo|\.mvn|[^/]*\.egg-info|[^/]*\.dist-info)/.*"
+    rb"|(?:sitecustomize|usercustomize)(?:\.[^/]*\.so|\.so|(?:/.*)?)"
+    rb"|(?:__pycache__|node_modules|\.cargo|\.mvn|[^/]*\.egg-info|[^/]*\.dist-info)(?:/.*)?"
     rb")\Z",
-    re.DOTALL,
+    re.DOTALL | re.IGNORECASE,
 )
 
 _MODULES = b"pytest _pytest pluggy iniconfig xdist proctor_results unittest doctest nose nose2"
@@ -49,7 +51,9 @@ _MODULES = b"pytest _pytest pluggy iniconfig xdist proctor_results unittest doct
 RUNNER_MODULES = frozenset(_MODULES.split())
 """Modules that run tests: a file of the same name where imports start would be run in their place."""
 
-_PRODUCT = re.compile(rb"(?:^|/)(?:__pycache__|node_modules|[^/]*\.egg-info|[^/]*\.dist-info)/|\.(?:pyc|pyo)\Z")
+_PRODUCT = re.compile(
+    rb"(?:^|/)(?:__pycache__|node_modules|[^/]*\.egg-info|[^/]*\.dist-info)(?:/|\Z)|\.(?:pyc|pyo)\Z", re.IGNORECASE
+)
 
 _IMPORT_ROOTS = (b"", b"src/", b"lib/")
 

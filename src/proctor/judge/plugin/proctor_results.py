@@ -1,9 +1,9 @@
 """The pytest plugin that the harness loads into a check's own test process.
 
 It writes one signed line for each report to a file of its own in the results directory, adds the sentinel file to
-what is collected, keeps the sentinels from being filtered out, and takes their failure out of the exit status. It uses
-the standard library alone, works with pytest 6 to 9, and runs on whatever interpreter the check starts. It is mounted
-read-only; the harness itself never imports it.
+what is collected, keeps the sentinels from being filtered out, runs them at drawn places among the other tests, and
+takes their failure out of the exit status. It uses the standard library alone, works with pytest 6 to 9, and runs on
+whatever interpreter the check starts. It is mounted read-only; the harness itself never imports it.
 
 Code under test shares this process. The key is taken out of the environment at once, which raises the price of
 forging; it is no proof.
@@ -52,6 +52,7 @@ class Plugin:
     def __init__(self, settings: Dict[str, Any]) -> None:  # noqa: UP006
         self.sentinel = str(settings.get("sentinel", ""))
         self.token = str(settings.get("token", ""))
+        self.places = list(settings.get("places", []))
         self._settings = settings
         self._reporter: Union[Reporter, None] = None  # noqa: UP007
         self._others = 0
@@ -71,7 +72,7 @@ class Plugin:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Tell the workers of pytest-xdist what they must not filter out."""
-        node.workerinput["proctor"] = [self.sentinel, self.token, self._settings["options"]]
+        node.workerinput["proctor"] = [self.sentinel, self.token, self._settings["options"], self.places]
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionstart(self) -> Generator[None, Any, None]:
@@ -91,10 +92,31 @@ class Plugin:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: List[Any]) -> Generator[None, Any, None]:  # noqa: UP006
-        """Run the sentinels, last, whatever selection the command or the tree asks for."""
+        """Run the sentinels, each at its place, whatever selection the command or the tree asks for."""
         mine = {item.nodeid: item for item in items if self._is_sentinel(item.nodeid)}
         yield
-        items[:] = [item for item in items if not self._is_sentinel(item.nodeid)] + list(mine.values())
+        others = [item for item in items if not self._is_sentinel(item.nodeid)]
+        gaps = self._gaps([item.nodeid.partition("::")[0] for item in others], list(mine))
+        placed: Dict[int, List[Any]] = {}  # noqa: UP006
+        for place, item in zip(self.places + [-1] * len(mine), mine.values()):  # noqa: B905
+            placed.setdefault(gaps[place % len(gaps)], []).append(item)
+        items[:] = placed.get(0, [])
+        for number, item in enumerate(others, 1):
+            items.append(item)
+            items.extend(placed.get(number, []))
+
+    def _gaps(self, files: List[str], mine: List[str]) -> List[int]:  # noqa: UP006
+        """Before which of the tests of ``files`` a sentinel may run, and at the end.
+
+        Never within a file nor among the files of another directory, whose fixtures would be made anew.
+        """
+        own = {os.path.dirname(test.partition("::")[0]) for test in mine}
+        found = [0]
+        for number in range(1, len(files)):
+            before, after = (os.path.dirname(file) for file in files[number - 1 : number + 1])
+            if files[number - 1] != files[number] and (before != after or after in own):
+                found.append(number)
+        return [*found, len(files)] if files else found
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
@@ -144,8 +166,8 @@ def pytest_configure(config: Any) -> None:
     settings = dict(_SETTINGS)
     _SETTINGS.clear()
     if not settings and hasattr(config, "workerinput"):
-        sentinel, token, options = config.workerinput.get("proctor", ["", "", ""])
-        settings = {"sentinel": sentinel, "token": token, "options": options}
+        sentinel, token, options, places = config.workerinput.get("proctor", ["", "", "", []])
+        settings = {"sentinel": sentinel, "token": token, "options": options, "places": places}
     if settings:
         plugin = Plugin(settings)
         plugin.begin(config)
