@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from pathlib import Path
 
 from proctor.base.errors import InfrastructureFault
@@ -12,7 +11,8 @@ from proctor.base.errors import InfrastructureFault
 
 def write_whole(path: Path, data: bytes, *, mode: int = 0o644, sync: bool = True) -> None:
     """Write ``data`` so that ``path`` holds all of it or what it held before, even after a crash."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
+    name = path.parent / f".{path.name[:40]}.{os.urandom(8).hex()}"
+    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -22,7 +22,7 @@ def write_whole(path: Path, data: bytes, *, mode: int = 0o644, sync: bool = True
                 os.fsync(file.fileno())
         os.replace(name, path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        name.unlink(missing_ok=True)
         raise
     if sync:
         sync_directory(path.parent)

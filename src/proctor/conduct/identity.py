@@ -119,14 +119,19 @@ def boot_id() -> str:
 @lru_cache(maxsize=1)
 def harness_digest() -> str:
     """A digest over the sizes and times of the harness's own files: cheap, and different for every change of them."""
-    top = Path(proctor.__file__).parent
-    rows = []
-    for directory, names, files in os.walk(top):
-        names[:] = sorted(name for name in names if name != "__pycache__")
-        for name in sorted(files):
-            found = os.stat(os.path.join(directory, name))
-            rows.append([os.path.relpath(os.path.join(directory, name), top), found.st_size, str(found.st_mtime_ns)])
-    return digest({"python": sha256(sys.version.encode()), "files": rows})
+    top = os.path.dirname(proctor.__file__)
+    rows: list[list[Any]] = []
+    waiting = [top]
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name != "__pycache__":
+                        waiting.append(entry.path)
+                else:
+                    found = entry.stat(follow_symlinks=False)
+                    rows.append([entry.path[len(top) :], found.st_size, str(found.st_mtime_ns)])
+    return digest({"python": sha256(sys.version.encode()), "files": sorted(rows)})
 
 
 def _repository(contract: Contract, prepared: Prepared) -> dict[str, Any]:

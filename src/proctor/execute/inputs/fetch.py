@@ -13,7 +13,6 @@ import hashlib
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -78,6 +77,8 @@ class InputCache:
             fcntl.flock(lock, fcntl.LOCK_EX)
             for stale in self.root.glob(f".{key}-*"):
                 erase(stale)
+            import tempfile
+
             directory = Path(tempfile.mkdtemp(dir=self.root, prefix=f".{key}-"))
             try:
                 yield directory

@@ -8,7 +8,6 @@ it and never touch ``.git``.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -61,6 +60,8 @@ def inputs_directory(contract: Contract, cache: InputCache, directory: Path) -> 
         for file, path in zip(one.source.files, cache.ensure(one.source, contract.directory), strict=True):
             if placed.setdefault(file.name, file.sha256) != file.sha256:
                 raise CannotPlace(f"two inputs for setup bring different files named {file.name}", where=one.name)
+            import shutil
+
             shutil.copyfile(path, directory / file.name)
             os.chmod(directory / file.name, 0o444)
     return directory
