@@ -169,6 +169,16 @@ def test_the_key_is_not_in_the_environment_of_the_tests(bench: Any) -> None:
     assert judged.of("check.finished")[0]["failing"] == ["tests/test_calc.py::test_add"]
 
 
+def test_the_key_is_not_in_what_the_process_started_with(bench: Any) -> None:
+    evil = BROKEN + (
+        "import os\nassert b'\"key\"' not in open('/proc/self/environ', 'rb').read()\n"
+        "assert not os.path.exists('/results/settings.json')\n"
+    )
+    judged = bench.judge(bench.contract(), {"calc.py": evil})
+    assert judged.outcome() == FAILED
+    assert judged.of("check.finished")[0]["failing"] == ["tests/test_calc.py::test_add"]
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -9,7 +9,7 @@ import pytest
 
 from proctor.base.clock import system_entropy
 from proctor.contract.model import Check, Sentinel
-from proctor.judge.attempt import command_line, sentinel_directory
+from proctor.judge.attempt import command_line, sentinel_directory, starts_pytest
 from proctor.judge.bench import Scene
 from proctor.judge.placement import Placement
 from proctor.judge.results.interface import TestResults
@@ -130,6 +130,13 @@ def test_sentinels_are_no_part_of_the_results() -> None:
     found = TestResults({"good": "passed", "x > bad": "failed", "dir/token.js": "failed", "own": "passed"}, True)
     assert dict(without(PLANTED, found).outcomes) == {"own": "passed"}
     assert without(None, found) is found
+
+
+def test_one_session_is_told_from_commands_that_may_start_several() -> None:
+    assert starts_pytest(("/usr/bin/python3", "-B", "-m", "pytest", "-q"))
+    assert starts_pytest(("/opt/bin/pytest", "tests"))
+    for run in (("/bin/sh", "-eu", "-c", "pytest a; pytest b"), ("tox",), ("/bin/sh", "x", "-m", "pytest"), ("x",)):
+        assert not starts_pytest(run)
 
 
 def test_arguments_reach_programs_and_shell_texts() -> None:

@@ -10,6 +10,7 @@ import json
 import os
 import posixpath
 import shlex
+from itertools import pairwise
 from pathlib import Path
 
 from proctor.base.erase import erase
@@ -31,6 +32,7 @@ from proctor.judge.sentinels import Planted, plant, verdict, without
 RESULTS = "/results"
 PLUGIN = "/proctor/plugin"
 PLUGIN_FILE = Path(__file__).parent / "plugin" / "proctor_results.py"
+HANDED_OVER = "settings.json"
 PLUGIN_OPTIONS = "-p proctor_results --continue-on-collection-errors -p no:cacheprovider"
 FILE = 0o100644
 SHELL = ("/bin/sh", "-eu", "-c")
@@ -65,7 +67,7 @@ def attempt(bench: Bench, check: Check, scene: Scene, number: int) -> Attempt:
         _furnish(place)
         command = Command(
             arguments=command_line(check, planted),
-            environment=environment(bench, check, planted, key),
+            environment=environment(bench, check, planted, key, place / "results"),
             directory=check.directory,
             timeout_seconds=check.timeout_seconds,
             output_bytes=bench.prepared.contract.budget.output_bytes,
@@ -170,8 +172,13 @@ def command_line(check: Check, planted: Planted | None) -> tuple[str, ...]:
     return (*SHELL, f"{text.rstrip()} {shlex.join(extra)}")
 
 
-def environment(bench: Bench, check: Check, planted: Planted | None, key: bytes) -> dict[str, str]:
-    """The whole environment of an attempt."""
+def environment(bench: Bench, check: Check, planted: Planted | None, key: bytes, results: Path) -> dict[str, str]:
+    """The whole environment of an attempt.
+
+    What the plugin needs, the key among it, lies in a file that the plugin removes when it has read it, since the
+    environment that a process started with stays readable. A command that may start pytest several times, such as a
+    shell's, gets it in the variable itself.
+    """
     variables = {**bench.prepared.environment, **check.variables, "PROCTOR_RESULTS": RESULTS}
     if check.results != "pytest":
         return variables
@@ -184,9 +191,21 @@ def environment(bench: Bench, check: Check, planted: Planted | None, key: bytes)
         "token": planted.token if planted else "",
         "places": list(planted.places) if planted else [],
     }
+    text = json.dumps(settings)
+    if starts_pytest(check.run):
+        handed = results / HANDED_OVER
+        handed.write_text(text)
+        handed.chmod(0o644)
+        text = f"@{RESULTS}/{HANDED_OVER}"
     return {
         **variables,
         "PYTEST_ADDOPTS": f"{PLUGIN_OPTIONS} {options}".strip(),
         "PYTHONPATH": f"{PLUGIN}:{path}" if path else PLUGIN,
-        "PROCTOR_PYTEST": json.dumps(settings),
+        "PROCTOR_PYTEST": text,
     }
+
+
+def starts_pytest(run: tuple[str, ...]) -> bool:
+    """Whether a command is pytest itself, and so one session."""
+    program = posixpath.basename(run[0])
+    return program in ("pytest", "py.test") or (program.startswith("python") and ("-m", "pytest") in pairwise(run))

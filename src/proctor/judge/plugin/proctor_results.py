@@ -5,8 +5,8 @@ what is collected, keeps the sentinels from being filtered out, runs them at dra
 takes their failure out of the exit status. It uses the standard library alone, works with pytest 6 to 9, and runs on
 whatever interpreter the check starts. It is mounted read-only; the harness itself never imports it.
 
-Code under test shares this process. The key is taken out of the environment at once, which raises the price of
-forging; it is no proof.
+Code under test shares this process. The key is taken out of the environment, or out of the file that is named there, at
+once, which raises the price of forging; it is no proof.
 """
 
 import hashlib
@@ -152,8 +152,13 @@ class Plugin:
 
 
 def _settings() -> Dict[str, Any]:  # noqa: UP006
-    """What the harness passed, taken out of the environment at once."""
+    """What the harness passed, taken out of the environment, or out of the file that it names, at once."""
     text = os.environ.pop(VARIABLE, "")
+    if text.startswith("@"):
+        with open(text[1:], encoding="utf-8") as file:
+            handed = file.read()
+        os.unlink(text[1:])
+        text = handed
     return dict(json.loads(text)) if text else {}
 
 
