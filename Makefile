@@ -5,7 +5,7 @@ export UV_PYTHON_DOWNLOADS := never
 export PYTHONDONTWRITEBYTECODE :=
 PYTHON := .venv/bin/python
 
-.PHONY: demo test soak lint bench docs clean
+.PHONY: demo test soak containers lint bench docs clean
 
 demo:             ## run a bundled task with three agents, and catch the one that cheats
 	@tools/bootstrap demo
@@ -14,9 +14,13 @@ demo:             ## run a bundled task with three agents, and catch the one tha
 test: lint        ## everything but the long tests and those that need a container engine
 	$(PYTHON) -m pytest -n 2 -m "not soak and not container"
 
-soak:             ## the long tests, and those that start container engines
+soak:             ## the long tests
 	@tools/bootstrap test
-	$(PYTHON) -m pytest -n 2 -m "soak or container"
+	$(PYTHON) -m pytest -n 2 -m "soak and not container"
+
+containers:       ## the tests that start Docker and podman themselves
+	@tools/bootstrap containers
+	$(PYTHON) -m pytest -n 2 -m container
 
 lint:             ## style, format and types
 	@tools/bootstrap test

@@ -81,14 +81,27 @@ class ContainerGroup(Group):
 
     def freeze(self, frozen: bool, meanwhile: Callable[[], None] = lambda: None) -> None:
         meanwhile()
-        self.engine.call("POST", f"/containers/{self.name}/{'pause' if frozen else 'unpause'}")
-        self.paused = frozen
         deadline = time.monotonic() + FREEZE_SECONDS
+        while not self._asked(frozen):
+            if time.monotonic() > deadline:
+                raise InfrastructureFault(f"the engine did not {'freeze' if frozen else 'thaw'} in {FREEZE_SECONDS} s")
+            time.sleep(0.01)
+        self.paused = frozen
         while not self._is(frozen):
             meanwhile()
             if time.monotonic() > deadline:
                 raise InfrastructureFault(f"the sandbox did not {'freeze' if frozen else 'thaw'} in {FREEZE_SECONDS} s")
             time.sleep(0.0005)
+
+    def _asked(self, frozen: bool) -> bool:
+        """Ask the engine; false while its own record lags behind what it did last."""
+        try:
+            self.engine.call("POST", f"/containers/{self.name}/{'pause' if frozen else 'unpause'}")
+        except EngineFault as fault:
+            if fault.status not in (409, 500) or "paused" not in fault.message:
+                raise
+            return False
+        return True
 
     def _is(self, frozen: bool) -> bool:
         """Whether the kernel agrees, as far as it can be seen."""
