@@ -5,6 +5,7 @@ Exit codes: 0 yes, 1 a negative verdict, 2 usage or a bad contract, 3 infrastruc
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -14,6 +15,9 @@ from typing import NoReturn
 import click
 
 from proctor import __version__
+
+gc.set_threshold(100_000, 20, 20)
+"""Starting up makes many objects and drops few; looking for garbage every 700 of them would be a tenth of it."""
 
 COMMANDS = {
     "demo": "the whole story on a bundled repository, offline",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from proctor.base.canonical import sha256
 from proctor.base.clock import seconds_text
@@ -18,10 +19,8 @@ from proctor.base.names import name_text
 from proctor.conduct.briefing import Briefing
 from proctor.conduct.machine import Machine
 from proctor.conduct.scene import Live, make_scene
-from proctor.conduct.watch_post import WatchPost
 from proctor.conduct.watched import WatchedTrace
 from proctor.execute.agents.interface import Agent, Ending
-from proctor.execute.observe.mutations import Mutation, side
 from proctor.execute.prepare import Prepared
 from proctor.execute.sandbox.interface import Command, Finished
 from proctor.execute.workspace.diff import Change, Changes
@@ -30,6 +29,9 @@ from proctor.execute.workspace.tree import Entry
 from proctor.execute.workspace.workspace import base_stack
 from proctor.record.rundir import RunDirectory
 from proctor.record.trace.log import TraceWriter
+
+if TYPE_CHECKING:
+    from proctor.conduct.watch_post import WatchPost
 
 
 @frozen
@@ -50,7 +52,7 @@ def attempt(
     trace: WatchedTrace,
     scratch: Path,
     live: Live,
-    post: WatchPost,
+    post: WatchPost | None,
 ) -> Attempt:
     """Let ``agent`` act once and record its patch in the run directory."""
     start = machine.clock.steady_ns()
@@ -59,7 +61,7 @@ def attempt(
         "agent.started",
         {"name": description.name, "kind": description.kind, "command": list(description.command)},
     )
-    if agent.needs_sandbox:
+    if post is not None:
         from proctor.conduct.sandboxed import act_in_sandbox
 
         made = act_in_sandbox(machine, prepared, agent, briefing, trace, scratch, live, post)
@@ -69,8 +71,7 @@ def attempt(
         patch = ending.patch or b""
         changes, dropped = _changes_of(prepared, patch), ()
         for change in changes.changes:
-            told = Mutation(change.path, change.change, change.before, change.after)
-            trace.append("workspace.mutation", told.payload())
+            trace.append("workspace.mutation", _change(change))
     trace.append(
         "agent.finished",
         {
@@ -123,15 +124,7 @@ def _record(
 ) -> None:
     """Write the patch and the list of changes."""
     write_whole(run.patch, patch, sync=False)
-    listed = [
-        {
-            "path": name_text(change.path),
-            "change": change.change,
-            "before": side(change.before),
-            "after": side(change.after),
-        }
-        for change in changes.changes
-    ]
+    listed = [_change(change) for change in changes.changes]
     run.write_json(
         run.changes, {"schema": 1, "kind": "proctor.changes", "changes": listed, "dropped": list(dropped)}, sync=False
     )
@@ -144,3 +137,17 @@ def _record(
 
 def _data(found: tuple[int, bytes] | None) -> bytes:
     return found[1] if found else b""
+
+
+def _change(change: Change) -> dict[str, Any]:
+    """A change as records hold it."""
+    return {
+        "path": name_text(change.path),
+        "change": change.change,
+        "before": _side(change.before),
+        "after": _side(change.after),
+    }
+
+
+def _side(entry: Entry | None) -> dict[str, Any] | None:
+    return None if entry is None else {"sha256": entry.sha256, "bytes": entry.size, "mode": f"{entry.mode:o}"}

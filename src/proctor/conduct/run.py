@@ -8,9 +8,10 @@ takes for a run that ended.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from proctor.base.canonical import parse
 from proctor.base.clock import utc_text
@@ -20,27 +21,27 @@ from proctor.base.frozen import EMPTY, frozen
 from proctor.base.ids import new_run_id
 from proctor.conduct.attempt import attempt
 from proctor.conduct.briefing import brief
+from proctor.conduct.check_watch import check_watch
 from proctor.conduct.identity import boot_id, manifest, observed_identity
-from proctor.conduct.interventions import Interventions
 from proctor.conduct.machine import Machine
-from proctor.conduct.watch_post import WatchPost
 from proctor.conduct.watched import WatchedTrace
 from proctor.contract.digest import resolved
+from proctor.contract.model import Contract
 from proctor.execute.agents.interface import Agent
 from proctor.execute.prepare import Prepared
 from proctor.execute.sandbox.interface import Sandbox
-from proctor.execute.watch.ledger import projection
-from proctor.execute.watch.panel import Panel
 from proctor.execute.watch.prices import PriceTable
-from proctor.execute.watch.settings import record_of_settings, settings_of
+from proctor.execute.watch.settings import Settings, record_of_settings, settings_of
 from proctor.execute.workspace.patch import known_stat
 from proctor.judge.acceptance import accept
 from proctor.judge.bench import Bench
 from proctor.judge.policy import findings
-from proctor.judge.report import build_report
 from proctor.record.lock import RunLock
 from proctor.record.rundir import RunDirectory
-from proctor.record.seal import write_seal
+
+if TYPE_CHECKING:
+    from proctor.conduct.watch_post import WatchPost
+    from proctor.execute.watch.panel import Panel
 
 STOPPED = "operator"
 """The code of a run that was stopped from the keyboard."""
@@ -97,11 +98,7 @@ def conduct(
         run.write_json(run.manifest, manifest(machine, prepared, description, run_id, bound, table), sync=False)
         run.write_json(run.contract, resolved(prepared.contract), sync=False)
         with WatchedTrace.create(run.events, machine.clock, machine.entropy) as trace:
-            answers = machine.home.decisions / f"{run_id}.json"
-            interventions = Interventions(prepared.contract, trace, answers, watcher.stopped)
-            post = WatchPost(machine, prepared.contract, trace, interventions, run.write_blob)
-            panel = Panel(settings)
-            trace.watch(panel, interventions)
+            post = _watched(machine, prepared.contract, agent, run, trace, settings, watcher)
             trace.append(
                 "run.started",
                 {
@@ -116,15 +113,60 @@ def conduct(
             with machine.scratch(run_id) as scratch:
                 _act_and_judge(machine, prepared, agent, run, trace, scratch, watcher, post)
             trace.rest()
-            trace.append("cost.projected", projection(panel.facts.ledger))
-            status = str(parse(build_report(run))["status"])
-            trace.append("run.finished", {"status": status})
-            trace.sync()
-            report = build_report(run)
-            write_whole(run.report, report, sync=False)
-            write_seal(run, trace)
+            status, report = _close(run, trace)
     watcher.phase(run_id, "done")
     return Outcome(run_id, run.path, status, parse(report))
+
+
+def _watched(
+    machine: Machine,
+    contract: Contract,
+    agent: Agent,
+    run: RunDirectory,
+    trace: WatchedTrace,
+    settings: Settings,
+    watcher: Watcher,
+) -> WatchPost | None:
+    """Let breakers see the trace, and an agent that gets a sandbox be watched in it."""
+
+    def make() -> Panel:
+        from proctor.execute.watch.panel import Panel
+
+        return Panel(settings)
+
+    if not agent.needs_sandbox:
+        trace.watch_later(make)
+        return None
+    from proctor.conduct.interventions import Interventions
+    from proctor.conduct.watch_post import WatchPost
+
+    answers = machine.home.decisions / f"{run.path.name}.json"
+    interventions = Interventions(contract, trace, answers, watcher.stopped)
+    trace.watch(make(), interventions)
+    return WatchPost(machine, contract, trace, interventions, run.write_blob)
+
+
+def _close(run: RunDirectory, trace: WatchedTrace) -> tuple[str, bytes]:
+    """The last events, the report and the seal."""
+    from proctor.execute.watch.ledger import projection
+    from proctor.judge.report import build_report
+    from proctor.record.seal import write_seal
+
+    trace.append("cost.projected", projection(trace.catch_up().facts.ledger))
+    status = str(parse(build_report(run))["status"])
+    trace.append("run.finished", {"status": status})
+    trace.sync()
+    report = build_report(run)
+    write_whole(run.report, report, sync=False)
+    write_seal(run, trace)
+    return status, report
+
+
+def _load_the_rest() -> None:
+    """Load what only the end of a run needs, while the judge waits for its sandboxes."""
+    import proctor.execute.watch.panel
+    import proctor.judge.report
+    import proctor.record.seal  # noqa: F401
 
 
 def _act_and_judge(
@@ -135,7 +177,7 @@ def _act_and_judge(
     trace: WatchedTrace,
     scratch: Path,
     watcher: Watcher,
-    post: WatchPost,
+    post: WatchPost | None,
 ) -> None:
     """Everything between the first event and the verdict; faults become events."""
     run_id = run.path.name
@@ -158,7 +200,9 @@ def _act_and_judge(
         made = attempt(machine, prepared, agent, briefing, run, trace, scratch, live, post)
         enter("judging")
         _note_policy(machine, prepared, made.patch, run, trace)
-        bench = Bench(prepared, machine.backend, scratch, trace, run, machine.clock, machine.entropy, post.over_check)
+        threading.Thread(target=_load_the_rest, name="load", daemon=True).start()
+        watch = check_watch(machine, prepared.contract, trace)
+        bench = Bench(prepared, machine.backend, scratch, trace, run, machine.clock, machine.entropy, watch)
         accept(bench, made.patch)
         if watcher.stopped():
             raise Interrupted

@@ -24,7 +24,7 @@ from proctor.execute.observe.resources import Alert, Sample, Sampler, ceilings_o
 from proctor.execute.observe.watching import Watching
 from proctor.execute.sandbox.bubblewrap.box import Box
 from proctor.execute.sandbox.guard import GuardPlan, Observation
-from proctor.execute.sandbox.interface import Mount, Sandbox
+from proctor.execute.sandbox.interface import Mount
 from proctor.execute.watch.words import Reading, hit_payload, read_command, read_patch
 from proctor.execute.workspace.diff import Changes
 from proctor.execute.workspace.glob import matches
@@ -90,17 +90,6 @@ class WatchPost:
                 self.settle(sandbox)
         finally:
             self.interventions.detach()
-
-    @contextmanager
-    def over_check(self, sandbox: Sandbox, workspace: Workspace) -> Iterator[None]:
-        """Sample what a check uses for the time of a ``with`` block."""
-        sampler = Sampler(sandbox, workspace, self.machine.clock, ceilings_of(self.contract.budget))
-
-        def sampled(sample: Sample, alerts: tuple[Alert, ...]) -> None:
-            self.trace.append("monitor.sample", sample.payload("acceptance"))
-
-        with Watching(sampler, sampled):
-            yield
 
     def look(self) -> None:
         """Tell what has changed in the workspace since the last look."""

@@ -12,16 +12,17 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from proctor.base.clock import Clock, Entropy
 from proctor.base.errors import ProctorError
 from proctor.base.frozen import frozen
 from proctor.execute.watch.breakers.interface import NONE, VIOLATION, Trip
-from proctor.execute.watch.panel import Panel
-from proctor.execute.watch.replay import alert_payload, intervention_payload
 from proctor.record.trace.event import Event
 from proctor.record.trace.log import TraceWriter
+
+if TYPE_CHECKING:
+    from proctor.execute.watch.panel import Panel
 
 
 @frozen
@@ -39,6 +40,8 @@ class WatchedTrace(TraceWriter):
         super().__init__(path, handle, clock, entropy)
         self._turn = threading.RLock()
         self._panel: Panel | None = None
+        self._make: Callable[[], Panel] | None = None
+        self._unseen: list[Event] = []
         self._act: Callable[[Decision], None] | None = None
         self._waiting: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._worker: threading.Thread | None = None
@@ -47,6 +50,22 @@ class WatchedTrace(TraceWriter):
         """The decision that ended the agent, if one did."""
         self.violations: list[Event] = []
         """The alerts that tell of violations."""
+
+    def watch_later(self, make: Callable[[], Panel]) -> Self:
+        """Keep events for a panel that is made at the end: for runs in which nothing can be done about a decision."""
+        self._make = make
+        return self
+
+    def catch_up(self) -> Panel:
+        """The panel, after it has seen every event up to now."""
+        with self._turn:
+            if self._panel is None:
+                assert self._make is not None
+                self._panel = self._make()
+                for event in self._unseen:
+                    self._look(event, self._panel)
+                self._unseen.clear()
+            return self._panel
 
     def watch(self, panel: Panel, act: Callable[[Decision], None]) -> Self:
         """From the next event on, ask ``panel`` and let ``act`` do what it decides."""
@@ -64,6 +83,8 @@ class WatchedTrace(TraceWriter):
             event = super().append(type, payload, actor)
             if self._panel is not None:
                 self._look(event, self._panel)
+            elif self._make is not None:
+                self._unseen.append(event)
             return event
 
     @property
@@ -88,6 +109,8 @@ class WatchedTrace(TraceWriter):
             super().close()
 
     def _look(self, event: Event, panel: Panel) -> None:
+        from proctor.execute.watch.replay import alert_payload, intervention_payload
+
         waiting = deque([event])
         while waiting:
             for trip in panel.see(waiting.popleft()):

@@ -31,8 +31,6 @@ from proctor.execute.sandbox.interface import (
     Sandbox,
     SandboxPlan,
 )
-from proctor.execute.workspace.archive import extract
-from proctor.execute.workspace.git import export_commit
 from proctor.execute.workspace.store import Layer, LayerStore
 from proctor.execute.workspace.workspace import Workspace
 
@@ -114,6 +112,9 @@ def source_layer(contract: Contract, store: LayerStore, inputs: InputCache) -> L
         return found
 
     def build(directory: Path) -> dict[str, object]:
+        from proctor.execute.workspace.archive import extract
+        from proctor.execute.workspace.git import export_commit
+
         tree = directory / "workspace"
         tree.mkdir(exist_ok=True)
         if isinstance(repository, ArchiveRepository):

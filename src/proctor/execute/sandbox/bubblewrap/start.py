@@ -7,6 +7,7 @@ taken away again and the message says what the machine refused.
 from __future__ import annotations
 
 import os
+import select
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -60,11 +61,9 @@ class Guarded:
             self.control.close()
         self.cut()
         if self.guardian is not None:
-            try:
-                self.guardian.wait(END_SECONDS)
-            except subprocess.TimeoutExpired:
+            if not _ends(self.guardian.pid, END_SECONDS):
                 self.guardian.kill()
-                self.guardian.wait()
+            self.guardian.wait()
         if self.guard is not None:
             self.guard.close()
         if self.errors >= 0:
@@ -82,6 +81,17 @@ class Guarded:
                 break
             text += more
         return text.decode("utf-8", "replace").strip() or "bubblewrap gave no reason"
+
+
+def _ends(pid: int, seconds: float) -> bool:
+    """Whether our child ``pid`` ends within so many seconds; it is noticed at once and not waited for."""
+    handle = os.pidfd_open(pid)
+    try:
+        poll = select.poll()
+        poll.register(handle, select.POLLIN)
+        return bool(poll.poll(int(seconds * 1000)))
+    finally:
+        os.close(handle)
 
 
 def start(plan: SandboxPlan, group: Group, record_directory: Path, name: str) -> Guarded:
