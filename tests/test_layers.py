@@ -52,7 +52,6 @@ HEAVY = frozenset(
         "xml.etree",
         "zipfile",
         "yaml",
-        "rich",
         "numpy",
         "scipy",
     }

@@ -28,7 +28,7 @@ def test_help_loads_no_floor_below_the_command_line() -> None:
 
 
 def test_help_loads_nothing_heavy() -> None:
-    heavy = {"yaml", "rich", "orjson", "asyncio", "sqlite3", "tarfile", "zipfile", "unittest", "urllib.request", "ssl"}
+    heavy = {"yaml", "orjson", "asyncio", "sqlite3", "tarfile", "zipfile", "unittest", "urllib.request", "ssl"}
     assert loaded("--help") & heavy == set()
 
 
