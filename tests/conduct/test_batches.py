@@ -60,6 +60,28 @@ def test_a_killed_batch_is_completed_under_new_ids(make_contract: Any, proctor: 
     assert again["runs"] == []
 
 
+def test_runs_that_were_made_before_count_in_the_exit_code(
+    make_contract: Any, proctor: Proctor, tmp_path: Path
+) -> None:
+    contract = make_contract()
+    flag = tmp_path / "agent"
+    flag.mkdir()
+    (flag / "fix").write_text("sed -i 's/a - b/a + b/' calc.py")
+    agent = ["--agent", "command:sh -c 'test ! -e /agent/fix || . /agent/fix'", "--agent-files", flag]
+    assert proctor("run", contract, *agent, "-n", "2").returncode == 0
+    newest = sorted((tmp_path / "home" / "runs").iterdir())[-1]
+    (newest / "seal.json").unlink()
+    (flag / "fix").unlink()
+    taken_up = proctor("run", "--resume", "--json")
+    answer = json.loads(taken_up.stdout)
+    assert [row["status"] for row in answer["earlier"]] == ["success"]
+    assert [row["status"] for row in answer["runs"]] == ["failure"]
+    assert taken_up.returncode == 1
+    again = proctor("run", "--resume")
+    assert again.returncode == 1, "an earlier failure still counts when nothing is left to do"
+    assert "run before: 1 failure, 1 success" in again.stdout
+
+
 def test_a_changed_contract_is_not_taken_up(make_contract: Any, proctor: Proctor, tmp_path: Path) -> None:
     contract = make_contract("moving", setup=[{"run": "exit 1"}])
     assert proctor("run", contract, "--agent", "noop").returncode == 2

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 from proctor.base.errors import ContractError, Mistake, UsageFault
@@ -26,15 +28,18 @@ from proctor.contract.load import load_contract
 from proctor.contract.model import Contract
 from proctor.execute.agents.interface import Agent
 from proctor.execute.prepare import Prepared
+from proctor.execute.workspace.store import hold
+from proctor.record.rundir import RunDirectory
 
 
 @frozen
 class Plan:
-    """A batch, the contracts it names, and the places that are still to be filled."""
+    """A batch, the contracts it names, the places that are still to be filled, and what came of the others."""
 
     batch: Batch
     contracts: dict[str, Contract]
     places: tuple[Place, ...]
+    earlier: tuple[Mapping[str, str], ...] = ()
 
     @property
     def jobs(self) -> int:
@@ -75,18 +80,31 @@ def take_up(machine: Machine, batch_id: str) -> Plan:
                 where=place.contract,
                 hint="begin a new batch: runs of different versions are not counted together",
             )
-    return Plan(batch, contracts, places)
+    return Plan(batch, contracts, places, tuple(_finished(RunDirectory(path)) for path in done.values()))
+
+
+def _finished(run: RunDirectory) -> Mapping[str, str]:
+    """What decides the exit code of a batch, of a run that was made before; one that says nothing decided nothing."""
+    report = run.read_json(run.report)
+    return {
+        "run": run.path.name,
+        "status": str(report.get("status", "invalid")),
+        "attribution": str(report.get("attribution", "")),
+    }
 
 
 def fill(machine: Machine, plan: Plan, jobs: int, *, quiet: bool) -> BatchResult:
-    """Run what is left of a plan."""
+    """Run what is left of a plan. What its contracts were made of stays in the caches until the last run has ended."""
     ready: dict[str, Prepared] = {}
     building = threading.Lock()
 
     def prepared(place: Place) -> Prepared:
         with building:
             if place.contract not in ready:
-                ready[place.contract] = machine.prepare(plan.contracts[place.contract])
+                made = machine.prepare(plan.contracts[place.contract])
+                for layer in made.layers:
+                    held.callback(os.close, hold(layer))
+                ready[place.contract] = made
             return ready[place.contract]
 
     def agent(prepared: Prepared) -> Agent:
@@ -94,17 +112,9 @@ def fill(machine: Machine, plan: Plan, jobs: int, *, quiet: bool) -> BatchResult
 
     prices = read_prices(plan.batch.settings.get("prices", ""))
     total = len(plan.batch.places)
-    with Progress(total, total - len(plan.places), quiet=quiet) as progress:
-        return run_places(
-            machine,
-            plan.batch,
-            plan.places,
-            prepared,
-            agent,
-            progress,
-            jobs,
-            prices,
-        )
+    progress = Progress(total, total - len(plan.places), quiet=quiet)
+    with ExitStack() as held, machine.inputs.in_use(), progress:
+        return run_places(machine, plan.batch, plan.places, prepared, agent, progress, jobs, prices)
 
 
 def _load_all(paths: Iterable[Path]) -> dict[str, Contract]:

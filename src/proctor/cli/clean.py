@@ -12,24 +12,33 @@ from proctor.cli.output import as_json, print_json
 @click.option("--inputs", is_flag=True, help="Also drop the fetched inputs; they are fetched again when needed.")
 @as_json
 def command(layers: bool, inputs: bool, json_: bool) -> None:
-    """Take away processes, cgroups and scratch of runs whose harness died. Runs themselves are never removed."""
-    from proctor.base.erase import erase
+    """Take away processes, cgroups and scratch of runs whose harness died. Runs themselves are never removed.
+
+    Layers and inputs that a living run uses are kept, and named.
+    """
     from proctor.cli.wiring import home
     from proctor.conduct.sweep import sweep_home
+    from proctor.execute.inputs.fetch import InputCache
     from proctor.execute.workspace.store import LayerStore
 
     place = home()
     place.create()
     removed = sweep_home(place)
+    kept: list[str] = []
     if layers:
-        removed += [f"layer {key}" for key in LayerStore(place.layers).remove_unused(())]
+        store = LayerStore(place.layers)
+        removed += [f"layer {key}" for key in store.remove_unused(())]
+        used = store.keys()
+        kept += [f"layer {key}" for key in used]
     if inputs:
-        for inner in sorted(place.inputs.iterdir()):
-            erase(inner)
-            removed.append(f"input {inner.name}")
+        emptied = InputCache(place.inputs).empty()
+        removed += [f"input {name}" for name in emptied or ()]
+        kept += ["the fetched inputs"] if emptied is None else []
     if json_:
-        print_json({"removed": removed})
+        print_json({"removed": removed, "kept": kept})
         return
     for what in removed:
         click.echo(f"removed {what}")
+    for what in kept:
+        click.echo(f"kept {what}: in use")
     click.echo("clean")

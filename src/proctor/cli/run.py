@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,8 @@ def command(
 ) -> int:
     """Run AGENT on CONTRACTS. Each run is judged on a pristine copy and leaves a sealed directory.
 
-    Exits with 0 when every run is a success, 1 when some are not, 3 when some could not be decided.
+    Exits with 0 when every run is a success, 1 when some are not, 3 when some could not be decided; with --resume the
+    runs that were made before count too.
     """
     from proctor.base.errors import UsageFault
     from proctor.cli.batches import begin, fill, take_up
@@ -60,16 +61,26 @@ def command(
     rows = [_row(outcome.report, str(outcome.directory)) for _, outcome in result.outcomes]
     if json_:
         errors = [{"contract": place.contract, "error": str(error)} for place, error in result.errors]
-        print_json({"batch": plan.batch.id, "runs": rows, "errors": errors, "stopped": result.stopped})
+        print_json(
+            {
+                "batch": plan.batch.id,
+                "runs": rows,
+                "earlier": list(plan.earlier),
+                "errors": errors,
+                "stopped": result.stopped,
+            }
+        )
     else:
         if not plan.places:
             click.echo(f"nothing is left to do in batch {plan.batch.id}")
+        if plan.earlier:
+            click.echo(f"run before: {', '.join(_counts(row['status'] for row in plan.earlier))}")
         _print(rows)
         for place, error in result.errors:
             click.echo(f"proctor: {place.contract}: {error}", err=True)
         if result.stopped:
             click.echo("stopped; the rest is run by: proctor run --resume", err=True)
-    return _code(rows, result.errors, result.stopped)
+    return _code([*plan.earlier, *rows], result.errors, result.stopped)
 
 
 def _row(report: Mapping[str, Any], directory: str) -> dict[str, Any]:
@@ -107,7 +118,12 @@ def _print(rows: list[dict[str, Any]]) -> None:
     click.echo(f"evidence: {Path(rows[-1]['evidence']).parent}")
 
 
-def _code(rows: list[dict[str, Any]], errors: Any, stopped: bool) -> int:
+def _counts(statuses: Iterable[str]) -> list[str]:
+    seen = sorted(statuses)
+    return [f"{seen.count(status)} {status}" for status in dict.fromkeys(seen)]
+
+
+def _code(rows: Sequence[Mapping[str, Any]], errors: Any, stopped: bool) -> int:
     if errors:
         return max(int(error.exit_code) for _, error in errors)
     undecided = [row for row in rows if row["status"] == "invalid" or _not_the_agents(row)]

@@ -3,7 +3,8 @@
 ``<root>/<sha256>/<name>`` holds a file, ``<root>/<sha256>.ok`` the state of the file system entry when its bytes were
 last hashed. An entry that has not changed since is trusted; any other is hashed again, and one whose bytes are wrong
 is thrown away and fetched anew. Files arrive by a rename, so that a crash or a second process never shows half a
-file, and one process at a time fetches a source. The cache never runs or unpacks what it holds.
+file, and one process at a time fetches a source. The cache never runs or unpacks what it holds, and is not emptied
+while somebody uses it.
 """
 
 from __future__ import annotations
@@ -68,24 +69,49 @@ class InputCache:
         return paths
 
     @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Keep the cache from being emptied for the time of a ``with`` block."""
+        handle = self._open()
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH)
+            yield
+        finally:
+            os.close(handle)
+
+    def empty(self) -> tuple[str, ...] | None:
+        """Remove everything that is here and return the names; ``None`` when somebody uses the cache."""
+        handle = self._open()
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return None
+            names = tuple(sorted(path.name for path in self.root.iterdir()))
+            for name in names:
+                erase(self.root / name)
+            return names
+        finally:
+            os.close(handle)
+
+    @contextmanager
     def fetching(self, source: Source) -> Iterator[Path]:
         """An empty directory to fetch ``source`` into, while no other process fetches it."""
-        self.root.mkdir(parents=True, exist_ok=True)
-        key = sha256(f"{source.kind} {source.spec}".encode())[7:39]
-        lock = os.open(self.root / f".{key}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            for stale in self.root.glob(f".{key}-*"):
-                erase(stale)
-            import tempfile
-
-            directory = Path(tempfile.mkdtemp(dir=self.root, prefix=f".{key}-"))
+        with self.in_use():
+            key = sha256(f"{source.kind} {source.spec}".encode())[7:39]
+            lock = os.open(self.root / f".{key}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
-                yield directory
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                for stale in self.root.glob(f".{key}-*"):
+                    erase(stale)
+                import tempfile
+
+                directory = Path(tempfile.mkdtemp(dir=self.root, prefix=f".{key}-"))
+                try:
+                    yield directory
+                finally:
+                    erase(directory)
             finally:
-                erase(directory)
-        finally:
-            os.close(lock)
+                os.close(lock)
 
     def keep(self, path: Path, name: str) -> InputFile:
         """Move a freshly fetched file into the cache, whatever its bytes are, and say what they are."""
@@ -96,6 +122,11 @@ class InputCache:
         os.chmod(path, 0o444)
         os.replace(path, place / name)
         return file
+
+    def _open(self) -> int:
+        """A handle of the cache's directory, on which its lock is held."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        return os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def _adopt(self, source: Source, file: InputFile, directory: Path) -> None:
         """Take ``file`` over from the directory it was fetched into, if it is the pinned one."""
