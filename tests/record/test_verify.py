@@ -31,7 +31,24 @@ def test_a_finished_run_is_intact(make_run: Any) -> None:
 def test_a_copied_and_renamed_run_is_intact(make_run: Any, tmp_path: Path) -> None:
     run = make_run.sealed()
     shutil.copytree(run.path, tmp_path / "elsewhere")
-    assert verify(RunDirectory(tmp_path / "elsewhere")).status == "intact"
+    found = verify(RunDirectory(tmp_path / "elsewhere"))
+    assert (found.status, found.run_id) == ("intact", run.path.name)
+
+
+@pytest.mark.parametrize("status", ["success", "invalid"])
+def test_a_copy_under_the_id_of_another_run_is_refused(
+    make_run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: str
+) -> None:
+    run, trace = make_run.unsealed(status=status)
+    write_seal(run, trace)
+    other = tmp_path / "20990101T000000-0123456789"
+    shutil.copytree(run.path, other)
+    monkeypatch.chdir(other)
+    for path in (other, Path(".")):
+        (problem,) = verify(RunDirectory(path)).problems
+        assert problem.where == "manifest.json"
+        assert run.path.name in problem.message
+        assert other.name in problem.message
 
 
 def test_there_must_be_a_directory(tmp_path: Path) -> None:

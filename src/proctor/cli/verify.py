@@ -11,7 +11,10 @@ from proctor.cli.output import as_json, print_json, printable
 @click.argument("runs", nargs=-1, required=True)
 @as_json
 def command(runs: tuple[str, ...], json_: bool) -> int:
-    """Check every byte of RUNS against their seals: ids (or their beginnings) or paths. Exits with 4 on any change."""
+    """Check every byte of RUNS against their seals: ids (or their beginnings) or paths. Exits with 4 on any change.
+
+    A copy under a name of its own is as good as the run; one that goes by another run's id is refused.
+    """
     from proctor.cli.wiring import shelf
     from proctor.record.verify import verify
 
@@ -23,9 +26,12 @@ def command(runs: tuple[str, ...], json_: bool) -> int:
         if json_:
             problems = [{"where": p.where, "message": p.message} for p in result.problems]
             counts = {"events": result.events, "seal": result.digest}
-            print_json({"run": run.path.name, "status": result.status, "problems": problems, **counts})
+            print_json(
+                {"run": run.path.name, "id": result.run_id, "status": result.status, "problems": problems, **counts}
+            )
             continue
-        click.echo(f"{run.path.name}: {result.status}, {result.events} events")
+        copied = f", a copy of {result.run_id}" if result.run_id not in ("", run.path.name) else ""
+        click.echo(printable(f"{run.path.name}: {result.status}, {result.events} events{copied}"))
         if result.digest:
             click.echo(f"  seal {result.digest}")
         for problem in result.problems:

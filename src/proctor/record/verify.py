@@ -6,7 +6,8 @@
 
 Only names and bytes are looked at, nothing is believed: links are not followed, only regular files are opened, sizes
 are compared before content is read, one line of the log is held at a time, and JSON is bounded. A gap in a run whose
-report says ``invalid`` is no problem: that is what the status is for.
+report says ``invalid`` is no problem: that is what the status is for. A copy may have any name that is not the id of
+another run.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 
 from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.base.frozen import frozen
+from proctor.base.ids import RUN_ID
 from proctor.record.completeness import Witness
 from proctor.record.inventory import Found, hash_file, open_regular, walk
 from proctor.record.lock import is_held
@@ -46,12 +48,16 @@ class Problem:
 
 @frozen
 class Verification:
-    """The finding, how many events hold together, and the digest of the seal to compare with one noted elsewhere."""
+    """The finding, how many events hold together, and the digest of the seal to compare with one noted elsewhere.
+
+    ``run_id`` is the id in a sealed manifest, empty where that was not read.
+    """
 
     status: str
     problems: tuple[Problem, ...]
     events: int
     digest: str = ""
+    run_id: str = ""
 
 
 def verify(run: RunDirectory) -> Verification:
@@ -100,6 +106,7 @@ class _Examination:
         self.witness = Witness()
         self.problems: list[Problem] = []
         self._unlisted = 0
+        self._run_id = ""
 
     def add(self, where: str, message: str) -> None:
         if len(self.problems) < MOST_PROBLEMS:
@@ -111,7 +118,7 @@ class _Examination:
         problems = self.problems
         if self._unlisted:
             problems = [*problems, Problem(".", f"and {self._unlisted} more problems")]
-        return Verification(status, tuple(problems), self.chain.count, digest)
+        return Verification(status, tuple(problems), self.chain.count, digest, self._run_id)
 
     def check_files(self, seal: Seal) -> None:
         """Everything that lies there against the seal, and everything in the seal against what lies there."""
@@ -212,6 +219,7 @@ class _Examination:
                 gaps.append(Problem(name, "is not part of the run"))
         if values["manifest.json"] is not None:
             gaps.extend(Problem("manifest.json", text) for text in check_manifest(values["manifest.json"]))
+            self._check_name(values["manifest.json"])
         changes, results = values["workspace/changes.json"], values["acceptance/results.json"]
         gaps.extend(
             Problem("events.jsonl", text) for text in self.witness.gaps(changes, results, self._patch_paths(seal))
@@ -220,6 +228,16 @@ class _Examination:
         if not isinstance(report, dict) or report.get("status") != "invalid":
             for gap in gaps:
                 self.add(gap.where, gap.message)
+
+    def _check_name(self, manifest: Any) -> None:
+        """Whether the directory goes by the id of another run."""
+        self._run_id = str(manifest.get("run", "")) if isinstance(manifest, dict) else ""
+        name = os.path.basename(os.path.abspath(self.run.path))
+        if RUN_ID.fullmatch(name) and name != self._run_id:
+            self.add(
+                "manifest.json",
+                f"says run {self._run_id}, and the directory is called {name}: give a copy a name that is no run's id",
+            )
 
     def _patch_paths(self, seal: Seal) -> set[bytes] | None:
         """What the patch touches; nothing is said of one that somebody wrote by hand in a form of their own."""
