@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from proctor.base.errors import ContractError, Mistake, UsageFault
-from proctor.base.frozen import frozen
+from proctor.base.frozen import EMPTY, frozen
 from proctor.cli.progress import Progress
 from proctor.cli.wiring import agent_for, check_agent, read_prices, refuse_secrets_in_files
 from proctor.conduct.batch import (
@@ -48,7 +48,14 @@ class Plan:
 
 
 def begin(
-    machine: Machine, paths: Iterable[Path], agent: str, agent_files: str, repeats: int, jobs: int = 1, prices: str = ""
+    machine: Machine,
+    paths: Iterable[Path],
+    agent: str,
+    agent_files: str,
+    repeats: int,
+    jobs: int = 1,
+    prices: str = "",
+    envelopes: Mapping[str, str] = EMPTY,
 ) -> Plan:
     """A new batch. Every contract is loaded first, so that all mistakes are told before anything runs."""
     contracts = _load_all(paths)
@@ -57,7 +64,7 @@ def begin(
     check_agent(words, files)
     for contract in contracts.values():
         refuse_secrets_in_files(contract, files)
-    settings = {"jobs": str(jobs), "prices": str(Path(prices).absolute()) if prices else ""}
+    settings = {"jobs": str(jobs), "prices": str(Path(prices).absolute()) if prices else "", **envelopes}
     read_prices(settings["prices"])
     named = [(path, content_id(contract)) for path, contract in contracts.items()]
     batch = new_batch(machine.clock, machine.entropy, words, files, named, repeats, settings)
@@ -108,7 +115,7 @@ def fill(machine: Machine, plan: Plan, jobs: int, *, quiet: bool) -> BatchResult
             return ready[place.contract]
 
     def agent(prepared: Prepared) -> Agent:
-        return agent_for(plan.batch.agent, plan.batch.agent_files, prepared)
+        return agent_for(plan.batch.agent, plan.batch.agent_files, prepared, machine)
 
     prices = read_prices(plan.batch.settings.get("prices", ""))
     total = len(plan.batch.places)

@@ -1,48 +1,139 @@
-"""``proctor cost``: what a run cost, item by item."""
+"""``proctor cost``: what runs cost, item by item, or all of them together."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from proctor.cli.output import as_json, print_json, print_table, printable
 
+if TYPE_CHECKING:
+    from proctor.execute.watch.ledger import Item, Ledger
+    from proctor.execute.watch.panel import Panel
+    from proctor.record.rundir import RunDirectory
+
 
 @click.command(epilog="Example: proctor cost 20260307T120000")
-@click.argument("run")
+@click.argument("runs", nargs=-1)
+@click.option("--batch", default="", help="All runs of the batch with this id, or the beginning of it.")
 @as_json
-def command(run: str, json_: bool) -> None:
-    """Itemise the projected cost of RUN per phase, apart from what a provider billed.
+def command(runs: tuple[str, ...], batch: str, json_: bool) -> None:
+    """Itemise the projected cost of RUNS per phase, apart from what a provider billed.
 
-    Without a price table the amounts are abstract units of a versioned schedule. Caps are policy choices.
+    Several runs, or a batch, are summed by phase and by task. Without a price table the amounts are abstract units of a
+    versioned schedule. Caps are policy choices.
     """
+    from proctor.base.errors import UsageFault
     from proctor.cli.wiring import shelf
     from proctor.conduct.replay import read_again
 
-    found = shelf().find(run)
-    panel = read_again(found)
+    if bool(runs) == bool(batch):
+        raise UsageFault("give runs, or one batch", hint="proctor cost RUN..., or proctor cost --batch BATCH")
+    named = list(dict.fromkeys(shelf().find(run) for run in runs)) if runs else _of_batch(batch)
+    read = [(run, read_again(run)) for run in named]
+    if len(read) == 1 and runs:
+        _one(*read[0], json_)
+    else:
+        _several(read, json_)
+
+
+def _of_batch(batch: str) -> list[RunDirectory]:
+    from proctor.base.errors import UsageFault
+    from proctor.cli.wiring import home
+    from proctor.conduct.batch import load_batch
+    from proctor.conduct.envelopes import runs_of
+
+    whole = load_batch(home(), batch).id
+    found = [run for run, _ in runs_of(home(), whole)]
+    if not found:
+        raise UsageFault("no run of this batch was begun", where=whole)
+    return found
+
+
+def _one(run: RunDirectory, panel: Panel, json_: bool) -> None:
     ledger = panel.facts.ledger
-    rows: list[dict[str, Any]] = [
-        {
-            "phase": item.phase,
-            "part": item.part,
-            "item": " ".join(filter(None, (item.action, item.model))),
-            "quantity": f"{item.quantity.normalize():f} {item.unit}",
-            "price": f"{item.price.normalize():f}",
-            "amount": f"{item.amount.normalize():f}",
-        }
-        for item in ledger.items()
-    ]
-    total, currency = f"{ledger.projected.normalize():f}", ledger.table.currency
-    billed = f"{ledger.observed_usd.normalize():f}" if ledger.billed_requests else None
+    rows = [_row(item) for item in ledger.items()]
+    total, currency, billed = _text(ledger.projected), ledger.table.currency, _billed([ledger])
     cap = panel.settings.caps.usd
     if json_:
-        whole = {"run": found.path.name, "items": rows, "projected": total, "currency": currency, "cap_usd": cap}
+        whole = {"run": run.path.name, "items": rows, "projected": total, "currency": currency, "cap_usd": cap}
         print_json({**whole, "schedule": ledger.table.id, "billed_usd": billed})
         return
-    head = ["PHASE", "PART", "ITEM", "QUANTITY", "PRICE", "AMOUNT"]
-    print_table(head, [[printable(str(row[name.lower()])) for name in head] for row in rows])
+    _print_rows(["PHASE", "PART", "ITEM", "QUANTITY", "PRICE", "AMOUNT"], rows)
     click.echo(f"projected    {total} {currency} by {ledger.table.id}")
     click.echo(f"billed       {billed + ' USD' if billed else 'nothing was billed'}")
     click.echo(f"cap          {cap or 'none'} USD (a policy choice)")
+
+
+def _several(read: Sequence[tuple[RunDirectory, Panel]], json_: bool) -> None:
+    from proctor.base.errors import UsageFault
+    from proctor.execute.watch.ledger import by_phase, total_of
+
+    ledgers = [panel.facts.ledger for _, panel in read]
+    currencies = sorted({ledger.table.currency for ledger in ledgers})
+    if len(currencies) > 1:
+        raise UsageFault(f"the runs are priced in {' and in '.join(currencies)}", hint="sum those of one table at once")
+    phases = [
+        {"phase": phase, "part": part, "amount": _text(amount)}
+        for phase, parts in by_phase(item for ledger in ledgers for item in ledger.items()).items()
+        for part, amount in parts.items()
+    ]
+    tasks = _by_task(read)
+    total, billed = _text(total_of(ledger.projected for ledger in ledgers)), _billed(ledgers)
+    methods = sorted({ledger.table.id for ledger in ledgers})
+    if json_:
+        each = [{"run": run.path.name, "projected": _text(panel.facts.ledger.projected)} for run, panel in read]
+        sums = {"runs": each, "phases": phases, "tasks": tasks, "projected": total, "currency": currencies[0]}
+        print_json({**sums, "schedules": methods, "billed_usd": billed})
+        return
+    _print_rows(["PHASE", "PART", "AMOUNT"], phases)
+    _print_rows(["TASK", "RUNS", "AMOUNT"], [{"task": name, **task} for name, task in tasks.items()])
+    click.echo(f"projected    {total} {currencies[0]} in {len(read)} runs by {', '.join(methods)}")
+    click.echo(f"billed       {billed + ' USD' if billed else 'nothing was billed'}")
+
+
+def _by_task(read: Sequence[tuple[RunDirectory, Panel]]) -> dict[str, dict[str, Any]]:
+    """How many runs each task had and what they cost; versions of a contract are tasks of their own."""
+    from proctor.execute.watch.ledger import total_of
+
+    costs: dict[tuple[str, str], list[Decimal]] = {}
+    for run, panel in read:
+        contract = run.read_json(run.manifest)["contract"]
+        costs.setdefault((contract["name"], contract["id"]), []).append(panel.facts.ledger.projected)
+    names = [name for name, _ in costs]
+    return {
+        (name if names.count(name) == 1 else f"{name}@{version[:12]}"): {
+            "runs": len(amounts),
+            "amount": _text(total_of(amounts)),
+        }
+        for (name, version), amounts in sorted(costs.items())
+    }
+
+
+def _row(item: Item) -> dict[str, Any]:
+    return {
+        "phase": item.phase,
+        "part": item.part,
+        "item": " ".join(filter(None, (item.action, item.model))),
+        "quantity": f"{_text(item.quantity)} {item.unit}",
+        "price": _text(item.price),
+        "amount": _text(item.amount),
+    }
+
+
+def _print_rows(head: list[str], rows: Sequence[dict[str, Any]]) -> None:
+    print_table(head, [[printable(str(row[name.lower()])) for name in head] for row in rows])
+
+
+def _billed(ledgers: Sequence[Ledger]) -> str | None:
+    from proctor.execute.watch.ledger import total_of
+
+    billed = [ledger.observed_usd for ledger in ledgers if ledger.billed_requests]
+    return _text(total_of(billed)) if billed else None
+
+
+def _text(amount: Decimal) -> str:
+    return f"{amount.normalize():f}"

@@ -23,6 +23,8 @@ from proctor.cli.output import as_json, print_json, print_table, printable
     "--jobs", type=click.IntRange(1, 64), default=None, help="Runs side by side; 1, or as before with --resume."
 )
 @click.option("--prices", default="", help="A price table (CSV) in dollars; without it costs are abstract units.")
+@click.option("--task-usd", default="", help="The most that all runs of one contract may cost together, in dollars.")
+@click.option("--batch-usd", default="", help="The most that the whole batch may cost, in dollars.")
 @click.option("--resume", "resume", is_flag=True, help="Finish the newest batch, or the one given by --batch.")
 @click.option("--batch", default="", help="With --resume: the id of the batch, or its beginning.")
 @as_json
@@ -33,6 +35,8 @@ def command(
     repeats: int,
     jobs: int | None,
     prices: str,
+    task_usd: str,
+    batch_usd: str,
     resume: bool,
     batch: str,
     json_: bool,
@@ -40,7 +44,8 @@ def command(
     """Run AGENT on CONTRACTS. Each run is judged on a pristine copy and leaves a sealed directory.
 
     Exits with 0 when every run is a success, 1 when some are not, 3 when some could not be decided; with --resume the
-    runs that were made before count too.
+    runs that were made before count too. Envelopes are policy choices: a run that finds one used up is not started,
+    which is no failure. Without a price table they are held against the units of the fallback schedule.
     """
     from proctor.base.errors import UsageFault
     from proctor.cli.batches import begin, fill, take_up
@@ -55,18 +60,30 @@ def command(
         raise UsageFault("no agent was given", hint="use --agent noop, reference, patch:FILE or 'command:...'")
     if not resume and not contracts:
         raise UsageFault("no contract was given", hint="proctor run CONTRACT... --agent AGENT")
+    if resume and (task_usd or batch_usd):
+        raise UsageFault("a batch keeps the envelopes that it was begun with", hint="proctor run --resume")
+    amounts = {"task_usd": _dollars("--task-usd", task_usd), "batch_usd": _dollars("--batch-usd", batch_usd)}
+    envelopes = {name: usd for name, usd in amounts.items() if usd}
     here = machine()
-    plan = take_up(here, batch) if resume else begin(here, contracts, agent, agent_files, repeats, jobs or 1, prices)
+    if resume:
+        plan = take_up(here, batch)
+    else:
+        plan = begin(here, contracts, agent, agent_files, repeats, jobs or 1, prices, envelopes)
     result = fill(here, plan, jobs or plan.jobs, quiet=json_)
     rows = [_row(outcome.report, str(outcome.directory)) for _, outcome in result.outcomes]
     if json_:
         errors = [{"contract": place.contract, "error": str(error)} for place, error in result.errors]
+        refused = [
+            {"contract": place.contract, "repeat": place.repeat, "why": error.message}
+            for place, error in result.refused
+        ]
         print_json(
             {
                 "batch": plan.batch.id,
                 "runs": rows,
                 "earlier": list(plan.earlier),
                 "errors": errors,
+                "refused": refused,
                 "stopped": result.stopped,
             }
         )
@@ -76,11 +93,24 @@ def command(
         if plan.earlier:
             click.echo(f"run before: {', '.join(_counts(row['status'] for row in plan.earlier))}")
         _print(rows)
-        for place, error in result.errors:
+        for place, error in (*result.errors, *result.refused):
             click.echo(f"proctor: {place.contract}: {error}", err=True)
         if result.stopped:
             click.echo("stopped; the rest is run by: proctor run --resume", err=True)
-    return _code([*plan.earlier, *rows], result.errors, result.stopped)
+    return _code([*plan.earlier, *rows], result.errors, result.stopped or bool(result.refused))
+
+
+def _dollars(option: str, text: str) -> str:
+    """An amount on the command line as records keep it; empty stays empty."""
+    import re
+
+    from proctor.base.errors import UsageFault
+    from proctor.contract.kinds import DECIMAL_TEXT
+
+    if text and not re.fullmatch(DECIMAL_TEXT, text):
+        raise UsageFault(f"not an amount in dollars: {text[:40]!r}", where=option, hint="such as 5.00")
+    whole, _, rest = text.partition(".")
+    return f"{whole}.{rest.rstrip('0').ljust(2, '0')}" if text else ""
 
 
 def _row(report: Mapping[str, Any], directory: str) -> dict[str, Any]:
@@ -90,6 +120,7 @@ def _row(report: Mapping[str, Any], directory: str) -> dict[str, Any]:
         "agent": report["agent"]["name"],
         "status": report["status"],
         "attribution": report["attribution"],
+        "ended": report["termination"]["code"],
         "why": why(report),
         "evidence": directory,
     }
@@ -123,11 +154,11 @@ def _counts(statuses: Iterable[str]) -> list[str]:
     return [f"{seen.count(status)} {status}" for status in dict.fromkeys(seen)]
 
 
-def _code(rows: Sequence[Mapping[str, Any]], errors: Any, stopped: bool) -> int:
+def _code(rows: Sequence[Mapping[str, Any]], errors: Any, unfinished: bool) -> int:
     if errors:
         return max(int(error.exit_code) for _, error in errors)
     undecided = [row for row in rows if row["status"] == "invalid" or _not_the_agents(row)]
-    if undecided or stopped:
+    if undecided or unfinished:
         return 3
     return 0 if all(row["status"] == "success" for row in rows) else 1
 

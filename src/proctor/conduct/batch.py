@@ -2,7 +2,8 @@
 
 A batch is written down before its first run. Each run carries its batch and its place in it, so that what is left
 to do can always be told from the run directories alone: a place is done when a sealed run holds it. Runs that were
-cut off or stopped stay where they are, as what they are, and their places are filled under new ids.
+cut off or stopped stay where they are, as what they are, and their places are filled under new ids. Places that were
+not run because an envelope was used up are written down with the batch; they are no failures.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from proctor.base.canonical import canonical, parse
 from proctor.base.clock import Clock, Entropy
-from proctor.base.errors import ProctorError, UsageFault
+from proctor.base.errors import BudgetExceeded, ProctorError, UsageFault
 from proctor.base.files import write_whole
 from proctor.base.frozen import EMPTY, frozen
 from proctor.base.ids import new_run_id
@@ -26,6 +27,9 @@ from proctor.execute.home import Home
 from proctor.execute.prepare import Prepared
 from proctor.execute.watch.prices import PriceTable
 from proctor.record.rundir import RunDirectory
+
+if TYPE_CHECKING:
+    from proctor.conduct.envelopes import Envelopes
 
 SCHEMA = 1
 
@@ -66,8 +70,8 @@ def new_batch(
     return Batch(new_run_id(clock, entropy), agent, agent_files, places, settings)
 
 
-def save_batch(home: Home, batch: Batch) -> None:
-    """Write a batch down."""
+def save_batch(home: Home, batch: Batch, refused: Iterable[tuple[Place, ProctorError]] = ()) -> None:
+    """Write a batch down, and which of its places were ``refused`` for want of resources."""
     value = {
         "schema": SCHEMA,
         "kind": "proctor.batch",
@@ -76,6 +80,7 @@ def save_batch(home: Home, batch: Batch) -> None:
         "agent_files": batch.agent_files,
         "settings": dict(batch.settings),
         "places": [[place.contract, place.content_id, place.repeat] for place in batch.places],
+        "refused": [[place.contract, place.content_id, place.repeat, error.message] for place, error in refused],
     }
     write_whole(home.batches / f"{batch.id}.json", canonical(value))
 
@@ -128,11 +133,12 @@ class BatchWatcher(Watcher):
 
 @frozen
 class BatchResult:
-    """What came of a batch in this call."""
+    """What came of a batch in this call; ``refused`` are places that were not run because an envelope was used up."""
 
     outcomes: tuple[tuple[Place, Outcome], ...]
     errors: tuple[tuple[Place, ProctorError], ...]
     stopped: bool
+    refused: tuple[tuple[Place, ProctorError], ...] = ()
 
 
 def run_places(
@@ -145,12 +151,17 @@ def run_places(
     jobs: int,
     prices: PriceTable | None = None,
 ) -> BatchResult:
-    """Fill ``places``, ``jobs`` at a time. A contract that cannot be prepared costs its own places only."""
+    """Fill ``places``, ``jobs`` at a time, within the batch's envelopes.
+
+    A contract that cannot be prepared costs its own places only.
+    """
+    envelopes = _envelopes(machine.home, batch)
     waiting: queue.SimpleQueue[Place] = queue.SimpleQueue()
     for place in places:
         waiting.put(place)
     outcomes: list[tuple[Place, Outcome]] = []
     errors: list[tuple[Place, ProctorError]] = []
+    refused: list[tuple[Place, ProctorError]] = []
     crashed = threading.Event()
 
     def work() -> None:
@@ -161,16 +172,9 @@ def run_places(
                 return
             try:
                 prepared = prepare(place)
-                outcome = conduct(
-                    machine,
-                    prepared,
-                    agent(prepared),
-                    configuration=_configuration(batch, place),
-                    watcher=watcher,
-                    prices=prices,
-                )
+                outcome = _run(machine, batch, place, prepared, agent(prepared), watcher, prices, envelopes)
             except ProctorError as error:
-                errors.append((place, error))
+                (refused if isinstance(error, BudgetExceeded) else errors).append((place, error))
                 watcher.unprepared(place, error)
             except BaseException:
                 crashed.set()
@@ -180,7 +184,53 @@ def run_places(
                 watcher.finished(place, outcome)
 
     _in_threads(work, jobs)
-    return BatchResult(tuple(outcomes), tuple(errors), watcher.stopped())
+    if envelopes is not None:
+        save_batch(machine.home, batch, refused)
+    return BatchResult(tuple(outcomes), tuple(errors), watcher.stopped(), tuple(refused))
+
+
+def _envelopes(home: Home, batch: Batch) -> Envelopes | None:
+    """The envelopes that the batch was begun with, less what its runs have spent; nothing where it has none."""
+    task_usd, batch_usd = batch.settings.get("task_usd"), batch.settings.get("batch_usd")
+    if task_usd is None and batch_usd is None:
+        return None
+    from proctor.conduct.envelopes import Envelopes, spent_before
+
+    return Envelopes(task_usd, batch_usd, spent_before(home, batch.id))
+
+
+def _run(
+    machine: Machine,
+    batch: Batch,
+    place: Place,
+    prepared: Prepared,
+    agent: Agent,
+    watcher: Watcher,
+    prices: PriceTable | None,
+    envelopes: Envelopes | None,
+) -> Outcome:
+    """One run, within its share of the envelopes. What is not known to be left of a share counts as spent."""
+    configuration = _configuration(batch, place)
+    if envelopes is None:
+        return conduct(machine, prepared, agent, configuration=configuration, watcher=watcher, prices=prices)
+    from proctor.conduct.envelopes import spent_usd
+
+    share = envelopes.take(place.content_id, prepared.contract.budget.usd, watcher.stopped)
+    spent = share.usd
+    try:
+        outcome = conduct(
+            machine,
+            prepared,
+            agent,
+            configuration=configuration,
+            watcher=watcher,
+            prices=prices,
+            envelopes=envelopes.settings(share),
+        )
+        spent = spent_usd(outcome.report["usage"]["cost"])
+    finally:
+        envelopes.settle(share, spent)
+    return outcome
 
 
 def _in_threads(work: Callable[[], None], jobs: int) -> None:

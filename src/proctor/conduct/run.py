@@ -83,8 +83,12 @@ def conduct(
     configuration: Mapping[str, Any] = EMPTY,
     watcher: Watcher | None = None,
     prices: PriceTable | None = None,
+    envelopes: Mapping[str, Any] = EMPTY,
 ) -> Outcome:
-    """Run ``agent`` once on a prepared contract and return what came of it."""
+    """Run ``agent`` once on a prepared contract and return what came of it.
+
+    ``envelopes`` are the settings that hold the run to its share of what its task and batch may spend.
+    """
     watcher = watcher or Watcher()
     run_id = new_run_id(machine.clock, machine.entropy)
     run = RunDirectory(machine.home.runs / run_id)
@@ -92,7 +96,7 @@ def conduct(
     with RunLock.take(run):
         watcher.phase(run_id, "binding")
         description = agent.describe()
-        settings = settings_of(prepared.contract, prices=prices)
+        settings = settings_of(prepared.contract, prices=prices, **envelopes)
         bound = {**configuration, "watch": record_of_settings(settings)}
         table = prices.id if prices else None
         run.write_json(run.manifest, manifest(machine, prepared, description, run_id, bound, table), sync=False)

@@ -27,6 +27,9 @@ KIND = "proctor.report"
 PLANNED_SEED = 20260307
 REDUCED = {"rlimit": "limited by rlimits only", "copy": "a plain copy instead of an overlay", "none": "absent"}
 
+OWN_TO_A_RUN = ("task_spent_usd", "batch_spent_usd", "baseline")
+"""What the breakers' settings say about earlier runs."""
+
 
 def build_report(run: RunDirectory) -> bytes:
     """The canonical bytes of the report on ``run``."""
@@ -194,8 +197,12 @@ def comparability(manifest: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _class_of(configuration: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a configuration that two comparable runs share; which batch and place a run has is its own."""
-    return {name: configuration[name] for name in ("watch",) if name in configuration}
+    """The part of a configuration that two comparable runs share.
+
+    Which batch and place a run has is its own, and so is what others had spent and been seen to do before it.
+    """
+    watch = configuration.get("watch", {})
+    return {name: value for name, value in watch.items() if name not in OWN_TO_A_RUN}
 
 
 def _events(evidence: Evidence) -> dict[str, Any]:

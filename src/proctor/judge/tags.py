@@ -16,6 +16,10 @@ from proctor.judge.outcome import ERROR, FAIL, FORGED_RESULTS, PASS, TIMEOUT
 from proctor.judge.status import AGENT, INVALID, Status
 from proctor.record.trace.event import Event
 
+_CAPS = "cpu memory disk inodes process cost token tool-call failed-cycle dependency-resolution"
+RESOURCE_CODES = frozenset(["wall-ceiling", "out-of-memory", *(f"{name}-cap" for name in _CAPS.split())])
+"""How a run ends for want of resources. That is no failure of a check; what the agent left is judged as it is."""
+
 
 @frozen
 class Tag:
@@ -56,6 +60,8 @@ def _all(evidence: Evidence, status: Status) -> Iterator[Tag]:
     for event in evidence.of("run.terminated"):
         if event.payload["code"] == "wall-ceiling":
             yield Tag("non-termination", "", (pointer(event),))
+        if event.payload["code"] in RESOURCE_CODES:
+            yield Tag("resource-termination", "", (pointer(event),))
     if status.status == INVALID:
         yield Tag("evaluation-invalidity", "", _invalidity(evidence))
 

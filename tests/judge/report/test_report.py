@@ -150,7 +150,7 @@ def test_a_run_that_used_its_time_is_still_judged(story: Any) -> None:
     report = story.tell()
     assert report["status"] == "success"
     assert report["termination"]["code"] == "wall-ceiling"
-    assert tag_ids(report) == ["non-termination"]
+    assert tag_ids(report) == ["non-termination", "resource-termination"]
 
 
 def test_an_end_for_safety_before_acceptance_is_invalid(story: Any) -> None:
