@@ -22,6 +22,7 @@ from proctor.execute.sandbox.bubblewrap.exchange import Exchange
 from proctor.execute.sandbox.bubblewrap.start import Guarded
 from proctor.execute.sandbox.guard import Guard
 from proctor.execute.sandbox.interface import Command, Finished, Usage
+from proctor.execute.sandbox.sessions import start_time
 
 ANSWER_SECONDS = 60
 
@@ -37,6 +38,8 @@ class Box:
         self._frozen_since: int | None = None
         self._frozen_ns = 0
         self._command_cpu_ns = 0
+        self.init_start = start_time(guarded.init_pid)
+        """When pid 1 started, which with its pid names it for good."""
 
     def run(self, command: Command) -> Finished:
         start_ns = time.time_ns()
@@ -118,6 +121,19 @@ class Box:
     def init_pid(self) -> int:
         """The pid, out here, of pid 1 inside; its namespaces are the sandbox's."""
         return self._guarded.init_pid
+
+    @property
+    def freezes(self) -> bool:
+        """Whether a freeze is complete when it returns; without a freezer, processes are only told to stop."""
+        return self._guarded.group.place.freezes
+
+    def set_workspace_writable(self, writable: bool) -> bool:
+        """Make the workspace writable or read-only; false when a file in it is open for writing."""
+        from proctor.execute.sandbox.remount import remount_workspace
+
+        with self._turn:
+            self._check_open()
+            return remount_workspace(self._guarded.init_pid, self.init_start, writable=writable)
 
     def active_ns(self) -> int:
         """A steady clock that stands still while the sandbox is frozen."""

@@ -8,6 +8,9 @@
  *     merge FD      outside: mount a workspace where a container engine finds it; `part DIR` undoes it (merge.c)
  *     guard FD      outside: answer for the calls that the filter stops, and tell about them (guard.c)
  *     probe ...     outside: try one mechanism and say whether this machine has it (probe.c)
+ *     remount FD .. outside: make the workspace of a live sandbox read-only or writable (remount.c)
+ *
+ * Under the name `stage` it is the client with which an agent asks for the next stage (ask.c).
  *
  * To add a mode: write `int NAME_mode(int argc, char **argv)` in a file of its own, declare it here and add one line to
  * the table in main.c. A mode gets the arguments after its name and returns an exit status. Everything it needs from
@@ -27,6 +30,8 @@ int merge_mode(int argc, char **argv);
 int part_mode(int argc, char **argv);
 int guard_mode(int argc, char **argv);
 int probe_mode(int argc, char **argv);
+int remount_mode(int argc, char **argv);
+int ask_mode(int argc, char **argv);
 
 /* words.c: messages, and descriptors full of NUL-separated words */
 struct words {
