@@ -34,6 +34,7 @@ from proctor.execute.watch.prices import PriceTable
 from proctor.execute.watch.settings import Settings, record_of_settings, settings_of
 from proctor.execute.workspace.patch import known_stat
 from proctor.judge.acceptance import accept
+from proctor.judge.afterwards import Afterwards
 from proctor.judge.bench import Bench
 from proctor.judge.policy import findings
 from proctor.record.lock import RunLock
@@ -114,10 +115,11 @@ def conduct(
                 },
             )
             trace.sync()
-            with machine.scratch(run_id) as scratch:
-                _act_and_judge(machine, prepared, agent, run, trace, scratch, watcher, post)
-            trace.rest()
-            status, report = _close(run, trace)
+            with machine.scratch(run_id) as scratch, Afterwards() as later:
+                _act_and_judge(machine, prepared, agent, run, trace, scratch, watcher, post, later)
+                trace.rest()
+                status, report = _conclude(run, trace)
+            _seal(run, trace)
     watcher.phase(run_id, "done")
     return Outcome(run_id, run.path, status, parse(report))
 
@@ -150,20 +152,22 @@ def _watched(
     return WatchPost(machine, contract, trace, interventions, run.write_blob)
 
 
-def _close(run: RunDirectory, trace: WatchedTrace) -> tuple[str, bytes]:
-    """The last events, the report and the seal."""
+def _conclude(run: RunDirectory, trace: WatchedTrace) -> tuple[str, bytes]:
+    """The last events and the report."""
     from proctor.execute.watch.ledger import projection
-    from proctor.judge.report import build_report
-    from proctor.record.seal import write_seal
+    from proctor.judge.report import conclusion
 
     trace.append("cost.projected", projection(trace.catch_up().facts.ledger))
-    status = str(parse(build_report(run))["status"])
-    trace.append("run.finished", {"status": status})
+    status, report = conclusion(run, lambda status: trace.append("run.finished", {"status": status}))
     trace.sync()
-    report = build_report(run)
     write_whole(run.report, report, sync=False)
-    write_seal(run, trace)
     return status, report
+
+
+def _seal(run: RunDirectory, trace: WatchedTrace) -> None:
+    from proctor.record.seal import write_seal
+
+    write_seal(run, trace)
 
 
 def _load_the_rest() -> None:
@@ -182,6 +186,7 @@ def _act_and_judge(
     scratch: Path,
     watcher: Watcher,
     post: WatchPost | None,
+    later: Afterwards,
 ) -> None:
     """Everything between the first event and the verdict; faults become events."""
     run_id = run.path.name
@@ -206,7 +211,17 @@ def _act_and_judge(
         _note_policy(machine, prepared, made.patch, run, trace)
         threading.Thread(target=_load_the_rest, name="load", daemon=True).start()
         watch = check_watch(machine, prepared.contract, trace)
-        bench = Bench(prepared, machine.backend, scratch, trace, run, machine.clock, machine.entropy, watch)
+        bench = Bench(
+            prepared=prepared,
+            backend=machine.backend(prepared.contract),
+            scratch=scratch,
+            trace=trace,
+            run=run,
+            clock=machine.clock,
+            entropy=machine.entropy,
+            watch=watch,
+            later=later,
+        )
         accept(bench, made.patch)
         if watcher.stopped():
             raise Interrupted

@@ -1,7 +1,8 @@
 """One attempt of a check: a fresh workspace and a fresh sandbox, one command, and what its results say.
 
 Nothing of an earlier attempt is left: processes, files, results. The hidden files and the sentinels are placed last,
-over whatever the patch put there. The result file is read when every process is dead and the sandbox is gone.
+over whatever the patch put there. The result file is read when every process that ran in the sandbox is dead; the
+sandbox itself is taken down while the judge goes on.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 import os
 import posixpath
 import shlex
+from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 
@@ -63,6 +65,8 @@ def attempt(bench: Bench, check: Check, scene: Scene, number: int) -> Attempt:
         placement.put(planted.path.encode(), FILE, planted.text.encode())
     key = bench.entropy(32)
     place = bench.scratch / f"check-{bench.entropy(4).hex()}"
+    left = ExitStack()
+    left.callback(erase, place)
     try:
         _furnish(place)
         command = Command(
@@ -73,11 +77,11 @@ def attempt(bench: Bench, check: Check, scene: Scene, number: int) -> Attempt:
             output_bytes=bench.prepared.contract.budget.output_bytes,
         )
         start = bench.clock.wall_ns()
-        finished, oom_kills = _run(bench, scene, placement, place, command)
+        finished, oom_kills = _run(bench, scene, placement, place, command, left)
         end = bench.clock.wall_ns()
         results = collect(check, place / "results", key)
     finally:
-        erase(place)
+        bench.later(left.close)
     sentinels = verdict(planted, results)
     own = without(planted, results)
     judgement = judge_attempt(check, finished, own, sentinels, oom_kills)
@@ -98,29 +102,32 @@ def _furnish(place: Path) -> None:
     copy.chmod(0o644)
 
 
-def _run(bench: Bench, scene: Scene, placement: Placement, place: Path, command: Command) -> tuple[Finished, int]:
-    """The command to its end in a sandbox of its own; also how many processes ran out of memory."""
+def _run(
+    bench: Bench, scene: Scene, placement: Placement, place: Path, command: Command, left: ExitStack
+) -> tuple[Finished, int]:
+    """The command to its end in a sandbox of its own; also how many processes ran out of memory.
+
+    Every process is dead afterwards. What has yet to be taken down is left on the stack.
+    """
     contract = bench.prepared.contract
     overlays = bench.backend.overlays()
     application = Application(placement.writes(), placement.removals())
     workspace = Workspace.create(scene.layers, place / "tree", overlays=overlays, application=application)
-    try:
-        plan = SandboxPlan(
-            workspace=workspace.view(),
-            limits=limits_of(contract.budget),
-            mounts=(
-                Mount(place / "results", RESULTS, writable=True),
-                Mount(place / "plugin", PLUGIN),
-                *declared_mounts(contract),
-            ),
-        )
-        with bench.backend.open(plan) as sandbox:
-            with bench.watch(sandbox, workspace):
-                finished = sandbox.run(command)
-            sandbox.end_all()
-            return finished, sandbox.usage().oom_kills or 0
-    finally:
-        workspace.discard()
+    left.callback(workspace.discard)
+    plan = SandboxPlan(
+        workspace=workspace.view(),
+        limits=limits_of(contract.budget),
+        mounts=(
+            Mount(place / "results", RESULTS, writable=True),
+            Mount(place / "plugin", PLUGIN),
+            *declared_mounts(contract),
+        ),
+    )
+    sandbox = left.enter_context(bench.backend.open(plan))
+    with bench.watch(sandbox, workspace):
+        finished = sandbox.run(command)
+    sandbox.end_all()
+    return finished, sandbox.usage().oom_kills or 0
 
 
 def place_hidden(bench: Bench, check: Check, placement: Placement) -> tuple[bytes, ...]:

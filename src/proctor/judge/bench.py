@@ -23,6 +23,15 @@ Watch = Callable[[Sandbox, Workspace], AbstractContextManager[None]]
 """Watches a sandbox of the judge's over a workspace while a check runs in it."""
 
 
+Later = Callable[[Callable[[], None]], None]
+"""Does something whose end nobody waits for before the run is over."""
+
+
+def at_once(act: Callable[[], None]) -> None:
+    """Does it now."""
+    act()
+
+
 def unwatched(sandbox: Sandbox, workspace: Workspace) -> AbstractContextManager[None]:
     """Watches nothing."""
     return nullcontext()
@@ -40,6 +49,7 @@ class Bench:
     clock: Clock
     entropy: Entropy
     watch: Watch = unwatched
+    later: Later = at_once
 
     def read_base(self, path: bytes) -> tuple[int, bytes] | None:
         """Mode and bytes of a file of the base."""

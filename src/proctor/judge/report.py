@@ -7,20 +7,23 @@ Scoring the same directory again gives the same bytes. Numbers with a fraction a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from proctor.base.canonical import canonical, digest, sha256
 from proctor.base.clock import seconds_text
+from proctor.base.frozen import replace
 from proctor.contract.model import Check
 from proctor.execute.workspace.patch import known_stat
 from proctor.judge.evidence import Evidence, pointer, read_evidence
 from proctor.judge.gates import NAMES, gates
+from proctor.judge.replayable import replayable
 from proctor.judge.score import distance_of, score
 from proctor.judge.sentinels import forgeable
 from proctor.judge.status import SUCCESS, status
 from proctor.judge.tags import tags
 from proctor.record.rundir import RunDirectory
+from proctor.record.trace.event import Event
 
 SCHEMA = 1
 KIND = "proctor.report"
@@ -34,6 +37,17 @@ OWN_TO_A_RUN = ("task_spent_usd", "batch_spent_usd", "baseline")
 def build_report(run: RunDirectory) -> bytes:
     """The canonical bytes of the report on ``run``."""
     return canonical(report(read_evidence(run)))
+
+
+def conclusion(run: RunDirectory, finish: Callable[[str], Event]) -> tuple[str, bytes]:
+    """The status of ``run`` and the bytes of its report, when ``finish`` has written the event that tells the status.
+
+    The last event says what the report will say, and the report counts that event as well.
+    """
+    evidence = read_evidence(run)
+    standing = status(evidence, gates(evidence))
+    last = finish(standing.status)
+    return standing.status, canonical(report(replace(evidence, events=(*evidence.events, last))))
 
 
 def report(evidence: Evidence) -> dict[str, Any]:
@@ -78,6 +92,7 @@ def report(evidence: Evidence) -> dict[str, Any]:
         "restored": list((evidence.results or {}).get("restored", ())),
         "tags": [tag.record() for tag in tags(evidence, standing)],
         "deviations": deviations(evidence),
+        "replayable": replayable(evidence),
         "comparability": comparability(manifest),
         "events": _events(evidence),
         "durations": _durations(evidence),
@@ -141,19 +156,27 @@ def _check(evidence: Evidence, check: Check) -> dict[str, Any]:
 
 
 def _patch(evidence: Evidence, distance: int) -> dict[str, Any]:
-    stats = known_stat(evidence.patch or b"")
     changes = (evidence.changes or {}).get("changes", ())
+    added, deleted = _lines(changes, evidence.patch or b"")
     tree = evidence.manifest.get("repository", {}).get("tree_digest", "")
     return {
         "sha256": sha256(evidence.patch or b""),
         "bytes": len(evidence.patch or b""),
         "files": len(changes),
-        "added_lines": sum(stat.added_lines for stat in stats),
-        "deleted_lines": sum(stat.deleted_lines for stat in stats),
+        "added_lines": added,
+        "deleted_lines": deleted,
         "counted_lines": distance,
         "dropped": len((evidence.changes or {}).get("dropped", ())),
         "final_tree": digest({"base": tree, "changes": [[item["path"], item["after"]] for item in changes]}),
     }
+
+
+def _lines(changes: Sequence[Mapping[str, Any]], patch: bytes) -> tuple[int, int]:
+    """The lines that were added and deleted: as measured, else (the patch did not apply) as the patch says."""
+    if changes and all("lines" in item for item in changes):
+        return sum(item["lines"]["added"] for item in changes), sum(item["lines"]["deleted"] for item in changes)
+    stats = known_stat(patch)
+    return sum(stat.added_lines for stat in stats), sum(stat.deleted_lines for stat in stats)
 
 
 def deviations(evidence: Evidence) -> list[dict[str, Any]]:
