@@ -116,6 +116,8 @@ def _report(report: Mapping[str, Any], path: Path) -> None:
         click.echo(printable(f"tag          {tag['id']}"))
     for deviation in report["deviations"]:
         click.echo(printable(f"deviation    {deviation['message']}"))
+    for reason in report.get("replayable", {}).get("reasons", ()):
+        click.echo(printable(f"no replay    {reason['why']}"))
     if report["score"]:
         click.echo(f"score        {report['score']['value']}")
     click.echo(f"evidence     {path}")
