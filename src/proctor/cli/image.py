@@ -10,7 +10,6 @@ import click
 from proctor.cli.output import as_json, print_json, print_table, printable
 
 if TYPE_CHECKING:
-    from proctor.execute.sandbox.container.engine import Engine
     from proctor.execute.sandbox.container.images import Image
 
 
@@ -34,7 +33,7 @@ def build(name: str, packages: str, suite: str, mirror: str, archive: Path | Non
     """Make image NAME from Debian packages. The same packages give the same digest. Needs root and debootstrap."""
     import tempfile
 
-    from proctor.cli.wiring import home
+    from proctor.cli import wiring
     from proctor.execute.sandbox.container import build as building
     from proctor.execute.sandbox.container import images
 
@@ -42,9 +41,9 @@ def build(name: str, packages: str, suite: str, mirror: str, archive: Path | Non
     if archive is not None:
         layers = building.build(name, wanted, archive, suite, mirror)
     else:
-        engine = _engine()
+        engine = wiring.engine()
         engine.identity()  # before half an hour of work rather than after it
-        place = home()
+        place = wiring.home()
         place.create()
         with tempfile.TemporaryDirectory(dir=place.scratch, prefix="image-") as directory:
             layers = building.build(name, wanted, Path(directory) / "image.tar", suite, mirror)
@@ -60,9 +59,10 @@ def build(name: str, packages: str, suite: str, mirror: str, archive: Path | Non
 @as_json
 def load(archive: Path, json_: bool) -> None:
     """Load an image from ARCHIVE; the engine checks the digests of its layers."""
+    from proctor.cli import wiring
     from proctor.execute.sandbox.container import images
 
-    images.load(_engine(), archive)
+    images.load(wiring.engine(), archive)
     if json_:
         print_json({"loaded": str(archive)})
     else:
@@ -73,9 +73,10 @@ def load(archive: Path, json_: bool) -> None:
 @as_json
 def list_(json_: bool) -> None:
     """List the engine's images with the digests of their layers."""
+    from proctor.cli import wiring
     from proctor.execute.sandbox.container import images
 
-    found = images.list_images(_engine())
+    found = images.list_images(wiring.engine())
     if json_:
         print_json([_fields(image) for image in found])
         return
@@ -92,11 +93,12 @@ def list_(json_: bool) -> None:
 def inspect(name: str, json_: bool) -> None:
     """Print the digests of the layers of image NAME, lowest first: what a contract pins it by."""
     from proctor.base.errors import UsageFault
+    from proctor.cli import wiring
     from proctor.execute.sandbox.container import images
     from proctor.execute.sandbox.container.engine import EngineFault
 
     try:
-        image = images.inspect(_engine(), name)
+        image = images.inspect(wiring.engine(), name)
     except EngineFault as fault:
         if fault.status != 404:
             raise
@@ -105,20 +107,6 @@ def inspect(name: str, json_: bool) -> None:
         print_json(_fields(image))
     else:
         click.echo("\n".join(image.layers))
-
-
-def _engine() -> Engine:
-    import os
-
-    from proctor.base.errors import MissingIsolation
-    from proctor.execute.sandbox.container.engine import Engine, find_socket
-
-    path = find_socket(os.environ)
-    if not path:
-        raise MissingIsolation(
-            "no container engine was found", hint="start Docker or podman, or name its socket in DOCKER_HOST"
-        )
-    return Engine(path)
 
 
 def _fields(image: Image) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from proctor.base.clock import SystemClock, system_entropy
 from proctor.base.errors import UsageFault
@@ -18,6 +19,10 @@ from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.watch.prices import TABLE_BYTES, PriceTable, load_prices
 from proctor.record.shelf import Shelf
 
+if TYPE_CHECKING:
+    from proctor.execute.sandbox.container.backend import ContainerBackend
+    from proctor.execute.sandbox.container.engine import Engine
+
 
 def home() -> Home:
     """The home directory that the environment names."""
@@ -31,7 +36,26 @@ def machine() -> Machine:
     place = home()
     place.create()
     sweep_home(place)
-    return Machine(place, BubblewrapBackend(place.sessions), SystemClock(), system_entropy)
+
+    def containers(layers: tuple[str, ...]) -> ContainerBackend:
+        from proctor.execute.sandbox.container.backend import ContainerBackend
+
+        return ContainerBackend(place.sessions, engine().path, layers)
+
+    return Machine(place, BubblewrapBackend(place.sessions), containers, SystemClock(), system_entropy)
+
+
+def engine() -> Engine:
+    """The container engine that the environment names, or one at a usual place."""
+    from proctor.base.errors import MissingIsolation
+    from proctor.execute.sandbox.container.engine import Engine, find_socket
+
+    path = find_socket(os.environ)
+    if not path:
+        raise MissingIsolation(
+            "no container engine was found", hint="start Docker or podman, or name its socket in DOCKER_HOST"
+        )
+    return Engine(path)
 
 
 def shelf() -> Shelf:

@@ -39,6 +39,7 @@ def manifest(
 ) -> dict[str, Any]:
     """Everything that identifies a run, in the form in which it is written first and never changed."""
     contract = prepared.contract
+    backend = machine.backend(contract)
     wall_ns = machine.clock.wall_ns()
     return {
         "schema": SCHEMA,
@@ -57,9 +58,9 @@ def manifest(
             "layer_digest": prepared.layers[0].entries_digest,
         },
         "sandbox": {
-            "backend": machine.backend.name,
+            "backend": backend.name,
             "identity": {**prepared.identity, "digest": prepared.root_digest},
-            "isolation": machine.isolation(),
+            "isolation": dict(backend.isolation()),
         },
         "toolchain": {key: value for key, value in prepared.identity.items() if key in TOOLS},
         "harness": {

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from proctor.base.clock import Clock, Entropy
 from proctor.base.errors import MissingIsolation, UsageFault
@@ -16,13 +17,23 @@ from proctor.execute.prepare import Prepared, prepare
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.workspace.store import LayerStore
 
+if TYPE_CHECKING:
+    from proctor.execute.sandbox.container.backend import ContainerBackend
+
+Containers = Callable[[tuple[str, ...]], "ContainerBackend"]
+"""Makes the backend for an image that is named by the digests of its layers."""
+
 
 class Machine:
     """Shared by all runs of one command. It holds no state of any run."""
 
-    def __init__(self, home: Home, backend: BubblewrapBackend, clock: Clock, entropy: Entropy) -> None:
+    def __init__(
+        self, home: Home, host: BubblewrapBackend, containers: Containers, clock: Clock, entropy: Entropy
+    ) -> None:
         self.home = home
-        self.backend = backend
+        self._host = host
+        self._containers = containers
+        self._images: dict[tuple[str, ...], ContainerBackend] = {}
         self.clock = clock
         self.entropy = entropy
         self.store = LayerStore(home.layers)
@@ -34,14 +45,14 @@ class Machine:
         with owned_directory(self.home.scratch / f"{name}.{self.entropy(4).hex()}") as path:
             yield path
 
-    def isolation(self) -> dict[str, str]:
-        """How strictly sandboxes are bounded here, for the manifest: what enforces the limits, what the tree is."""
-        place = self.backend.place
-        return {
-            "memory": "cgroup" if place.limits_memory else "rlimit",
-            "processes": "cgroup" if place.limits_processes else "rlimit",
-            "workspace": "overlay" if self.backend.overlays() else "copy",
-        }
+    def backend(self, contract: Contract) -> BubblewrapBackend | ContainerBackend:
+        """What isolates every sandbox of ``contract``: on the host's own system, or on the image that it names."""
+        layers = contract.environment.image
+        if not layers:
+            return self._host
+        if layers not in self._images:
+            self._images[layers] = self._containers(layers)
+        return self._images[layers]
 
     def prepare(self, contract: Contract) -> Prepared:
         """Make ``contract`` ready, or say what this machine lacks for it."""
@@ -51,7 +62,8 @@ class Machine:
                 where=str(contract.directory / "contract.yaml"),
                 hint="set policy.stages.ladder to automatic or none",
             )
-        missing = self.backend.missing(contract.environment.require)
+        backend = self.backend(contract)
+        missing = backend.missing(contract.environment.require)
         if missing:
             raise MissingIsolation(
                 "this machine cannot isolate as the contract asks: " + "; ".join(missing),
@@ -59,4 +71,4 @@ class Machine:
                 hint="proctor doctor says how to get the rest; the contract's environment.require names what it needs",
             )
         with self.scratch("prepare") as scratch:
-            return prepare(contract, self.backend, self.store, self.inputs, scratch)
+            return prepare(contract, backend, self.store, self.inputs, scratch)

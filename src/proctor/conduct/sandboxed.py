@@ -56,7 +56,8 @@ def act_in_sandbox(
     post: WatchPost,
 ) -> Made:
     """Let ``agent`` act in a sandbox of its own and take out what it made."""
-    workspace = Workspace.create(prepared.layers, scratch / "agent", overlays=machine.backend.overlays())
+    overlays = machine.backend(prepared.contract).overlays()
+    workspace = Workspace.create(prepared.layers, scratch / "agent", overlays=overlays)
     try:
         ending = _acted(machine, prepared, agent, briefing, trace, scratch, live, post, workspace)
         trace.rest()
@@ -93,10 +94,11 @@ def _acted(
             mounts=(Mount(note, BRIEFING), *agent.mounts(), *declared_mounts(contract), *network.mounts, *canaries),
             guard=post.guard(),
         )
-        with machine.backend.open(plan) as sandbox, _announced(live, sandbox), post.over(sandbox, workspace):
+        opened = machine.backend(contract).open(plan)
+        with opened as sandbox, _announced(live, sandbox), post.over(sandbox, workspace):
             try:
-                opened = network.start(sandbox).environment
-                environment = {**post.canaries.variables, **prepared.environment, **opened}
+                access = network.start(sandbox).environment
+                environment = {**post.canaries.variables, **prepared.environment, **access}
                 scene = make_scene(prepared, briefing, environment, _logged(sandbox, trace, post))
                 ending = agent.act(scene)
             except InfrastructureFault:

@@ -21,6 +21,7 @@ from proctor.contract.texts import (
     GLOBS,
     IN_TREE,
     KEY,
+    LAYER,
     NAME,
     OUTSIDE,
     ROOT,
@@ -38,6 +39,9 @@ SCHEMA_VERSION = 1
 COMMAND = Either("a command: text for the shell, or a list of arguments", {"text": WORDS, "list": ListOf(ANY, least=1)})
 IDS_FILE = Shape("ids", (Field("file", FILE, "A file with one test id per line; # begins a comment line."),))
 IDS = Either("a list of test ids, or {file: name}", {"list": ListOf(WORDS, unique=True), "map": IDS_FILE})
+IMAGE = Either(
+    "the digest of an image's only layer, or a list of digests", {"text": LAYER, "list": ListOf(LAYER, least=1)}
+)
 VARIABLES = MapOf(VARIABLE, ANY)
 
 HEAD = Shape(
@@ -130,8 +134,12 @@ ENVIRONMENT = Shape(
     "environment",
     (
         Field(
-            "sandbox", Text("a sandbox", choices=("host",)), "What the sandbox's root is.", model.Environment.sandbox
+            "sandbox",
+            Text("a sandbox", choices=model.SANDBOXES),
+            "What the sandbox's root is: the host's own system, or an image.",
+            model.Environment.sandbox,
         ),
+        Field("image", IMAGE, "Its layers, lowest first, as `proctor image inspect` prints them.", OMITTED),
         Field("root", ROOT, "The digest that identifies the root; empty for any.", model.Environment.root),
         Field("variables", VARIABLES, "Environment variables; what is not declared is absent.", {}),
         Field("files", ListOf(PLACED), "Files that every sandbox shows.", ()),
@@ -143,6 +151,7 @@ ENVIRONMENT = Shape(
         ),
         Field("seed", Whole(0, 2**32 - 1), "The seed that is exposed to the run.", model.Environment.seed),
     ),
+    rules=(Rule("sandbox", ("image",), needs=("image",)), Rule("sandbox", ("host",), refuses=("image",))),
 )
 STEP = Shape(
     "setup step",

@@ -126,7 +126,7 @@ def _inputs(contract: Contract) -> Iterator[Found]:
 def _run(contract: Contract) -> Iterator[Found]:
     """Whether runs are bounded and repeatable."""
     environment, budget, policy = contract.environment, contract.budget, contract.policy
-    if not environment.root:
+    if not environment.root and not environment.image:
         yield "advice", ("environment", "root"), "the sandbox's root is not pinned: results may differ between machines"
     if environment.seed != PLANNED_SEED:
         yield (

@@ -136,12 +136,20 @@ def _environment(part: Part, files: NamedFiles, report: Report) -> Environment:
             placed.append(PlacedFile(file, to))
     return Environment(
         sandbox=part["sandbox"],
+        image=_layers(part["image"]),
         root=part["root"],
         variables=_mapping(part["variables"]),
         files=tuple(placed),
         require=part["require"],
         seed=part["seed"],
     )
+
+
+def _layers(image: str | tuple[str, ...]) -> tuple[str, ...]:
+    """The layers of an image; text names an only layer, or none where nothing was given."""
+    if isinstance(image, str):
+        return (image,) if image else ()
+    return image
 
 
 def _mapping(values: dict[str, Any]) -> MappingProxyType[str, Any]:

@@ -36,6 +36,7 @@ DECISIONS = ("all", "majority", "any")
 AUDIENCES = ("setup", "judge")
 SOURCES = ("archive", "pypi", "npm", "deb")
 REPEATS = ("once", "after_patch")
+SANDBOXES = ("host", "image")
 REQUIREMENTS = ("cgroup", "overlay")
 
 
@@ -116,9 +117,13 @@ class PlacedFile:
 
 @frozen
 class Environment:
-    """What setup, agent and checks see of the world. What is not declared is absent."""
+    """What setup, agent and checks see of the world. What is not declared is absent.
+
+    ``image`` are the digests of an image's layers, from the lowest to the highest; none where the root is the host's.
+    """
 
     sandbox: str = "host"
+    image: tuple[str, ...] = ()
     root: str = ""
     variables: Mapping[str, str] = EMPTY
     files: tuple[PlacedFile, ...] = ()

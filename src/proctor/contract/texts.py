@@ -41,6 +41,7 @@ VARIABLE = Text(
 SHA256 = Text("a SHA-256 digest of 64 lower-case hexadecimal digits", r"(?:sha256:)?[0-9a-f]{64}")
 COMMIT = Text("a full commit id of 40 lower-case hexadecimal digits", r"[0-9a-f]{40}")
 ROOT = Text("sha256: and 64 lower-case hexadecimal digits", r"sha256:[0-9a-f]{64}", empty=True)
+LAYER = Text(ROOT.words, ROOT.pattern)
 FILE_NAME = Text("a file name without slashes", r"(?![-.])[^/\u0000-\u001f]+")
 GIT = Text("a path or an address of a git repository", r"(?!-)(?![A-Za-z0-9+.-]*::)[^\u0000-\u001f]+")
 ARCHIVE = Text(

@@ -11,6 +11,7 @@ from typing import Any
 from proctor.base.frozen import replace
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.sandbox.bubblewrap.box import Box
+from proctor.execute.sandbox.container.backend import ContainerBackend
 from proctor.execute.sandbox.guard import GuardPlan, Observation
 from proctor.execute.sandbox.interface import Limits, SandboxPlan
 from tests.execute.sandbox.workplace import layer, overlay
@@ -60,12 +61,17 @@ class Seen:
 
 @contextmanager
 def guarded(
-    top: Path, limits: Limits | None = None, plan: dict[str, Any] | None = None, **fields: Any
+    top: Path,
+    limits: Limits | None = None,
+    plan: dict[str, Any] | None = None,
+    backend: ContainerBackend | None = None,
+    **fields: Any,
 ) -> Iterator[Seen]:
     """A sandbox below ``top`` whose guard is made from ``fields``; ``plan`` changes the sandbox's own."""
     seen = Seen()
     guard = GuardPlan(**{"tell": seen.tell, **fields})
     sandbox = SandboxPlan(overlay(top / "box", layer(top / "base")), limits or Limits(), guard=guard)
-    with BubblewrapBackend(top / "sessions").open(replace(sandbox, **(plan or {}))) as box:
+    opener = backend or BubblewrapBackend(top / "sessions")
+    with opener.open(replace(sandbox, **(plan or {}))) as box:
         seen.box = box
         yield seen

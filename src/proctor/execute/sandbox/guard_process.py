@@ -34,8 +34,16 @@ class LiveGuard:
     """Implements ``Guard``. ``lost`` is called, once, when the guard ends before ``close``."""
 
     def __init__(
-        self, plan: GuardPlan, listener: int, init_pid: int, writable: tuple[str, ...], file_bytes: int
+        self,
+        plan: GuardPlan,
+        listener: int,
+        init_pid: int,
+        writable: tuple[str, ...],
+        file_bytes: int,
+        *,
+        maps_users: bool = True,
     ) -> None:
+        """``maps_users``: whether the sandbox has a user namespace, in which its processes have other numbers."""
         self._plan = plan
         self._extra = tuple(place for place in writable if place not in plan.writable)
         self._turn = threading.Lock()
@@ -51,7 +59,7 @@ class LiveGuard:
         try:
             words = (
                 *("listener", str(listener), "records", str(records), "control", str(theirs.fileno())),
-                *("init", str(init_pid), "file_bytes", str(file_bytes), *_words(plan, self._extra)),
+                *("init", str(init_pid), "file_bytes", str(file_bytes), *_words(plan, self._extra, maps_users)),
             )
             self._process = _spawn(words, (listener, records, theirs.fileno()))
         finally:
@@ -158,8 +166,11 @@ class LiveGuard:
         return (errors or b"").decode("utf-8", "replace")
 
 
-def _words(plan: GuardPlan, extra: tuple[str, ...]) -> Iterator[str]:
-    yield from ("user", str(UNPRIVILEGED), str(UNPRIVILEGED), "inside", str(INSIDE_ID), "held", WORKSPACE)
+def _words(plan: GuardPlan, extra: tuple[str, ...], maps_users: bool) -> Iterator[str]:
+    inside = INSIDE_ID if maps_users else UNPRIVILEGED
+    yield from ("user", str(UNPRIVILEGED), str(UNPRIVILEGED), "inside", str(inside), "held", WORKSPACE)
+    if not maps_users:
+        yield "look"
     for place in (*plan.writable, *extra):
         yield from ("writable", place)
     for canary in plan.canaries:

@@ -191,6 +191,10 @@ class Backend(Protocol):
         """What identifies the root that sandboxes see: kind, operating system, digest of packages, tool versions."""
         ...
 
+    def isolation(self) -> Mapping[str, str]:
+        """How strictly sandboxes are bounded here: what enforces the limits, what the workspace is, which engine."""
+        ...
+
     def overlays(self) -> bool:
         """Whether workspaces can be overlays here, or have to be plain trees."""
         ...

@@ -26,6 +26,14 @@ class BubblewrapBackend:
     def identity(self) -> Mapping[str, str]:
         return facts.identity(self._sessions.parent)
 
+    def isolation(self) -> Mapping[str, str]:
+        place = self.place
+        return {
+            "memory": "cgroup" if place.limits_memory else "rlimit",
+            "processes": "cgroup" if place.limits_processes else "rlimit",
+            "workspace": "overlay" if self.overlays() else "copy",
+        }
+
     def overlays(self) -> bool:
         return facts.overlay_problem(self._sessions.parent) == ""
 

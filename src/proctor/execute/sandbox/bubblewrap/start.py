@@ -135,7 +135,13 @@ def _spawn(guarded: Guarded, plan: SandboxPlan) -> None:
         files = {path: keep(wire.data("file", content)) for path, content in view.FILES.items()}
         shown = view.make_view(plan, wire.PROGRAM, files)
         arguments = keep(wire.words("arguments", shown.arguments))
-        inside = (view.INIT, "serve", str(theirs.fileno()), *_limits(plan.limits, guarded.group), *_filter(plan))
+        inside = (
+            view.INIT,
+            "serve",
+            str(theirs.fileno()),
+            *_limits(plan.limits, guarded.group),
+            *wire.guard_words(plan.guard),
+        )
         kept = (arguments, theirs.fileno(), *files.values())
         launch = keep(
             wire.words(
@@ -197,12 +203,6 @@ def _limits(limits: Limits, group: Group) -> Iterator[str]:
         yield f"processes={limits.processes}"
 
 
-def _filter(plan: SandboxPlan) -> Iterator[str]:
-    """What the filter stops for the guard: changes (1) or every open as well (2)."""
-    if plan.guard is not None:
-        yield f"guard={2 if plan.guard.asks_about_reads else 1}"
-
-
 def _greet(guarded: Guarded, plan: SandboxPlan) -> None:
     assert guarded.control is not None and guarded.guardian is not None
     guarded.control.settimeout(HELLO_SECONDS)
@@ -219,10 +219,10 @@ def _greet(guarded: Guarded, plan: SandboxPlan) -> None:
         raise MissingIsolation(f"the system call filter cannot be installed: {os.strerror(error)}")
     guarded.control.settimeout(None)
     if listener >= 0:
-        _watch(guarded, plan, listener)
+        watch(guarded, plan, listener)
 
 
-def _watch(guarded: Guarded, plan: SandboxPlan, listener: int) -> None:
+def watch(guarded: Guarded, plan: SandboxPlan, listener: int, *, maps_users: bool = True) -> None:
     """Start the guard, which owns the listener from here on."""
     from proctor.execute.sandbox.guard_process import LiveGuard
 
@@ -230,5 +230,6 @@ def _watch(guarded: Guarded, plan: SandboxPlan, listener: int) -> None:
     writable = tuple(mount.target for mount in plan.mounts if mount.writable)
     if plan.setup_writable:
         writable += (SETUP,)
-    guarded.guard = LiveGuard(plan.guard, listener, guarded.init_pid, writable, plan.limits.file_bytes)
+    file_bytes = plan.limits.file_bytes
+    guarded.guard = LiveGuard(plan.guard, listener, guarded.init_pid, writable, file_bytes, maps_users=maps_users)
     guarded.guard.lost = guarded.cut

@@ -9,11 +9,12 @@ import array
 import os
 import socket
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from proctor.base.errors import UsageFault
 from proctor.base.frozen import frozen
+from proctor.execute.sandbox.guard import GuardPlan
 from proctor.execute.sandbox.interface import Command
 
 PROGRAM = Path(__file__).resolve().parent.parent / "bin" / "proctor-init"
@@ -73,6 +74,12 @@ def body(command: Command) -> int:
         raise UsageFault("a command needs at least a program")
     variables = (f"{name}={value}" for name, value in command.environment.items())
     return words("command", (command.directory, str(len(command.arguments)), *command.arguments, *variables))
+
+
+def guard_words(plan: GuardPlan | None) -> Iterator[str]:
+    """What the filter stops for the guard: changes (1) or every open as well (2)."""
+    if plan is not None:
+        yield f"guard={2 if plan.asks_about_reads else 1}"
 
 
 def send(control: socket.socket, operation: int, handles: Sequence[int]) -> None:

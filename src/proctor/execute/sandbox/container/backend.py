@@ -32,8 +32,18 @@ class ContainerBackend:
         self._image = ""
 
     def identity(self) -> Mapping[str, str]:
+        self._prepare()
         self._sessions.mkdir(parents=True, exist_ok=True)
         return identity.of_image(self._sessions.parent, self._layers, self)
+
+    def isolation(self) -> Mapping[str, str]:
+        """An engine that cannot bound memory and processes is refused, so its control groups always do."""
+        return {
+            "memory": "cgroup",
+            "processes": "cgroup",
+            "workspace": "overlay" if self.overlays() else "copy",
+            "engine": self._engine.identity(),
+        }
 
     def overlays(self) -> bool:
         """Root mounts overlays where the engine sees them; anyone else works on a copy."""
@@ -50,8 +60,8 @@ class ContainerBackend:
         return tuple(lines)
 
     def open(self, plan: SandboxPlan) -> ContainerBox:
-        if plan.guard is not None:
-            raise MissingIsolation("containers have no guard yet", hint="use the sandbox host")
+        if plan.guard is not None and os.geteuid() != 0:
+            raise MissingIsolation("only root can watch a container", hint="run as root, or use the sandbox host")
         if isinstance(plan.workspace, Overlay) and os.geteuid() != 0:
             raise MissingIsolation("only root can mount a workspace for a container", hint="use a plain tree")
         self._prepare()

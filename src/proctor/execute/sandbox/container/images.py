@@ -82,7 +82,8 @@ def pinned(engine: Engine, layers: tuple[str, ...]) -> Image:
     raise MissingIsolation(
         f"the engine has no image with the layers {' '.join(layers)}",
         where=engine.path,
-        hint="proctor image list shows what there is; proctor image load or build brings more",
+        hint="proctor image list shows what there is; `proctor image build NAME --packages ...` makes one,"
+        " the same from the same packages, and `proctor image load FILE` brings one from elsewhere",
     )
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.errors import UsageFault
+from proctor.execute.sandbox.bubblewrap import wire
 from proctor.execute.sandbox.bubblewrap.view import check_target
 from proctor.execute.sandbox.container.place import RUN, inside_files
 from proctor.execute.sandbox.interface import HOME, SETUP, WORKSPACE, Limits, Overlay, SandboxPlan, owner
@@ -43,7 +44,7 @@ def container(plan: SandboxPlan, image: str, place: Path, name: str, *, podman: 
         "User": "{}:{}".format(*owner()),
         "Env": [],
         "Entrypoint": [f"{RUN}/init"],
-        "Cmd": ["connect", f"{RUN}/control", *_command_limits(plan.limits)],
+        "Cmd": ["connect", f"{RUN}/control", *_command_limits(plan.limits), *wire.guard_words(plan.guard)],
         "WorkingDir": "/",
         "Labels": {SESSION_LABEL: name},
         "Tty": False,

@@ -14,7 +14,7 @@ from typing import Any
 
 from proctor.base.errors import InfrastructureFault, MissingIsolation
 from proctor.execute.sandbox import sessions
-from proctor.execute.sandbox.bubblewrap.start import Guarded
+from proctor.execute.sandbox.bubblewrap.start import Guarded, watch
 from proctor.execute.sandbox.container import leftover, place
 from proctor.execute.sandbox.container.engine import Engine, EngineFault
 from proctor.execute.sandbox.container.group import ContainerGroup
@@ -49,11 +49,11 @@ class Contained(Guarded):
         self.cut()
         if self.control is not None:
             self.control.close()
-        if self.guard is not None:
-            self.guard.close()
         try:
             leftover.remove_container(self.container.engine, self.container.name)
         finally:
+            if self.guard is not None:
+                self.guard.close()
             place.part(self.directory)
         self.record.unlink(missing_ok=True)
 
@@ -80,8 +80,10 @@ def start(plan: SandboxPlan, engine: Engine, image: str, records: Path, name: st
             listener.close()
         (directory / "run/proctor/control").unlink()
         contained.init_pid = _peer(contained.control)
-        _hear(contained)
+        listened = _hear(contained)
         contained.container.enter(contained.init_pid)
+        if listened >= 0:
+            watch(contained, plan, listened, maps_users=False)
     except BaseException:
         contained.end()
         raise
@@ -115,17 +117,18 @@ def _peer(control: socket.socket) -> int:
     return int(_CREDENTIALS.unpack(data)[0])
 
 
-def _hear(contained: Contained) -> None:
-    """What pid 1 says first: an error number, 0 when its filter is in place."""
+def _hear(contained: Contained) -> int:
+    """What pid 1 says first: an error number, 0 when its filter is in place; the listener of that filter, or -1."""
     assert contained.control is not None
     contained.control.settimeout(HELLO_SECONDS)
     try:
-        message = contained.control.recv(4)
+        message, handles, _, _ = socket.recv_fds(contained.control, 4, 1, socket.MSG_CMSG_CLOEXEC)
     except OSError:
-        message = b""
+        message, handles = b"", []
     if len(message) != 4:
         raise MissingIsolation("a sandbox cannot be made here: pid 1 ended at once")
     error = struct.unpack("i", message)[0]
     if error:
         raise MissingIsolation(f"the system call filter cannot be installed: {os.strerror(error)}")
     contained.control.settimeout(None)
+    return handles[0] if handles else -1

@@ -1,12 +1,14 @@
 /* `guard FD`: answers for the calls that the filter of one sandbox stops, and tells the harness about them.
  *
  * FD holds words: `listener FD`, `records FD`, `control FD`, `init PID`, `user UID GID`, `inside UID`, `file_bytes N`,
- * `held PATH`, `writable PATH`, `canary PATH`, `reads`, `hold`.
+ * `held PATH`, `writable PATH`, `canary PATH`, `reads`, `hold`, `look`.
  *
  * It observes; mounts, namespaces and the filter enforce. It runs outside, as the user that the sandbox belongs to, which
- * is what lets it look into the sandbox's processes; it has no privileges, makes no sockets and starts nothing. It ends
- * with the harness, whose end of the control socket closes then. When it ends first, the kernel answers every call that
- * it would have been asked about with ENOSYS: nothing gets through unseen.
+ * is what lets it look into the sandbox's processes; it has no privileges, makes no sockets and starts nothing. A sandbox
+ * without a user namespace of its own (a container) is out of that reach, so with `look` the guard keeps one privilege of
+ * root's: to look into processes, with every call refused that could change one. It ends with the harness, whose end of
+ * the control socket closes then. When it ends first, the kernel answers every call that it would have been asked about
+ * with ENOSYS: nothing gets through unseen.
  *
  * Requests on the control socket are two numbers, the operation and an argument; each is answered with its argument.
  */
@@ -16,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -88,6 +91,8 @@ static void read_plan(int fd)
             plan.reads = 1;
         else if (!strcmp(word, "hold"))
             holding = 1;
+        else if (!strcmp(word, "look"))
+            plan.look = 1;
         else if (!strcmp(word, "user")) {
             plan.uid = number(wanted(&words));
             plan.gid = number(wanted(&words));
@@ -96,16 +101,30 @@ static void read_plan(int fd)
     }
 }
 
+/* Keeps the right to look into processes, and no other. */
+static int keep_looking(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2] = {{.effective = 1U << CAP_SYS_PTRACE, .permitted = 1U << CAP_SYS_PTRACE}};
+    return syscall(SYS_capset, &header, data);
+}
+
 static void give_up_privileges(void)
 {
+    if (plan.look && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
+        die_errno("the guard cannot look into the sandbox");
     if (geteuid() == 0 && (plan.uid <= 0 || plan.gid <= 0 || setgroups(0, NULL) < 0 ||
                            setresgid(plan.gid, plan.gid, plan.gid) < 0 || setresuid(plan.uid, plan.uid, plan.uid) < 0))
         die_errno("the guard cannot give up privileges");
+    if (plan.look && keep_looking() < 0)
+        die_errno("the guard cannot look into the sandbox");
     struct sock_filter code[] = {
         {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr)},
-        {BPF_JMP | BPF_JEQ | BPF_K, 4, 0, SYS_socket},
-        {BPF_JMP | BPF_JEQ | BPF_K, 3, 0, SYS_execve},
-        {BPF_JMP | BPF_JEQ | BPF_K, 2, 0, SYS_execveat},
+        {BPF_JMP | BPF_JEQ | BPF_K, 6, 0, SYS_socket},
+        {BPF_JMP | BPF_JEQ | BPF_K, 5, 0, SYS_execve},
+        {BPF_JMP | BPF_JEQ | BPF_K, 4, 0, SYS_execveat},
+        {BPF_JMP | BPF_JEQ | BPF_K, 3, 0, SYS_process_vm_writev},
+        {BPF_JMP | BPF_JEQ | BPF_K, 2, 0, SYS_pidfd_getfd},
         {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, SYS_ptrace},
         {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
         {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS},

@@ -22,6 +22,7 @@ struct guard_plan {
     int canary_count;
     const char *held;                        /* below this place the first change is held */
     int reads;                               /* tell reads below `held` */
+    int look;                                /* keep the privilege to look into processes */
     int root, proc;                          /* the sandbox's own / and /proc */
 };
 extern struct guard_plan plan;
