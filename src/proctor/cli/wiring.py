@@ -63,9 +63,13 @@ def shelf() -> Shelf:
     return Shelf(home().runs)
 
 
-def agent_for(words: str, files: str, prepared: Prepared) -> Agent:
+def agent_for(words: str, files: str, prepared: Prepared, machine: Machine) -> Agent:
     """The agent that ``kind:argument`` names, for one prepared contract."""
     from proctor.conduct.reference import reference_patch
+
+    def reference() -> bytes:
+        with machine.scratch("reference") as scratch:
+            return reference_patch(prepared, scratch)
 
     kind, _, argument = words.partition(":")
     return make_agent(
@@ -73,7 +77,7 @@ def agent_for(words: str, files: str, prepared: Prepared) -> Agent:
             kind=kind,
             argument=argument,
             files=Path(files) if files else None,
-            reference=lambda: reference_patch(prepared),
+            reference=reference,
         )
     )
 

@@ -6,7 +6,7 @@ When this is done every process of the agent's is dead and its sandbox is gone; 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,14 @@ from proctor.execute.agents.interface import Agent, Ending
 from proctor.execute.prepare import Prepared
 from proctor.execute.sandbox.interface import Command, Finished
 from proctor.execute.workspace.diff import Change, Changes
-from proctor.execute.workspace.patch import Application, PatchProblem, apply_patch
+from proctor.execute.workspace.patch import (
+    Application,
+    FileStat,
+    PatchProblem,
+    apply_patch,
+    make_patch,
+    parse_stat,
+)
 from proctor.execute.workspace.tree import Entry
 from proctor.execute.workspace.workspace import base_stack
 from proctor.record.rundir import RunDirectory
@@ -66,10 +73,12 @@ def attempt(
 
         made = act_in_sandbox(machine, prepared, agent, briefing, trace, scratch, live, post)
         ending, patch, changes, dropped = made.ending, made.patch, made.changes, made.dropped
+        measured = patch
     else:
         ending = agent.act(make_scene(prepared, briefing, prepared.environment, _refused))
         patch = ending.patch or b""
-        changes, dropped = _changes_of(prepared, patch), ()
+        changes, measured = _changes_of(prepared, patch, scratch)
+        dropped = ()
         for change in changes.changes:
             trace.append("workspace.mutation", _change(change))
     trace.append(
@@ -82,7 +91,7 @@ def attempt(
     )
     if ending.reason == "not-started":
         raise UsageFault(f"the agent could not be started: {ending.problem}", hint="check --agent and --agent-files")
-    _record(run, trace, patch, changes, dropped)
+    _record(run, trace, patch, changes, dropped, parse_stat(measured))
     return Attempt(patch, changes, ending)
 
 
@@ -90,15 +99,18 @@ def _refused(command: Command) -> Finished:
     raise TypeError(f"an agent without a sandbox cannot run {command.arguments[0]!r}")
 
 
-def _changes_of(prepared: Prepared, patch: bytes) -> Changes:
-    """What a handed-over patch changes; nothing when it does not apply, which the judge then says."""
+def _changes_of(prepared: Prepared, patch: bytes, scratch: Path) -> tuple[Changes, bytes]:
+    """What a handed-over patch changes, and the patch as Proctor itself would have made it, whose lines can be counted.
+
+    Nothing when it does not apply, which the judge then says.
+    """
     if not patch:
-        return Changes(())
+        return Changes(), b""
     read_base = base_stack(prepared.layers).file
     try:
-        application: Application = apply_patch(patch, read_base)
+        application: Application = apply_patch(patch, read_base, scratch=scratch)
     except PatchProblem:
-        return Changes(())
+        return Changes(), b""
     changes = []
     after = {path: _entry(path, mode, data) for path, mode, data in application.writes}
     for path in sorted({*after, *application.removals}):
@@ -108,7 +120,8 @@ def _changes_of(prepared: Prepared, patch: bytes) -> Changes:
         if before != new:
             kind = "added" if before is None else "modified" if new else "deleted"
             changes.append(Change(path, kind, before, new))
-    return Changes(tuple(changes))
+    listed, written = Changes(tuple(changes)), {path: data for path, _, data in application.writes}
+    return listed, make_patch(listed, lambda path: _data(read_base(path)), written.get, scratch=scratch)
 
 
 def _entry(path: bytes, mode: int, data: bytes) -> Entry:
@@ -121,10 +134,12 @@ def _record(
     patch: bytes,
     changes: Changes,
     dropped: tuple[Mapping[str, str], ...],
+    stats: Iterable[FileStat],
 ) -> None:
-    """Write the patch and the list of changes."""
+    """Write the patch and the list of changes, each with its size."""
     write_whole(run.patch, patch, sync=False)
-    listed = [_change(change) for change in changes.changes]
+    sizes = {stat.path: stat for stat in stats}
+    listed = [{**_change(change), "lines": _lines(sizes.get(change.path))} for change in changes.changes]
     run.write_json(
         run.changes, {"schema": 1, "kind": "proctor.changes", "changes": listed, "dropped": list(dropped)}, sync=False
     )
@@ -147,6 +162,13 @@ def _change(change: Change) -> dict[str, Any]:
         "before": _side(change.before),
         "after": _side(change.after),
     }
+
+
+def _lines(stat: FileStat | None) -> dict[str, Any]:
+    """How many lines a change adds and deletes; a file that only moved away has none of its own."""
+    if stat is None:
+        return {"added": 0, "deleted": 0, "binary": False}
+    return {"added": stat.added_lines, "deleted": stat.deleted_lines, "binary": stat.binary}
 
 
 def _side(entry: Entry | None) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 
 from proctor.base.errors import UsageFault
 from proctor.base.files import read_bounded
@@ -15,8 +16,8 @@ from proctor.execute.workspace.tree import Entry
 from proctor.execute.workspace.workspace import base_stack
 
 
-def reference_patch(prepared: Prepared) -> bytes:
-    """The patch that turns the base into the reference solution."""
+def reference_patch(prepared: Prepared, scratch: Path) -> bytes:
+    """The patch that turns the base into the reference solution, made in a directory below ``scratch``."""
     contract = prepared.contract
     reference = contract.reference
     if reference is None:
@@ -39,7 +40,9 @@ def reference_patch(prepared: Prepared) -> bytes:
             continue
         old = _entry(path, *before) if before else None
         changes.append(Change(path, "modified" if old else "added", old, _entry(path, mode, data)))
-    return make_patch(Changes(tuple(changes)), lambda path: _data(read_base(path)), lambda path: after[path][1])
+    return make_patch(
+        Changes(tuple(changes)), lambda path: _data(read_base(path)), lambda path: after[path][1], scratch=scratch
+    )
 
 
 def _entry(path: bytes, mode: int, data: bytes) -> Entry:

@@ -65,7 +65,9 @@ def act_in_sandbox(
         post.close_chains(changes)
         kept, dropped = drop_unwanted(prepared.contract, prepared, changes)
         read_base = base_stack(prepared.layers).file
-        patch = make_patch(kept, lambda path: _data(read_base(path)), lambda path: workspace.read(path) or b"")
+        patch = make_patch(
+            kept, lambda path: _data(read_base(path)), lambda path: workspace.read(path) or b"", scratch=scratch
+        )
         post.read_patch(patch)
         _note_termination(trace, ending, prepared.contract.budget.wall_seconds)
         return Made(ending, patch, kept, dropped)

@@ -75,7 +75,7 @@ class Prepared:
 def prepare(contract: Contract, backend: Backend, store: LayerStore, inputs: InputCache, scratch: Path) -> Prepared:
     """Build or find the layers of ``contract``. ``scratch`` is a directory that this call may fill and empties."""
     identity = backend.identity()
-    source = source_layer(contract, store, inputs)
+    source = source_layer(contract, store, inputs, scratch)
     environment = base_environment(contract)
     layers: tuple[Layer, ...] = (source,)
     cached, steps = True, ()
@@ -103,8 +103,8 @@ def prepare(contract: Contract, backend: Backend, store: LayerStore, inputs: Inp
     )
 
 
-def source_layer(contract: Contract, store: LayerStore, inputs: InputCache) -> Layer:
-    """The pristine tree of the contract's repository."""
+def source_layer(contract: Contract, store: LayerStore, inputs: InputCache, scratch: Path) -> Layer:
+    """The pristine tree of the contract's repository; git works in a directory below ``scratch``."""
     repository = contract.repository
     key = digest({"kind": "source", "format": FORMAT, "repository": resolved(contract)["repository"]})
     found = store.get(key)
@@ -122,7 +122,7 @@ def source_layer(contract: Contract, store: LayerStore, inputs: InputCache) -> L
             extract(archive, tree, strip=repository.strip)
         else:
             modules = tuple(replace(one, git=_place(contract, one.git)) for one in repository.submodules)
-            export_commit(_place(contract, repository.git), repository.commit, modules, tree)
+            export_commit(_place(contract, repository.git), repository.commit, modules, tree, scratch=scratch)
         return {}
 
     return store.make(key, build)

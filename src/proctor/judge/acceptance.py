@@ -72,7 +72,7 @@ def _apply(bench: Bench, patch: bytes) -> tuple[Placement, str]:
     start, log = bench.clock.wall_ns(), ""
     application = Application((), ())
     try:
-        application = apply_patch(patch, bench.read_base)
+        application = apply_patch(patch, bench.read_base, scratch=bench.scratch)
         marked = conflict_markers(application)
         problem = f"conflict markers in {', '.join(name_text(path) for path in marked[:5])}" if marked else ""
     except PatchProblem as error:

@@ -60,18 +60,22 @@ def counted_paths(listed: Iterable[tuple[str, str]]) -> set[str]:
 def counted_lines(items: Iterable[Mapping[str, Any]], stats: Iterable[FileStat]) -> int:
     """How many lines a patch adds and takes away in the changed files that count; a binary file counts as one line.
 
-    The changes are what was applied, the stats what the patch says of itself. A change of which the patch does not
-    speak under its own name counts as many lines as its bytes could make.
+    Changes that were measured when they were applied say it themselves. For others, of older runs, the stats are what
+    the patch says of itself, and one of which it does not speak counts as many lines as its bytes could make.
     """
     items = tuple(items)
     known = {name_text(stat.path): 1 if stat.binary else stat.added_lines + stat.deleted_lines for stat in stats}
     counted = counted_paths((str(item["path"]), str(item["change"])) for item in items)
     moved = any(item["change"] == "added" and item["path"] in known for item in items)
     return sum(
-        known[item["path"]] if item["path"] in known else _most_lines(item, moved)
+        _measured(item["lines"]) if "lines" in item else known.get(item["path"], _most_lines(item, moved))
         for item in items
         if item["path"] in counted
     )
+
+
+def _measured(lines: Mapping[str, Any]) -> int:
+    return 1 if lines["binary"] else int(lines["added"]) + int(lines["deleted"])
 
 
 def _most_lines(item: Mapping[str, Any], moved: bool) -> int:

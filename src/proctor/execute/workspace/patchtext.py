@@ -11,6 +11,11 @@ import re
 from proctor.base.frozen import frozen
 
 _HUNK = re.compile(rb"@@ -[0-9]+(?:,([0-9]+))? \+[0-9]+(?:,([0-9]+))? @@")
+_DATE = re.compile(
+    rb"[ \t](?:[0-9]{2})?[0-9]{2}-[0-9]{2}-[0-9]{2}"
+    rb"(?: [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)?(?: [+-][0-9]{2}:?[0-9]{2})?\Z"
+)
+"""What git takes for a date behind a name where no ``diff --git`` line names the file."""
 _OCTAL = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _LETTERS = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 _EXTENDED = (b"old mode ", b"new mode ", b"similarity index ", b"dissimilarity index ", b"index ")
@@ -156,7 +161,7 @@ class _Reader:
                 break
             self._at += 1
         if self._peek().startswith(b"--- ") and self._peek(1).startswith(b"+++ "):
-            return self._plain_file()
+            return self._plain_file(dated=False)
         if old is None or new is None:
             raise NotAPatch("a file without a name")
         binary = self._peek() == b"GIT binary patch"
@@ -164,10 +169,10 @@ class _Reader:
             self._binary()
         return FilePatch(None if created else old, None if deleted else new, 0, 0, binary)
 
-    def _plain_file(self) -> FilePatch:
-        """The ``---`` and ``+++`` lines and the hunks after them."""
-        old = _side(self._lines[self._at][4:])
-        new = _side(self._lines[self._at + 1][4:])
+    def _plain_file(self, *, dated: bool = True) -> FilePatch:
+        """The ``---`` and ``+++`` lines, where names may be ``dated``, and the hunks after them."""
+        old = _side(self._lines[self._at][4:], dated)
+        new = _side(self._lines[self._at + 1][4:], dated)
         if old is None and new is None:
             raise NotAPatch("a file without a name")
         self._at += 2
@@ -225,9 +230,11 @@ def _name(text: bytes) -> bytes:
     return unquote(text)[0] if text.startswith(b'"') else text
 
 
-def _side(text: bytes) -> bytes | None:
+def _side(text: bytes, dated: bool) -> bytes | None:
     """The name on a ``---`` or ``+++`` line without its first directory; ``None`` for no file."""
-    name = unquote(text)[0] if text.startswith(b'"') else text.partition(b"\t")[0]
+    date = _DATE.search(text) if dated else None
+    plain = text[: date.start()].rstrip(b" \t") if date else text
+    name = unquote(text)[0] if text.startswith(b'"') else plain.partition(b"\t")[0]
     if name == _NOTHING:
         return None
     path = name.partition(b"/")[2]
