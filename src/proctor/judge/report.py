@@ -179,14 +179,6 @@ def _lines(changes: Sequence[Mapping[str, Any]], patch: bytes) -> tuple[int, int
     return sum(stat.added_lines for stat in stats), sum(stat.deleted_lines for stat in stats)
 
 
-def _lines(changes: Sequence[Mapping[str, Any]], patch: bytes) -> tuple[int, int]:
-    """The lines that were added and deleted: as measured, else (the patch did not apply) as the patch says."""
-    if changes and all("lines" in item for item in changes):
-        return sum(item["lines"]["added"] for item in changes), sum(item["lines"]["deleted"] for item in changes)
-    stats = known_stat(patch)
-    return sum(stat.added_lines for stat in stats), sum(stat.deleted_lines for stat in stats)
-
-
 def deviations(evidence: Evidence) -> list[dict[str, Any]]:
     """Where the run departs from the planned protocol."""
     found = []
