@@ -1,22 +1,26 @@
 /* The rules about the network: nothing but the loopback is there, and every other address and every name is told.
  *
  * The network namespace enforces it; the guard gives the same answers. A name is what a message to port 53 asks for, or
- * what any batch of messages asks for that has the form of a query.
+ * what any batch of messages asks for that has the form of a query. An abstract socket that nobody inside has bound can
+ * only be meant to be one of the host's.
  */
 #include "guard.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #define QUERY_BYTES 512
 #define NAME_BYTES 256
 #define MAX_MESSAGES 8
+#define SOCKETS_BYTES (1 << 18)
 
 union address {
     struct sockaddr any;
@@ -112,11 +116,45 @@ static int decide_socket(const struct stopped *stopped)
     return error;
 }
 
+/* The name of an abstract socket as the kernel lists it, with every NUL as an @; 0 when the address is not one. */
+static int abstract_name(const union address *address, uint64_t size, char into[sizeof address->local.sun_path + 1])
+{
+    size_t start = offsetof(struct sockaddr_un, sun_path);
+    if (address->any.sa_family != AF_UNIX || size <= start + 1 || address->local.sun_path[0])
+        return 0;
+    size_t length = size - start < sizeof address->local.sun_path ? size - start : sizeof address->local.sun_path;
+    for (size_t i = 0; i < length; i++)
+        into[i] = address->local.sun_path[i] ? address->local.sun_path[i] : '@';
+    into[length] = 0;
+    return 1;
+}
+
+/* Whether the network namespace of the stopped process has a socket of that name; it lists one at the end of a line. */
+static int is_bound(const struct stopped *stopped, const char *name)
+{
+    static char list[SOCKETS_BYTES];
+    char path[64], line[sizeof(union address) + 4];
+    size_t filled = 0;
+    snprintf(path, sizeof path, "/proc/%d/net/unix", (int)stopped->thread);
+    snprintf(line, sizeof line, " %s\n", name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    for (ssize_t got; (got = read(fd, list + filled, sizeof list - filled)) > 0;)
+        filled += got;
+    close(fd);
+    return memmem(list, filled, line, strlen(line)) != NULL;
+}
+
 static int decide_connect(const struct stopped *stopped)
 {
     union address address;
     char text[128];
-    if (read_address(stopped, stopped->arguments[1], stopped->arguments[2], &address) < 0 || is_near(&address))
+    if (read_address(stopped, stopped->arguments[1], stopped->arguments[2], &address) < 0)
+        return 0;
+    if (abstract_name(&address, stopped->arguments[2], text) && !is_bound(stopped, text))
+        tell_attempt(stopped, "network", "abstract socket", "", text, 0, 0);
+    if (is_near(&address))
         return 0;
     spell(&address, text);
     tell_attempt(stopped, "network", "", "", text, 0, ENETUNREACH);
