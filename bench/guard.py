@@ -1,8 +1,9 @@
 """A real test suite under a guard against the same suite without one: processor time of everything, in turn.
 
 The suite is this project's own, those of its files that need neither a sandbox nor an installation. What counts
-is the time of the sandbox's control group, or of its commands where there is none, and that of the guard itself. The
-best round of each decides, because a busy machine can only add time.
+is the time of the sandbox's control group, or of its commands where there is none, that of the guard itself, and that
+of this process, which turns what the guard tells into events of a trace with breakers, as a run does. The best round of
+each decides, because a busy machine can only add time.
 """
 
 from __future__ import annotations
@@ -10,13 +11,19 @@ from __future__ import annotations
 import os
 import shutil
 import sysconfig
+import tempfile
+import time
 from pathlib import Path
 
 from bench.measure import Row, milliseconds, ratio
+from proctor.base.clock import SystemClock, system_entropy
+from proctor.base.frozen import replace
+from proctor.conduct.watched import WatchedTrace
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
-from proctor.execute.sandbox.guard import GuardPlan
+from proctor.execute.sandbox.guard import GuardPlan, Observation
 from proctor.execute.sandbox.guard_process import LiveGuard
 from proctor.execute.sandbox.interface import Command, Limits, Mount, SandboxPlan, Tree, owner
+from proctor.execute.watch.panel import Panel
 
 BAR = 1.05
 PROJECT = Path(__file__).resolve().parent.parent
@@ -69,13 +76,29 @@ def _tree(tree: Path) -> Path:
 
 
 def _cpu_seconds(sessions: Path, tree: Path, guard: GuardPlan | None) -> float:
-    """What one run of the suite takes, the guard's own time included."""
+    """What one run of the suite takes, with the guard's own time and the harness's."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory, "events.jsonl")
+        with WatchedTrace.create(path, SystemClock(), system_entropy) as trace:
+            trace.watch(Panel(), lambda decision: None)
+            trace.append("agent.started", {"name": "suite", "kind": "bench", "command": list(SUITE)})
+            return _under_watch(sessions, tree, guard, trace)
+
+
+def _under_watch(sessions: Path, tree: Path, guard: GuardPlan | None, trace: WatchedTrace) -> float:
+    def tell(observation: Observation) -> None:
+        trace.append(f"guard.{observation.kind}", observation.payload())
+
     site = Mount(Path(sysconfig.get_path("purelib")), "/site")
-    plan = SandboxPlan(Tree(tree), Limits(), mounts=(site,), guard=guard)
+    told = None if guard is None else replace(guard, tell=tell)
+    plan = SandboxPlan(Tree(tree), Limits(), mounts=(site,), guard=told)
     with BubblewrapBackend(sessions).open(plan) as sandbox:
+        begun = time.process_time_ns()
         finished = sandbox.run(Command(SUITE, VARIABLES))
         assert finished.exit_code == 0, finished.stdout.prefix[-2000:].decode()
-        used = sandbox.usage().cpu_ns or 0
+        if sandbox.guard is not None:
+            sandbox.guard.settle()
+        used = (sandbox.usage().cpu_ns or 0) + time.process_time_ns() - begun
         if isinstance(sandbox.guard, LiveGuard):
             used += int(Path(f"/proc/{sandbox.guard.pid}/schedstat").read_text().split()[0])
     return used / 1e9

@@ -28,7 +28,8 @@ enum rule {
     SIGNAL_BY_PIDFD,
     IDENTITY,      /* changes user or group; `extra` is how many ids there are */
     GROUPS, CAPABILITIES,
-    ALLOCATE,
+    ALLOCATE,      /* `extra` is the argument with the size or, for fallocate, the offset before it */
+    ALLOCATE_MUCH, /* the same; only sizes of 4 GiB and more are worth a look */
 };
 
 enum {

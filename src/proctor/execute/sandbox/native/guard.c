@@ -200,43 +200,41 @@ static void let_sandbox_go(void)
     plan.listener = plan.root = plan.proc = -1;
 }
 
-static void watch(int fd, void *what)
-{
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = what};
-    if (epoll_ctl(plan.epoll, EPOLL_CTL_ADD, fd, &event) < 0)
-        die_errno("the guard cannot wait");
-}
-
 static void obey(void);
 
-/* One thing that has happened, if there is one within `wait_ms`; 0 when there was none. */
-static int one_event(int wait_ms)
+/* One process that has ended, if there is one; 0 when there is none. */
+static int one_end(void)
 {
     struct epoll_event event; /* one at a time: handling it may free what another one points at */
-    if (epoll_wait(plan.epoll, &event, 1, wait_ms) <= 0)
+    if (epoll_wait(plan.epoll, &event, 1, 0) <= 0)
         return 0;
-    if (event.data.ptr == &plan.control)
-        obey();
-    else if (event.data.ptr != &plan.listener)
-        process_ended(event.data.ptr);
-    else if (event.events & EPOLLIN)
+    process_ended(event.data.ptr);
+    return 1;
+}
+
+/* What has happened within `wait_ms`; 0 when nothing has. It waits by poll, because a wake-up that asks to stay on the
+ * waker's processor (SYNC_WAKE_UP) loses that wish on its way through epoll, which is there for many processes. */
+static int look(int wait_ms)
+{
+    struct pollfd wanted[] = {{plan.listener, POLLIN, 0}, {plan.control, POLLIN, 0}, {plan.epoll, POLLIN, 0}};
+    if (poll(wanted, 3, wait_ms) <= 0)
+        return 0;
+    if (wanted[0].revents & POLLIN)
         look_at_one();
-    else
+    else if (wanted[0].revents)
         let_sandbox_go();
+    if (wanted[2].revents)
+        one_end();
+    if (wanted[1].revents)
+        obey();
     return 1;
 }
 
 /* Every process that has ended by now. */
 static void look_at_ended(void)
 {
-    epoll_ctl(plan.epoll, EPOLL_CTL_DEL, plan.control, NULL);
-    if (plan.listener >= 0)
-        epoll_ctl(plan.epoll, EPOLL_CTL_DEL, plan.listener, NULL);
-    while (one_event(0))
+    while (one_end())
         ;
-    watch(plan.control, &plan.control);
-    if (plan.listener >= 0)
-        watch(plan.listener, &plan.listener);
 }
 
 static void settle(long long which)
@@ -316,8 +314,6 @@ static void prepare(int plan_fd)
     ioctl(plan.listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP); /* from Linux 6.6 on: half the latency */
     fcntl(plan.records, F_SETPIPE_SZ, 1 << 20);
     fcntl(plan.records, F_SETFL, O_NONBLOCK);
-    watch(plan.control, &plan.control);
-    watch(plan.listener, &plan.listener);
     uint32_t ready = 0;
     if (send(plan.control, &ready, sizeof ready, MSG_NOSIGNAL) < 0)
         _exit(0);
@@ -329,7 +325,7 @@ int guard_mode(int argc, char **argv)
         die("guard wants one descriptor");
     prepare(number(argv[0]));
     for (;;) {
-        int quiet = !one_event(records_wait_ms());
+        int quiet = !look(records_wait_ms());
         write_records(quiet);
     }
 }

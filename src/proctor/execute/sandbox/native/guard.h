@@ -47,12 +47,13 @@ size_t read_arguments(pid_t thread, uint64_t address, char *into);          /* b
 struct place {
     char claimed[PATH_MAX];                  /* as the process gave it, made absolute */
     char real[PATH_MAX];                     /* with links followed as far as that was possible */
-    mode_t mode;                             /* 0: nothing is there */
+    mode_t mode;                             /* 0: nothing is there, or nobody has looked */
     int missing_parent, read_only;
     int absent;                              /* certainly nothing is there */
     int by_descriptor;                       /* no path was given: an open file */
 };
-int locate(const struct stopped *stopped, int directory, int path, int follow, struct place *place); /* 0 or -1 */
+enum { FOLLOW = 1, READING = 2, CLOSELY = 4 }; /* a link at the end; nothing will change; the mode is wanted */
+int locate(const struct stopped *stopped, int directory, int path, int how, struct place *place); /* 0 or -1 */
 int is_within(const char *path, const char *top);
 int is_writable(const char *path);
 const char *proc_part(const char *path, long long *pid); /* what follows /proc/PID in path; NULL: not of that form */

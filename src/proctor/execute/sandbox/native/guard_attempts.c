@@ -69,7 +69,7 @@ static int decide_execute(const struct stopped *stopped)
     static char words[MAX_ARGUMENT_BYTES];
     static struct place place;
     char link[64], directory[PATH_MAX];
-    if (locate(stopped, stopped->call->directory, stopped->call->path, 1, &place) < 0)
+    if (locate(stopped, stopped->call->directory, stopped->call->path, FOLLOW | CLOSELY, &place) < 0)
         return 0;
     int error = cannot_start(&place);
     if (error)
@@ -125,7 +125,8 @@ int decide_privilege(const struct stopped *stopped)
 
 static int decide_allocate(const struct stopped *stopped)
 {
-    uint64_t offset = stopped->arguments[2], size = stopped->arguments[3];
+    int first = stopped->call->extra;
+    uint64_t offset = stopped->call->rule == ALLOCATE ? stopped->arguments[first++] : 0, size = stopped->arguments[first];
     char detail[64];
     if (plan.file_bytes < 0 || (offset <= (uint64_t)plan.file_bytes && size <= (uint64_t)plan.file_bytes - offset))
         return 0;
@@ -161,6 +162,7 @@ int decide(const struct stopped *stopped)
     case CAPABILITIES:
         return decide_privilege(stopped);
     case ALLOCATE:
+    case ALLOCATE_MUCH:
         return decide_allocate(stopped);
     default:
         return decide_file(stopped);

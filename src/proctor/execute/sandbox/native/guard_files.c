@@ -125,8 +125,8 @@ static int decide_open(const struct stopped *stopped)
 {
     uint64_t flags = open_flags(stopped);
     int writing = !(flags & O_PATH) && flags & OPENS_FOR_WRITING;
-    int follow = !(flags & O_NOFOLLOW) && !(flags & O_CREAT && flags & O_EXCL);
-    if (locate(stopped, stopped->call->directory, stopped->call->path, follow, &place) < 0)
+    int follow = !(flags & O_NOFOLLOW) && !(flags & O_CREAT && flags & O_EXCL) ? FOLLOW : 0;
+    if (locate(stopped, stopped->call->directory, stopped->call->path, follow | (writing ? 0 : READING), &place) < 0)
         return 0;
     if (!writing)
         return decide_read(stopped);
@@ -186,8 +186,9 @@ int decide_file(const struct stopped *stopped)
     const struct call *call = stopped->call;
     if (call->rule == OPEN)
         return decide_open(stopped);
-    int follow = !(call->options & ON_LINK) &&
-                 !(call->options & FLAG_LINK && stopped->arguments[(int)call->at_flags] & AT_SYMLINK_NOFOLLOW);
+    int on_link = call->options & ON_LINK ||
+                  (call->options & FLAG_LINK && stopped->arguments[(int)call->at_flags] & AT_SYMLINK_NOFOLLOW);
+    int how = on_link ? 0 : FOLLOW;
     if (call->rule == RENAME || call->rule == LINK) {
         if (locate(stopped, call->directory2, call->path2, 0, &second) < 0)
             return 0;
@@ -196,9 +197,9 @@ int decide_file(const struct stopped *stopped)
             return result;
         if (call->rule == LINK)
             return decide_link(stopped);
-        follow = 0;
+        how = 0;
     }
-    if (locate(stopped, call->directory, call->path, follow, &place) < 0)
+    if (locate(stopped, call->directory, call->path, how, &place) < 0)
         return 0;
     if (call->options & MAKES && place.mode)
         return 0; /* there is something already, and the call will fail for that */

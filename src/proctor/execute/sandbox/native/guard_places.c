@@ -54,9 +54,9 @@ const char *proc_part(const char *path, long long *pid)
     return end > path + 6 && (!*end || *end == '/') ? end : NULL;
 }
 
-static int open_inside(const char *path, int flags)
+static int open_inside(const char *path, int flags, uint64_t resolve)
 {
-    struct open_how how = {.flags = O_PATH | O_CLOEXEC | flags, .resolve = RESOLVE_IN_ROOT};
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC | flags, .resolve = RESOLVE_IN_ROOT | resolve};
     int fd = -1;
     for (int tries = 0; tries < 4; tries++) {
         fd = syscall(SYS_openat2, plan.root, path, &how, sizeof how);
@@ -129,7 +129,7 @@ static int where_would_be(char path[PATH_MAX], int follow, struct place *place)
     snprintf(leaf, sizeof leaf, "%s", slash ? slash + 1 : path);
     if (slash)
         slash[slash == path] = 0;
-    int fd = open_inside(slash ? path : "/", O_DIRECTORY);
+    int fd = open_inside(slash ? path : "/", O_DIRECTORY, 0);
     place->absent = fd >= 0 || errno == ENOENT;
     if (fd < 0) {
         char whole[PATH_MAX];
@@ -157,7 +157,7 @@ static void resolve(struct place *place, int follow)
     char path[PATH_MAX];
     strcpy(path, place->claimed);
     for (int links = 0; links < MAX_LINKS; links++) {
-        int fd = open_inside(path, follow ? 0 : O_NOFOLLOW);
+        int fd = open_inside(path, follow ? 0 : O_NOFOLLOW, 0);
         place->absent = 0;
         if (fd >= 0) {
             if (where_is(fd, place) < 0)
@@ -190,7 +190,53 @@ static void replace_self(const struct stopped *stopped, char path[PATH_MAX])
     }
 }
 
-int locate(const struct stopped *stopped, int directory, int path, int follow, struct place *place)
+/* The root, directory and open files of the process itself by their names in /proc: the kernel follows those links, and
+ * openat2 would not. */
+static void follow_own(const struct stopped *stopped, char path[PATH_MAX])
+{
+    char link[PATH_MAX], target[PATH_MAX];
+    long long pid;
+    const char *part = proc_part(path, &pid);
+    struct process *process = part ? who_is(stopped->thread) : NULL;
+    if (!process || process->inside != pid)
+        return;
+    if (!strncmp(part, "/task/", 6))
+        part += 6 + strspn(part + 6, "0123456789");
+    size_t size = is_within(part, "/root") ? 5 : is_within(part, "/cwd") ? 4 : 0;
+    if (!size && !strncmp(part, "/fd/", 4))
+        size = 4 + strspn(part + 4, "0123456789");
+    if (!size || (part[size] && part[size] != '/'))
+        return;
+    snprintf(link, sizeof link, "/proc/%d%.*s", (int)stopped->thread, (int)size, part);
+    if (read_link(link, target) < 0 || *target != '/' || !strncmp(target, "/memfd:", 7))
+        return;
+    if (snprintf(link, sizeof link, "%s%s", strcmp(target, "/") || !part[size] ? target : "", part + size) <
+        (int)sizeof link)
+        strcpy(path, link);
+}
+
+/* Most of what is asked about is a plain path below a writable place: then it is enough to know that no link is on the
+ * way, which takes one call or none. What there is at its end is not found out. 0: a closer look is needed. */
+static int is_plain(struct place *place, const char *base, const char *text, int how)
+{
+    if (how & CLOSELY || holding)
+        return 0;
+    int given = !*text || (!(how & FOLLOW) && !strchr(text, '/') && strcmp(text, ".") && strcmp(text, ".."));
+    normalise(place->claimed, place->real);
+    if (!is_writable(place->real) && !(how & READING))
+        return 0;
+    if (how & READING && (is_within(place->real, "/proc") || is_within(place->real, "/dev") ||
+                          (plan.reads && plan.held && is_within(place->real, plan.held))))
+        return 0;
+    if (given && *base == '/' && is_writable(base))
+        return 1; /* the kernel's own name of an open directory has no links in it */
+    int fd = open_inside(place->claimed, how & FOLLOW ? 0 : O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0 || errno == ENOENT;
+}
+
+int locate(const struct stopped *stopped, int directory, int path, int how, struct place *place)
 {
     char text[PATH_MAX], base[PATH_MAX], link[64];
     *text = *base = 0;
@@ -221,11 +267,13 @@ int locate(const struct stopped *stopped, int directory, int path, int follow, s
         return 0;
     }
     replace_self(stopped, place->claimed);
+    follow_own(stopped, place->claimed);
     if (*place->claimed != '/' || (place->by_descriptor && !strncmp(base, "/memfd:", 7))) { /* no file on a disk */
         strcpy(place->real, place->claimed);
         place->mode = S_IFIFO;
         return 0;
     }
-    resolve(place, follow);
+    if (!is_plain(place, base, text, how))
+        resolve(place, how & FOLLOW);
     return 0;
 }
