@@ -23,7 +23,12 @@ FLOORS = ("base", "contract", "record", "execute", "judge", "conduct", "author",
 DOORS = {
     "execute.workspace": ("execute.sandbox.interface",),
     "execute.inputs": ("execute.sandbox.interface", "execute.workspace.archive", "execute.workspace.glob"),
-    "execute.agents": ("execute.sandbox.interface", "execute.workspace.tree"),
+    "execute.agents": (
+        "execute.sandbox.interface",
+        "execute.workspace.tree",
+        "execute.workspace.store",
+        "execute.inputs",
+    ),
     "execute.network": ("execute.sandbox.interface",),
     "execute.observe": ("execute.sandbox.interface", "execute.workspace"),
 }

@@ -13,10 +13,22 @@ from typing import Protocol
 
 from proctor.base.frozen import EMPTY, frozen
 from proctor.contract.model import Contract
-from proctor.execute.sandbox.interface import Command, Finished, Mount
+from proctor.execute.sandbox.interface import Command, Finished, Mount, Output
 
 AGENT_FILES = "/agent"
 BRIEFING = "/proctor/briefing.md"
+
+DIALECTS = ("chat", "responses", "anthropic", "gemini")
+"""The ways to talk to a model: OpenAI Chat Completions and Responses, Anthropic Messages, Gemini generateContent."""
+
+
+@frozen
+class ModelAccess:
+    """Where an agent finds its model: an address inside the sandbox, the model's name, and a key that opens nothing."""
+
+    address: str
+    name: str
+    key: str = "proctor-holds-the-key"
 
 
 @frozen
@@ -34,7 +46,8 @@ class AgentDescription:
 class Scene:
     """What an agent gets to act with: the briefing and, if it asked for a sandbox, a way to run commands in it.
 
-    ``run`` logs what it runs. ``seconds_left`` is what remains of the run's wall-clock budget.
+    ``run`` logs what it runs. ``seconds_left`` is what remains of the run's wall-clock budget. ``model`` is there for
+    runs with a model, ``look`` where there is a sandbox: it runs a command of the harness's own, after the agent's.
     """
 
     contract: Contract
@@ -42,19 +55,23 @@ class Scene:
     environment: Mapping[str, str]
     run: Callable[[Command], Finished]
     seconds_left: Callable[[], float]
+    model: ModelAccess | None = None
+    look: Callable[[Command], Finished] | None = None
 
 
 @frozen
 class Ending:
     """How an agent ended: ``finished``, ``failed`` (it said so), ``timed-out`` or ``not-started``.
 
-    ``patch`` is set by agents that work without a sandbox; ``problem`` says why one could not start.
+    ``patch`` is set by agents that work without a sandbox; ``problem`` says why one could not start. ``trajectory`` is
+    what the agent itself noted, as a bounded archive (tar, gzip) that nobody here opens or believes.
     """
 
     reason: str
     exit_code: int | None = None
     patch: bytes | None = None
     problem: str = ""
+    trajectory: Output | None = None
 
 
 class Agent(Protocol):
@@ -73,10 +90,17 @@ class Agent(Protocol):
 
 @frozen
 class AgentRequest:
-    """How a person asked for an agent: ``kind`` and ``argument`` are the parts of ``kind:argument``."""
+    """How a person asked for an agent: ``kind`` and ``argument`` are the parts of ``kind:argument``.
+
+    ``model`` is the name to ask for, ``dialects`` the ways in which it can be talked to, and ``installations`` the
+    directory of installed agents.
+    """
 
     kind: str
     argument: str = ""
     files: Path | None = None
     settings: Mapping[str, str] = EMPTY
     reference: Callable[[], bytes] | None = None
+    model: str = ""
+    dialects: tuple[str, ...] = ()
+    installations: Path | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from proctor.base.errors import UsageFault
+from proctor.execute.agents.adapters.table import NAMES as ADAPTED
 from proctor.execute.agents.command import CommandAgent
 from proctor.execute.agents.interface import Agent, AgentRequest
 from proctor.execute.agents.noop import NoopAgent
@@ -33,11 +34,20 @@ WORDS = {
 
 def make_agent(request: AgentRequest) -> Agent:
     """The agent that was asked for."""
-    maker = BUILT_IN.get(request.kind) or plug_ins().get(request.kind)
+    maker = BUILT_IN.get(request.kind) or _adapted(request.kind) or plug_ins().get(request.kind)
     if maker is None:
-        known = ", ".join([*BUILT_IN, *plug_ins()])
+        known = ", ".join([*BUILT_IN, *ADAPTED, *plug_ins()])
         raise UsageFault(f"there is no agent {request.kind!r}", hint=f"known agents: {known}")
     return maker(request)
+
+
+def _adapted(kind: str) -> Callable[[AgentRequest], Agent] | None:
+    """The maker of an agent that is installed through an adapter."""
+    if kind not in ADAPTED:
+        return None
+    from proctor.execute.agents.adapted import AdaptedAgent
+
+    return AdaptedAgent.from_request
 
 
 def plug_ins() -> dict[str, Callable[[AgentRequest], Agent]]:
@@ -46,7 +56,7 @@ def plug_ins() -> dict[str, Callable[[AgentRequest], Agent]]:
 
     found: dict[str, Callable[[AgentRequest], Agent]] = {}
     for point in entry_points(group=GROUP):
-        if point.name not in BUILT_IN:
+        if point.name not in BUILT_IN and point.name not in ADAPTED:
             found[point.name] = _loader(point.load)
     return found
 

@@ -55,7 +55,7 @@ def project_of(file_name: str, source_name: str) -> str:
 
 def _ask(spec: str, request: dict[str, Any], into: Path) -> list[str]:
     """Have the program fetch what ``request`` describes; the names of the files."""
-    python = _python_with_pip(into)
+    python = python_with_pip(into)
     whole = {**request, "directory": str(into), "python": _sandbox_version(into)}
 
     def attempt() -> list[str]:
@@ -71,7 +71,7 @@ def _ask(spec: str, request: dict[str, Any], into: Path) -> list[str]:
 
 def _closure(spec: str, into: Path) -> tuple[str, ...]:
     """Fetch the wheel of ``spec`` and of all that it depends on."""
-    python = _python_with_pip(into)
+    python = python_with_pip(into)
     other = [] if python == [SANDBOX_PYTHON] else ["--python", SANDBOX_PYTHON]
     flags = ["-vv", "--only-binary=:all:", "--no-cache-dir", "--dest", str(into)]
 
@@ -93,7 +93,7 @@ def _refusal(spec: str, done: Completed) -> NoSuchInput | InfrastructureFault:
     return unreachable(spec, "pip", done.stderr)
 
 
-def _python_with_pip(directory: Path) -> list[str]:
+def python_with_pip(directory: Path) -> list[str]:
     """The command of an interpreter that has pip, the sandbox's own first."""
     for python in dict.fromkeys((SANDBOX_PYTHON, shutil.which("python3") or SANDBOX_PYTHON, sys.executable)):
         if Path(python).exists() and run_client([python, "-c", "import pip"], directory).exit_code == 0:

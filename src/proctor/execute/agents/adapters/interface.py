@@ -1,0 +1,101 @@
+"""What Proctor has to know of an agent that it did not write: how to install it, start it, and point it at a model.
+
+An adapter is data and one function. The function gets an order (the task, the model, where home and workspace are) and
+returns what to start: arguments, variables, files for the home directory. Nothing in it talks to the agent, and nothing
+that the agent says is believed; its own notes are fetched from where ``trajectory`` says and kept as they are.
+
+Installations are shown at ``/opt/agent``, Node at ``/opt/node``. Neither is on the ``PATH``, so that what an agent
+brings along does not change the programs of the task.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+
+from proctor.base.errors import UsageFault
+from proctor.base.frozen import EMPTY, frozen
+from proctor.execute.agents.interface import ModelAccess
+from proctor.execute.sandbox.interface import HOME, WORKSPACE
+
+PLACE = "/opt/agent"
+NODE_PLACE = "/opt/node"
+NODE = f"{NODE_PLACE}/bin/node"
+PYTHON = f"{PLACE}/bin/python"
+MODULES = f"{PLACE}/node_modules"
+
+NODE_VERSION = "24.19.0"
+
+
+@frozen
+class Recipe:
+    """What an installation is made from: releases of one registry, the agent's own first, all pinned.
+
+    ``registry`` is ``npm`` or ``pypi``. ``python`` is the version that an agent from PyPI needs where the sandbox's own
+    will not do; then an interpreter of this machine is copied into the installation.
+    """
+
+    registry: str
+    packages: tuple[str, ...]
+    python: str = ""
+
+    @property
+    def version(self) -> str:
+        """The version of the agent itself."""
+        return self.packages[0].rpartition("@" if self.registry == "npm" else "==")[2]
+
+
+@frozen
+class Order:
+    """What an adapter is asked to start."""
+
+    task: str
+    model: ModelAccess
+    dialect: str
+    home: str = HOME
+    workspace: str = WORKSPACE
+
+
+@frozen
+class Launch:
+    """What to start: ``files`` are texts for the home directory by path, ``first`` are commands to run beforehand."""
+
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str] = EMPTY
+    files: Mapping[str, str] = EMPTY
+    first: tuple[tuple[str, ...], ...] = ()
+
+
+@frozen
+class Adapter:
+    """One agent. ``dialects`` are those it speaks, its own choice first; ``trajectory`` are patterns below the home.
+
+    ``acp`` says how to start it as a server of the Agent Client Protocol, where it is one.
+    """
+
+    name: str
+    words: str
+    recipe: Recipe
+    dialects: tuple[str, ...]
+    trajectory: tuple[str, ...]
+    launch: Callable[[Order], Launch]
+    acp: Callable[[Order], Launch] | None = None
+
+
+def node_program(path: str, *arguments: str) -> tuple[str, ...]:
+    """The command line of a program of an npm package, by its path below ``node_modules``."""
+    return (NODE, f"{MODULES}/{path}", *arguments)
+
+
+def python_program(module: str, *arguments: str) -> tuple[str, ...]:
+    """The command line of a module of an installation from PyPI; it sees nothing but the installation."""
+    return (PYTHON, "-I", "-m", module, *arguments)
+
+
+def processor() -> str:
+    """The name that npm's packages for one platform give this machine's processor."""
+    machine = os.uname().machine
+    names = {"x86_64": "x64", "aarch64": "arm64"}
+    if machine not in names:
+        raise UsageFault(f"this agent has no program for the processor {machine}")
+    return names[machine]

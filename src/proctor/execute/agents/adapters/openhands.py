@@ -1,0 +1,28 @@
+"""OpenHands: needs Python 3.12. Speaks Chat Completions. It exits with 0 whatever happened."""
+
+from __future__ import annotations
+
+from proctor.execute.agents.adapters.interface import Adapter, Launch, Order, Recipe, python_program
+
+
+def _launch(order: Order) -> Launch:
+    flags = ("--headless", "--json", "--always-approve", "--override-with-envs", "--exit-without-confirmation")
+    return Launch(
+        python_program("openhands_cli.entrypoint", *flags, "-t", order.task),
+        {
+            "LLM_MODEL": f"openai/{order.model.name}",
+            "LLM_BASE_URL": f"{order.model.address}/v1",
+            "LLM_API_KEY": order.model.key,
+            "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        },
+    )
+
+
+ADAPTER = Adapter(
+    name="openhands",
+    words="an open platform of agents, without its server",
+    recipe=Recipe("pypi", ("openhands==1.16.0",), python="3.12"),
+    dialects=("chat",),
+    trajectory=(".openhands/conversations/*/events/*.json",),
+    launch=_launch,
+)

