@@ -10,7 +10,7 @@ from proctor.contract.model import Policy
 from proctor.execute.workspace.diff import Change, Changes
 from proctor.execute.workspace.patch import FileStat
 from proctor.execute.workspace.tree import Entry
-from proctor.judge.dropped import drop_unwanted
+from proctor.judge.dropped import Unwanted, drop_unwanted
 from proctor.judge.policy import MOST_FINDINGS, findings
 from proctor.judge.testpaths import is_test
 
@@ -146,10 +146,10 @@ def test_setup_products_generated_and_special_files_are_dropped(bench: Any) -> N
             change(b"x.log", "added"),
         ),
         special=(b"pipe\xff",),
-        too_large=(b"huge",),
+        too_large=(b"huge", b"huge.log"),
         truncated=True,
     )
-    kept, dropped = drop_unwanted(contract, prepared, given)
+    kept, dropped = drop_unwanted(Unwanted(contract, prepared), given)
     assert [one.path for one in kept.changes] == [b"calc.py", b"src/a.py", b"src/new.py"]
     assert kept.special == ()
     assert {item["path"]: item["why"] for item in dropped} == {
@@ -159,6 +159,7 @@ def test_setup_products_generated_and_special_files_are_dropped(bench: Any) -> N
         "x.log": "generated",
         "pipe\\xff": "special",
         "huge": "too-large",
+        "huge.log": "generated",
         "*": "limit",
     }
 
@@ -166,6 +167,17 @@ def test_setup_products_generated_and_special_files_are_dropped(bench: Any) -> N
 def test_without_setup_nothing_is_a_product(bench: Any) -> None:
     contract = bench.contract()
     prepared = bench.prepared(contract, {"calc.py": "x"})
-    kept, dropped = drop_unwanted(contract, prepared, Changes((change(b"calc.py"), change(b"new/file", "added"))))
+    kept, dropped = drop_unwanted(
+        Unwanted(contract, prepared), Changes((change(b"calc.py"), change(b"new/file", "added")))
+    )
     assert len(kept.changes) == 2
     assert dropped == ()
+
+
+def test_generated_files_beyond_number_are_dropped_together(bench: Any) -> None:
+    contract = bench.contract(policy=Policy(generated=("**/*.log",)))
+    unwanted = Unwanted(contract, bench.prepared(contract, {"calc.py": "x"}))
+    kept, dropped = drop_unwanted(unwanted, Changes((change(b"calc.py"), change(b"x.log", "added")), omitted=True))
+    assert [one.path for one in kept.changes] == [b"calc.py"]
+    assert [(item["path"], item["why"]) for item in dropped] == [("*", "generated"), ("x.log", "generated")]
+    assert not unwanted.counts(b"deep/y.log") and unwanted.counts(b"log")

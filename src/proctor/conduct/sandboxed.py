@@ -24,13 +24,13 @@ from proctor.conduct.watched import WatchedTrace
 from proctor.execute.agents.interface import BRIEFING, Agent, Ending
 from proctor.execute.network.service import NetworkService
 from proctor.execute.network.told import Exchange, Lookup
-from proctor.execute.prepare import Prepared, declared_mounts, limits_of
+from proctor.execute.prepare import Prepared, declared_mounts, limits_of, secret_directories
 from proctor.execute.sandbox.bubblewrap.box import Box
 from proctor.execute.sandbox.interface import Command, Finished, Mount, Output, Sandbox, SandboxPlan
 from proctor.execute.workspace.diff import Changes
 from proctor.execute.workspace.patch import make_patch
 from proctor.execute.workspace.workspace import Workspace, base_stack
-from proctor.judge.dropped import drop_unwanted
+from proctor.judge.dropped import Unwanted, drop_unwanted
 
 PREFIX_BYTES = 16 << 10
 
@@ -61,9 +61,10 @@ def act_in_sandbox(
     try:
         ending = _acted(machine, prepared, agent, briefing, trace, scratch, live, post, workspace)
         trace.rest()
-        changes = workspace.changes()
+        unwanted = Unwanted(prepared.contract, prepared)
+        changes = workspace.changes(counts=unwanted.counts)
         post.close_chains(changes)
-        kept, dropped = drop_unwanted(prepared.contract, prepared, changes)
+        kept, dropped = drop_unwanted(unwanted, changes)
         read_base = base_stack(prepared.layers).file
         patch = make_patch(
             kept, lambda path: _data(read_base(path)), lambda path: workspace.read(path) or b"", scratch=scratch
@@ -94,6 +95,7 @@ def _acted(
             workspace=workspace.view(),
             limits=limits_of(contract.budget),
             mounts=(Mount(note, BRIEFING), *agent.mounts(), *declared_mounts(contract), *network.mounts, *canaries),
+            masked=secret_directories(contract),
             guard=post.guard(),
         )
         opened = machine.backend(contract).open(plan)

@@ -167,6 +167,15 @@ def declared_mounts(contract: Contract) -> tuple[Mount, ...]:
     return tuple(Mount(contract.directory / placed.file.path, placed.to) for placed in contract.environment.files)
 
 
+def secret_directories(contract: Contract) -> tuple[Path, ...]:
+    """What no sandbox may see, should it lie in a part of the host's system that is shown: solutions are in there."""
+    repository = contract.repository
+    if isinstance(repository, ArchiveRepository):
+        return (contract.directory,)
+    places = (_place(contract, git) for git in (repository.git, *(module.git for module in repository.submodules)))
+    return (contract.directory, *(Path(place) for place in places if "://" not in place))
+
+
 def run_setup_step(sandbox: Sandbox, step: SetupStep, contract: Contract, environment: Mapping[str, str]) -> Finished:
     """One setup step to its end."""
     finished = sandbox.run(
@@ -228,6 +237,7 @@ def _build_setup(
             limits=limits_of(contract.budget),
             mounts=(Mount(shown, INPUTS), *declared_mounts(contract)),
             setup_writable=True,
+            masked=secret_directories(contract),
         )
         steps: list[Mapping[str, object]] = []
         with backend.open(plan) as sandbox:

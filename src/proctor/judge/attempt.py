@@ -19,7 +19,7 @@ from proctor.base.erase import erase
 from proctor.base.frozen import frozen
 from proctor.contract.model import Check
 from proctor.execute.inputs.place import hidden_files
-from proctor.execute.prepare import declared_mounts, limits_of
+from proctor.execute.prepare import declared_mounts, limits_of, secret_directories
 from proctor.execute.sandbox.interface import WORKSPACE, Command, Finished, Mount, SandboxPlan, owner
 from proctor.execute.workspace.patch import Application
 from proctor.execute.workspace.workspace import Workspace
@@ -122,6 +122,7 @@ def _run(
             Mount(place / "plugin", PLUGIN),
             *declared_mounts(contract),
         ),
+        masked=secret_directories(contract),
     )
     sandbox = left.enter_context(bench.backend.open(plan))
     with bench.watch(sandbox, workspace):

@@ -18,27 +18,42 @@ from proctor.execute.workspace.workspace import base_stack
 from proctor.judge.placement import ancestors
 
 GENERATED, SETUP_PRODUCT, SPECIAL, TOO_LARGE, TRUNCATED = "generated", "setup-product", "special", "too-large", "limit"
+EVERY = b"*"
+"""Stands for more paths than are listed."""
 
 
-def drop_unwanted(
-    contract: Contract, prepared: Prepared, changes: Changes
-) -> tuple[Changes, tuple[Mapping[str, str], ...]]:
+class Unwanted:
+    """Tells the paths that are no part of any patch, whatever happens to them."""
+
+    def __init__(self, contract: Contract, prepared: Prepared) -> None:
+        self._generated = contract.policy.generated
+        has_setup = prepared.layers != (prepared.source,)
+        self._products = Products(base_stack(prepared.layers), base_stack((prepared.source,))) if has_setup else None
+
+    def why(self, path: bytes) -> str:
+        """The reason to leave ``path`` out; empty for one that a patch carries."""
+        if any(matches(path, pattern) for pattern in self._generated):
+            return GENERATED
+        return SETUP_PRODUCT if self._products is not None and self._products.has(path) else ""
+
+    def counts(self, path: bytes) -> bool:
+        """Whether ``path`` is held against the limits of a patch."""
+        return not self.why(path)
+
+
+def drop_unwanted(unwanted: Unwanted, changes: Changes) -> tuple[Changes, tuple[Mapping[str, str], ...]]:
     """The changes that a patch is made of, and the paths that are left out with the reason for each."""
-    products = Products(base_stack(prepared.layers), base_stack((prepared.source,)))
-    kept, dropped = [], []
-    for change in changes.changes:
-        if any(matches(change.path, pattern) for pattern in contract.policy.generated):
-            dropped.append((change.path, GENERATED))
-        elif prepared.layers != (prepared.source,) and products.has(change.path):
-            dropped.append((change.path, SETUP_PRODUCT))
-        else:
-            kept.append(change)
+    reasons = {change.path: unwanted.why(change.path) for change in changes.changes}
+    kept = tuple(change for change in changes.changes if not reasons[change.path])
+    dropped = [(path, why) for path, why in reasons.items() if why]
     dropped += [(path, SPECIAL) for path in changes.special]
-    dropped += [(path, TOO_LARGE) for path in changes.too_large]
+    dropped += [(path, unwanted.why(path) or TOO_LARGE) for path in changes.too_large]
+    if changes.omitted:
+        dropped.append((EVERY, GENERATED))
     if changes.truncated:
-        dropped.append((b"*", TRUNCATED))
+        dropped.append((EVERY, TRUNCATED))
     listed = tuple({"path": name_text(path), "why": why} for path, why in sorted(dropped))
-    return Changes(tuple(kept)), listed
+    return Changes(kept), listed
 
 
 class Products:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.execute.workspace.diff import Changes, DiffLimits
+from proctor.execute.workspace.diff import Changes, DiffLimits, everything
 from proctor.execute.workspace.patch import make_patch
 from proctor.execute.workspace.store import Layer, LayerStore
 from proctor.execute.workspace.workspace import Workspace
@@ -45,7 +45,7 @@ def layer(tmp_path: Path, write_tree: Write) -> Layer:
 def agent(request: pytest.FixtureRequest, layer: Layer, tmp_path: Path, overlay: Run) -> Callable[[str], Changes]:
     """Runs a script as an agent would, in a real overlay or in a plain copy, and gives what it changed."""
 
-    def act(script: str, limits: DiffLimits | None = None) -> Changes:
+    def act(script: str, limits: DiffLimits | None = None, counts: Callable[[bytes], bool] = everything) -> Changes:
         whole = "import os, shutil, socket, sys\nos.chdir(sys.argv[1])\n" + script
         with Workspace.create((layer,), tmp_path / "scratch", overlays=request.param == "overlay") as workspace:
             if request.param == "overlay":
@@ -53,7 +53,7 @@ def agent(request: pytest.FixtureRequest, layer: Layer, tmp_path: Path, overlay:
             else:
                 command = ["/usr/bin/python3", "-S", "-c", whole, str(workspace.upper / "workspace")]
                 subprocess.run(command, check=True, stdin=subprocess.DEVNULL, timeout=120)
-            changes = workspace.changes(limits)
+            changes = workspace.changes(limits, counts=counts)
             make_patch(changes, workspace.read_base, workspace.read)
             return changes
 
@@ -194,6 +194,20 @@ def test_attack_more_changed_files_than_a_patch_may_have(agent: Callable[..., Ch
     assert changes.truncated and len(changes.changes) == 50
     changes = agent(script, DiffLimits(changed_files=200))
     assert not changes.truncated and len(changes.changes) == 200
+
+
+def test_what_does_not_count_takes_no_place_of_others(agent: Callable[..., Changes]) -> None:
+    script = "shutil.rmtree('dir')\nos.mkdir('built')\nfor n in range(60): open(f'built/{n}', 'w').write('x' * 10)"
+    for limits in (DiffLimits(changed_files=3), DiffLimits(total_bytes=90)):
+        changes = agent(script, limits, lambda path: not path.startswith(b"built/"))
+        assert not changes.truncated and changes.omitted and changes.too_large == ()
+        assert {path: kind for path, kind in kinds(changes).items() if kind == "deleted"} == {
+            b"dir/one": "deleted",
+            b"dir/two": "deleted",
+            b"dir/deep/three": "deleted",
+        }
+    changes = agent(script, DiffLimits(changed_files=2), lambda path: not path.startswith(b"built/"))
+    assert changes.truncated
 
 
 def test_deep_nesting_is_cut_off(agent: Callable[[str], Changes]) -> None:

@@ -6,13 +6,15 @@ the same bytes and mode is no change. git takes no part in this.
 
 Left out: ``.git`` at any depth, and empty directories. Named apart, because no patch can carry them: ``special`` files
 (fifos, sockets, devices, names that git refuses, paths out of reach) and files ``too_large`` to be read. ``truncated``
-says that there was more than the limits let in.
+says that there was more than the limits let in. Paths that do not count have limits of their own, so that they never
+take the place of others; what is over those is ``omitted``.
 """
 
 from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 from proctor.base.frozen import frozen
@@ -58,29 +60,54 @@ class Changes:
     special: tuple[bytes, ...] = ()
     too_large: tuple[bytes, ...] = ()
     truncated: bool = False
+    omitted: bool = False
 
 
-def compare(before: Stack, after: Path, *, whole: bool, limits: DiffLimits | None = None) -> Changes:
+def everything(path: bytes) -> bool:
+    """Counts every path."""
+    return True
+
+
+def compare(
+    before: Stack,
+    after: Path,
+    *,
+    whole: bool,
+    limits: DiffLimits | None = None,
+    counts: Callable[[bytes], bool] = everything,
+) -> Changes:
     """The changes from ``before`` to the tree at ``after``.
 
-    ``after`` is an upper directory above ``before``, or with ``whole`` a plain tree that stands on its own.
+    ``after`` is an upper directory above ``before``, or with ``whole`` a plain tree that stands on its own. ``counts``
+    says of a path whether it is held against the limits.
     """
-    return _Comparison(before, whole, limits or DiffLimits()).run(after)
+    return _Comparison(before, whole, limits or DiffLimits(), counts).run(after)
+
+
+class _Room:
+    """How much was taken in."""
+
+    def __init__(self) -> None:
+        self.files = 0
+        self.bytes = 0
 
 
 class _Comparison:
     """One comparison under way."""
 
-    def __init__(self, before: Stack, whole: bool, limits: DiffLimits) -> None:
+    def __init__(self, before: Stack, whole: bool, limits: DiffLimits, counts: Callable[[bytes], bool]) -> None:
         self._before = before
         self._whole = whole
         self._limits = limits
+        self._counts = counts
+        self._counted = _Room()
+        self._uncounted = _Room()
         self._changes: list[Change] = []
         self._special: list[bytes] = []
         self._too_large: list[bytes] = []
-        self._bytes = 0
         self._fresh = 0
         self._truncated = False
+        self._omitted = False
 
     def run(self, after: Path) -> Changes:
         with trail_below(after) as now, self._before.trail() as before:
@@ -95,6 +122,7 @@ class _Comparison:
             tuple(sorted(self._special)),
             tuple(sorted(self._too_large)),
             self._truncated,
+            self._omitted,
         )
 
     def _visit(self, path: bytes, directory: int, below: Merged | None, hides: bool) -> list[tuple[bytes, bool]]:
@@ -148,19 +176,17 @@ class _Comparison:
             return
         if below and _same_file(now, below):
             return
-        if self._is_too_large(path, now, below):
+        room = self._room(path, now, below)
+        if room is None:
             return
         after = entry_of(now.directory, now.name, path, now.status)
         before = entry_of(below.directory, below.name, path, below.status) if below else None
-        self._bytes += now.status.st_size + (below.status.st_size if below else 0)
-        self._add(Change(path, "modified" if before else "added", before, after))
+        room.bytes += now.status.st_size + (below.status.st_size if below else 0)
+        self._add(room, Change(path, "modified" if before else "added", before, after))
 
-    def _add(self, change: Change) -> None:
-        """Take a change in, as long as there is room."""
-        if len(self._changes) >= self._limits.changed_files:
-            self._truncated = True
-        else:
-            self._changes.append(change)
+    def _add(self, room: _Room, change: Change) -> None:
+        room.files += 1
+        self._changes.append(change)
 
     def _removed(self, path: bytes, gone: Found) -> None:
         """Everything at ``path`` is no longer there."""
@@ -178,22 +204,32 @@ class _Comparison:
                     self._removed_file(join(directory, found.name), found)
 
     def _removed_file(self, path: bytes, gone: Found) -> None:
-        if (
-            file_mode(gone.status) is None
-            or not _expressible(path, gone.status)
-            or self._is_too_large(path, gone, None)
-        ):
+        if file_mode(gone.status) is None or not _expressible(path, gone.status):
+            return
+        room = self._room(path, gone, None)
+        if room is None:
             return
         before = entry_of(gone.directory, gone.name, path, gone.status)
-        self._bytes += gone.status.st_size
-        self._add(Change(path, "deleted", before, None))
+        room.bytes += gone.status.st_size
+        self._add(room, Change(path, "deleted", before, None))
 
-    def _is_too_large(self, path: bytes, *sides: Found | None) -> bool:
+    def _room(self, path: bytes, *sides: Found | None) -> _Room | None:
+        """Where there is room for a change of ``path``; nowhere is noted."""
+        counted = self._counts(path)
+        room = self._counted if counted else self._uncounted
         sizes = [side.status.st_size for side in sides if side]
-        if max(sizes) <= self._limits.file_bytes and self._bytes + sum(sizes) <= self._limits.total_bytes:
-            return False
-        self._too_large.append(path)
-        return True
+        if max(sizes) > self._limits.file_bytes or (counted and self._is_full(room, sum(sizes))):
+            self._too_large.append(path)
+        elif room.files < self._limits.changed_files and not self._is_full(room, sum(sizes)):
+            return room
+        elif counted:
+            self._truncated = True
+        else:
+            self._omitted = True
+        return None
+
+    def _is_full(self, room: _Room, more: int) -> bool:
+        return room.bytes + more > self._limits.total_bytes
 
 
 def _same_file(now: Found, below: Found) -> bool:

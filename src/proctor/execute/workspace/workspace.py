@@ -8,6 +8,7 @@ it, and read only after every process in that sandbox has ended. Paths are relat
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -15,7 +16,7 @@ from typing import Self
 from proctor.base.erase import erase
 from proctor.execute.sandbox.interface import Overlay, Tree, owner
 from proctor.execute.workspace.copy import copy_tree
-from proctor.execute.workspace.diff import Changes, DiffLimits, compare
+from proctor.execute.workspace.diff import Changes, DiffLimits, compare, everything
 from proctor.execute.workspace.patch import Application
 from proctor.execute.workspace.stack import READ_BYTES, Stack
 from proctor.execute.workspace.store import Layer, hold
@@ -88,9 +89,10 @@ class Workspace:
         self._upper.remove([path])
         self._upper.prune([path])
 
-    def changes(self, limits: DiffLimits | None = None) -> Changes:
-        """What differs from the layers."""
-        return compare(self._base, self._top / "workspace", whole=not self._overlays, limits=limits)
+    def changes(self, limits: DiffLimits | None = None, *, counts: Callable[[bytes], bool] = everything) -> Changes:
+        """What differs from the layers; ``counts`` says which paths are held against the limits."""
+        whole = not self._overlays
+        return compare(self._base, self._top / "workspace", whole=whole, limits=limits, counts=counts)
 
     def file(self, path: bytes, limit_bytes: int = READ_BYTES) -> tuple[int, bytes] | None:
         """Mode and bytes of a file or link as the sandbox sees it; ``None`` for anything else."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from proctor.base.errors import MissingIsolation
+from proctor.base.frozen import replace
 from proctor.execute.sandbox import facts
 from proctor.execute.sandbox.bubblewrap import start
 from proctor.execute.sandbox.bubblewrap.box import Box
@@ -54,7 +55,8 @@ class BubblewrapBackend:
             raise MissingIsolation("bubblewrap is not installed", where=start.BWRAP, hint="apt-get install bubblewrap")
         self._sessions.mkdir(parents=True, exist_ok=True)
         name = f"proctor-{os.urandom(9).hex()}"  # processes inside may read it, so it says nothing
-        return Box(start.start(plan, Group(self.place, name), self._sessions, name))
+        hiding = replace(plan, masked=(*plan.masked, self._sessions.parent))  # runs, layers and inputs lie beside them
+        return Box(start.start(hiding, Group(self.place, name), self._sessions, name))
 
     @property
     def place(self) -> Place:
