@@ -14,7 +14,6 @@ from proctor.execute.sandbox.bubblewrap import wire
 from proctor.execute.sandbox.container.backend import ContainerBackend
 from proctor.execute.sandbox.container.engine import Engine
 from proctor.execute.sandbox.doctor import container_engine
-from proctor.execute.sandbox.guard import GuardPlan
 from proctor.execute.sandbox.interface import Limits, SandboxPlan, Tree
 from tests.execute.sandbox.conformance import CHECKS, Check
 from tests.execute.sandbox.container.conftest import MakeBackend
@@ -90,12 +89,6 @@ def test_limits_bound_memory_processes_and_files(make_backend: MakeBackend, tmp_
             assert b"No space left" in shell(sandbox, fill).stderr.prefix
         big = "head -c 20000000 /dev/zero > /workspace/big; stat -c %s /workspace/big; ulimit -n; ulimit -c"
         assert shell(sandbox, big).stdout.prefix == b"%d\n128\n0\n" % limits.file_bytes
-
-
-def test_a_guard_is_refused_rather_than_left_out(make_backend: MakeBackend, tmp_path: Path) -> None:
-    plan = SandboxPlan(Tree(layer(tmp_path / "tree")), Limits(), guard=GuardPlan())
-    with pytest.raises(MissingIsolation, match="guard"):
-        make_backend(tmp_path).open(plan)
 
 
 def test_a_helper_that_was_not_built_is_a_fault(

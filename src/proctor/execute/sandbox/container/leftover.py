@@ -13,6 +13,7 @@ from pathlib import Path
 from proctor.base.errors import InfrastructureFault
 from proctor.execute.sandbox.container import place
 from proctor.execute.sandbox.container.engine import Engine, EngineFault
+from proctor.execute.sandbox.container.group import ContainerGroup
 from proctor.execute.sandbox.container.specification import SESSION_LABEL
 
 REMOVE_SECONDS = 30
@@ -39,6 +40,16 @@ def remove_container(engine: Engine, name: str) -> None:
     raise InfrastructureFault(reason, where=name)
 
 
+def _thaw(engine: Engine, name: str) -> None:
+    """End what a dead harness had frozen by its control group, of which the engine knows nothing."""
+    for one in _labelled(engine, name):
+        group = ContainerGroup(engine, one)
+        group.enter(int(engine.call("GET", f"/containers/{one}/json")["State"].get("Pid") or 0))
+        # Only a group that carries the container's own name is touched: the number may be another's by now.
+        if group.directories and all(one in str(directory) for directory in group.directories):
+            group.end_frozen()
+
+
 def _labelled(engine: Engine, name: str) -> list[str]:
     filters = json.dumps({"label": [f"{SESSION_LABEL}={name}"]})
     found = engine.call("GET", "/containers/json", {"all": "true", "filters": filters}) or []
@@ -49,7 +60,9 @@ def remove_session(name: str, socket_path: str, directory: Path) -> bool:
     """Take away what the session ``name`` left; false when its engine does not do its part now and may later."""
     try:
         if os.path.exists(socket_path):
-            remove_container(Engine(socket_path), name)
+            engine = Engine(socket_path)
+            _thaw(engine, name)
+            remove_container(engine, name)
         return True
     except InfrastructureFault:
         return False

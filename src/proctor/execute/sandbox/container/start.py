@@ -45,7 +45,7 @@ class Contained(Guarded):
 
     def end(self) -> None:
         if self.container.paused:
-            self.container.kill()
+            self.container.end_frozen()
         self.cut()
         if self.control is not None:
             self.control.close()
@@ -83,6 +83,8 @@ def start(plan: SandboxPlan, engine: Engine, image: str, records: Path, name: st
         listened = _hear(contained)
         contained.container.enter(contained.init_pid)
         if listened >= 0:
+            if not contained.container.open_to_us:
+                raise MissingIsolation("a container whose control group cannot be frozen cannot be watched")
             watch(contained, plan, listened, maps_users=False)
     except BaseException:
         contained.end()
