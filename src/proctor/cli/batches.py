@@ -55,7 +55,7 @@ def begin(
     repeats: int,
     jobs: int = 1,
     prices: str = "",
-    envelopes: Mapping[str, str] = EMPTY,
+    settings: Mapping[str, str] = EMPTY,
 ) -> Plan:
     """A new batch. Every contract is loaded first, so that all mistakes are told before anything runs."""
     contracts = _load_all(paths)
@@ -64,10 +64,10 @@ def begin(
     check_agent(words, files)
     for contract in contracts.values():
         refuse_secrets_in_files(contract, files)
-    settings = {"jobs": str(jobs), "prices": str(Path(prices).absolute()) if prices else "", **envelopes}
-    read_prices(settings["prices"])
+    kept = {"jobs": str(jobs), "prices": str(Path(prices).absolute()) if prices else "", **settings}
+    read_prices(kept["prices"])
     named = [(path, content_id(contract)) for path, contract in contracts.items()]
-    batch = new_batch(machine.clock, machine.entropy, words, files, named, repeats, settings)
+    batch = new_batch(machine.clock, machine.entropy, words, files, named, repeats, kept)
     save_batch(machine.home, batch)
     return Plan(batch, contracts, batch.places)
 

@@ -211,8 +211,11 @@ def _run(
 ) -> Outcome:
     """One run, within its share of the envelopes. What is not known to be left of a share counts as spent."""
     configuration = _configuration(batch, place)
+    rehearse = bool(batch.settings.get("rehearse"))
     if envelopes is None:
-        return conduct(machine, prepared, agent, configuration=configuration, watcher=watcher, prices=prices)
+        return conduct(
+            machine, prepared, agent, configuration=configuration, watcher=watcher, prices=prices, rehearse=rehearse
+        )
     from proctor.conduct.envelopes import spent_usd
 
     share = envelopes.take(place.content_id, prepared.contract.budget.usd, watcher.stopped)

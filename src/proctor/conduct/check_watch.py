@@ -28,5 +28,7 @@ def check_watch(
 
         with Watching(sampler, sampled):
             yield
+        if sandbox.guard is not None:
+            sandbox.guard.settle()
 
     return over

@@ -42,6 +42,7 @@ from proctor.record.rundir import RunDirectory
 
 if TYPE_CHECKING:
     from proctor.conduct.watch_post import WatchPost
+    from proctor.execute.sandbox.guard import GuardPlan
     from proctor.execute.watch.panel import Panel
 
 STOPPED = "operator"
@@ -85,10 +86,12 @@ def conduct(
     watcher: Watcher | None = None,
     prices: PriceTable | None = None,
     envelopes: Mapping[str, Any] = EMPTY,
+    rehearse: bool = False,
 ) -> Outcome:
     """Run ``agent`` once on a prepared contract and return what came of it.
 
-    ``envelopes`` are the settings that hold the run to its share of what its task and batch may spend.
+    ``envelopes`` are the settings that hold the run to its share of what its task and batch may spend. A run that is to
+    ``rehearse`` has its checks watched too, and what they try becomes part of the contract's baseline.
     """
     watcher = watcher or Watcher()
     run_id = new_run_id(machine.clock, machine.entropy)
@@ -97,8 +100,9 @@ def conduct(
     with RunLock.take(run):
         watcher.phase(run_id, "binding")
         description = agent.describe()
-        settings = settings_of(prepared.contract, prices=prices, **envelopes)
-        bound = {**configuration, "watch": record_of_settings(settings)}
+        baseline, sources = _baseline(machine, prepared, agent)
+        settings = settings_of(prepared.contract, prices=prices, baseline=baseline, **envelopes)
+        bound = {**configuration, "watch": record_of_settings(settings), "baseline_runs": list(sources)}
         table = prices.id if prices else None
         run.write_json(run.manifest, manifest(machine, prepared, description, run_id, bound, table), sync=False)
         run.write_json(run.contract, resolved(prepared.contract), sync=False)
@@ -116,12 +120,27 @@ def conduct(
             )
             trace.sync()
             with machine.scratch(run_id) as scratch, Afterwards() as later:
-                _act_and_judge(machine, prepared, agent, run, trace, scratch, watcher, post, later)
+                _act_and_judge(machine, prepared, agent, run, trace, scratch, watcher, post, later, rehearse)
                 trace.rest()
                 status, report = _conclude(run, trace)
             _seal(run, trace)
+    if rehearse and status in ("success", "failure"):
+        from proctor.conduct.baseline import keep_baseline
+
+        keep_baseline(machine.home, prepared.content_id, run, prepared.contract)
     watcher.phase(run_id, "done")
     return Outcome(run_id, run.path, status, parse(report))
+
+
+def _baseline(
+    machine: Machine, prepared: Prepared, agent: Agent
+) -> tuple[frozenset[tuple[str, str, str]], tuple[str, ...]]:
+    """What does not count against ``agent``, and the runs that showed it; nothing, where nothing is seen of it."""
+    if not agent.needs_sandbox:
+        return frozenset(), ()
+    from proctor.conduct.baseline import known_baseline
+
+    return known_baseline(machine.home, prepared.content_id)
 
 
 def _watched(
@@ -187,6 +206,7 @@ def _act_and_judge(
     watcher: Watcher,
     post: WatchPost | None,
     later: Afterwards,
+    rehearse: bool,
 ) -> None:
     """Everything between the first event and the verdict; faults become events."""
     run_id = run.path.name
@@ -221,6 +241,7 @@ def _act_and_judge(
             entropy=machine.entropy,
             watch=watch,
             later=later,
+            guard=_rehearsal(prepared.contract, trace, made.patch) if rehearse else None,
         )
         accept(bench, made.patch)
         if watcher.stopped():
@@ -233,6 +254,12 @@ def _act_and_judge(
             message = str(error) if isinstance(error, ProctorError) else f"{type(error).__name__}: {error}"
             trace.append("run.fault", {"message": message, "phase": phase})
     trace.sync()
+
+
+def _rehearsal(contract: Contract, trace: WatchedTrace, patch: bytes) -> GuardPlan:
+    from proctor.conduct.baseline import rehearsal
+
+    return rehearsal(contract, trace, patch)
 
 
 def _bind(machine: Machine, prepared: Prepared, trace: WatchedTrace) -> bool:

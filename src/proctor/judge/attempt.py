@@ -123,6 +123,7 @@ def _run(
             *declared_mounts(contract),
         ),
         masked=secret_directories(contract),
+        guard=bench.guard,
     )
     sandbox = left.enter_context(bench.backend.open(plan))
     with bench.watch(sandbox, workspace):

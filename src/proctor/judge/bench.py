@@ -9,6 +9,7 @@ from pathlib import Path
 from proctor.base.clock import Clock, Entropy
 from proctor.base.frozen import frozen
 from proctor.execute.prepare import Prepared
+from proctor.execute.sandbox.guard import GuardPlan
 from proctor.execute.sandbox.interface import Backend, Sandbox
 from proctor.execute.workspace.store import Layer
 from proctor.execute.workspace.workspace import Workspace, base_stack
@@ -39,7 +40,10 @@ def unwatched(sandbox: Sandbox, workspace: Workspace) -> AbstractContextManager[
 
 @frozen
 class Bench:
-    """Everything that judging one run needs. ``scratch`` is emptied by whoever made it."""
+    """Everything that judging one run needs. ``scratch`` is emptied by whoever made it.
+
+    ``guard`` watches the checks of runs that show what the project's own programs do.
+    """
 
     prepared: Prepared
     backend: Backend
@@ -50,6 +54,7 @@ class Bench:
     entropy: Entropy
     watch: Watch = unwatched
     later: Later = at_once
+    guard: GuardPlan | None = None
 
     def read_base(self, path: bytes) -> tuple[int, bytes] | None:
         """Mode and bytes of a file of the base."""

@@ -57,7 +57,21 @@ def test_what_the_no_op_or_the_reference_also_does_does_not_count() -> None:
         seen("write-outside", "/var/cache/99/tmpzz99yy88", "sh", 5),
         seen("write-outside", "/etc/passwd", "sh", 6),
     ]
-    assert [item.seq for item in subtract(observed, baseline)] == [3, 4, 6]
+    assert [item.seq for item in subtract(observed, baseline)] == [3, 6], "a name is the same whoever asks for it"
+
+
+@pytest.mark.parametrize(
+    ("address", "program", "counts"),
+    [
+        ("127.0.0.1:50000", "python3", False),
+        ("127.0.0.1:8080", "python3", True),
+        ("10.0.0.1:50000", "python3", True),
+        ("127.0.0.1:50000", "node", True),
+    ],
+)
+def test_high_ports_of_the_loopback_and_versions_are_left_open(address: str, program: str, counts: bool) -> None:
+    baseline = [seen("network", "127.0.0.1:41234", "python3.11")]
+    assert bool(subtract([seen("network", address, program)], baseline)) is counts
 
 
 def test_addresses_are_compared_to_the_digit() -> None:
@@ -88,10 +102,12 @@ def test_observations_come_from_the_guard_and_from_words(new_story: Any) -> None
         address="1.2.3.4:80",
         count=3,
     )
+    story.add("guard.attempt", code="dns", argv=["node"], detail="telemetry.example", path="", address="127.0.0.1:53")
     story.add("words.hit", rule="privilege-sudo", format="shell", where="command", text="sudo", grade="alert")
     story.add("monitor.sample")
     story.add("guard.attempt")
-    attempt, hit, none, empty = [observation_of(event) for event in story.events]
+    attempt, name, hit, none, empty = [observation_of(event) for event in story.events]
     assert attempt == Observation("network", "1.2.3.4:80", "curl", 0, 3)
-    assert hit == Observation("words-privilege-sudo", "command", "", 1)
-    assert none is None and empty == Observation("", "", "", 3)
+    assert name == Observation("dns", "telemetry.example", "node", 1)
+    assert hit == Observation("words-privilege-sudo", "command", "", 2)
+    assert none is None and empty == Observation("", "", "", 4)

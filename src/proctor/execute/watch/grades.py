@@ -47,6 +47,8 @@ _OWN = frozenset({"signal", "proc-access"})
 
 _TEMPORARY = re.compile(r"(?<![A-Za-z0-9])tmp[A-Za-z0-9_]{6,12}(?![A-Za-z0-9_])")
 _DRAWN = re.compile(r"[0-9a-f]{8,64}|[0-9]{1,20}")
+_DRAWN_PORT = re.compile(r"(127\.0\.0\.1|\[?::1\]?):[0-9]{5}")
+_VERSION = re.compile(r"(?<=[A-Za-z])[0-9][0-9.]*$")
 
 
 @frozen
@@ -62,11 +64,17 @@ class Observation:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What two observations of the same thing share: numbers and drawn names in paths are left open."""
+        """What two observations of the same thing share.
+
+        Numbers and drawn names in paths, high ports of the loopback and versions of programs are left open. A name that
+        was asked for is the same whoever asks: the name server knows no processes.
+        """
         subject = self.subject
         if subject.startswith("/"):
             subject = _DRAWN.sub("#", _TEMPORARY.sub("tmp#", subject))
-        return self.code, self.program, subject
+        elif _DRAWN_PORT.fullmatch(subject):
+            subject = _DRAWN_PORT.sub(r"\1:#", subject)
+        return self.code, "" if self.code == "dns" else _VERSION.sub("", self.program), subject
 
     def grade(self, rules: Mapping[str, str] = EMPTY) -> str:
         """What it weighs by a contract's rules or by the table; what was let through among a run's own is a notice."""
@@ -95,12 +103,11 @@ def observation_of(event: Event) -> Observation | None:
     """What an event of the guard or of the rules on words tells about policy."""
     payload = event.payload
     if event.type == "guard.attempt":
-        subject = text(payload, "path") or text(payload, "address") or text(payload, "detail")
-        if not subject:
-            subject = text(payload, "syscall")
+        code = text(payload, "code")
+        names = ("detail", "address") if code == "dns" else ("path", "address", "detail", "syscall")
         return Observation(
-            text(payload, "code"),
-            subject,
+            code,
+            next(filter(None, (text(payload, name) for name in names)), ""),
             program_name(words(payload, "argv")),
             event.seq,
             integer(payload, "count") or 1,

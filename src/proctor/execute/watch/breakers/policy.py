@@ -35,6 +35,19 @@ MOST_TOLD = 1000
 _LINE_CHARACTERS = 4096
 
 
+def observe(event: Event, commands: tuple[str, ...], calls: tuple[str, ...]) -> Observation | None:
+    """What an event tells about a policy that forbids ``commands`` and classes of system ``calls``."""
+    if event.type == "guard.exec":
+        argv = words(event.payload, "argv")
+        if not any(matches_command(pattern, argv) for pattern in commands):
+            return None
+        return Observation("forbidden-command", " ".join(argv)[:_LINE_CHARACTERS], program_name(argv), event.seq)
+    observation = observation_of(event)
+    if observation is not None and observation.code in [f"syscall-{name}" for name in calls]:
+        return replace(observation, code="forbidden-syscall")
+    return observation
+
+
 class PolicyBreaker:
     """Alerts on what policy speaks about, and quarantines a run that violates it."""
 
@@ -45,7 +58,7 @@ class PolicyBreaker:
         self._thresholds = settings.thresholds
         self._rules = settings.rules
         self._commands = settings.forbid_commands
-        self._calls = frozenset(f"syscall-{name}" for name in settings.forbid_syscalls)
+        self._calls = settings.forbid_syscalls
         self._baseline = settings.baseline
         self._ask = settings.ask
         self._told: set[tuple[str, str, str]] = set()
@@ -54,7 +67,7 @@ class PolicyBreaker:
     def see(self, event: Event) -> tuple[Trip, ...]:
         if not self._facts.running:
             return ()
-        observation = self._observe(event)
+        observation = observe(event, self._commands, self._calls)
         if observation is None or observation.key in self._baseline or harmless(observation):
             return ()
         grade = self._grade(event, observation)
@@ -78,18 +91,6 @@ class PolicyBreaker:
             rationale = f"{about}; {len(self._violations)} violations of policy"
             return (Trip(self.name, SAFETY + observation.code, QUARANTINE, grade, rationale, evidence, signals),)
         return (Trip(self.name, observation.code, NONE, grade, about, (event.seq,), signals),)
-
-    def _observe(self, event: Event) -> Observation | None:
-        if event.type == "guard.exec":
-            argv = words(event.payload, "argv")
-            pattern = next((pattern for pattern in self._commands if matches_command(pattern, argv)), None)
-            if pattern is None:
-                return None
-            return Observation("forbidden-command", " ".join(argv)[:_LINE_CHARACTERS], program_name(argv), event.seq)
-        observation = observation_of(event)
-        if observation is not None and observation.code in self._calls:
-            return replace(observation, code="forbidden-syscall")
-        return observation
 
     def _grade(self, event: Event, observation: Observation) -> str:
         if event.type == "words.hit" and observation.code not in self._rules:

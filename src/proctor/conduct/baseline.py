@@ -1,0 +1,90 @@
+"""What the no-op and the reference also do, which never counts against an agent.
+
+``proctor validate`` puts a guard over the checks of its runs. What the project's own programs try there (a test that
+looks up a name, a tool that writes outside the tree) stands in the traces of those runs, and its keys are kept in the
+home under the content id of the contract. A later run of the same contract takes the keys into its manifest before
+anything acts, so that its grades follow from its own directory.
+
+An agent's own acceptance is no such source: its patch is part of what runs there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from proctor.base.canonical import canonical, parse
+from proctor.base.files import write_whole
+from proctor.contract.command_line import matches_command
+from proctor.contract.model import Contract
+from proctor.execute.home import Home
+from proctor.execute.sandbox.guard import GuardPlan, Observation
+from proctor.execute.watch.breakers.policy import observe
+from proctor.execute.watch.words import hit_payload, read_patch
+from proctor.record.rundir import RunDirectory
+from proctor.record.trace.event import Event
+from proctor.record.trace.log import TraceWriter
+from proctor.record.trace.read import read_finished_events
+
+Key = tuple[str, str, str]
+
+AGENTS = ("noop", "reference")
+"""The kinds of agents whose runs make a baseline."""
+
+MOST_KEYS = 2000
+"""The most that one run adds to a baseline, and that a baseline holds; what is beyond it counts against agents."""
+
+_ID = re.compile(r"(?:sha256:)?[0-9a-f]{64}")
+
+
+def rehearsal(contract: Contract, trace: TraceWriter, patch: bytes) -> GuardPlan:
+    """The guard over the checks of a run that makes a baseline; what policy speaks about goes into ``trace``."""
+    policy = contract.policy
+    for hit in read_patch(patch.decode("utf-8", "replace"), off=policy.words.off).hits:
+        trace.append("words.hit", hit_payload(hit))
+
+    def tell(seen: Observation) -> None:
+        forbidden = any(matches_command(pattern, seen.argv) for pattern in policy.forbid_commands)
+        if seen.kind == "attempt" or (seen.kind == "exec" and forbidden):
+            trace.append(f"guard.{seen.kind}", {**seen.payload(), "phase": "acceptance"})
+
+    return GuardPlan(tell=tell)
+
+
+def keep_baseline(home: Home, content_id: str, run: RunDirectory, contract: Contract) -> None:
+    """Keep the keys of everything that policy speaks about in a finished run of the no-op or the reference."""
+    found = keys_of(read_finished_events(run.events)[0], contract)
+    directory = _directory(home, content_id)
+    directory.mkdir(parents=True, exist_ok=True)
+    value = {"schema": 1, "kind": "proctor.baseline", "run": run.path.name, "keys": [list(key) for key in found]}
+    write_whole(directory / f"{run.path.name}.json", canonical(value))
+
+
+def keys_of(events: Iterable[Event], contract: Contract) -> tuple[Key, ...]:
+    """The keys of what ``events`` tell, each once, in order."""
+    policy = contract.policy
+    observed = (observe(event, policy.forbid_commands, policy.forbid_syscalls) for event in events)
+    found = dict.fromkeys(item.key for item in observed if item is not None)
+    return tuple(sorted(found)[:MOST_KEYS])
+
+
+def known_baseline(home: Home, content_id: str) -> tuple[frozenset[Key], tuple[str, ...]]:
+    """What is known of a contract's baseline, and the runs that it comes from."""
+    directory, keys, runs = _directory(home, content_id), set[Key](), []
+    for path in sorted(directory.glob("*.json")) if directory.is_dir() else ():
+        try:
+            record = parse(path.read_bytes())
+            found = {(str(code), str(program), str(subject)) for code, program, subject in record["keys"]}
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        if found and len(keys | found) <= MOST_KEYS:
+            keys |= found
+            runs.append(str(record["run"]))
+    return frozenset(keys), tuple(runs)
+
+
+def _directory(home: Home, content_id: str) -> Path:
+    if not _ID.fullmatch(content_id):
+        raise ValueError(f"not a content id: {content_id!r}")
+    return home.baselines / content_id.removeprefix("sha256:")
