@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from proctor.base.errors import ContractError, Mistake, UsageFault
-from proctor.base.frozen import EMPTY, frozen
+from proctor.base.frozen import frozen
 from proctor.cli.progress import Progress
-from proctor.cli.wiring import agent_for, check_agent, read_prices, refuse_secrets_in_files
+from proctor.cli.wiring import agent_for, check_agent, planned_model, read_prices, refuse_secrets_in_files
 from proctor.conduct.batch import (
     Batch,
     BatchResult,
@@ -30,6 +31,9 @@ from proctor.execute.agents.interface import Agent
 from proctor.execute.prepare import Prepared
 from proctor.execute.workspace.store import hold
 from proctor.record.rundir import RunDirectory
+
+if TYPE_CHECKING:
+    from proctor.conduct.model import ModelPlan
 
 
 @frozen
@@ -50,24 +54,30 @@ class Plan:
 def begin(
     machine: Machine,
     paths: Iterable[Path],
-    agent: str,
-    agent_files: str,
-    repeats: int,
+    agents: Sequence[str],
+    agent_files: str = "",
+    repeats: int = 1,
     jobs: int = 1,
-    prices: str = "",
-    settings: Mapping[str, str] = EMPTY,
+    models: Sequence[str] = (),
+    **settings: str,
 ) -> Plan:
-    """A new batch. Every contract is loaded first, so that all mistakes are told before anything runs."""
+    """A new batch. Every contract is loaded first, so that all mistakes are told before anything runs.
+
+    ``settings`` are kept with the batch: the price table, envelopes, and the options of the models.
+    """
     contracts = _load_all(paths)
     files = str(Path(agent_files).absolute()) if agent_files else ""
-    words = _absolute_patch(agent)
-    check_agent(words, files)
+    pairs = [(_absolute_patch(agent), model) for agent in agents for model in models or ("",)]
+    kept = {"jobs": str(jobs), **settings}
+    if kept.get("prices"):
+        kept["prices"] = str(Path(kept["prices"]).absolute())
+    for words, model in pairs:
+        check_agent(machine, words, files, model, kept)
     for contract in contracts.values():
         refuse_secrets_in_files(contract, files)
-    kept = {"jobs": str(jobs), "prices": str(Path(prices).absolute()) if prices else "", **settings}
-    read_prices(kept["prices"])
+    read_prices(kept.get("prices", ""))
     named = [(path, content_id(contract)) for path, contract in contracts.items()]
-    batch = new_batch(machine.clock, machine.entropy, words, files, named, repeats, kept)
+    batch = new_batch(machine.clock, machine.entropy, pairs, files, named, repeats, kept)
     save_batch(machine.home, batch)
     return Plan(batch, contracts, batch.places)
 
@@ -114,14 +124,16 @@ def fill(machine: Machine, plan: Plan, jobs: int, *, quiet: bool) -> BatchResult
                 ready[place.contract] = made
             return ready[place.contract]
 
-    def agent(prepared: Prepared) -> Agent:
-        return agent_for(plan.batch.agent, plan.batch.agent_files, prepared, machine)
+    def attempt(place: Place, prepared: Prepared) -> tuple[Agent, ModelPlan | None]:
+        settings = plan.batch.settings
+        agent = agent_for(place.agent, plan.batch.agent_files, prepared, machine, place.model, settings)
+        return agent, planned_model(place.model, settings)
 
     prices = read_prices(plan.batch.settings.get("prices", ""))
     total = len(plan.batch.places)
     progress = Progress(total, total - len(plan.places), quiet=quiet)
     with ExitStack() as held, machine.inputs.in_use(), progress:
-        return run_places(machine, plan.batch, plan.places, prepared, agent, progress, jobs, prices)
+        return run_places(machine, plan.batch, plan.places, prepared, attempt, progress, jobs, prices)
 
 
 def _load_all(paths: Iterable[Path]) -> dict[str, Contract]:

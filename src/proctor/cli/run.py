@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from proctor.cli.models import kept_options, model_options
 from proctor.cli.output import as_json, print_json, print_table, printable
 
 
@@ -16,7 +17,12 @@ from proctor.cli.output import as_json, print_json, print_table, printable
     "--agent-files my-agent -n 3 --jobs 2"
 )
 @click.argument("contracts", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--agent", default="", help="Who attempts: noop, reference, patch:FILE, 'command:PROGRAM ARGUMENTS'.")
+@click.option(
+    "--agent",
+    "agents",
+    multiple=True,
+    help="Who attempts: noop, reference, patch:FILE, 'command:PROGRAM ARGUMENTS', or one of `proctor agents`.",
+)
 @click.option("--agent-files", default="", help="A directory that the agent finds read-only at /agent.")
 @click.option("-n", "--repeats", type=click.IntRange(1, 10_000), default=1, help="Runs of each contract.")
 @click.option(
@@ -27,10 +33,11 @@ from proctor.cli.output import as_json, print_json, print_table, printable
 @click.option("--batch-usd", default="", help="The most that the whole batch may cost, in dollars.")
 @click.option("--resume", "resume", is_flag=True, help="Finish the newest batch, or the one given by --batch.")
 @click.option("--batch", default="", help="With --resume: the id of the batch, or its beginning.")
+@model_options
 @as_json
 def command(
     contracts: tuple[Path, ...],
-    agent: str,
+    agents: tuple[str, ...],
     agent_files: str,
     repeats: int,
     jobs: int | None,
@@ -40,8 +47,10 @@ def command(
     resume: bool,
     batch: str,
     json_: bool,
+    models: tuple[str, ...],
+    **options: Any,
 ) -> int:
-    """Run AGENT on CONTRACTS. Each run is judged on a pristine copy and leaves a sealed directory.
+    """Run agents on CONTRACTS, each with each model. Runs are judged on a pristine copy and leave sealed directories.
 
     Exits with 0 when every run is a success, 1 when some are not, 3 when some could not be decided; with --resume the
     runs that were made before count too. Envelopes are policy choices: a run that finds one used up is not started,
@@ -51,24 +60,25 @@ def command(
     from proctor.cli.batches import begin, fill, take_up
     from proctor.cli.wiring import machine
 
-    if resume == bool(contracts or agent) or (batch and not resume):
+    if resume == bool(contracts or agents) or (batch and not resume):
         raise UsageFault(
             "give contracts and --agent, or --resume alone",
             hint="proctor run CONTRACT... --agent AGENT, or proctor run --resume",
         )
-    if not resume and not agent:
+    if not resume and not agents:
         raise UsageFault("no agent was given", hint="use --agent noop, reference, patch:FILE or 'command:...'")
     if not resume and not contracts:
         raise UsageFault("no contract was given", hint="proctor run CONTRACT... --agent AGENT")
-    if resume and (task_usd or batch_usd):
-        raise UsageFault("a batch keeps the envelopes that it was begun with", hint="proctor run --resume")
+    if resume and (task_usd or batch_usd or models):
+        raise UsageFault("a batch keeps the models and envelopes it was begun with", hint="proctor run --resume")
     amounts = {"task_usd": _dollars("--task-usd", task_usd), "batch_usd": _dollars("--batch-usd", batch_usd)}
     envelopes = {name: usd for name, usd in amounts.items() if usd}
     here = machine()
     if resume:
         plan = take_up(here, batch)
     else:
-        plan = begin(here, contracts, agent, agent_files, repeats, jobs or 1, prices, envelopes)
+        kept = {"prices": prices, **envelopes, **kept_options(options, models)}
+        plan = begin(here, contracts, agents, agent_files, repeats, jobs or 1, models, **kept)
     result = fill(here, plan, jobs or plan.jobs, quiet=json_)
     rows = [_row(outcome.report, str(outcome.directory)) for _, outcome in result.outcomes]
     if json_:

@@ -9,9 +9,6 @@ import click
 
 from proctor.cli.output import as_json, print_json, print_table, printable
 
-REHEARSE = {"rehearse": "yes"}
-"""How a batch says that what its checks try is to become the baseline of its contracts."""
-
 
 @click.command(epilog="Example: proctor validate examples/parse-time-zone --times 3")
 @click.argument("contracts", nargs=-1, required=True, type=click.Path(path_type=Path))
@@ -35,7 +32,7 @@ def command(contracts: tuple[Path, ...], times: int, jobs: int, json_: bool) -> 
     code = 0
     unready: dict[str, str] = {}
     for agent, wanted in (("noop", "failure"), ("reference", "success")):
-        result = fill(here, begin(here, contracts, agent, "", times, settings=REHEARSE), jobs, quiet=json_)
+        result = fill(here, begin(here, contracts, [agent], repeats=times, rehearse="yes"), jobs, quiet=json_)
         for place, error in result.errors:
             code = max(code, error.exit_code)
             unready[place.contract] = str(error)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proctor.base.clock import SystemClock, system_entropy
 from proctor.base.errors import UsageFault
 from proctor.base.files import read_bounded
+from proctor.base.frozen import EMPTY
 from proctor.conduct.machine import Machine
 from proctor.contract.model import Contract
 from proctor.execute.agents.interface import Agent, AgentRequest
@@ -20,6 +22,7 @@ from proctor.execute.watch.prices import TABLE_BYTES, PriceTable, load_prices
 from proctor.record.shelf import Shelf
 
 if TYPE_CHECKING:
+    from proctor.conduct.model import ModelPlan
     from proctor.execute.sandbox.container.backend import ContainerBackend
     from proctor.execute.sandbox.container.engine import Engine
 
@@ -63,22 +66,50 @@ def shelf() -> Shelf:
     return Shelf(home().runs)
 
 
-def agent_for(words: str, files: str, prepared: Prepared, machine: Machine) -> Agent:
-    """The agent that ``kind:argument`` names, for one prepared contract."""
+def agent_for(
+    words: str, files: str, prepared: Prepared, machine: Machine, model: str = "", settings: Mapping[str, str] = EMPTY
+) -> Agent:
+    """The agent that ``kind:argument`` names, for one prepared contract and the model it is to use."""
     from proctor.conduct.reference import reference_patch
 
     def reference() -> bytes:
         with machine.scratch("reference") as scratch:
             return reference_patch(prepared, scratch)
 
+    return make_agent(_request(machine, words, files, model, settings, reference))
+
+
+def planned_model(model: str, settings: Mapping[str, str]) -> ModelPlan | None:
+    """The model of a run by the words and settings of its batch; nothing where none was asked for."""
+    if not model:
+        return None
+    from proctor.cli.models import plan_model
+
+    return plan_model(model, settings)
+
+
+def _request(
+    machine: Machine,
+    words: str,
+    files: str,
+    model: str,
+    settings: Mapping[str, str],
+    reference: Callable[[], bytes],
+) -> AgentRequest:
     kind, _, argument = words.partition(":")
-    return make_agent(
-        AgentRequest(
-            kind=kind,
-            argument=argument,
-            files=Path(files) if files else None,
-            reference=reference,
-        )
+    dialects: tuple[str, ...] = ()
+    if model:
+        from proctor.cli.models import dialects_of
+
+        dialects = dialects_of(model, settings)
+    return AgentRequest(
+        kind=kind,
+        argument=argument,
+        files=Path(files) if files else None,
+        reference=reference,
+        model=model.partition("/")[2],
+        dialects=dialects,
+        installations=machine.home.agents,
     )
 
 
@@ -92,10 +123,10 @@ def read_prices(path: str) -> PriceTable | None:
         raise UsageFault(f"the price table cannot be read: {error.strerror}", where=path) from None
 
 
-def check_agent(words: str, files: str) -> None:
-    """Say what is wrong with the words that ask for an agent, before anything is begun."""
-    kind, _, argument = words.partition(":")
-    make_agent(AgentRequest(kind=kind, argument=argument, files=Path(files) if files else None, reference=bytes))
+def check_agent(machine: Machine, words: str, files: str, model: str, settings: Mapping[str, str]) -> None:
+    """Say what is wrong with the words that ask for an agent and its model, before anything is begun."""
+    make_agent(_request(machine, words, files, model, settings, bytes))
+    planned_model(model, settings)
 
 
 def refuse_secrets_in_files(contract: Contract, files: str) -> None:

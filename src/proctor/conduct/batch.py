@@ -1,4 +1,4 @@
-"""Many runs: contracts times repeats, side by side, resumable.
+"""Many runs: contracts times agents times models times repeats, side by side, resumable.
 
 A batch is written down before its first run. Each run carries its batch and its place in it, so that what is left
 to do can always be told from the run directories alone: a place is done when a sealed run holds it. Runs that were
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,25 +30,32 @@ from proctor.record.rundir import RunDirectory
 
 if TYPE_CHECKING:
     from proctor.conduct.envelopes import Envelopes
+    from proctor.conduct.model import ModelPlan
+
+    Attempt = tuple[Agent, ModelPlan | None]
 
 SCHEMA = 1
 
 
 @frozen
 class Place:
-    """One run that a batch wants: the contract's path and id, and the number of the repeat, from 1."""
+    """One run that a batch wants: the contract's path and id, the number of the repeat, from 1, and who attempts it.
+
+    Agent and model are kept in the words of the request, so that they can be made again; no model is an empty word.
+    """
 
     contract: str
     content_id: str
     repeat: int
+    agent: str
+    model: str = ""
 
 
 @frozen
 class Batch:
-    """What was asked for. ``agent`` keeps the words of the request, so that it can be made again."""
+    """What was asked for."""
 
     id: str
-    agent: str
     agent_files: str
     places: tuple[Place, ...]
     settings: Mapping[str, str] = EMPTY
@@ -57,17 +64,20 @@ class Batch:
 def new_batch(
     clock: Clock,
     entropy: Entropy,
-    agent: str,
+    agents: Sequence[tuple[str, str]],
     agent_files: str,
-    contracts: Iterable[tuple[str, str]],
+    contracts: Sequence[tuple[str, str]],
     repeats: int,
     settings: Mapping[str, str] = EMPTY,
 ) -> Batch:
-    """A batch over ``contracts`` (path and content id), repeat by repeat."""
+    """A batch of ``agents`` (agent and model) over ``contracts`` (path and content id), repeat by repeat."""
     places = tuple(
-        Place(path, content_id, repeat) for repeat in range(1, repeats + 1) for path, content_id in contracts
+        Place(path, content_id, repeat, agent, model)
+        for repeat in range(1, repeats + 1)
+        for path, content_id in contracts
+        for agent, model in agents
     )
-    return Batch(new_run_id(clock, entropy), agent, agent_files, places, settings)
+    return Batch(new_run_id(clock, entropy), agent_files, places, settings)
 
 
 def save_batch(home: Home, batch: Batch, refused: Iterable[tuple[Place, ProctorError]] = ()) -> None:
@@ -76,13 +86,16 @@ def save_batch(home: Home, batch: Batch, refused: Iterable[tuple[Place, ProctorE
         "schema": SCHEMA,
         "kind": "proctor.batch",
         "id": batch.id,
-        "agent": batch.agent,
         "agent_files": batch.agent_files,
         "settings": dict(batch.settings),
-        "places": [[place.contract, place.content_id, place.repeat] for place in batch.places],
-        "refused": [[place.contract, place.content_id, place.repeat, error.message] for place, error in refused],
+        "places": [_row(place) for place in batch.places],
+        "refused": [[*_row(place), error.message] for place, error in refused],
     }
     write_whole(home.batches / f"{batch.id}.json", canonical(value))
+
+
+def _row(place: Place) -> list[Any]:
+    return [place.contract, place.content_id, place.repeat, place.agent, place.model]
 
 
 def load_batch(home: Home, batch_id: str = "") -> Batch:
@@ -96,7 +109,6 @@ def load_batch(home: Home, batch_id: str = "") -> Batch:
     data = parse((home.batches / f"{found[-1]}.json").read_bytes())
     return Batch(
         id=data["id"],
-        agent=data["agent"],
         agent_files=data["agent_files"],
         places=tuple(Place(*row) for row in data["places"]),
         settings=data["settings"],
@@ -116,9 +128,13 @@ def finished_places(home: Home, batch: Batch) -> dict[Place, Path]:
         except (OSError, ValueError, KeyError, TypeError):
             continue
         if configuration.get("batch") == batch.id and ended != STOPPED:
-            place = Place(configuration["contract_path"], configuration["contract"], configuration["repeat"])
-            found[place] = path
+            found[_place(configuration)] = path
     return found
+
+
+def _place(configuration: Mapping[str, Any]) -> Place:
+    names = ("contract_path", "contract", "repeat", "agent", "model")
+    return Place(*(configuration[name] for name in names))
 
 
 class BatchWatcher(Watcher):
@@ -146,7 +162,7 @@ def run_places(
     batch: Batch,
     places: Iterable[Place],
     prepare: Callable[[Place], Prepared],
-    agent: Callable[[Prepared], Agent],
+    attempt: Callable[[Place, Prepared], Attempt],
     watcher: BatchWatcher,
     jobs: int,
     prices: PriceTable | None = None,
@@ -172,7 +188,7 @@ def run_places(
                 return
             try:
                 prepared = prepare(place)
-                outcome = _run(machine, batch, place, prepared, agent(prepared), watcher, prices, envelopes)
+                outcome = _run(machine, batch, place, prepared, attempt(place, prepared), watcher, prices, envelopes)
             except ProctorError as error:
                 (refused if isinstance(error, BudgetExceeded) else errors).append((place, error))
                 watcher.unprepared(place, error)
@@ -204,17 +220,24 @@ def _run(
     batch: Batch,
     place: Place,
     prepared: Prepared,
-    agent: Agent,
+    attempt: Attempt,
     watcher: Watcher,
     prices: PriceTable | None,
     envelopes: Envelopes | None,
 ) -> Outcome:
     """One run, within its share of the envelopes. What is not known to be left of a share counts as spent."""
     configuration = _configuration(batch, place)
-    rehearse = bool(batch.settings.get("rehearse"))
+    agent, model = attempt
     if envelopes is None:
         return conduct(
-            machine, prepared, agent, configuration=configuration, watcher=watcher, prices=prices, rehearse=rehearse
+            machine,
+            prepared,
+            agent,
+            model=model,
+            configuration=configuration,
+            watcher=watcher,
+            prices=prices,
+            rehearse=bool(batch.settings.get("rehearse")),
         )
     from proctor.conduct.envelopes import spent_usd
 
@@ -225,6 +248,7 @@ def _run(
             machine,
             prepared,
             agent,
+            model=model,
             configuration=configuration,
             watcher=watcher,
             prices=prices,
@@ -254,4 +278,6 @@ def _configuration(batch: Batch, place: Place) -> dict[str, Any]:
         "contract": place.content_id,
         "contract_path": place.contract,
         "repeat": place.repeat,
+        "agent": place.agent,
+        "model": place.model,
     }

@@ -9,6 +9,8 @@ from proctor.execute.watch.settings import Settings, settings_from
 from proctor.record.rundir import RunDirectory
 from proctor.record.trace.read import read_events, read_finished_events
 
+TAPE_BYTES = 512 << 20
+
 
 def settings_of_run(run: RunDirectory) -> Settings:
     """What the breakers of ``run`` were set to, by its manifest."""
@@ -24,6 +26,15 @@ def settings_of_run(run: RunDirectory) -> Settings:
 def replay_breakers(run: RunDirectory) -> Replay:
     """Derive every decision of the breakers from the trace alone, and hold it against what was recorded."""
     return replay(read_events(run.events), Panel(settings_of_run(run)))
+
+
+def recorded_calls(run: RunDirectory) -> bytes:
+    """The cassette of the model calls of ``run``."""
+    events, _ = read_finished_events(run.events)
+    kept = next((str(event.payload["blob"]) for event in reversed(events) if event.type == "model.closed"), "")
+    if not kept:
+        raise UsageFault("the run keeps no recorded model calls", where=run.path.name)
+    return run.read(run.blobs / kept, TAPE_BYTES)
 
 
 def read_again(run: RunDirectory) -> Panel:

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 from proctor.conduct.briefing import Briefing
-from proctor.execute.agents.interface import Scene
+from proctor.execute.agents.interface import ModelAccess, Scene
+from proctor.execute.network.listeners import Inhabited
 from proctor.execute.prepare import Prepared
 from proctor.execute.sandbox.interface import Command, Finished, Sandbox
 
 Live = Callable[[Sandbox | None], None]
 """Told of the sandbox in which an agent acts, so that an interrupt can end it; ``None`` when it is gone."""
 
+Open = Callable[[Inhabited], ModelAccess | None]
+"""Opens the way to a model inside a live sandbox; ``None`` where there is no model."""
+
+
+@contextmanager
+def no_model(post: object) -> Iterator[Open]:
+    """The way to no model."""
+    yield lambda sandbox: None
+
 
 def make_scene(
-    prepared: Prepared, briefing: Briefing, environment: Mapping[str, str], run: Callable[[Command], Finished]
+    prepared: Prepared,
+    briefing: Briefing,
+    environment: Mapping[str, str],
+    run: Callable[[Command], Finished],
+    model: ModelAccess | None = None,
+    look: Callable[[Command], Finished] | None = None,
 ) -> Scene:
     """What an agent acts with; its time begins now."""
     deadline = time.monotonic() + prepared.contract.budget.wall_seconds
@@ -25,4 +41,6 @@ def make_scene(
         environment=environment,
         run=run,
         seconds_left=lambda: deadline - time.monotonic(),
+        model=model,
+        look=look,
     )

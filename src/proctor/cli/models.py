@@ -1,0 +1,174 @@
+"""The options that say which model agents talk to, and how they become a plan for the gateway.
+
+A key comes from a variable or a file by name, is read when a run begins, and is written down nowhere.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from proctor.base.errors import UsageFault
+from proctor.base.files import read_bounded
+from proctor.base.frozen import frozen
+
+if TYPE_CHECKING:
+    from proctor.conduct.model import ModelPlan
+
+ALL_DIALECTS = ("chat", "responses", "anthropic", "gemini")
+SCRIPTED = "scripted"
+SCRIPT_BYTES = 4 << 20
+KEY_BYTES = 16 << 10
+
+
+@frozen
+class Provider:
+    """A provider of models: the dialects it speaks, where it is, and the variable that usually holds its key."""
+
+    dialects: tuple[str, ...]
+    url: str
+    key_variable: str
+
+
+PROVIDERS = {
+    "openai": Provider(("chat", "responses"), "https://api.openai.com", "OPENAI_API_KEY"),
+    "anthropic": Provider(("anthropic",), "https://api.anthropic.com", "ANTHROPIC_API_KEY"),
+    "google": Provider(("gemini",), "https://generativelanguage.googleapis.com", "GEMINI_API_KEY"),
+}
+
+_OPTIONS = (
+    click.option("--model", "models", multiple=True, help="PROVIDER/NAME, such as openai/NAME; several make a matrix."),
+    click.option("--endpoint", default="", help="The base URL of the model's provider, where it is not the usual one."),
+    click.option("--key-env", default="", help="The variable that holds the key; never given to the agent."),
+    click.option("--key-file", default="", help="A file that holds the key."),
+    click.option("--dialect", type=click.Choice(ALL_DIALECTS), default=None, help="The one way to talk to the model."),
+    click.option("--script", default="", help="With --model scripted/NAME: the YAML of turns that answers."),
+    click.option("--cassette", default="", help="Answer from the recorded calls of this run, with no provider."),
+    click.option(
+        "--provider-tools",
+        type=click.Choice(["strip", "refuse", "allow"]),
+        default="strip",
+        show_default=True,
+        help="What becomes of tools that the provider itself would run, such as web search.",
+    ),
+    click.option(
+        "--output-tokens",
+        type=click.IntRange(1, 1_000_000),
+        default=8192,
+        show_default=True,
+        help="The most tokens of an answer, for requests that name no maximum.",
+    ),
+)
+
+NAMES = ("endpoint", "key_env", "key_file", "dialect", "script", "cassette", "provider_tools", "output_tokens")
+"""The options that a batch keeps beside the models themselves."""
+
+
+def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options above to a command."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def kept_options(options: Mapping[str, Any], models: Sequence[str]) -> dict[str, str]:
+    """The options as a batch keeps them: texts, with full paths; nothing where no model was asked for."""
+    given = {name: str(options[name]) for name in NAMES if options[name] not in ("", None)}
+    if not models:
+        stray = [name for name in NAMES[:6] if name in given]
+        if stray:
+            raise UsageFault(f"--{stray[0].replace('_', '-')} needs a --model", hint="--model PROVIDER/NAME")
+        return {}
+    for name in ("key_file", "script"):
+        if name in given:
+            given[name] = str(Path(given[name]).absolute())
+    return given
+
+
+def dialects_of(model: str, options: Mapping[str, str]) -> tuple[str, ...]:
+    """The ways in which a model can be talked to, by the words that ask for it."""
+    provider, _, _ = model.partition("/")
+    spoken = PROVIDERS[provider].dialects if provider in PROVIDERS else ALL_DIALECTS
+    wanted = options.get("dialect", "")
+    if wanted and wanted not in spoken:
+        raise UsageFault(f"{provider} does not speak {wanted!r}", hint=f"it speaks {', '.join(spoken)}")
+    return (wanted,) if wanted else spoken
+
+
+def plan_model(model: str, options: Mapping[str, str]) -> ModelPlan | None:
+    """The plan for ``model``, with its key; nothing for the empty word."""
+    if not model:
+        return None
+    from proctor.conduct.model import ModelPlan
+    from proctor.execute.gateway.settings import Settings, Upstream
+
+    provider, slash, name = model.partition("/")
+    if not slash or not provider or not name:
+        raise UsageFault(f"not a model: {model[:100]!r}", hint="--model PROVIDER/NAME, such as openai/NAME")
+    tape = _tape(options.get("cassette", ""))
+    common: dict[str, Any] = {
+        "models": {"*": name},
+        "provider_tools": options.get("provider_tools", "strip"),
+        "output_tokens": int(options.get("output_tokens", "8192")),
+        "cassette": "record" if tape is None else "replay",
+        "tape": tape,
+    }
+    script = options.get("script", "")
+    if (provider == SCRIPTED) != bool(script):
+        raise UsageFault("a script answers for the provider 'scripted'", hint="--model scripted/NAME --script FILE")
+    if script:
+        return ModelPlan(name, Settings(script=_read(script, SCRIPT_BYTES, "script"), **common))
+    if tape is not None:
+        return ModelPlan(name, Settings(**common))
+    return ModelPlan(name, Settings(upstreams=_upstreams(provider, options, Upstream), **common))
+
+
+def _upstreams(provider: str, options: Mapping[str, str], make: Callable[[str, str], Any]) -> dict[str, Any]:
+    known = PROVIDERS.get(provider)
+    url = options.get("endpoint", "") or (known.url if known else "")
+    if not url:
+        raise UsageFault(
+            f"the provider {provider!r} is not known",
+            hint=f"name its --endpoint, or use one of {', '.join(PROVIDERS)}",
+        )
+    key = _key(known.key_variable if known else "", options)
+    return {dialect: make(url, key) for dialect in dialects_of(f"{provider}/", options)}
+
+
+def _key(usual: str, options: Mapping[str, str]) -> str:
+    """The key's value. An endpoint of one's own may need none; a provider's usual one always does."""
+    variable, file = options.get("key_env", ""), options.get("key_file", "")
+    if variable and file:
+        raise UsageFault("a key comes from --key-env or from --key-file, not from both")
+    if file:
+        key = _read(file, KEY_BYTES, "key").decode("utf-8", "replace").strip()
+    else:
+        key = os.environ.get(variable or usual, "").strip() if variable or usual else ""
+    if not key and (variable or file or not options.get("endpoint")):
+        raise UsageFault(
+            f"there is no key in {file or variable or usual}", hint="set it, or name --key-env, --key-file"
+        )
+    if not key.isprintable() or " " in key:
+        raise UsageFault(f"what {file or variable or usual} holds is not a key")
+    return key
+
+
+def _tape(run: str) -> bytes | None:
+    """The recorded calls of ``run``."""
+    if not run:
+        return None
+    from proctor.cli.wiring import shelf
+    from proctor.conduct.replay import recorded_calls
+
+    return recorded_calls(shelf().find(run))
+
+
+def _read(path: str, limit: int, words: str) -> bytes:
+    try:
+        return read_bounded(Path(path), limit)
+    except OSError as error:
+        raise UsageFault(f"the {words} cannot be read: {error.strerror}", where=path) from None

@@ -1,0 +1,95 @@
+"""The model of a run: what the agent asks for, who answers, and the gateway between the two.
+
+The gateway works out here with the key; inside the sandbox there is one address on the loopback that leads to it and
+nowhere else. Every call is recorded and metered before its answer passes. A provider that failed for good is a fault
+of the surroundings: the run becomes invalid, never a failure of the agent's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
+from typing import Any
+
+from proctor.base.errors import InfrastructureFault
+from proctor.base.frozen import frozen, replace
+from proctor.conduct.scene import Open
+from proctor.conduct.watch_post import WatchPost
+from proctor.execute.agents.interface import ModelAccess
+from proctor.execute.gateway.meter import Meter
+from proctor.execute.gateway.service import Gateway
+from proctor.execute.gateway.settings import Caps, Settings
+from proctor.execute.network.listeners import LOOPBACK, Inhabited, Wanted, open_listeners
+from proctor.execute.watch.panel import envelopes_of
+from proctor.execute.watch.prices import FALLBACK
+from proctor.execute.watch.settings import Settings as WatchSettings
+
+PORT = 4141
+"""Where agents find their model."""
+
+
+@frozen
+class ModelPlan:
+    """A model by the name that agents ask for, and the gateway's settings, which hold the key."""
+
+    name: str
+    gateway: Settings
+
+    def record(self) -> dict[str, Any]:
+        """What the manifest says of it: everything but the key."""
+        gateway = self.gateway
+        return {
+            "name": self.name,
+            "upstreams": {dialect: upstream.url for dialect, upstream in sorted(gateway.upstreams.items())},
+            "models": dict(sorted(gateway.models.items())),
+            "script": _digest(gateway.script),
+            "cassette": gateway.cassette,
+            "tape": _digest(gateway.tape),
+            "provider_tools": gateway.provider_tools,
+            "output_tokens": gateway.output_tokens,
+        }
+
+
+@contextmanager
+def model_for(plan: ModelPlan, watch: WatchSettings, post: WatchPost) -> Iterator[Open]:
+    """A gateway for the time of a ``with`` block; how it came out is told at the end."""
+    tokens = {canary.name: canary.content for canary in post.canaries.canaries if not canary.is_file}
+    settings = replace(plan.gateway, canaries=tokens, words_off=post.contract.policy.words.off)
+    gateway = Gateway(settings, _recorder(post), post.keep, Meter(watch.prices or FALLBACK.table, _caps(watch)))
+    gateway.start()
+    post.interventions.gateway = gateway
+
+    def open_in(sandbox: Inhabited) -> ModelAccess:
+        (listener,) = open_listeners(sandbox.init_pid, (Wanted("tcp", PORT),))
+        gateway.serve(listener)
+        return ModelAccess(f"http://{LOOPBACK}:{PORT}", plan.name)
+
+    try:
+        yield open_in
+    finally:
+        post.interventions.gateway = None
+        summary = gateway.stop()
+    kept = post.keep(summary.cassette) if summary.cassette else ""
+    post.trace.append("model.closed", {**summary.payload(), "blob": kept})
+    if summary.outage:
+        raise InfrastructureFault(f"the model could not be reached: {summary.outage}")
+
+
+def _caps(watch: WatchSettings) -> Caps:
+    """What the agent may still spend on its model in the envelope that binds it most."""
+    envelopes, _ = envelopes_of(watch)
+    return Caps(min((one.limit for one in envelopes), default=None), watch.caps.tokens)
+
+
+def _recorder(post: WatchPost) -> Callable[[str, Mapping[str, Any]], None]:
+    def record(kind: str, payload: Mapping[str, Any]) -> None:
+        post.trace.append(kind, payload)
+        for canary in payload.get("canaries", ()) if kind == "model.request" else ():
+            post.tell_leak(f"the canary {canary} in a prompt")
+
+    return record
+
+
+def _digest(data: bytes | None) -> str:
+    return "" if data is None else sha256(data).hexdigest()
