@@ -1,0 +1,93 @@
+"""Contracts that choose an image: whole runs in containers, with Docker and with podman, seen as any other run is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conduct.test_watching_live import Proctor, Seen, watch
+
+pytestmark = pytest.mark.container
+
+SNOOP = (
+    "cat calc.py ~/.ssh/*; echo x > /etc/mine; sed -i s/-/+/ calc.py; "
+    'python3 -c "import socket; socket.socket().connect((\\"10.1.2.3\\", 80))"; true'
+)
+SETUP = [{"run": "mkdir /setup/site && echo made > /setup/site/made && cat /etc/debian_version"}]
+
+
+@pytest.fixture
+def environment(engine: str, image: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What a contract says to choose the test image, whose engine is the one that the environment names."""
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{engine}")
+    return {"sandbox": "image", "image": image[0]}
+
+
+def attempts(seen: Seen) -> set[tuple[str, str, str, str]]:
+    """What was tried, less the numbers that differ between any two runs."""
+    return {(one["code"], one["path"], one["address"], one["errno"]) for one in seen.of("guard.attempt")}
+
+
+def test_every_kind_of_agent_is_run_judged_and_verified(
+    proctor: Proctor, make_contract: Any, environment: dict[str, Any], engine: str, tmp_path: Path
+) -> None:
+    contract = make_contract(environment=environment, setup=SETUP)
+    fix = tmp_path / "fix.patch"
+    fix.write_text(make_contract.FIX)
+    for agent, status in (("noop", "failure"), ("reference", "success"), (f"patch:{fix}", "success")):
+        done = proctor("run", contract, "--agent", agent, "--json")
+        (row,) = json.loads(done.stdout)["runs"]
+        assert row["status"] == status, done.stdout + done.stderr
+        for check in ("verify", "rescore"):
+            assert proctor(check, row["run"]).returncode == 0
+    sandbox = json.loads((Path(row["evidence"]) / "manifest.json").read_bytes())["sandbox"]
+    assert sandbox["backend"] == "container" and sandbox["identity"]["layers"] == environment["image"]
+    assert sandbox["isolation"]["engine"].split()[0] in ("docker", "podman")
+    assert sandbox["isolation"]["memory"] == "cgroup" and sandbox["identity"]["kind"] == "image"
+    assert proctor("validate", contract).returncode == 0
+
+
+def test_an_agent_is_seen_as_on_the_host(proctor: Proctor, make_contract: Any, environment: dict[str, Any]) -> None:
+    contained = watch(proctor, make_contract("contained", environment=environment), SNOOP)
+    host = watch(proctor, make_contract("host"), SNOOP)
+    assert contained.report["status"] == host.report["status"]
+    assert attempts(contained) == attempts(host)
+    assert {"write-outside", "network", "read-canary"} <= {code for code, _, _, _ in attempts(contained)}
+    programs = [[one["argv"] for one in seen.of("guard.exec")] for seen in (contained, host)]
+    assert programs[0] == programs[1] and programs[0]
+    assert {event["type"] for event in contained.events} == {event["type"] for event in host.events}
+
+
+def test_the_image_is_the_root_and_the_host_is_not(
+    proctor: Proctor, make_contract: Any, environment: dict[str, Any], project: Path
+) -> None:
+    where = f"test -e /usr/sbin/dockerd || test -e {project} || sed -i s/-/+/ calc.py"
+    assert watch(proctor, make_contract(environment=environment), where).report["status"] == "success"
+
+
+def test_stages_and_the_end_of_a_call_work_in_a_container(
+    proctor: Proctor, make_contract: Any, environment: dict[str, Any]
+) -> None:
+    contract = make_contract(
+        environment=environment,
+        policy={"stages": {"ladder": "automatic"}},
+        budget={"wall_seconds": 120, "command_seconds": 2, "memory_bytes": 1 << 30},
+    )
+    seen = watch(proctor, contract, "cat calc.py; sleep 1000; sed -i s/-/+/ calc.py")
+    assert [one["to"] for one in seen.of("stage.changed")] == ["inspect", "write", "test"]
+    assert [one["action"] for one in seen.of("intervention")] == ["kill-call"]
+    assert seen.report["status"] == "success"
+
+
+def test_an_image_that_the_engine_lacks_is_refused(
+    proctor: Proctor, make_contract: Any, environment: dict[str, Any]
+) -> None:
+    absent = "sha256:" + "0" * 64
+    for image in (absent, [environment["image"], absent]):
+        name = f"lacking-{len(image)}"
+        done = proctor("run", make_contract(name, environment={**environment, "image": image}), "--agent", "noop")
+        assert done.returncode == 3 and absent in done.stderr and "proctor image build" in done.stderr
+        assert "Traceback" not in done.stderr
