@@ -10,8 +10,9 @@ from proctor.cli.output import as_json, print_json
 @click.command(epilog="Example: proctor clean --layers")
 @click.option("--layers", is_flag=True, help="Also drop the cached layers; they are built again when needed.")
 @click.option("--inputs", is_flag=True, help="Also drop the fetched inputs; they are fetched again when needed.")
+@click.option("--agents", is_flag=True, help="Also uninstall all agents; `proctor agents install` brings them back.")
 @as_json
-def command(layers: bool, inputs: bool, json_: bool) -> None:
+def command(layers: bool, inputs: bool, agents: bool, json_: bool) -> None:
     """Take away processes, cgroups and scratch of runs whose harness died. Runs themselves are never removed.
 
     Layers and inputs that a living run uses are kept, and named.
@@ -34,6 +35,12 @@ def command(layers: bool, inputs: bool, json_: bool) -> None:
         emptied = InputCache(place.inputs).empty()
         removed += [f"input {name}" for name in emptied or ()]
         kept += ["the fetched inputs"] if emptied is None else []
+    if agents:
+        from proctor.execute.agents.install.store import AgentStore
+
+        gone, used = AgentStore(place.agents, InputCache(place.inputs)).remove_all()
+        removed += [f"agent {key}" for key in gone]
+        kept += [f"agent {key}" for key in used]
     if json_:
         print_json({"removed": removed, "kept": kept})
         return

@@ -62,15 +62,14 @@ class AdaptedAgent:
         if scene.model is None:
             raise UsageFault(f"{self._adapter.name} needs a model", hint="use --model and --endpoint")
         launch = self._adapter.launch(self._order(task_text(scene.briefing), scene.model))
-        finished = scene.run(
-            Command(
-                arguments=command_line(launch),
-                environment={**scene.environment, **launch.environment, "PROCTOR_BRIEFING": BRIEFING},
-                timeout_seconds=max(0.001, scene.seconds_left()),
-                output_bytes=min(KEPT_OUTPUT_BYTES, scene.contract.budget.output_bytes),
-            )
+        command = Command(
+            arguments=command_line(launch),
+            environment={**scene.environment, **launch.environment, "PROCTOR_BRIEFING": BRIEFING},
+            timeout_seconds=max(0.001, scene.seconds_left()),
+            output_bytes=min(KEPT_OUTPUT_BYTES, scene.contract.budget.output_bytes),
         )
-        return ending_of(finished, fetch_trajectory(self._adapter, scene))
+        with self._installation.held():
+            return ending_of(scene.run(command), fetch_trajectory(self._adapter, scene))
 
     def _order(self, task: str, model: ModelAccess) -> Order:
         return Order(task, model, self._dialect)

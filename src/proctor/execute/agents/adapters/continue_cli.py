@@ -18,6 +18,7 @@ def _launch(order: Order) -> Launch:
         "apiKey": order.model.key,
         "roles": ["chat"],
         "capabilities": ["tool_use"],
+        "useResponsesApi": order.dialect == "responses",
     }
     settings = {"name": "proctor", "version": "1.0.0", "schema": "v1", "models": [model]}
     path = f"{order.home}/{SETTINGS}"

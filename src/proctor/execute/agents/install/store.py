@@ -9,7 +9,8 @@ cached; one that is complete is found and left alone.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from proctor.execute.inputs.fetch import InputCache
 from proctor.execute.inputs.interface import Wish
 from proctor.execute.inputs.lock import resolve as resolve_input
 from proctor.execute.sandbox.interface import Mount
-from proctor.execute.workspace.store import Layer, LayerStore
+from proctor.execute.workspace.store import Layer, LayerStore, hold
 
 FORMAT = 1
 """Part of every key: raise it when the way in which installations are made changes."""
@@ -56,6 +57,19 @@ class Installation:
         """What shows the installation inside."""
         agent = (Mount(self.layer.path / CONTENT, PLACE),)
         return agent if self.node is None else (*agent, Mount(self.node.path / CONTENT, NODE_PLACE))
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep the installation from being removed for the time of a ``with`` block."""
+        handles: list[int] = []
+        try:
+            for layer in (self.layer, self.node):
+                if layer is not None:
+                    handles.append(hold(layer))
+            yield
+        finally:
+            for handle in handles:
+                os.close(handle)
 
     def settings(self) -> dict[str, str]:
         """What identifies the installation, for the manifest."""
@@ -106,12 +120,12 @@ class AgentStore:
             if layer is not None:
                 self._layers.check(layer, full=full)
 
-    def remove_all(self) -> tuple[str, ...]:
-        """Remove every installation that nothing uses; the keys of the layers that went."""
-        gone = self._layers.remove_unused(())
-        for path in self._root.glob("*.json"):
-            path.unlink()
-        return gone
+    def remove_all(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Remove every installation that nothing uses; the keys of the layers that went, and of those that stay.
+
+        What an agent was locked to stays on record, so that installing it again gives the same.
+        """
+        return self._layers.remove_unused(()), self._layers.keys()
 
     def _path(self, name: str) -> Path:
         return self._root / f"{name}.json"
