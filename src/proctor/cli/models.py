@@ -117,13 +117,13 @@ def plan_model(model: str, options: Mapping[str, str]) -> ModelPlan | None:
         "cassette": "record" if tape is None else "replay",
         "tape": tape,
     }
+    if tape is not None:
+        return ModelPlan(name, Settings(**common))
     script = options.get("script", "")
     if (provider == SCRIPTED) != bool(script):
         raise UsageFault("a script answers for the provider 'scripted'", hint="--model scripted/NAME --script FILE")
     if script:
         return ModelPlan(name, Settings(script=_read(script, SCRIPT_BYTES, "script"), **common))
-    if tape is not None:
-        return ModelPlan(name, Settings(**common))
     return ModelPlan(name, Settings(upstreams=_upstreams(provider, options, Upstream), **common))
 
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import zip_longest
+
+from proctor.base.canonical import canonical
 from proctor.base.errors import BrokenSeal, UsageFault
+from proctor.base.frozen import frozen
 from proctor.execute.watch.panel import Panel
 from proctor.execute.watch.replay import Replay, replay
 from proctor.execute.watch.settings import Settings, settings_from
@@ -35,6 +40,36 @@ def recorded_calls(run: RunDirectory) -> bytes:
     if not kept:
         raise UsageFault("the run keeps no recorded model calls", where=run.path.name)
     return run.read(run.blobs / kept, TAPE_BYTES)
+
+
+@frozen
+class Called:
+    """A tool call that a model made: the tool, and what it was given."""
+
+    name: str
+    arguments: str
+
+
+def tool_calls(run: RunDirectory) -> tuple[Called, ...]:
+    """The tool calls of ``run`` in the order in which the model made them."""
+    events, _ = read_finished_events(run.events)
+    return tuple(
+        Called(str(event.payload["name"]), canonical(event.payload["arguments"]).decode())
+        for event in events
+        if event.type == "tool.call"
+    )
+
+
+def first_difference(recorded: Sequence[Called], again: Sequence[Called]) -> str:
+    """Where two sequences of tool calls part, in words; empty when they are the same."""
+    for number, (one, other) in enumerate(zip_longest(recorded, again), 1):
+        if one != other:
+            return f"tool call {number}: recorded {_shown(one)}, now {_shown(other)}"
+    return ""
+
+
+def _shown(call: Called | None) -> str:
+    return f"{call.name} {call.arguments[:200]}" if call else "none"
 
 
 def read_again(run: RunDirectory) -> Panel:
