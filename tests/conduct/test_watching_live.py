@@ -170,12 +170,6 @@ def test_changes_are_told_while_they_happen_and_form_a_chain(proctor: Proctor, m
     assert "return a % b" in json.dumps(told[0]["diff"])
 
 
-def test_a_ladder_that_is_not_carried_out_is_refused(proctor: Proctor, make_contract: Any) -> None:
-    done = proctor("run", make_contract(policy={"stages": {"ladder": "requested"}}), "--agent", "noop")
-    assert done.returncode == 2
-    assert "not carried out" in done.stderr
-
-
 def test_a_price_table_turns_costs_into_dollars(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
     table = tmp_path / "prices.csv"
     table.write_text("action_type,unit,unit_price,notes\nrun,run,0.25,each\n")

@@ -63,6 +63,10 @@ policy:
   ask:
     - {{on: [network, write-outside], deadline_seconds: 60, otherwise: deny}}
     - on: [syscall-io_uring]
+  checkpoints: {{every_calls: 10, every_seconds: 60, keep: 4, total_bytes: 1048576}}
+  rollback:
+    - {{on: [forbidden-command], then: end}}
+    - on: [patch-oscillation]
   rules: {{dns: alert, signal: violation, "words-*": notice}}
 budget:
   wall_seconds: 900

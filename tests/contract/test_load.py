@@ -17,6 +17,7 @@ from proctor.contract.model import (
     ArchiveRepository,
     Ask,
     Budget,
+    Checkpoints,
     Contract,
     Dependencies,
     Environment,
@@ -28,6 +29,7 @@ from proctor.contract.model import (
     Policy,
     Reference,
     Rerun,
+    Rollback,
     Score,
     Sentinel,
     SetupStep,
@@ -79,6 +81,8 @@ def test_every_field_arrives(full: Path) -> None:
         "files",
         Words(("shell.sudo",)),
         (Ask(("network", "write-outside"), 60, "deny"), Ask(("syscall-io_uring",))),
+        Checkpoints(10, 60, 4, 1 << 20),
+        (Rollback(("forbidden-command",), "end"), Rollback(("patch-oscillation",))),
         {"dns": "alert", "signal": "violation", "words-*": "notice"},
     )
     assert contract.setup == (

@@ -16,7 +16,7 @@ from proctor.base.frozen import items
 from proctor.contract import model, policy
 from proctor.contract.digest import content_id, from_resolved, resolved
 from proctor.contract.load import load_contract
-from proctor.contract.model import Ask, Budget, Contract, NamedFile, Network, Policy
+from proctor.contract.model import Ask, Budget, Checkpoints, Contract, NamedFile, Network, Policy, Rollback
 from proctor.contract.schema import json_schema
 from proctor.contract.strict_yaml import load_yaml
 
@@ -102,6 +102,9 @@ def test_defaults_watch_and_open_nothing(load: Load) -> None:
     assert (terms.network.mode, terms.stages.ladder, terms.stages.start) == ("none", "none", "inspect")
     assert (terms.canaries, terms.reads, terms.dependencies.new) == (True, "none", "allow")
     assert load("policy: {ask: [{on: [network]}]}").policy.ask == (Ask(("network",), 900, "deny"),)
+    assert load("policy: {checkpoints: {}}").policy.checkpoints == Checkpoints()
+    assert load("policy: {checkpoints: null}").policy.checkpoints is None
+    assert load("policy: {rollback: [{on: [dns]}]}").policy.rollback == (Rollback(("dns",), "continue"),)
 
 
 def test_a_setup_step_may_say_that_it_is_offline(load: Load) -> None:
@@ -113,7 +116,10 @@ def test_a_setup_step_may_say_that_it_is_offline(load: Load) -> None:
 def test_the_model_offers_every_class_of_the_terms() -> None:
     """What reads a resolved contract looks classes up there."""
     classes = {name for name, value in vars(policy).items() if isinstance(value, type) and hasattr(value, "_names")}
-    assert classes == {"NamedFile", "Network", "Stages", "Dependencies", "Words", "Ask", "Policy", "Budget"}
+    assert classes == {
+        *("NamedFile", "Network", "Stages", "Dependencies", "Words", "Ask", "Checkpoints", "Rollback", "Policy"),
+        "Budget",
+    }
     for name in classes:
         assert getattr(model, name) is getattr(policy, name)
     schema = json_schema()["properties"]
@@ -185,6 +191,11 @@ BY_SHAPE = {
     "one question that is no list": ("policy: {ask: @@{on: [network]}}", "expected a list, not a map"),
     "an alert twice in a question": ("policy: {ask: [{on: [dns, @@dns]}]}", "is given twice"),
     "an odd code": ("policy: {ask: [{on: [@@Network]}]}", "the code of an alert"),
+    "a rollback at nothing": ("policy: {rollback: [{on: @@[]}]}", "must not be empty"),
+    "an unknown end of a rollback": ("policy: {rollback: [{on: [dns], then: @@stop}]}", "is not one of continue, end"),
+    "one checkpoint only": ("policy: {checkpoints: {keep: @@1}}", "1 is too small"),
+    "a checkpoint after no calls": ("policy: {checkpoints: {every_calls: @@0}}", "0 is too small"),
+    "checkpoints in a list": ("policy: {checkpoints: @@[]}", "expected"),
     "no time for an answer": ("policy: {ask: [{on: [dns], deadline_seconds: @@0}]}", "0 is too small"),
     "an unknown answer": ("policy: {ask: [{on: [dns], otherwise: @@allow}]}", "is not one of approve, deny"),
     "an unknown grade": ("policy: {rules: {dns: @@error}}", "is not one of notice, alert, violation"),
@@ -211,6 +222,10 @@ BY_MEANING = {
     "a missing cassette": ("policy: {network: {replay: @@absent}}", "'absent' does not exist"),
     "a cassette that is a directory": ("policy: {network: {replay: @@hidden}}", "hidden"),
     "an alert in two questions": ("policy: {ask: [{on: [dns]}, {on: [network, @@dns]}]}", "'dns' is asked about twice"),
+    "an alert in two rollbacks": (
+        "policy: {rollback: [{on: [dns]}, {on: [network, @@dns]}]}",
+        "'dns' is rolled back twice",
+    ),
     "a setup step with a network": (
         'setup: [{run: x, network: @@{allow: ["a:1"]}}]',
         "setup cannot use the network yet, so 'allow' is not carried out (write none",

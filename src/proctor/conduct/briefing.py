@@ -6,7 +6,7 @@ It is made from the contract alone, names no hidden file, no test id and no solu
 from __future__ import annotations
 
 from proctor.base.frozen import frozen
-from proctor.contract.model import Check, Contract, Network
+from proctor.contract.model import Check, Contract, Network, Stages
 
 
 @frozen
@@ -49,6 +49,7 @@ def _obligations(contract: Contract) -> str:
     lines += [f"- {_check_words(check)}" for check in contract.checks]
     lines += ["", "Rules:"]
     lines += [f"- {_network_words(policy.network)}"]
+    lines += [f"- {words}" for words in _stage_words(policy.stages)]
     if policy.writable != ("**",):
         lines += [f"- Change only files that match: {_listed(policy.writable)}."]
     if policy.protected:
@@ -79,6 +80,18 @@ def _network_words(network: Network) -> str:
     if network.mode == "replay":
         return "There is no network but recorded answers to known requests, through the proxy that the variables name."
     return f"The network leads to {_listed(network.allow)} only, through the proxy that the variables name."
+
+
+def _stage_words(stages: Stages) -> tuple[str, ...]:
+    """How an agent that climbs by asking does it; a ladder that climbs by itself needs no words."""
+    if stages.ladder != "requested":
+        return ()
+    rules = {
+        "inspect": "The tree is read-only at first. Run `/proctor/stage write` before your first change.",
+        "write": "You may change the tree from the start.",
+    }
+    last = "Run `/proctor/stage test` before you run tests. `/proctor/stage` alone says which stage you are in."
+    return (rules[stages.start], last) if stages.start in rules else ()
 
 
 def _listed(globs: tuple[str, ...]) -> str:

@@ -1,8 +1,8 @@
 """What is done about the decisions of the breakers, on the live sandbox of an agent.
 
 Throttling and pausing freeze the sandbox, suspending holds every further change of the workspace, killing ends one
-call or all. An intervention on a sandbox that has ended meanwhile has nothing left to do. Everything runs on the
-watched trace's own thread, one act after the other.
+call or all, and a rollback brings the workspace back before anything else is done. An intervention on a sandbox that
+has ended meanwhile has nothing left to do. Everything runs on the watched trace's own thread, one act after the other.
 """
 
 from __future__ import annotations
@@ -12,19 +12,26 @@ from collections.abc import Callable
 from pathlib import Path
 
 from proctor.base.errors import InfrastructureFault
+from proctor.base.frozen import replace
+from proctor.conduct.keeper import Keeper
 from proctor.conduct.operator import NOBODY, Answer, wait_for_answer
 from proctor.conduct.watched import Decision, WatchedTrace
 from proctor.contract.model import Ask, Contract
 from proctor.execute.sandbox.bubblewrap.box import Box
 from proctor.execute.sandbox.end_tree import end_tree
 from proctor.execute.watch.breakers.interface import (
+    END,
     KILL,
     KILL_CALL,
     PAUSE,
     QUARANTINE,
+    ROLLBACK,
     SUSPEND_WRITE,
     THROTTLE,
 )
+
+DECIDING = frozenset({KILL, QUARANTINE, ROLLBACK})
+"""Actions that must not fail without a word."""
 
 
 class Interventions:
@@ -36,42 +43,54 @@ class Interventions:
         self._answers = answers
         self._stopped = stopped
         self._sandbox: Box | None = None
+        self._keeper: Keeper | None = None
         self._gone = threading.Event()
         self.closed = False
         """Whether the agent's sandbox was closed by an intervention."""
 
-    def attach(self, sandbox: Box) -> None:
+    def attach(self, sandbox: Box, keeper: Keeper | None) -> None:
         """Act on ``sandbox`` from now on; it is ended at once when the run was ended before it came up."""
         self._gone.clear()
-        self._sandbox = sandbox
+        self._sandbox, self._keeper = sandbox, keeper
         if self._trace.ended is not None:
             self._close(sandbox)
 
     def detach(self) -> None:
-        """The agent's time is over: wait for nothing any more."""
+        """The agent's time is over: wait for nothing any more, but finish what was decided."""
         self._gone.set()
-        self._sandbox = None
+        self._trace.catch_breath()
+        self._sandbox = self._keeper = None
 
-    def release_writes(self) -> None:
-        """Let held changes of the workspace go on, where there is still an agent that could make them."""
-        sandbox = self._sandbox
-        if sandbox is None or sandbox.guard is None:
-            return
-        try:
-            sandbox.guard.release_writes()
-        except (InfrastructureFault, OSError):
-            if not self._gone.is_set() and not self.closed:
-                raise
-
-    def __call__(self, decision: Decision) -> None:
+    def on_sandbox(self, act: Callable[[Box], None]) -> None:
+        """Do something to the sandbox, where there is still one that an agent acts in."""
         sandbox = self._sandbox
         if sandbox is None:
             return
         try:
-            self._act(sandbox, decision)
+            act(sandbox)
         except (InfrastructureFault, OSError):
-            if not self._gone.is_set() and self._sandbox is sandbox and decision.trip.action in (KILL, QUARANTINE):
+            if not self._gone.is_set() and not self.closed:
                 raise
+
+    def keep(self, reason: str, *, changed: bool = False) -> None:
+        """Take a checkpoint, where this run has any."""
+        keeper = self._keeper
+        if keeper is not None:
+            self.on_sandbox(lambda _: keeper.take(reason, changed=changed))
+
+    def __call__(self, decision: Decision) -> None:
+        sandbox = self._sandbox
+        if sandbox is None:
+            if decision.trip.action == ROLLBACK:
+                self._not_restored(decision, "the agent had ended")
+            return
+        try:
+            self._act(sandbox, decision)
+        except (InfrastructureFault, OSError) as error:
+            if not self.closed and not self._gone.is_set() and decision.trip.action in DECIDING:
+                raise
+            if decision.trip.action == ROLLBACK:
+                self._not_restored(decision, str(error))
 
     def _act(self, sandbox: Box, decision: Decision) -> None:
         trip = decision.trip
@@ -85,8 +104,34 @@ class Interventions:
             end_tree(sandbox.init_pid, int(trip.signals["pid"]))
         elif trip.action == PAUSE:
             self._ask(sandbox, decision)
+        elif trip.action == ROLLBACK:
+            self._roll_back(sandbox, decision)
         elif trip.action in (KILL, QUARANTINE):
             self._close(sandbox)
+
+    def _roll_back(self, sandbox: Box, decision: Decision) -> None:
+        """Bring the workspace back; then do what the breaker itself wanted, or end the agent."""
+        trip = decision.trip
+        assert self._keeper is not None
+        ends = trip.signals["then"] == END
+        alive = self._keeper.restore(str(trip.signals["to"]), decision.alert, end=ends)
+        if ends:
+            self._close(sandbox)
+        elif not alive:
+            self._end_after_rollback(sandbox, trip.rationale, decision.alert)
+        else:
+            self._act(sandbox, replace(decision, trip=replace(trip, action=str(trip.signals["otherwise"]))))
+
+    def _not_restored(self, decision: Decision, problem: str) -> None:
+        to = str(decision.trip.signals["to"])
+        payload = {"checkpoint": to, "alert": decision.alert, "names": 0, "ended": True, "problem": problem}
+        self._trace.append("workspace.restored", payload)
+
+    def _end_after_rollback(self, sandbox: Box, rationale: str, alert: int) -> None:
+        """What could not be made to stand still was ended for the rollback."""
+        words = f"{rationale}; the workspace went back, and the agent had to be ended for it"
+        self._terminate("ended-by-rollback", words, alert)
+        self._close(sandbox)
 
     def _ask(self, sandbox: Box, decision: Decision) -> None:
         trip = decision.trip
@@ -102,22 +147,38 @@ class Interventions:
             },
         )
         self._trace.sync()
-        answer = wait_for_answer(self._answers, ask, lambda: self._stopped() or self._gone.is_set())
+        keeper = self._keeper
+        answer = wait_for_answer(
+            self._answers, ask, lambda: self._stopped() or self._gone.is_set(), keeper.ids if keeper else ()
+        )
         if answer.by == NOBODY and self._gone.is_set():
             answer = Answer("withdrawn", "the agent had ended before anybody answered", "ended", NOBODY)
+        if answer.decision == "rollback" and not answer.to:
+            answer = replace(answer, to=self._trace.checkpoint_before(trip.evidence[0]))
         self._trace.append("operator.decided", answer.payload())
         self._trace.sync()
         if answer.decision == "withdrawn":
             return
-        if answer.decision == "approve":
+        if answer.decision == "rollback" and keeper is not None and answer.to:
+            detail = {"to": answer.to}
+            self._trace.append("intervention", {"action": "rollback", "alert": decision.alert, "detail": detail})
+            if not keeper.restore(answer.to, decision.alert, end=False, thaw=False):
+                self._end_after_rollback(
+                    sandbox, f"{trip.rationale}; the operator decided: {answer.why}", decision.alert
+                )
+                return
+        if answer.decision in ("approve", "rollback"):
             self._trace.append("intervention", {"action": "resume", "alert": decision.alert, "detail": {}})
             sandbox.thaw()
             return
         self._trace.append("intervention", {"action": "kill", "alert": decision.alert, "detail": {}})
         rationale = f"{trip.rationale}; the operator denied: {answer.why}"
-        evidence = f"events.jsonl#{decision.alert}"
-        self._trace.append("run.terminated", {"code": "operator-denied", "rationale": rationale, "evidence": evidence})
+        self._terminate("operator-denied", rationale, decision.alert)
         self._close(sandbox)
+
+    def _terminate(self, code: str, rationale: str, alert: int) -> None:
+        payload = {"code": code, "rationale": rationale, "evidence": f"events.jsonl#{alert}"}
+        self._trace.append("run.terminated", payload)
 
     def _close(self, sandbox: Box) -> None:
         self.closed = True

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proctor.base.clock import Clock, Entropy
-from proctor.base.errors import MissingIsolation, UsageFault
+from proctor.base.errors import MissingIsolation
 from proctor.base.owned import owned_directory
 from proctor.contract.model import Contract
 from proctor.execute.home import Home
@@ -56,12 +56,6 @@ class Machine:
 
     def prepare(self, contract: Contract) -> Prepared:
         """Make ``contract`` ready, or say what this machine lacks for it."""
-        if contract.policy.stages.ladder == "requested":
-            raise UsageFault(
-                "a ladder that the agent climbs by asking is not carried out by this version",
-                where=str(contract.directory / "contract.yaml"),
-                hint="set policy.stages.ladder to automatic or none",
-            )
         backend = self.backend(contract)
         missing = backend.missing(contract.environment.require)
         if missing:

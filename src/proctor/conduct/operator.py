@@ -8,7 +8,7 @@ contract's own answer holds.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from proctor.base.errors import UsageFault
 from proctor.base.files import read_bounded, write_whole
 from proctor.base.frozen import frozen
 from proctor.contract.model import Ask
+from proctor.contract.policy import ANSWERS
 from proctor.record.lock import is_held
 from proctor.record.rundir import RunDirectory
 from proctor.record.trace.read import read_finished_events
@@ -29,24 +30,39 @@ NOBODY = "nobody"
 
 @frozen
 class Answer:
-    """What was decided: ``approve`` or ``deny``, why, under which code, by whom."""
+    """What was decided: ``approve``, ``deny`` or ``rollback``, why, under which code, by whom.
+
+    A rollback leads ``to`` a checkpoint; without one, to the last before what the question is about.
+    """
 
     decision: str
     why: str
     code: str
     by: str
+    to: str = ""
 
     def payload(self) -> dict[str, Any]:
         """The payload of ``operator.decided``."""
-        return {"decision": self.decision, "why": self.why, "code": self.code, "by": self.by}
+        return {"decision": self.decision, "why": self.why, "code": self.code, "by": self.by, "to": self.to}
 
 
-def wait_for_answer(path: Path, ask: Ask, stopped: Callable[[], bool]) -> Answer:
-    """The answer that somebody writes to ``path``, or the contract's own after its deadline."""
+@frozen
+class Question:
+    """What a run asks, and the checkpoints that it could go back to: ids with the reasons for which they were taken."""
+
+    words: str
+    checkpoints: Mapping[str, str]
+
+
+def wait_for_answer(path: Path, ask: Ask, stopped: Callable[[], bool], checkpoints: Collection[str] = ()) -> Answer:
+    """The answer that somebody writes to ``path``, or the contract's own after its deadline.
+
+    A rollback to none of the ``checkpoints`` is no answer.
+    """
     deadline = time.monotonic() + ask.deadline_seconds
     while True:
         answer = take_answer(path)
-        if answer is not None:
+        if answer is not None and (not answer.to or answer.to in checkpoints):
             return answer
         if stopped():
             return Answer("deny", "the run was stopped", "stopped", NOBODY)
@@ -65,23 +81,28 @@ def take_answer(path: Path) -> Answer | None:
     path.unlink(missing_ok=True)
     try:
         found = parse(data)
-        answer = Answer(*(str(found[name]) for name in ("decision", "why", "code", "by")))
+        answer = Answer(*(str(found[name]) for name in ("decision", "why", "code", "by", "to")))
     except (ValueError, KeyError, TypeError):
         return None
-    return answer if answer.decision in ("approve", "deny") else None
+    return answer if answer.decision in ANSWERS else None
 
 
-def open_question(run: RunDirectory) -> str | None:
+def open_question(run: RunDirectory) -> Question | None:
     """What a live run asks at this moment, or nothing."""
     if run.seal.exists() or not run.events.exists() or not is_held(run):
         return None
     question = None
+    checkpoints: dict[str, str] = {}
     for event in read_finished_events(run.events)[0]:
         if event.type == "operator.asked":
             question = str(event.payload["question"])
         elif event.type == "operator.decided":
             question = None
-    return question
+        elif event.type == "workspace.checkpoint":
+            checkpoints[str(event.payload["id"])] = str(event.payload["reason"])
+            for gone in ("", *event.payload["dropped"]):
+                checkpoints.pop(gone, None)
+    return None if question is None else Question(question, checkpoints)
 
 
 def give_answer(path: Path, answer: Answer) -> None:

@@ -90,11 +90,23 @@ def _acted(
     contract = prepared.contract
     note = scratch / "briefing.md"
     write_whole(note, briefing.text.encode(), sync=False)
-    with post.planted(scratch / "canaries") as canaries, _network(prepared, post, scratch / "network") as network:
+    with (
+        post.planted(scratch / "canaries") as canaries,
+        post.desk(scratch / "stages") as desk,
+        _network(prepared, post, scratch / "network") as network,
+    ):
         plan = SandboxPlan(
             workspace=workspace.view(),
             limits=limits_of(contract.budget),
-            mounts=(Mount(note, BRIEFING), *agent.mounts(), *declared_mounts(contract), *network.mounts, *canaries),
+            mounts=(
+                Mount(note, BRIEFING),
+                *agent.mounts(),
+                *declared_mounts(contract),
+                *network.mounts,
+                *canaries,
+                *desk,
+            ),
+            workspace_writable=not post.climbing.begins_closed,
             masked=secret_directories(contract),
             guard=post.guard(),
         )

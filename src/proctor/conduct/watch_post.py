@@ -1,8 +1,6 @@
-"""Where an agent is watched from: guard, samples of what it uses, changes of its files, canaries, stages.
+"""Where an agent is watched from: guard, samples of what it uses, changes of its files, canaries, checkpoints.
 
-Everything seen goes into the watched trace, whose breakers decide. The stages of an automatic ladder: an agent starts
-by looking; its first attempt to change the workspace waits until the harness has noted the next stage, and the test
-stage follows it at once.
+Everything seen goes into the watched trace, whose breakers decide. Who may write when is the matter of ``climbing``.
 """
 
 from __future__ import annotations
@@ -13,7 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from proctor.base.errors import InfrastructureFault
+from proctor.base.frozen import replace
+from proctor.conduct.climbing import Climbing, is_early
+from proctor.conduct.allowance import Allowance
 from proctor.conduct.interventions import Interventions
+from proctor.conduct.keeper import Keeper, checkpoints_of
 from proctor.conduct.machine import Machine
 from proctor.conduct.watched import WatchedTrace
 from proctor.contract.model import Contract
@@ -25,11 +27,13 @@ from proctor.execute.observe.watching import Watching
 from proctor.execute.sandbox.bubblewrap.box import Box
 from proctor.execute.sandbox.guard import GuardPlan, Observation
 from proctor.execute.sandbox.interface import Mount
+from proctor.execute.stages import StageDesk
 from proctor.execute.watch.words import Reading, hit_payload, read_command, read_patch
 from proctor.execute.workspace.diff import Changes
 from proctor.execute.workspace.glob import matches
 from proctor.execute.workspace.workspace import Workspace
 
+NANOSECONDS = 1_000_000_000
 ALERTED_BY_SAMPLES = ("disk-low", "tmpfs-full")
 """What a sample shows and no breaker decides about."""
 
@@ -53,15 +57,23 @@ class WatchPost:
         self.interventions = interventions
         self._turn = threading.Lock()
         self._changes: Mutations | None = None
+        self._checkpoints = checkpoints_of(contract.policy)
+        self._keeping = False
+        self._kept_calls = 0
+        self._kept_ns = 0
+        self._allowance = Allowance(trace, interventions)
+        self.climbing = Climbing(contract.policy.stages, trace, interventions)
         self.canaries = make_canaries(machine.entropy) if contract.policy.canaries else Canaries(())
 
     def guard(self) -> GuardPlan:
         """What the guard of the agent's sandbox is to watch for."""
         policy = self.contract.policy
         return GuardPlan(
+            writable=self.climbing.places,
             reads=policy.reads == "files",
             opens=policy.reads == "files",
-            hold_writes=self._climbs(),
+            hold_writes=self.climbing.holds_writes,
+            programs=self._allowance.first(),
             tell=self._observe,
         )
 
@@ -78,24 +90,42 @@ class WatchPost:
             yield mounts(files)
 
     @contextmanager
+    def desk(self, directory: Path) -> Iterator[tuple[Mount, ...]]:
+        """Serve an agent that asks for stages for the time of a ``with`` block; what shows the desk inside."""
+        if not self.climbing.asked_for:
+            yield ()
+            return
+        with StageDesk(directory, self.climbing.ask) as desk:
+            yield desk.mounts
+
+    @contextmanager
     def over(self, sandbox: Box, workspace: Workspace) -> Iterator[None]:
         """Watch ``sandbox`` for the time of a ``with`` block."""
-        self.interventions.attach(sandbox)
-        self._begin()
+        keeper = None
+        if self._checkpoints is not None:
+            keeper = Keeper(self._checkpoints, self.trace, workspace, sandbox, self._look_as)
+        self.interventions.attach(sandbox, keeper)
+        self.climbing.begin()
         sampler = Sampler(sandbox, workspace, self.machine.clock, ceilings_of(self.contract.budget))
         self._changes = Mutations(workspace, wanted=self._wanted)
+        self._kept_ns = self.machine.clock.steady_ns()
         try:
+            self.interventions.keep("before the agent acts")
             with Watching(sampler, self._sampled):
                 yield
                 self.settle(sandbox)
         finally:
+            self.climbing.end()
             self.interventions.detach()
 
     def look(self) -> None:
         """Tell what has changed in the workspace since the last look."""
+        self._look_as("agent")
+
+    def _look_as(self, actor: str) -> None:
         with self._turn:
             if self._changes is not None:
-                self._tell(self._changes.since_last())
+                self._tell(self._changes.since_last(), actor)
 
     def close_chains(self, changes: Changes) -> None:
         """Tell what is left, so that the chain of every path ends in ``changes``; nothing may be at work any more."""
@@ -104,35 +134,42 @@ class WatchPost:
                 self._tell(self._changes.final(changes))
                 self._changes = None
 
-    def _tell(self, mutations: Iterable[Mutation]) -> None:
+    def _tell(self, mutations: Iterable[Mutation], actor: str = "agent") -> None:
         for mutation in mutations:
-            self.trace.append("workspace.mutation", mutation.payload())
+            self.trace.append("workspace.mutation", mutation.payload(), actor)
 
     def _wanted(self, path: bytes) -> bool:
         return not any(matches(path, pattern) for pattern in self.contract.policy.generated)
 
-    def _climbs(self) -> bool:
-        return self.contract.policy.stages.ladder == "automatic"
+    def _keep_by_count(self) -> None:
+        """Take a checkpoint where the contract's number of calls or seconds has gone by."""
+        wanted = self._checkpoints
+        if wanted is None or self._keeping:
+            return
+        calls, now = self.trace.calls, self.machine.clock.steady_ns()
+        by_calls = wanted.every_calls is not None and calls - self._kept_calls >= wanted.every_calls
+        by_time = wanted.every_seconds is not None and now - self._kept_ns >= wanted.every_seconds * NANOSECONDS
+        if by_calls or by_time:
+            self._kept_calls, self._kept_ns = calls, now
+            reason = f"after {calls} tool calls" if by_calls else f"{wanted.every_seconds} s after the one before"
+            self._keeping = True
+            self.trace.later(lambda: self._keep(reason))
 
-    def _begin(self) -> None:
-        stages = self.contract.policy.stages
-        if self._climbs():
-            self._enter("", stages.start, "the agent begins by looking")
-        else:
-            self._enter("", "test", f"the ladder is {stages.ladder!r}: every stage is open from the start")
-
-    def _enter(self, before: str, after: str, reason: str) -> None:
-        self.trace.append("stage.changed", {"from": before, "to": after, "reason": reason})
+    def _keep(self, reason: str) -> None:
+        self._keeping = False
+        self.interventions.keep(reason, changed=True)
 
     def _observe(self, observation: Observation) -> None:
+        if observation.kind == "attempt" and self.climbing.asked_for and is_early(observation):
+            observation = replace(observation, code="write-early")
         self.trace.append(f"guard.{observation.kind}", observation.payload())
         if observation.kind == "exec":
             self._read_words(read_command(observation.argv, off=self.contract.policy.words.off))
             self._look_for_canaries(" ".join(observation.argv), "a command line", observation)
-        if observation.kind == "held" and self._climbs() and self.trace.stage == "inspect":
-            self._enter("inspect", "write", f"the agent tried to change {observation.path}")
-            self._enter("write", "test", "the test stage follows the first change")
-            self.trace.later(self.interventions.release_writes)
+            self._keep_by_count()
+            self._allowance.told()
+        if observation.kind == "held":
+            self.climbing.held(observation)
 
     def read_patch(self, patch: bytes) -> None:
         """Hold the rules on words against what a patch adds."""
@@ -168,6 +205,7 @@ class WatchPost:
 
     def _sampled(self, sample: Sample, alerts: tuple[Alert, ...]) -> None:
         self.look()
+        self._keep_by_count()
         event = self.trace.append("monitor.sample", sample.payload("agent"))
         for alert in alerts:
             if alert.code in ALERTED_BY_SAMPLES:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from proctor.execute.watch.panel import Panel
 
 
+BREATH_SECONDS = 0.05
+
+
 @frozen
 class Decision:
     """A trip that calls for an act, and the number of the alert that tells of it."""
@@ -91,6 +94,33 @@ class WatchedTrace(TraceWriter):
     def stage(self) -> str:
         """The stage that the run is in, as the breakers know it."""
         return self._panel.facts.stage if self._panel is not None else ""
+
+    @property
+    def state(self) -> str:
+        """A name for the state that the tree is in, as far as it was told."""
+        return self._panel.facts.tree.digest if self._panel is not None else ""
+
+    @property
+    def calls(self) -> int:
+        """How many tool calls were seen."""
+        return self._panel.facts.calls.count if self._panel is not None else 0
+
+    @property
+    def programs_left(self) -> int | None:
+        """How many programs may start before a cap needs a decision; ``None`` while no cap counts them."""
+        with self._turn:
+            return self._panel.programs_left if self._panel is not None else None
+
+    def checkpoint_before(self, seq: int) -> str:
+        """The checkpoint that a rollback from the event ``seq`` leads to; empty where there is none."""
+        return self._panel.facts.checkpoints.before(seq) if self._panel is not None else ""
+
+    def catch_breath(self) -> None:
+        """Return when everything is done that was decided before."""
+        done = threading.Event()
+        self._waiting.put(done.set)
+        while self._worker is not None and self._worker.is_alive() and not done.wait(BREATH_SECONDS):
+            pass
 
     def rest(self) -> None:
         """Let everything be done that was decided, and stop acting; deciding goes on. Raises what went wrong."""

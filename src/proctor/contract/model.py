@@ -14,9 +14,11 @@ from proctor.base.frozen import EMPTY, frozen
 from proctor.contract.named_file import NamedFile as NamedFile
 from proctor.contract.policy import Ask as Ask
 from proctor.contract.policy import Budget as Budget
+from proctor.contract.policy import Checkpoints as Checkpoints
 from proctor.contract.policy import Dependencies as Dependencies
 from proctor.contract.policy import Network as Network
 from proctor.contract.policy import Policy as Policy
+from proctor.contract.policy import Rollback as Rollback
 from proctor.contract.policy import Stages as Stages
 from proctor.contract.policy import Words as Words
 

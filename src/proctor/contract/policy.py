@@ -17,7 +17,8 @@ STAGES = ("inspect", "write", "test")
 GRADES = ("notice", "alert", "violation")
 NEW_DEPENDENCIES = ("allow", "declare", "forbid")
 READS = ("none", "files")
-ANSWERS = ("approve", "deny")
+ANSWERS = ("approve", "deny", "rollback")
+AFTER_ROLLBACK = ("continue", "end")
 SYSCALL_CLASSES = (
     "bpf",
     "clock",
@@ -99,6 +100,29 @@ class Ask:
 
 
 @frozen
+class Checkpoints:
+    """When the state of the workspace is kept so that a run can go back to it, and how much of it at most.
+
+    The first is taken before the agent acts, and one before each change of stage. Further ones follow after so many
+    tool calls or seconds, if anything has changed. ``keep`` and ``total_bytes`` bound what lies on disk: the oldest but
+    the first goes, and what is too large is not kept.
+    """
+
+    every_calls: int | None = None
+    every_seconds: int | None = None
+    keep: int = 8
+    total_bytes: int = 1 << 30
+
+
+@frozen
+class Rollback:
+    """Alerts at which the workspace goes back to the last checkpoint before what they tell of."""
+
+    on: tuple[str, ...]
+    then: str = "continue"
+
+
+@frozen
 class Policy:
     """What the agent may do. Globs are relative to the tree; ``**`` crosses directories.
 
@@ -106,6 +130,7 @@ class Policy:
     ``generated`` ones are dropped from the patch. ``free_steering`` names files that steer test runners and that this
     contract nevertheless lets the patch change. ``forbid_commands`` are patterns as in ``contract.command_line``.
     ``forbid_syscalls`` are classes whose attempt is a violation; what is dangerous is refused whatever stands there.
+    ``checkpoints`` are taken where they are asked for, or where a rollback or a question could make use of them.
     ``rules`` sets the grade of an observation by the code of its alert or by a family of codes such as ``syscall-*``.
     """
 
@@ -125,6 +150,8 @@ class Policy:
     reads: str = "none"
     words: Words = Words()
     ask: tuple[Ask, ...] = ()
+    checkpoints: Checkpoints | None = None
+    rollback: tuple[Rollback, ...] = ()
     rules: Mapping[str, str] = EMPTY
 
 

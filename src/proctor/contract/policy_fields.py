@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from proctor.contract import policy
 from proctor.contract.kinds import Flag, Money, Optional, Text, Whole
-from proctor.contract.policy import Ask, Budget, Dependencies, Policy, Stages, Words
+from proctor.contract.policy import Ask, Budget, Checkpoints, Dependencies, Policy, Rollback, Stages, Words
 from proctor.contract.shapes import OMITTED, Either, Field, ListOf, MapOf, Rule, Shape, Variants
 from proctor.contract.texts import (
     ADDRESS,
@@ -87,6 +87,27 @@ ASK = Shape(
         ),
     ),
 )
+CHECKPOINTS = Shape(
+    "checkpoints",
+    (
+        Field("every_calls", Optional(Whole(1)), "A checkpoint after so many tool calls.", Checkpoints.every_calls),
+        Field("every_seconds", Optional(SECONDS), "A checkpoint after so many seconds.", Checkpoints.every_seconds),
+        Field("keep", Whole(2, 64), "The most checkpoints on disk; the first one stays.", Checkpoints.keep),
+        Field("total_bytes", Whole(1), "The most bytes of all checkpoints on disk.", Checkpoints.total_bytes),
+    ),
+)
+ROLLBACK = Shape(
+    "rollback",
+    (
+        Field("on", ListOf(CODE, least=1, unique=True), "The codes of the alerts that undo what led to them."),
+        Field(
+            "then",
+            Text("an end", choices=policy.AFTER_ROLLBACK),
+            "Whether the agent goes on afterwards or is ended.",
+            Rollback.then,
+        ),
+    ),
+)
 POLICY = Shape(
     "policy",
     (
@@ -118,6 +139,13 @@ POLICY = Shape(
         Field("reads", Text("a detail", choices=policy.READS), "Which reads in the tree are events.", Policy.reads),
         Field("words", WORDS, "The policy on words in commands, code and text.", OMITTED),
         Field("ask", ListOf(ASK), "When the run stops until a human decides.", Policy.ask),
+        Field(
+            "checkpoints",
+            Optional(CHECKPOINTS),
+            "When the workspace is kept so that a run can go back to it; null for only where ask or rollback need it.",
+            Policy.checkpoints,
+        ),
+        Field("rollback", ListOf(ROLLBACK), "When the workspace goes back to a checkpoint.", Policy.rollback),
         Field(
             "rules",
             MapOf(CODES, Text("a grade", choices=policy.GRADES)),

@@ -7,7 +7,17 @@ from types import MappingProxyType
 from proctor.base.frozen import EMPTY
 from proctor.contract.kinds import quoted
 from proctor.contract.named import CASSETTE_BYTES, NamedFiles
-from proctor.contract.policy import Ask, Budget, Dependencies, Network, Policy, Stages, Words
+from proctor.contract.policy import (
+    Ask,
+    Budget,
+    Checkpoints,
+    Dependencies,
+    Network,
+    Policy,
+    Rollback,
+    Stages,
+    Words,
+)
 from proctor.contract.shapes import Part
 from proctor.contract.strict_yaml import Report
 
@@ -28,7 +38,9 @@ class Terms:
                 "stages": Stages(**part["stages"]),
                 "dependencies": Dependencies(**part["dependencies"]),
                 "words": Words(**part["words"]),
-                "ask": self._ask(part["ask"]),
+                "ask": tuple(Ask(**one) for one in self._once(part["ask"], "is asked about twice")),
+                "checkpoints": None if part["checkpoints"] is None else Checkpoints(**part["checkpoints"]),
+                "rollback": tuple(Rollback(**one) for one in self._once(part["rollback"], "is rolled back twice")),
                 "rules": MappingProxyType(dict(part["rules"])) if part["rules"] else EMPTY,
             }
         )
@@ -53,11 +65,12 @@ class Terms:
             return Network(replay=self.files.file(value.place("replay"), value["replay"], CASSETTE_BYTES)[0])
         return Network(value["allow"], value["record"] if value.variant == "record" else "")
 
-    def _ask(self, parts: tuple[Part, ...]) -> tuple[Ask, ...]:
+    def _once(self, parts: tuple[Part, ...], words: str) -> tuple[Part, ...]:
+        """The parts, in whose ``on`` no code may stand twice."""
         seen: set[str] = set()
         for part in parts:
             for index, code in enumerate(part["on"]):
                 if code and code in seen:
-                    self.report.add(part.place("on").value[index], f"{quoted(code)} is asked about twice")
+                    self.report.add(part.place("on").value[index], f"{quoted(code)} {words}")
             seen.update(part["on"])
-        return tuple(Ask(**part) for part in parts)
+        return parts

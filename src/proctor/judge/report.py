@@ -195,6 +195,10 @@ def deviations(evidence: Evidence) -> list[dict[str, Any]]:
             found.append({"id": "isolation", "message": f"{name}: {REDUCED[means]}"})
     if any(event.payload["from"] == "" and event.payload["to"] == "test" for event in evidence.of("stage.changed")):
         found.append({"id": "stages", "message": "the run skips the ladder: every stage is open from the start"})
+    for event in evidence.of("stage.changed"):
+        for stage in event.payload.get("skipped", ()):
+            message = f"the agent went from {event.payload['from']} to {event.payload['to']} and left out {stage}"
+            found.append({"id": "stages", "message": message, "evidence": pointer(event)})
     return found
 
 

@@ -125,7 +125,7 @@ def test_the_same_state_has_the_same_digest() -> None:
         shell(at.box, "echo 1 > f")
         one, two = take(at.workspace, at.box), take(at.workspace, at.box)
         assert one.entries_digest == two.entries_digest and one.files == 1
-        assert one.payload() == {"id": "1", "entries_digest": one.entries_digest, "files": 1}
+        assert one.payload() == {"id": "1", "entries_digest": one.entries_digest, "files": 1, "bytes": 2}
 
 
 @pytest.mark.parametrize("groups", [True, False])

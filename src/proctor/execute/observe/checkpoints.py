@@ -1,9 +1,11 @@
 """Checkpoints of a workspace in use, and the way back to one.
 
 A checkpoint is a copy of what the workspace has changed so far, beside it on disk and out of the sandbox's sight. It is
-taken while everything inside is frozen, so it is a state that really was. A rollback ends every process inside: they
-may hold files open that go. Then the tree is put back through the sandbox's own mount (see ``restore``), while nothing
-can start, and the next command sees exactly the tree of the checkpoint: names, contents, links, permissions and times.
+taken while everything inside is frozen, so it is a state that really was. A rollback ends every process inside, or
+leaves them frozen. Then the tree is put back through the sandbox's own mount (see
+``restore``), while nothing can run, and the next command sees exactly the tree of the checkpoint: names, contents,
+links, permissions and times. A process that was left goes on with the files that it holds open, which may be in the
+tree no more.
 Not brought back: what lies in ``/tmp`` and the home, sockets, and that two names were one file.
 """
 
@@ -19,7 +21,7 @@ from proctor.base.erase import erase
 from proctor.base.errors import InfrastructureFault
 from proctor.base.frozen import EMPTY, frozen
 from proctor.base.handles import open_top
-from proctor.execute.observe.processes import descendants
+from proctor.execute.observe.processes import come_to_rest, descendants, start_ticks
 from proctor.execute.observe.restore import Sides, restore
 from proctor.execute.observe.snapshot import Snapshot, SnapshotLimits
 from proctor.execute.sandbox.interface import Overlay, Sandbox
@@ -28,21 +30,23 @@ from proctor.execute.workspace.workspace import PARTS, Workspace
 
 DIRECTORY = "checkpoints"
 MOST_ENDINGS = 20
+REST_SECONDS = 2.0
 
 
 @frozen
 class Checkpoint:
-    """A state of a workspace: ``files`` it had changed, and one digest over all that is kept of it."""
+    """A state of a workspace: how many files and bytes it had changed, and one digest over all that is kept of it."""
 
     id: str
     path: Path
     entries_digest: str
     files: int
+    total_bytes: int = 0
     closed: Mapping[bytes, int] = EMPTY  # type: ignore[assignment]
 
     def payload(self) -> dict[str, Any]:
-        """The payload of a ``workspace.checkpoint`` event."""
-        return {"id": self.id, "entries_digest": self.entries_digest, "files": self.files}
+        """What a ``workspace.checkpoint`` event says of it."""
+        return {"id": self.id, "entries_digest": self.entries_digest, "files": self.files, "bytes": self.total_bytes}
 
 
 def take(workspace: Workspace, sandbox: Sandbox | None = None, limits: SnapshotLimits | None = None) -> Checkpoint:
@@ -65,7 +69,13 @@ def take(workspace: Workspace, sandbox: Sandbox | None = None, limits: SnapshotL
     finally:
         if sandbox is not None:
             sandbox.thaw()
-    return Checkpoint(name, place, take_inventory(place).digest, snapshot.files, snapshot.closed)
+    return Checkpoint(name, place, take_inventory(place).digest, snapshot.files, snapshot.total_bytes, snapshot.closed)
+
+
+def stand_still(sandbox: Sandbox, seconds: float = REST_SECONDS) -> bool:
+    """Freeze ``sandbox``, and say whether nothing in it moves any more; without a freezer that takes a moment."""
+    sandbox.freeze()
+    return bool(getattr(sandbox, "freezes", False)) or come_to_rest(getattr(sandbox, "init_pid", 0), seconds)
 
 
 def drop(checkpoint: Checkpoint) -> None:
@@ -73,10 +83,14 @@ def drop(checkpoint: Checkpoint) -> None:
     erase(checkpoint.path)
 
 
-def roll_back(workspace: Workspace, checkpoint: Checkpoint, sandbox: Sandbox, *, thaw: bool = True) -> int:
-    """End everything in ``sandbox`` and bring the tree back to ``checkpoint``; how many names had to be changed.
+def roll_back(
+    workspace: Workspace, checkpoint: Checkpoint, sandbox: Sandbox, *, thaw: bool = True, end: bool = True
+) -> int:
+    """Bring the tree back to ``checkpoint``; how many names had to be changed.
 
-    With ``thaw=False`` the sandbox stays frozen, for whoever had frozen it before.
+    Everything in ``sandbox`` is ended; with ``end=False`` it goes on afterwards, and the caller answers for it that a
+    freeze lets nothing move (see ``stand_still``). With ``thaw=False`` the sandbox stays frozen, for whoever had frozen
+    it before.
     """
     init = getattr(sandbox, "init_pid", 0)
     view = workspace.view()
@@ -86,10 +100,14 @@ def roll_back(workspace: Workspace, checkpoint: Checkpoint, sandbox: Sandbox, *,
     sides = Sides(workspace.upper, checkpoint.path, layers, checkpoint.closed)
     sandbox.freeze()
     try:
-        _end(sandbox, init)
+        if end:
+            _end(sandbox, init)
         root = os.open(f"/proc/{init}/root" if layers else workspace.upper, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            _end(sandbox, init)  # pid 1 answered before and after its root was opened, so it was its root
+            if end:
+                _end(sandbox, init)  # pid 1 answered before and after its root was opened, so it was its root
+            elif layers and str(start_ticks(init)) != getattr(sandbox, "init_start", ""):
+                raise InfrastructureFault("the sandbox has ended")
             return restore(root, sides, PARTS)
         except OSError as error:
             if error.errno == errno.EROFS:

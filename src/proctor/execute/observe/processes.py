@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Iterator
 
 from proctor.base.frozen import frozen
 
 MOST_PROCESSES = 4096
 MOST_FILES = 20_000
+_AT_REST = frozenset("TtZXx")
 
 
 @frozen
@@ -58,6 +60,39 @@ def process_use(init: int) -> ProcessUse | None:
             pages += _own_pages(pid)
     nanoseconds = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
     return ProcessUse(count, ticks * nanoseconds, pages * os.sysconf("SC_PAGE_SIZE"))
+
+
+def come_to_rest(init: int, seconds: float) -> bool:
+    """Whether everything below pid 1 ``init``, which was told to stop, has stopped within so many seconds.
+
+    Two looks must find the same threads, all of them stopped: what is stopped starts nothing, so what the first look
+    missed the second one finds.
+    """
+    deadline = time.monotonic() + seconds
+    before: frozenset[str] | None = None
+    while True:
+        now = _stopped_threads(init)
+        if now is not None and now == before:
+            return True
+        before = now
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(0.001 if now is not None else 0.01)
+
+
+def _stopped_threads(init: int) -> frozenset[str] | None:
+    """Every thread below ``init``; ``None`` where one still runs."""
+    found: set[str] = set()
+    pids = descendants(init)
+    if len(pids) >= MOST_PROCESSES:
+        return None
+    for pid in pids[1:]:
+        for task in _names(f"/proc/{pid}/task"):
+            text = _text(f"/proc/{pid}/task/{task}/stat").rpartition(")")[2].split()
+            if text and text[0] not in _AT_REST:
+                return None
+            found.add(f"{pid}/{task}")
+    return frozenset(found)
 
 
 def nameless_bytes(init: int, device: int) -> int:

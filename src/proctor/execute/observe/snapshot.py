@@ -34,11 +34,19 @@ class SnapshotLimits:
     total_bytes: int = 4 << 30
 
 
+class TooLarge(InfrastructureFault):
+    """What is to be copied exceeds the limits."""
+
+
 class Snapshot:
-    """Copies directories; ``files`` counts what was copied, ``closed`` are directories that their owner may not use."""
+    """Copies directories; ``files`` and ``total_bytes`` count what was copied.
+
+    ``closed`` are directories that their owner may not use.
+    """
 
     def __init__(self, limits: SnapshotLimits) -> None:
         self.files = 0
+        self.total_bytes = 0
         self.closed: dict[bytes, int] = {}
         self._names_left = limits.names
         self._bytes_left = limits.total_bytes
@@ -73,9 +81,11 @@ class Snapshot:
 
     def _count(self, path: bytes, status: os.stat_result) -> None:
         self._names_left -= 1
-        self._bytes_left -= status.st_size if stat.S_ISREG(status.st_mode) else 0
+        size = status.st_size if stat.S_ISREG(status.st_mode) else 0
+        self.total_bytes += size
+        self._bytes_left -= size
         if self._names_left < 0 or self._bytes_left < 0 or not in_reach(path):
-            raise InfrastructureFault("too large or too deep for a checkpoint", where=name_text(path))
+            raise TooLarge("too large or too deep for a checkpoint", where=name_text(path))
 
     def _dress(self, handle: int, path: bytes, status: os.stat_result) -> None:
         mode = stat.S_IMODE(status.st_mode)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from proctor.execute.watch.calls import PASSED, Calls
 from proctor.execute.watch.clock import AgentClock
+from proctor.execute.watch.kept import KeptCheckpoints
 from proctor.execute.watch.ledger import Ledger
 from proctor.execute.watch.prices import PriceTable
 from proctor.execute.watch.program_rules import TEST
@@ -26,6 +27,7 @@ class Facts:
         self.clock = AgentClock()
         self.calls = Calls(call_depth, test_commands)
         self.tree = TreeState()
+        self.checkpoints = KeptCheckpoints()
         self.ledger = Ledger(table)
         self.stage = ""
         self.state_changed = False
@@ -42,6 +44,7 @@ class Facts:
         """Take in one event."""
         was_running = self.clock.running
         self.clock.see(event)
+        self.checkpoints.see(event)
         self.costly = event.type in COSTLY
         self.state_changed = False
         if was_running or self.clock.running:

@@ -5,7 +5,9 @@ Rules of the panel
     interventions included. A decision depends on nothing but the settings and the events up to the one it names last.
     When a trip ends the run (kill, quarantine) the panel has spoken and trips no more. Where the policy asks an
     operator about a code, the trip's action is a pause, once for each breaker, code and action: an approval lifts that
-    decision for the rest of the run. Time while an operator is asked or the run is paused is not the agent's.
+    decision for the rest of the run. Where the policy rolls back at a code, the tree goes back to the last checkpoint
+    before what the trip tells of; then the trip's own action is done, or the run is ended. Time while an operator is
+    asked or the run is paused is not the agent's.
     A run whose tree is not watched while it runs (``sees_tree`` false) has no breakers on the state of the tree.
 """
 
@@ -17,8 +19,8 @@ from proctor.base.frozen import replace
 from proctor.execute.watch.breakers.burst import Burst
 from proctor.execute.watch.breakers.ceilings import CommandCeiling, RunCeiling
 from proctor.execute.watch.breakers.cost import CostCap
-from proctor.execute.watch.breakers.counts import DependencyResolutions, FailedCycles, Tokens, ToolCalls
-from proctor.execute.watch.breakers.interface import ENDING, NONE, PAUSE, SAFETY, Breaker, Trip
+from proctor.execute.watch.breakers.counts import CountedCap, DependencyResolutions, FailedCycles, Tokens, ToolCalls
+from proctor.execute.watch.breakers.interface import END, ENDING, NONE, PAUSE, ROLLBACK, SAFETY, Breaker, Trip
 from proctor.execute.watch.breakers.oscillation import Oscillation
 from proctor.execute.watch.breakers.persistence import RepeatedTrips
 from proctor.execute.watch.breakers.policy import DeniedWrites, EarlyTests, PolicyBreaker
@@ -47,6 +49,12 @@ class Panel:
         """The breakers in the order in which they are asked."""
         return tuple(breaker.name for breaker in self._breakers)
 
+    @property
+    def programs_left(self) -> int | None:
+        """How many programs may start before a cap needs a decision; ``None`` while no cap counts them."""
+        counts = (breaker.left for breaker in self._breakers if isinstance(breaker, (CountedCap, CostCap)))
+        return min((left for left in counts if left is not None), default=None)
+
     def fresh(self) -> Panel:
         """A panel with the same settings that has seen nothing."""
         return Panel(self.settings)
@@ -63,19 +71,30 @@ class Panel:
                 if decided is None:
                     continue
                 trips.append(decided)
-                if decided.action in ENDING:
+                if decided.action in ENDING or decided.signals.get("then") == END:
                     self.ended = decided
         return tuple(trips)
 
     def _decided(self, trip: Trip) -> Trip | None:
         """What becomes of a trip: itself, a question in its place, or nothing where the question was put before."""
-        if not {trip.code, trip.code.removeprefix(SAFETY)} & set(self.settings.ask):
-            return trip
+        codes = (trip.code, trip.code.removeprefix(SAFETY))
+        if not set(codes) & set(self.settings.ask):
+            return self._undone(trip, next((code for code in codes if code in self.settings.rollback), ""))
         question = (trip.breaker, trip.code, trip.action)
         if question in self._asked:
             return trip if trip.action == NONE else None
         self._asked.add(question)
         return replace(trip, action=PAUSE, signals={**trip.signals, "otherwise": trip.action})
+
+    def _undone(self, trip: Trip, code: str) -> Trip:
+        """The trip with a rollback before its own action, where the policy says so and there is a checkpoint."""
+        to = self.facts.checkpoints.before(trip.evidence[0]) if code and trip.evidence else ""
+        if not to:
+            return trip
+        then = END if trip.action in ENDING else self.settings.rollback[code]
+        return replace(
+            trip, action=ROLLBACK, signals={**trip.signals, "otherwise": trip.action, "to": to, "then": then}
+        )
 
 
 def envelopes_of(settings: Settings) -> tuple[tuple[Envelope, ...], tuple[Envelope, ...]]:

@@ -27,6 +27,7 @@ class Settings:
     ``prices`` is a table in dollars, or ``None`` for the fallback schedule. The caps of task and batch are in dollars,
     and so is what earlier runs have spent of them. ``call_depth`` says where tool calls stand below the agent's own
     process. ``rules`` are the contract's grades; ``ask`` are the codes about which an operator is asked;
+    ``rollback`` says for codes whether the agent goes on (``continue``) or not (``end``) after the tree went back;
     ``forbid_syscalls`` are classes of system calls whose attempt is a violation; ``test_commands`` are patterns that
     count as running tests besides the usual runners; ``baseline`` are the keys of what the no-op or the reference
     also does. Without ``sees_tree`` nothing is decided by the state of the tree.
@@ -39,6 +40,7 @@ class Settings:
     sees_tree: bool = True
     rules: Mapping[str, str] = EMPTY
     ask: tuple[str, ...] = ()
+    rollback: Mapping[str, str] = EMPTY
     forbid_commands: tuple[str, ...] = ()
     forbid_syscalls: tuple[str, ...] = ()
     test_commands: tuple[str, ...] = ()
@@ -56,6 +58,7 @@ def settings_of(contract: Contract, **others: Any) -> Settings:
         caps=caps_of(contract.budget),
         rules=dict(policy.rules),
         ask=tuple(dict.fromkeys(code for ask in policy.ask for code in ask.on)),
+        rollback={code: rollback.then for rollback in policy.rollback for code in rollback.on},
         forbid_commands=policy.forbid_commands,
         forbid_syscalls=policy.forbid_syscalls,
         test_commands=policy.stages.tests,
@@ -73,6 +76,7 @@ def record_of_settings(settings: Settings) -> dict[str, Any]:
         "thresholds": record_of(settings.thresholds),
         "prices": None,
         "rules": [[code, settings.rules[code]] for code in sorted(settings.rules)],
+        "rollback": [[code, settings.rollback[code]] for code in sorted(settings.rollback)],
         "baseline": [list(key) for key in sorted(settings.baseline)],
     }
     if table is not None:
@@ -97,6 +101,7 @@ def settings_from(record: Mapping[str, Any]) -> Settings:
         thresholds=thresholds_from(record["thresholds"]),
         prices=prices,
         rules=dict(record["rules"]),
+        rollback=dict(record.get("rollback", ())),
         baseline=frozenset((key[0], key[1], key[2]) for key in record["baseline"]),
         **plain,
         **lists,

@@ -163,6 +163,24 @@ _WATCHED = (
     EventType("intervention", "monitor", ("action", "alert", "detail"), "What was done about an alert."),
     EventType("stage.changed", "harness", ("from", "to", "reason"), "The run went on to another stage."),
     EventType(
+        "stage.refused",
+        "harness",
+        ("asked", "stage", "reason", "count"),
+        "The agent asked for a stage that it did not get.",
+    ),
+    EventType(
+        "workspace.checkpoint",
+        "harness",
+        ("id", "entries_digest", "files", "bytes", "reason", "dropped", "problem"),
+        "A state of the workspace that was kept, the older ones that went for it, or why it could not be kept.",
+    ),
+    EventType(
+        "workspace.restored",
+        "harness",
+        ("checkpoint", "alert", "names", "ended", "problem"),
+        "The workspace went back to a checkpoint, or why it did not; the mutations that follow tell what that changed.",
+    ),
+    EventType(
         "operator.asked",
         "harness",
         ("code", "question", "deadline_seconds", "alert"),

@@ -23,6 +23,9 @@ ACTIONS = (NONE, THROTTLE, SUSPEND_WRITE, PAUSE, KILL_CALL, KILL, ROLLBACK, QUAR
 ENDING = frozenset({KILL, QUARANTINE})
 """The actions after which the agent does not go on."""
 
+END = "end"
+"""What stands under ``then`` in the signals of a rollback after which the agent does not go on."""
+
 SAFETY = "safety-"
 """What the codes of terminations begin with that are about safety and not about resources or the task."""
 
