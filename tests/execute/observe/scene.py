@@ -12,6 +12,7 @@ from proctor.base.frozen import frozen
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.sandbox.bubblewrap.box import Box
 from proctor.execute.sandbox.cgroup import Place
+from proctor.execute.sandbox.container.backend import ContainerBackend
 from proctor.execute.sandbox.guard import GuardPlan
 from proctor.execute.sandbox.interface import Limits, Mount, SandboxPlan
 from proctor.execute.workspace.store import Layer, LayerStore
@@ -38,7 +39,7 @@ class Scene:
     top: Path
     workspace: Workspace
     box: Box
-    backend: BubblewrapBackend
+    backend: BubblewrapBackend | ContainerBackend
 
 
 def small_layer(top: Path, files: dict[str, bytes] | None = None) -> Layer:
@@ -65,10 +66,11 @@ def scene(
     limits: Limits | None = None,
     mounts: Callable[[Path], tuple[Mount, ...]] = lambda top: (),
     guard: GuardPlan | None = None,
+    contained: Callable[[Path], ContainerBackend] | None = None,
 ) -> Iterator[Scene]:
     """A workspace and a sandbox in it; nothing is left of them afterwards."""
     with open_directory() as top:
-        backend = BubblewrapBackend(top / "sessions", place=place)
+        backend = contained(top) if contained else BubblewrapBackend(top / "sessions", place=place)
         with Workspace.create((small_layer(top, files),), top / "scratch", overlays=overlays) as workspace:
             plan = SandboxPlan(workspace.view(), limits or Limits(), mounts(top), guard=guard)
             with backend.open(plan) as box:
