@@ -14,15 +14,22 @@ from proctor.cli.output import as_json, print_json
 @click.option("--strict", is_flag=True, help="Warnings count as mistakes.")
 @as_json
 def command(contracts: tuple[Path, ...], strict: bool, json_: bool) -> int:
-    """Check CONTRACTS: every mistake with its file, line and column, then warnings and advice."""
+    """Check CONTRACTS: every mistake with its file, line and column, then warnings and advice.
+
+    Where the repository lies on this machine, the pinned commit or archive must be there and the reference must fit it.
+    """
+    from proctor.author.at_hand import remarks_on_repository
     from proctor.base.errors import ContractError
+    from proctor.cli.wiring import home
     from proctor.contract.lint import lint
     from proctor.contract.load import load_contract
+    from proctor.execute.inputs.fetch import InputCache
 
     code = 0
     for path in contracts:
         try:
-            remarks = lint(load_contract(path))
+            contract = load_contract(path)
+            remarks = (*lint(contract), *remarks_on_repository(contract, InputCache(home().inputs)))
         except ContractError as error:
             code = 2
             if json_:

@@ -7,7 +7,7 @@ the contract: that the no-op fails and the reference passes is for validation to
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from proctor.base.errors import InfrastructureFault
 from proctor.base.files import read_bounded
@@ -33,9 +33,20 @@ class Remark:
 
 def lint(contract: Contract) -> tuple[Remark, ...]:
     """Every remark on ``contract``, with places in its file where that can still be read."""
-    root = _positions(contract)
     found = [*_task(contract), *_oracle(contract), *_inputs(contract), *_run(contract), *remarks_on_terms(contract)]
+    return remarks(contract, found)
+
+
+def remarks(contract: Contract, found: Iterable[Found]) -> tuple[Remark, ...]:
+    """What was ``found``, with places in the contract's file."""
+    root = _positions(contract)
     return tuple(Remark(severity, _where(root, path), message) for severity, path, message in found)
+
+
+def place_of(contract: Contract, path: tuple[Step, ...]) -> tuple[int, int]:
+    """Line and column of the innermost part of ``path`` that was written down; zeros where the file is gone."""
+    root = _positions(contract)
+    return (0, 0) if root is None else _place(root, path)
 
 
 def _task(contract: Contract) -> Iterator[Found]:
@@ -155,6 +166,11 @@ def _where(root: Node | None, path: tuple[Step, ...]) -> str:
     """``contract.yaml:12:5`` for the innermost part of ``path`` that was written down, else the path itself."""
     if root is None:
         return ".".join(map(str, path))
+    line, column = _place(root, path)
+    return f"{CONTRACT_NAME}:{line}:{column}"
+
+
+def _place(root: Node, path: tuple[Step, ...]) -> tuple[int, int]:
     place = (root.line, root.column)
     node = root
     for step in path:
@@ -166,4 +182,4 @@ def _where(root: Node | None, path: tuple[Step, ...]) -> str:
             place = (node.line, node.column)
         else:
             break
-    return f"{CONTRACT_NAME}:{place[0]}:{place[1]}"
+    return place

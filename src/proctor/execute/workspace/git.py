@@ -13,7 +13,8 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from proctor.base.clock import NANOSECONDS
@@ -23,10 +24,10 @@ from proctor.base.handles import split
 from proctor.base.names import name_text
 from proctor.base.process import Completed
 from proctor.contract.model import Submodule
-from proctor.execute.workspace.gitrun import OwnRepository, new_repository
+from proctor.execute.workspace.gitrun import OwnRepository, new_repository, scratch_repository
 from proctor.execute.workspace.patchtext import quote
 
-__all__ = ["BadRepository", "export_commit"]
+__all__ = ["BadRepository", "export_commit", "read_commit"]
 
 _COMMIT = re.compile(r"[0-9a-f]{40}\Z")
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://|[^/\s]+:(?!/)", re.IGNORECASE)
@@ -68,6 +69,22 @@ def export_commit(
             waiting.extend((path + b"/" + below, commit) for below, commit in inner.items())
         for path in declared.keys() - used:
             raise BadRepository(f"the commit has no submodule {name_text(path)}", where=str(source))
+
+
+@contextmanager
+def read_commit(source: Path, commit: str) -> Iterator[Callable[[bytes], tuple[int, bytes] | None]]:
+    """Reads files of ``commit``, mode and bytes, out of the repository in ``source``; nothing is copied."""
+    with scratch_repository() as lender:
+        _borrow(lender, source)
+        _require_commit(lender, source, commit)
+
+        def read(path: bytes) -> tuple[int, bytes] | None:
+            listed = lender.git("--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", path)
+            facts, _, found = listed.stdout.rstrip(b"\0").partition(b"\t")
+            mode, kind, name = facts.split(b" ") if found == path else (b"", b"", b"")
+            return (int(mode, 8), lender.git("cat-file", "blob", name).stdout) if kind == b"blob" else None
+
+        yield read
 
 
 def _declared(path: bytes, linked: str, declared: dict[bytes, Submodule]) -> Submodule:

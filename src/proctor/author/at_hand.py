@@ -1,0 +1,108 @@
+"""Whether a contract's repository is what the contract says, as far as it lies on this machine.
+
+Nothing is downloaded, unpacked or run. A repository at an address, or an archive that no run has fetched yet, is not at
+hand, and nothing is said of it. A local one must hold the pinned commit or be the pinned archive, and the reference
+patch must apply to it. Where setup comes first, a patch may be meant for what setup makes: that is a remark only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from proctor.base.errors import ContractError, Mistake, ProctorError
+from proctor.base.files import read_bounded
+from proctor.base.names import name_bytes
+from proctor.contract.lint import Remark, place_of, remarks
+from proctor.contract.lint_terms import Step
+from proctor.contract.load import CONTRACT_NAME
+from proctor.contract.model import ArchiveRepository, Contract, GitRepository
+from proctor.execute.agents.patch import PATCH_BYTES
+from proctor.execute.inputs.archive import is_address
+from proctor.execute.inputs.fetch import InputCache
+from proctor.execute.workspace.archive import read_members
+from proctor.execute.workspace.git import BadRepository, read_commit
+from proctor.execute.workspace.patch import PatchProblem, apply_patch
+from proctor.execute.workspace.patchtext import NotAPatch, parse_patch
+
+ReadBase = Callable[[bytes], tuple[int, bytes] | None]
+
+
+def remarks_on_repository(contract: Contract, inputs: InputCache) -> tuple[Remark, ...]:
+    """What is to be said of the repository; :class:`ContractError` where the contract cannot be used with it."""
+    patch = _reference(contract)
+    with _base(contract, inputs, _touched(patch)) as read_base:
+        if read_base is None or not patch or _is_below_submodules(contract, patch):
+            return ()
+        try:
+            apply_patch(patch, read_base)
+        except PatchProblem as problem:
+            said = ": ".join((problem.reason, *problem.log.splitlines()[:1]))
+            if contract.setup:
+                message = f"the reference does not fit the repository as it is before setup: {said}"
+                return remarks(contract, [("warning", ("reference",), message)])
+            message = f"the reference does not fit the repository: {said}"
+            raise ContractError([_mistake(contract, ("reference",), message)]) from None
+    return ()
+
+
+def _reference(contract: Contract) -> bytes:
+    """The reference patch; empty for a reference of another form."""
+    if contract.reference is None or contract.reference.patch is None:
+        return b""
+    return read_bounded(contract.directory / contract.reference.patch.path, PATCH_BYTES)
+
+
+def _touched(patch: bytes) -> frozenset[bytes]:
+    try:
+        files = parse_patch(patch)
+    except NotAPatch:
+        return frozenset()
+    return frozenset(path for file in files for path in (file.old, file.new) if path is not None)
+
+
+def _is_below_submodules(contract: Contract, patch: bytes) -> bool:
+    """Whether the patch touches what comes from repositories that are not looked into here."""
+    if not isinstance(contract.repository, GitRepository):
+        return False
+    inner = tuple(name_bytes(module.path) + b"/" for module in contract.repository.submodules)
+    return bool(inner) and any(path.startswith(inner) for path in _touched(patch))
+
+
+@contextmanager
+def _base(contract: Contract, inputs: InputCache, wanted: frozenset[bytes]) -> Iterator[ReadBase | None]:
+    """Reads the ``wanted`` files of the pristine tree; ``None`` where that is not at hand."""
+    repository = contract.repository
+    if isinstance(repository, ArchiveRepository):
+        yield _archive_reader(contract, repository, inputs, wanted)
+    elif "://" in repository.git:
+        yield None
+    else:
+        try:
+            with read_commit(contract.directory / repository.git, repository.commit) as read:
+                yield read
+        except BadRepository as error:
+            field = "commit" if "commit" in error.message else "git"
+            raise ContractError([_mistake(contract, ("repository", field), error.message, error.hint)]) from None
+
+
+def _archive_reader(
+    contract: Contract, repository: ArchiveRepository, inputs: InputCache, wanted: frozenset[bytes]
+) -> ReadBase | None:
+    source = repository.source
+    is_local = source.kind == "archive" and not is_address(source.spec)
+    try:
+        found = inputs.ensure(source, contract.directory) if is_local else [inputs.path(file) for file in source.files]
+        if len(found) != 1 or found[0] is None:
+            return None
+        members = read_members(found[0], lambda name: name_bytes(name) in wanted, strip=repository.strip)
+        return {path: (mode, data) for path, mode, data in members}.get
+    except ProctorError as error:
+        place = ("repository", source.kind)
+        raise ContractError([_mistake(contract, place, error.message, error.hint)]) from None
+    except OSError:  # a cache that this user cannot write to
+        return None
+
+
+def _mistake(contract: Contract, path: tuple[Step, ...], message: str, hint: str = "") -> Mistake:
+    return Mistake(CONTRACT_NAME, *place_of(contract, path), message, hint)

@@ -1,0 +1,106 @@
+"""The linter looks at a repository that lies on this machine, and says nothing of any other."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Proctor = Callable[..., subprocess.CompletedProcess[str]]
+NOWHERE = "0" * 40
+
+
+@pytest.fixture
+def repository(tmp_path: Path, make_contract: Any) -> tuple[Path, str]:
+    """A repository with the module that has the bug, and its commit."""
+    path = tmp_path / "repository"
+    path.mkdir()
+    (path / "calc.py").write_text(make_contract.FILES["calc.py"])
+
+    def git(*words: str) -> str:
+        named = ["git", "-C", str(path), "-c", "user.name=x", "-c", "user.email=x@example.org", *words]
+        return subprocess.run(named, check=True, capture_output=True, text=True).stdout.strip()
+
+    git("init", "-q")
+    git("add", "calc.py")
+    git("commit", "-q", "-m", "first")
+    return path, git("rev-parse", "HEAD")
+
+
+def said(proctor: Proctor, contract: Path) -> tuple[int, list[dict[str, Any]], list[dict[str, Any]]]:
+    """The exit code, the mistakes and the remarks on reference and repository."""
+    done = proctor("lint", contract, "--json")
+    answer = json.loads(done.stdout)
+    about = [one for one in answer["remarks"] if "does not fit" in one["message"]]
+    return done.returncode, answer["mistakes"], about
+
+
+def other_patch(contract: Path) -> None:
+    (contract / "fix.patch").write_text((contract / "fix.patch").read_text().replace("a - b", "a * b"))
+
+
+def test_an_archive_that_is_the_pinned_one_and_a_patch_that_fits(proctor: Proctor, make_contract: Any) -> None:
+    assert said(proctor, make_contract()) == (0, [], [])
+
+
+def test_a_patch_that_does_not_fit_is_a_mistake_with_its_line(proctor: Proctor, make_contract: Any) -> None:
+    contract = make_contract()
+    other_patch(contract)
+    code, (mistake,), _ = said(proctor, contract)
+    lines = (contract / "contract.yaml").read_text().splitlines()
+    assert code == 2
+    assert '"reference"' in lines[mistake["line"] - 1]
+    assert mistake["message"] == (
+        "the reference does not fit the repository: the patch does not apply: error: patch failed: calc.py:1"
+    )
+
+
+def test_a_patch_may_be_meant_for_what_setup_makes(proctor: Proctor, make_contract: Any) -> None:
+    contract = make_contract(setup=[{"run": "sed -i s/a.-.b/a*b/ calc.py"}])
+    other_patch(contract)
+    code, mistakes, (remark,) = said(proctor, contract)
+    assert (code, mistakes, remark["severity"]) == (0, [], "warning")
+
+
+def test_another_archive_than_the_pinned_one(proctor: Proctor, make_contract: Any) -> None:
+    contract = make_contract()
+    (contract / "repository.tar").write_bytes(b"something else")
+    code, (mistake,), _ = said(proctor, contract)
+    assert code == 2
+    assert "is not the pinned file" in mistake["message"]
+
+
+def test_a_commit_that_is_there(proctor: Proctor, make_contract: Any, repository: tuple[Path, str]) -> None:
+    path, commit = repository
+    contract = make_contract(repository={"git": str(path), "commit": commit})
+    assert said(proctor, contract) == (0, [], [])
+    other_patch(contract)
+    code, (mistake,), _ = said(proctor, contract)
+    assert code == 2 and "does not fit the repository" in mistake["message"]
+
+
+def test_a_commit_that_is_not_there(proctor: Proctor, make_contract: Any, repository: tuple[Path, str]) -> None:
+    contract = make_contract(repository={"git": str(repository[0]), "commit": NOWHERE})
+    code, (mistake,), _ = said(proctor, contract)
+    lines = (contract / "contract.yaml").read_text().splitlines()
+    assert code == 2
+    assert mistake["message"] == f"there is no commit {NOWHERE}"
+    assert '"commit"' in lines[mistake["line"] - 1]
+
+
+def test_a_directory_that_is_no_repository(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
+    code, (mistake,), _ = said(proctor, make_contract(repository={"git": str(tmp_path), "commit": NOWHERE}))
+    assert code == 2 and mistake["message"] == "not a git repository"
+
+
+def test_nothing_is_said_of_what_is_elsewhere(proctor: Proctor, make_contract: Any) -> None:
+    address = "https://example.invalid/repository.git"
+    contract = make_contract(repository={"git": address, "commit": NOWHERE})
+    other_patch(contract)
+    assert said(proctor, contract) == (0, [], [])
+    archived = make_contract("archived", repository={"archive": "https://example.invalid/r.tar", "sha256": "0" * 64})
+    assert said(proctor, archived) == (0, [], [])
