@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -33,3 +36,16 @@ def test_without_an_engine_the_message_says_what_to_do(
 def test_a_build_that_cannot_work_is_a_usage_fault(arguments: tuple[str, ...], tmp_path: Path) -> None:
     error = called("build", *arguments, "--archive", str(tmp_path / "x.tar")).exception
     assert isinstance(error, UsageFault) and isinstance(error, ProctorError)
+
+
+def test_a_contract_on_an_image_says_which_engine_it_misses(
+    proctor: Callable[..., subprocess.CompletedProcess[str]], make_contract: Any, tmp_path: Path
+) -> None:
+    contract = make_contract(environment={"sandbox": "image", "image": "sha256:" + "1" * 64})
+    assert proctor("lint", contract).returncode == 0
+    for host, code, words in (
+        (f"unix://{tmp_path}/absent.sock", 3, "start Docker or podman"),
+        ("tcp://192.0.2.1:2375", 2, "cannot show files of this machine"),
+    ):
+        done = proctor("run", contract, "--agent", "noop", DOCKER_HOST=host)
+        assert done.returncode == code and words in done.stderr and "Traceback" not in done.stderr

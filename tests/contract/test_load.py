@@ -159,6 +159,13 @@ def test_a_git_repository_with_submodules(tmp_path: Path, writer: Writer, minima
     )
 
 
+@pytest.mark.parametrize("image", [f"sha256:{A}", f"[sha256:{A}, sha256:{B}]"])
+def test_an_image_is_one_layer_or_several(tmp_path: Path, writer: Writer, minimal_text: str, image: str) -> None:
+    text = f"{minimal_text}\nenvironment: {{sandbox: image, image: {image}}}\n"
+    environment = load_contract(writer(tmp_path / "c", text)).environment
+    assert environment.sandbox == "image" and environment.image == tuple(image.strip("[]").split(", "))
+
+
 def test_the_file_itself_and_a_link_to_the_directory_will_do(tmp_path: Path, full: Path) -> None:
     (tmp_path / "link").symlink_to(full)
     assert load_contract(full / "contract.yaml") == load_contract(full)

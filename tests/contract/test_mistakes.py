@@ -58,6 +58,18 @@ BY_SHAPE = {
     "an unknown requirement": ("require: [cgroup]", "require: [@@cgroups]", "did you mean 'cgroup'?"),
     "a requirement twice": ("require: [cgroup]", "require: [cgroup, @@cgroup]", "is given twice"),
     "an open network": ("network: none", "network: @@all", "is not one of none"),
+    "an image without its layers": ("sandbox: host", "sandbox: image", "needed with sandbox: image"),
+    "an image by a name": (
+        "sandbox: host",
+        "sandbox: image\n  image: @@base:latest",
+        "expected sha256: and 64 lower-case",
+    ),
+    "an image of no layers": ("sandbox: host", "sandbox: image\n  image: @@[]", "must not be empty"),
+    "an image for the host": (
+        "sandbox: host",
+        f"sandbox: host\n  image: @@sha256:{A}",
+        "'image' makes no sense with sandbox: host",
+    ),
     "a bad variable": ("{COLUMNS: ", "{@@2COLUMNS: ", "a variable's name"),
     "a variable of the harness": ("{COLUMNS: ", "{@@PROCTOR_RESULTS: ", "PROCTOR_… is the harness's own"),
     "a number as a variable": ('{COLUMNS: "80"}', "{COLUMNS: @@80}", 'quote it to make it text: "80"'),

@@ -14,7 +14,10 @@ import pytest
 from proctor.base.errors import InfrastructureFault, MissingIsolation, UsageFault
 from proctor.execute.sandbox.container import engine as module
 from proctor.execute.sandbox.container import images
+from proctor.execute.sandbox.container.backend import ContainerBackend
 from proctor.execute.sandbox.container.engine import Engine, EngineFault, find_socket
+
+ABLE = {"MemoryLimit": True, "PidsLimit": True, "SecurityOptions": ["name=seccomp,profile=default"]}
 
 Serve = Callable[[dict[str, bytes]], Engine]
 
@@ -173,3 +176,31 @@ def test_names_that_no_image_may_have(name: str) -> None:
 
 def test_names_that_an_image_may_have() -> None:
     assert [images.check_name(name) for name in ("base", "a/b-c_d.e:1.0")] == ["base", "a/b-c_d.e:1.0"]
+
+
+@pytest.mark.parametrize(
+    ("unable", "why"),
+    [
+        ({"SecurityOptions": ["name=rootless"]}, "it runs without root"),
+        ({"SecurityOptions": ["name=userns"]}, "it maps users"),
+        ({"MemoryLimit": False}, "no control group for MemoryLimit"),
+        ({"MemoryLimit": False, "PidsLimit": False}, "no control group for MemoryLimit and PidsLimit"),
+    ],
+)
+def test_an_engine_that_cannot_hold_a_sandbox_is_refused(
+    serve: Serve, tmp_path: Path, unable: dict[str, object], why: str
+) -> None:
+    pages = {**with_images(("a", [ONE], {})), "/v1.41/info": answer(200, json.dumps({**ABLE, **unable}).encode())}
+    backend = ContainerBackend(tmp_path / "sessions", serve(pages).path, (ONE,))
+    with pytest.raises(MissingIsolation, match=why):
+        backend.identity()
+    assert why in backend.missing(("cgroup",))[0]
+
+
+def test_an_able_engine_without_the_image_is_refused_before_anything_runs(serve: Serve, tmp_path: Path) -> None:
+    pages = {**with_images(("a", [ONE], {})), "/v1.41/info": answer(200, json.dumps(ABLE).encode())}
+    backend = ContainerBackend(tmp_path / "sessions", serve(pages).path, (ONE, TWO))
+    assert backend.missing(("cgroup",)) == ()
+    with pytest.raises(MissingIsolation, match=f"no image with the layers {ONE} {TWO}") as caught:
+        backend.identity()
+    assert "proctor image build" in caught.value.hint
