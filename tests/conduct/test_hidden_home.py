@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -38,3 +39,15 @@ def test_setup_agent_and_checks_see_neither_home_nor_contract(
     agent = f"command:sh -c {shlex.quote(look + ' && sed -i s/a.-.b/a+b/ calc.py')}"
     done = proctor("run", contract, "--agent", agent, PROCTOR_HOME=str(home))
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_table_of_mounts_tells_nothing_of_layers_and_canaries(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    contract = make_contract(policy={"canaries": True})
+    done = proctor("run", contract, "--agent", "command:cat /proc/self/mountinfo", "--json")
+    (row,) = json.loads(done.stdout)["runs"]
+    table = proctor("show", row["run"], "--output").stdout
+    assert "/home/agent/.ssh/id_ed25519" in table and " /workspace " in table
+    assert "canar" not in table
+    assert str(tmp_path / "home" / "layers") not in table

@@ -91,7 +91,7 @@ def _acted(
     note = scratch / "briefing.md"
     write_whole(note, briefing.text.encode(), sync=False)
     with (
-        post.planted(scratch / "canaries") as canaries,
+        post.planted(scratch / "files") as canaries,  # the table of mounts inside shows that name
         post.desk(scratch / "stages") as desk,
         _network(prepared, post, scratch / "network") as network,
     ):
