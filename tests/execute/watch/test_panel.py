@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from proctor.execute.watch.panel import Panel
+from proctor.execute.watch.prices import Price, PriceTable
 from proctor.execute.watch.replay import replay
 from proctor.execute.watch.settings import Settings
 from proctor.execute.watch.thresholds import Caps
@@ -171,3 +173,25 @@ def test_delays_grow_and_start_anew_after_a_calm_time(new_story: Any) -> None:
         story.call("cat", f"again {number}")
     delays = [trip.signals["delay_seconds"] for trip in story.trips if trip.breaker == "burst"]
     assert delays == ["0.5", "1.0", "2.0", "4.0", "8.0", "16.0", "30", "30", "30", "0.5"]
+
+
+def test_programs_that_may_start_before_a_cap_needs_a_decision(new_story: Any) -> None:
+    story = new_story(Settings(caps=Caps(tool_calls=5, dependency_resolutions=3, usd=None))).start()
+    assert story.panel.programs_left == 3, "the nearest cap counts"
+    for expected in (3, 3, 2, 1):
+        story.exec(["ls"])
+        assert story.panel.programs_left == expected
+    story.exec(["pip", "install", "a"])
+    assert story.panel.programs_left == 0
+    story.exec(["ls"])
+    assert [trip.code for trip in story.trips] == ["tool-call-cap"]
+
+
+def test_prices_of_programs_bound_how_many_may_start(new_story: Any) -> None:
+    table = PriceTable("t", "usd", (Price("tool_call", "call", Decimal("0.01")),))
+    story = new_story(Settings(caps=Caps(usd="0.10"), prices=table)).start()
+    assert story.panel.programs_left == 8, "the ninth reaches the limit of 0.09"
+    story.exec(["ls"])
+    assert story.panel.programs_left == 7
+    nothing = PriceTable("t", "usd", (Price("execution", "hour", Decimal("0.01")),))
+    assert Panel(Settings(caps=Caps(usd="0.10"), prices=nothing)).programs_left is None

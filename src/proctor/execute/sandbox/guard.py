@@ -84,7 +84,8 @@ class GuardPlan:
     asked about every open, not only those for writing; that tells looks into other processes by ``/proc`` and doubles
     its cost, which stays within a few per cent of a test suite's time. ``canaries`` (files whose opening is told) and
     ``reads`` (every file of the workspace that is opened is told) imply it. With ``hold_writes`` the first change of
-    the workspace waits until it is released. ``tell`` is called for each observation, in order, on a thread of the
+    the workspace waits until it is released. ``programs`` is how many programs may start before ``allow_programs``: the
+    next one is told and waits. ``tell`` is called for each observation, in order, on a thread of the
     guard's own; what it raises ends the guard.
     """
 
@@ -93,6 +94,7 @@ class GuardPlan:
     hold_writes: bool = False
     canaries: tuple[str, ...] = ()
     opens: bool = False
+    programs: int | None = None
     tell: Callable[[Observation], None] = _ignore
 
     @property
@@ -116,6 +118,10 @@ class Guard(Protocol):
 
     def allow_writes(self, places: tuple[str, ...]) -> None:
         """From now on, writes below ``places`` are nothing to tell."""
+        ...
+
+    def allow_programs(self, total: int | None) -> None:
+        """Let programs start up to the ``total``-th that was told since the sandbox came up; ``None`` is no bound."""
         ...
 
     def settle(self) -> None:

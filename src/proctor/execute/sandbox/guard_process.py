@@ -20,7 +20,8 @@ from proctor.execute.sandbox.guard import GuardPlan
 from proctor.execute.sandbox.guard_wire import Records, observation
 from proctor.execute.sandbox.interface import UNPRIVILEGED, WORKSPACE
 
-LET_GO, HOLD, PARK, UNPARK, SETTLE, WRITABLE = range(1, 7)
+LET_GO, HOLD, PARK, UNPARK, SETTLE, WRITABLE, PROGRAMS = range(1, 8)
+NO_BOUND = (1 << 32) - 1
 ANSWER_SECONDS = 60
 READ_BYTES = 1 << 18
 TEXT_BYTES = 4096
@@ -94,6 +95,9 @@ class LiveGuard:
         if len(text) > TEXT_BYTES:
             raise InfrastructureFault("too many writable places for the guard")
         self._ask(WRITABLE, text=text)
+
+    def allow_programs(self, total: int | None) -> None:
+        self._ask(PROGRAMS, NO_BOUND if total is None else min(total, NO_BOUND))
 
     def park(self, parked: bool) -> None:
         """While the sandbox freezes: hold nothing that the freezer must stop."""
@@ -175,6 +179,8 @@ def _words(plan: GuardPlan, extra: tuple[str, ...], maps_users: bool) -> Iterato
         yield from ("writable", place)
     for canary in plan.canaries:
         yield from ("canary", canary)
+    if plan.programs is not None:
+        yield from ("programs", str(plan.programs))
     if plan.reads:
         yield "reads"
     if plan.hold_writes:

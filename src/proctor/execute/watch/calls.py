@@ -125,6 +125,11 @@ class Calls:
         """The calls that are running, oldest first."""
         return tuple(call.call() for call in self._open.values())
 
+    @property
+    def live(self) -> int:
+        """How many processes are known to run."""
+        return len(self._live)
+
     def running_since(self, moment_ns: int) -> tuple[Call, ...]:
         """The running calls that were begun at or before ``moment_ns`` of the agent's time."""
         return tuple(call.call() for call in self._open.values() if call.started_ns <= moment_ns)

@@ -29,6 +29,9 @@ PHASES = ("setup", "agent", "acceptance")
 RETENTION_DAYS = 30
 """How long artifacts count as kept where a price is per day; a policy choice."""
 
+PROGRAM_EVENTS = 8
+"""The events that the start of one program usually makes at most: it, its end, words in it, and what follows."""
+
 _STEP = Decimal("1e-12")
 _EXACT = Context(prec=80, rounding=ROUND_CEILING)
 _TIME = {"second": NANOSECONDS, "minute": 60 * NANOSECONDS, "hour": 3600 * NANOSECONDS}
@@ -98,6 +101,13 @@ class Ledger:
             self._moved.clear()
             self._total = total_of(self._amounts.values())
         return self._total
+
+    @property
+    def program_price(self) -> Decimal:
+        """What one more program adds at once: a call, and the events that tell of it."""
+        call = (price.price for price in self.table.of("tool_call") if price.unit == "call")
+        events = (price.price * PROGRAM_EVENTS for price in self.table.of("trace_event") if price.unit == "event")
+        return total_of((*call, *events))
 
     @property
     def unused(self) -> tuple[Price, ...]:

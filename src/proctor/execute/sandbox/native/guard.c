@@ -1,7 +1,7 @@
 /* `guard FD`: answers for the calls that the filter of one sandbox stops, and tells the harness about them.
  *
  * FD holds words: `listener FD`, `records FD`, `control FD`, `init PID`, `user UID GID`, `inside UID`, `file_bytes N`,
- * `held PATH`, `writable PATH`, `canary PATH`, `reads`, `hold`, `look`.
+ * `held PATH`, `writable PATH`, `canary PATH`, `reads`, `programs N`, `hold`, `look`.
  *
  * It observes; mounts, namespaces and the filter enforce. It runs outside, as the user that the sandbox belongs to, which
  * is what lets it look into the sandbox's processes; it has no privileges, makes no sockets and starts nothing. A sandbox
@@ -40,13 +40,13 @@
 #define DRAIN 4096
 #define SLICE_NS 100000
 
-enum { LET_GO = 1, HOLD_AGAIN, PARK, UNPARK, SETTLE, WRITABLE };
+enum { LET_GO = 1, HOLD_AGAIN, PARK, UNPARK, SETTLE, WRITABLE, PROGRAMS };
 struct control {
     uint32_t operation, argument;
     char text[PATH_MAX];
 };
 
-struct guard_plan plan = {.root = -1, .proc = -1, .file_bytes = -1};
+struct guard_plan plan = {.root = -1, .proc = -1, .file_bytes = -1, .programs = INT64_MAX};
 
 static char *wanted(struct words *words)
 {
@@ -81,6 +81,8 @@ static void read_plan(int fd)
             plan.inside = number(wanted(&words));
         else if (!strcmp(word, "file_bytes"))
             plan.file_bytes = number(wanted(&words));
+        else if (!strcmp(word, "programs"))
+            plan.programs = number(wanted(&words));
         else if (!strcmp(word, "held"))
             plan.held = wanted(&words);
         else if (!strcmp(word, "writable"))
@@ -173,9 +175,7 @@ static void look_at_one(void)
     memcpy(arguments, in.notice.data.args, sizeof arguments);
     struct stopped stopped = {in.notice.id, in.notice.pid, find_call(in.notice.data.nr), arguments};
     int result = stopped.call ? decide(&stopped) : ENOSYS;
-    if (result == HOLD)
-        keep_held(stopped.id);
-    else
+    if (result != HELD)
         answer(stopped.id, result);
     write_records(0);
 }
@@ -185,7 +185,7 @@ static void look_at_all(void)
 {
     for (int i = 0; i < DRAIN; i++) {
         struct pollfd one = {plan.listener, POLLIN, 0};
-        if (plan.listener < 0 || poll(&one, 1, 0) <= 0 || !(one.revents & POLLIN))
+        if (records_are_many() || plan.listener < 0 || poll(&one, 1, 0) <= 0 || !(one.revents & POLLIN))
             return;
         look_at_one();
     }
@@ -216,8 +216,12 @@ static int one_end(void)
  * waker's processor (SYNC_WAKE_UP) loses that wish on its way through epoll, which is there for many processes. */
 static int look(int wait_ms)
 {
-    struct pollfd wanted[] = {{plan.listener, POLLIN, 0}, {plan.control, POLLIN, 0}, {plan.epoll, POLLIN, 0}};
-    if (poll(wanted, 3, wait_ms) <= 0)
+    int many = records_are_many();
+    struct pollfd wanted[] = {{many ? -1 : plan.listener, POLLIN, 0},
+                              {plan.control, POLLIN, 0},
+                              {many ? -1 : plan.epoll, POLLIN, 0},
+                              {many ? plan.records : -1, POLLOUT, 0}};
+    if (poll(wanted, many ? 4 : 3, wait_ms) <= 0)
         return 0;
     if (wanted[0].revents & POLLIN)
         look_at_one();
@@ -290,6 +294,9 @@ static void obey(void)
         break;
     case SETTLE:
         settle(request.argument);
+        break;
+    case PROGRAMS:
+        allow_programs(request.argument == UINT32_MAX ? INT64_MAX : request.argument);
         break;
     case WRITABLE:
         change_writable(request.text, size - offsetof(struct control, text));

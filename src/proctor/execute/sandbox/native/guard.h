@@ -22,6 +22,7 @@ struct guard_plan {
     int canary_count;
     const char *held;                        /* below this place the first change is held */
     int reads;                               /* tell reads below `held` */
+    long long programs;                      /* so many may start before the harness has allowed more */
     int look;                                /* keep the privilege to look into processes */
     int root, proc;                          /* the sandbox's own / and /proc */
 };
@@ -35,8 +36,11 @@ struct stopped {
     const uint64_t *arguments;
 };
 
-/* What becomes of it: an error number, 0 to let it go on, or HOLD. */
-#define HOLD (-1)
+/* What becomes of it: an error number, 0 to let it go on, or HELD: it will be answered later. */
+#define HELD (-1)
+#ifndef ERESTARTNOINTR
+#define ERESTARTNOINTR 513                   /* the call starts again, whatever signals there are */
+#endif
 
 /* guard_memory.c: what is read through a pointer of another process, and can change at any time */
 ssize_t read_memory(pid_t thread, uint64_t address, void *into, size_t size);
@@ -86,6 +90,7 @@ void add_words(struct record *record, const char *words, size_t size);
 void tell(const struct record *record);
 void tell_counted(const struct record *record);
 void tell_repeats(void);
+int records_are_many(void);                  /* so many wait that nothing more should be looked at */
 int records_wait_ms(void);                   /* how long until something has to be written; -1: nothing waits */
 void write_records(int now);
 void hurry(void);                            /* write as soon as the call is answered */
@@ -101,8 +106,10 @@ int decide_privilege(const struct stopped *stopped);
 
 /* guard_hold.c */
 extern int holding, parked;
-void keep_held(uint64_t id);
-void let_go(void);
+#define UNTOLD (-1)
+int keep_held(const struct stopped *stopped, long long program); /* HELD or, of too many, an error number */
+void let_go(void);                           /* the changes */
+void allow_programs(long long programs);     /* those with numbers up to this one */
 void park(void);
 int answer(uint64_t id, int error);
 

@@ -63,12 +63,33 @@ static int cannot_start(const struct place *place)
     return place->mode && (!S_ISREG(place->mode) || !(place->mode & 0111)) ? EACCES : 0;
 }
 
-static int decide_execute(const struct stopped *stopped)
+static void tell_program(const struct stopped *stopped, const struct place *place, struct process *process)
 {
     static struct record record;
     static char words[MAX_ARGUMENT_BYTES];
-    static struct place place;
     char link[64], directory[PATH_MAX];
+    snprintf(link, sizeof link, "/proc/%d/cwd", (int)stopped->thread);
+    ssize_t size = readlink(link, directory, sizeof directory - 1);
+    directory[size > 0 ? size : 0] = 0;
+    begin(&record, "exec");
+    add_number(&record, process->inside);
+    add_number(&record, inside_of(process->parent_outside));
+    add_word(&record, place->real);
+    add_word(&record, directory);
+    add_number(&record, 1);
+    add_words(&record, words, read_arguments(stopped->thread, stopped->arguments[(int)stopped->call->extra], words));
+    tell(&record);
+    follow(process);
+}
+
+static int decide_execute(const struct stopped *stopped)
+{
+    static struct place place;
+    static long long programs;
+    if (parked && programs >= plan.programs)
+        return ERESTARTNOINTR; /* it would be held, and is told when it is */
+    if (programs > plan.programs)
+        return keep_held(stopped, UNTOLD);
     if (locate(stopped, stopped->call->directory, stopped->call->path, FOLLOW | CLOSELY, &place) < 0)
         return 0;
     int error = cannot_start(&place);
@@ -77,19 +98,11 @@ static int decide_execute(const struct stopped *stopped)
     struct process *process = who_is(stopped->thread);
     if (!process)
         return 0;
-    snprintf(link, sizeof link, "/proc/%d/cwd", (int)stopped->thread);
-    ssize_t size = readlink(link, directory, sizeof directory - 1);
-    directory[size > 0 ? size : 0] = 0;
-    begin(&record, "exec");
-    add_number(&record, process->inside);
-    add_number(&record, inside_of(process->parent_outside));
-    add_word(&record, place.real);
-    add_word(&record, directory);
-    add_number(&record, 1);
-    add_words(&record, words, read_arguments(stopped->thread, stopped->arguments[(int)stopped->call->extra], words));
-    tell(&record);
-    follow(process);
-    return 0;
+    tell_program(stopped, &place, process);
+    if (++programs <= plan.programs)
+        return 0;
+    hurry();
+    return keep_held(stopped, programs);
 }
 
 /* A user or group that is not the process's own; -1 leaves one as it is. */

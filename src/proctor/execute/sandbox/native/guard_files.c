@@ -74,7 +74,7 @@ static int change(const struct stopped *stopped, struct place *where, const char
         add_word(&record, where->real);
         tell_counted(&record);
         hurry();
-        return HOLD;
+        return keep_held(stopped, 0);
     }
     if (is_writable(where->real))
         return 0;

@@ -1,22 +1,25 @@
-/* Answers, and calls that are held until the harness lets them go.
+/* Answers, and calls that are held until the harness lets them go: changes of the workspace, and programs beyond the
+ * number that the harness has allowed so far. Of those one is told; the others are told when it has gone on.
  *
  * A held call cannot be frozen: its thread waits for an answer and for nothing else. So while the sandbox freezes, held
  * calls are answered with "start again"; their threads have the freezer's signal pending, stop there, and after the thaw
- * the kernel repeats the call, which is then held anew.
+ * the kernel repeats the call, which is then held anew. A program that starts again like that is told again.
  */
 #include "guard.h"
 
 #include <errno.h>
 #include <linux/seccomp.h>
+#include <string.h>
 #include <sys/ioctl.h>
 
-#ifndef ERESTARTNOINTR
-#define ERESTARTNOINTR 513
-#endif
 #define MAX_HELD 1024
 
 int holding, parked;
-static uint64_t held[MAX_HELD];
+static struct held {
+    struct stopped stopped;
+    uint64_t arguments[6];
+    long long program; /* the number of a program that was told; UNTOLD; 0: a change */
+} held[MAX_HELD];
 static int held_count;
 
 int answer(uint64_t id, int error)
@@ -26,45 +29,83 @@ int answer(uint64_t id, int error)
     return ioctl(plan.listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
 
+static int is_there(const struct held *one)
+{
+    return ioctl(plan.listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &one->stopped.id) == 0;
+}
+
 /* Forgets calls whose threads are gone. */
 static void forget_gone(void)
 {
     int kept = 0;
     for (int i = 0; i < held_count; i++)
-        if (ioctl(plan.listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &held[i]) == 0)
+        if (is_there(&held[i]))
             held[kept++] = held[i];
     held_count = kept;
 }
 
-void keep_held(uint64_t id)
+int keep_held(const struct stopped *stopped, long long program)
 {
-    if (parked) {
-        answer(id, ERESTARTNOINTR);
-        return;
-    }
+    if (parked)
+        return ERESTARTNOINTR;
     if (held_count == MAX_HELD)
         forget_gone();
-    if (held_count < MAX_HELD)
-        held[held_count++] = id;
-    else
-        answer(id, EAGAIN);
+    if (held_count == MAX_HELD)
+        return EAGAIN;
+    struct held *one = &held[held_count++];
+    *one = (struct held){.stopped = *stopped, .program = program};
+    memcpy(one->arguments, stopped->arguments, sizeof one->arguments);
+    return HELD;
 }
 
-static void answer_all(int error)
+/* Answers the changes, or the programs up to a number. */
+static void release(long long first, long long last)
 {
+    int kept = 0;
     for (int i = 0; i < held_count; i++)
-        answer(held[i], error);
-    held_count = 0;
+        if (held[i].program >= first && held[i].program <= last)
+            answer(held[i].stopped.id, 0);
+        else
+            held[kept++] = held[i];
+    held_count = kept;
 }
 
 void let_go(void)
 {
     holding = 0;
-    answer_all(0);
+    release(0, 0);
+}
+
+/* Looks once more at the programs that were not told, because one that was told waited. */
+static void decide_untold(void)
+{
+    static struct held all[MAX_HELD];
+    int count = held_count;
+    memcpy(all, held, count * sizeof *all);
+    held_count = 0;
+    for (int i = 0; i < count; i++) {
+        all[i].stopped.arguments = all[i].arguments;
+        if (all[i].program != UNTOLD)
+            held[held_count++] = all[i];
+        else if (is_there(&all[i])) {
+            int result = decide(&all[i].stopped);
+            if (result != HELD)
+                answer(all[i].stopped.id, result);
+        }
+    }
+}
+
+void allow_programs(long long programs)
+{
+    plan.programs = programs;
+    release(1, programs);
+    decide_untold();
 }
 
 void park(void)
 {
     parked = 1;
-    answer_all(ERESTARTNOINTR);
+    for (int i = 0; i < held_count; i++)
+        answer(held[i].stopped.id, ERESTARTNOINTR);
+    held_count = 0;
 }

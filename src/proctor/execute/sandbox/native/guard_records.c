@@ -1,8 +1,9 @@
 /* Records on their way to the harness.
  *
  * A record is a 32-bit size and words, each ended by a NUL: its kind, the time, and the fields of its kind. Records are
- * gathered and written together, at the latest after FLUSH_MS. The guard never waits for the harness: what does not fit
- * into the buffer is counted, and the count is told as soon as there is room. Attempts and reads that repeat are told
+ * gathered and written together, at the latest after FLUSH_MS. The guard never waits for the harness: while the buffer is
+ * more than half full it looks at nothing new, so that whoever acts waits; what does not fit even so is counted, and the
+ * count is told as soon as there is room. Attempts and reads that repeat are told
  * once, and then as a count every REPEAT_MS. Of those that do not repeat a burst passes; what is beyond it is counted by
  * its code.
  */
@@ -179,6 +180,8 @@ void tell_repeats(void)
 }
 
 void hurry(void) { urgent = 1; }
+
+int records_are_many(void) { return filled > sizeof buffer / 2; }
 
 int records_wait_ms(void)
 {

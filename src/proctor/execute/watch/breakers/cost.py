@@ -59,6 +59,15 @@ class CostCap:
                 return (self._trip(event, where, currency, THROTTLE),)
         return ()
 
+    @property
+    def left(self) -> int | None:
+        """How many programs may start before their own price can reach a limit; time is looked at with each sample."""
+        step = self._facts.ledger.program_price
+        if self._done or not step or not self._envelopes:
+            return None
+        room = min(envelope.limit for envelope in self._envelopes) - self._facts.ledger.projected
+        return max(int(room / step) - 1, 0)
+
     def _trip(self, event: Event, where: Standing, currency: str, action: str) -> Trip:
         signals = {
             "scope": where.scope,

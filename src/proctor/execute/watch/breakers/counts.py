@@ -1,7 +1,7 @@
 """Counted caps: tokens, tool calls, failed cycles of tests and builds, resolutions of dependencies.
 
 A cap is the most that is allowed: the run ends at the first event that makes it one more, so a cap is passed by one
-step and never by two.
+step and never by two. ``left`` is how many programs may start before that needs a decision.
 """
 
 from __future__ import annotations
@@ -43,9 +43,18 @@ class CountedCap:
         evidence = evidence_of(tuple(self._raised), event.seq)
         return (Trip(self.name, self.code, KILL, ALERT, rationale, evidence, {"count": value, "cap": self._cap}),)
 
+    @property
+    def left(self) -> int | None:
+        used = None if self._done else self._used()
+        return None if used is None else max(self._cap - used, 0)
+
     def _count(self, event: Event) -> int | None:
         """The count after ``event``, or ``None`` when the event does not raise it."""
         raise NotImplementedError
+
+    def _used(self) -> int | None:
+        """What is used up or may be used up by what runs already; ``None`` where programs do not count."""
+        return None
 
 
 class Tokens(CountedCap):
@@ -65,6 +74,9 @@ class ToolCalls(CountedCap):
     def _count(self, event: Event) -> int | None:
         return self._facts.calls.count if self._facts.calls.started else None
 
+    def _used(self) -> int:
+        return self._facts.calls.count
+
 
 class FailedCycles(CountedCap):
     """Runs of tests and builds that are known to have failed."""
@@ -80,6 +92,9 @@ class FailedCycles(CountedCap):
         self._failed += failed
         return self._failed if failed else None
 
+    def _used(self) -> int:
+        return self._failed + self._facts.calls.live
+
 
 class DependencyResolutions(CountedCap):
     """Programs that resolved dependencies."""
@@ -89,3 +104,6 @@ class DependencyResolutions(CountedCap):
     def _count(self, event: Event) -> int | None:
         resolved = any(RESOLVE in work.kinds for work in self._facts.calls.began)
         return self._facts.calls.resolutions if resolved else None
+
+    def _used(self) -> int:
+        return self._facts.calls.resolutions
