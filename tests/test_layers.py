@@ -31,10 +31,11 @@ DOORS = {
     ),
     "execute.network": ("execute.sandbox.interface",),
     "execute.observe": ("execute.sandbox.interface", "execute.workspace"),
+    "execute.gateway": ("execute.watch.ledger", "execute.watch.prices", "execute.watch.words"),
 }
 """The steps from one room to another of the same floor."""
 
-CLOSED = {"judge": ("execute.agents",)}
+CLOSED = {"judge": ("execute.agents", "execute.gateway")}
 """What a floor may not use although it lies below: what judges never imports what acts."""
 
 STANDS_ALONE = ("judge.plugin",)
@@ -42,6 +43,7 @@ STANDS_ALONE = ("judge.plugin",)
 
 HEAVY = frozenset(
     {
+        "aiohttp",
         "asyncio",
         "concurrent.futures",
         "dataclasses",

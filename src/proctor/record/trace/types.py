@@ -214,7 +214,64 @@ _WATCHED = (
     EventType("words.hit", "monitor", ("rule", "format", "where", "text", "grade"), "A rule on words applies."),
 )
 
-EVENT_TYPES: dict[str, EventType] = {kind.name: kind for kind in (*_TABLE, *_WATCHED)}
+_CONVERSED = (
+    EventType(
+        "model.request",
+        "agent",
+        ("call", "dialect", "model", "path", "stream", "original", "forwarded", "changes", "reserved", "retry_of"),
+        "A call of a language model, as the agent made it and as it was forwarded.",
+    ),
+    EventType(
+        "model.message",
+        "agent",
+        ("call", "index", "role", "content", "tool_calls", "lineage", "parent"),
+        "A message of a conversation, told once: what the model was given, or what it answered.",
+    ),
+    EventType(
+        "model.response",
+        "monitor",
+        ("call", "status", "finish", "body", "tool_calls", "whole", "refusal", "first_byte_seconds", "wall_seconds"),
+        "What a model answered, with the bytes as they came.",
+    ),
+    EventType(
+        "model.error",
+        "monitor",
+        ("call", "class", "status", "detail", "infrastructure"),
+        "A call that failed, and whose fault that is.",
+    ),
+    EventType(
+        "model.refused",
+        "monitor",
+        ("call", "dialect", "path", "code", "detail", "status"),
+        "A request to the gateway that was not forwarded.",
+    ),
+    EventType(
+        "model.diverged",
+        "monitor",
+        ("call", "pointer", "expected", "got", "nearest"),
+        "A request that is not on the cassette, with the first field that differs.",
+    ),
+    EventType(
+        "model.closed",
+        "harness",
+        ("calls", "refused", "errors", "unplayed", "replayable", "why", "diverged", "outage", "cassette", "blob"),
+        "What came of the model's gateway, and where its recorded calls are kept.",
+    ),
+    EventType(
+        "tool.call",
+        "agent",
+        ("call", "index", "id", "name", "arguments"),
+        "A tool call that a model asked for, lifted from its answer.",
+    ),
+    EventType(
+        "tool.result",
+        "agent",
+        ("call", "index", "id", "name", "content", "failed"),
+        "What an agent gave back for a tool call, lifted from its next request.",
+    ),
+)
+
+EVENT_TYPES: dict[str, EventType] = {kind.name: kind for kind in (*_TABLE, *_WATCHED, *_CONVERSED)}
 
 
 def check_event(name: str, payload: Mapping[str, object], actor: str | None) -> str:

@@ -1,0 +1,281 @@
+"""One call of a model, from the forwarded request to its settled spend.
+
+The answer is read as fast as its provider gives it, whether or not the agent takes it: an agent that is slow or frozen
+delays nothing, and a call in flight settles by itself. What a client needs to go on is passed to it only after the
+call is on record, so that its next request comes later in the trace.
+"""
+
+from __future__ import annotations
+
+import time
+
+import orjson
+
+from proctor.base.frozen import frozen
+from proctor.execute.gateway.cassette import Taped
+from proctor.execute.gateway.classify import STREAM, WHOLE, failure_of, form_of, passed_headers
+from proctor.execute.gateway.desk import Desk
+from proctor.execute.gateway.dialects.interface import GENERATE, Answered, Message, Usage
+from proctor.execute.gateway.dialects.table import DIALECTS
+from proctor.execute.gateway.lineage import Told
+from proctor.execute.gateway.settings import Limits
+from proctor.execute.gateway.sources.interface import TIMEOUT, Answer, Diverged, Forward, SourceFault
+from proctor.execute.gateway.sse import EventSplitter, Piece
+from proctor.execute.gateway.telling import Failure, Timing
+from proctor.execute.gateway.texts import Scrubber
+
+ERROR_BYTES = 1 << 20
+_BYTES_PER_TOKEN = 3
+"""For estimates, on the high side for prose and code."""
+
+
+@frozen
+class Head:
+    """The beginning of what the agent gets."""
+
+    status: int
+    headers: dict[str, str]
+
+
+@frozen
+class End:
+    """The end of it; ``failure`` when it is not whole."""
+
+    failure: Failure | None
+
+
+class ModelCall:
+    """A call in flight; ``pieces`` is what the agent gets: a head, bytes, an end."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        number: int,
+        forward: Forward,
+        changes: list[str],
+        reservation: int | None,
+        fresh: list[Told],
+        parent: str,
+    ) -> None:
+        import asyncio
+
+        self.number = number
+        self.forward = forward
+        self.pieces: asyncio.Queue[Head | bytes | End] = asyncio.Queue()
+        self.aborted = "client-abort"
+        self._desk = desk
+        self._limits: Limits = desk.settings.limits
+        self._dialect = DIALECTS[forward.dialect]
+        self._reservation = reservation
+        self._fresh = fresh
+        self._parent = parent
+        self._collector = self._dialect.collector(changes)
+        self._started = time.monotonic_ns()
+        self._first: int | None = None
+        self._answer: Answer | None = None
+        self._body = bytearray()
+        self._chunks: list[tuple[int, bytes]] = []
+        self._answered: Answered | None = None
+        self._problems: list[str] = []
+        self._failure: Failure | None = None
+        self._settled = False
+        self._counted: tuple[Usage | None, bool] = (None, False)
+
+    async def run(self) -> None:
+        """Read the answer to its end and settle; whatever happens, an end is put last."""
+        import asyncio
+
+        try:
+            async with asyncio.timeout(self._limits.call_seconds), self._desk.source.open(self.forward) as answer:
+                self._answer = answer
+                await self._read(answer)
+        except SourceFault as fault:
+            self._fail(Failure(fault.kind, fault.message, self._status))
+        except Diverged as diverged:
+            self._desk.diverged(self.number, diverged)
+            self._fail(Failure("diverged", str(diverged)))
+        except TimeoutError:
+            words = f"the call took more than {self._limits.call_seconds:g} seconds"
+            self._fail(Failure(TIMEOUT, words, self._status))
+        except asyncio.CancelledError:
+            self._fail(Failure(self.aborted, "the answer was not waited for", self._status))
+            raise
+        finally:
+            self._settle()
+            self._tape()
+            self.pieces.put_nowait(End(self._failure))
+
+    @property
+    def _status(self) -> int:
+        return self._answer.status if self._answer is not None else 0
+
+    def _fail(self, failure: Failure) -> None:
+        """What fails after everything has come is no failure."""
+        if not self._settled:
+            self._failure = self._failure or failure
+
+    async def _read(self, answer: Answer) -> None:
+        form = form_of(answer.headers)
+        if answer.status != 200:
+            await self._read_error(answer)
+        elif form == STREAM:
+            self.pieces.put_nowait(Head(200, passed_headers(answer.headers)))
+            await self._read_stream(answer)
+        elif form == WHOLE:
+            await self._read_whole(answer)
+        else:
+            kind = answer.headers.get("content-type", "none")[:100]
+            self._failure = Failure("malformed", f"an answer of the content type {kind!r}", answer.status)
+            await self._take(answer, ERROR_BYTES)
+
+    async def _take(self, answer: Answer, limit: int) -> bool:
+        """Read the body up to ``limit``; whether that was all."""
+        scrub = Scrubber(self._desk.settings.keys)
+        async for chunk in answer.chunks:
+            self._keep(scrub.feed(chunk))
+            if len(self._body) > limit:
+                return False
+        self._keep(scrub.rest())
+        return True
+
+    def _keep(self, chunk: bytes) -> None:
+        now = time.monotonic_ns() - self._started
+        if self._first is None:
+            self._first = now
+        if chunk:
+            self._body += chunk
+            self._desk.tape_chunk(self._chunks, now, chunk)
+
+    async def _read_error(self, answer: Answer) -> None:
+        await self._take(answer, ERROR_BYTES)
+        words = bytes(self._body[:500]).decode("utf-8", "replace")
+        self._failure = failure_of(answer.status, words)
+        if answer.status >= 400:
+            self._settle()
+            self.pieces.put_nowait(Head(answer.status, passed_headers(answer.headers)))
+            self.pieces.put_nowait(bytes(self._body))
+
+    async def _read_whole(self, answer: Answer) -> None:
+        if not await self._take(answer, self._limits.answer_bytes):
+            self._failure = self._too_large()
+            return
+        body = bytes(self._body)
+        if self.forward.kind == GENERATE:
+            try:
+                self._answered = self._dialect.answered(orjson.loads(body))
+            except orjson.JSONDecodeError as error:
+                self._failure = Failure("malformed", f"an answer that is not JSON: {error.msg}", 200)
+                return
+        self._settle()
+        self.pieces.put_nowait(Head(200, passed_headers(answer.headers)))
+        self.pieces.put_nowait(body)
+
+    async def _read_stream(self, answer: Answer) -> None:
+        splitter = EventSplitter(self._limits.event_bytes)
+        scrub = Scrubber(self._desk.settings.keys)
+        async for chunk in answer.chunks:
+            clean = scrub.feed(chunk)
+            self._keep(clean)
+            for piece in splitter.feed(clean):
+                self._pass(piece)
+            if len(self._body) > self._limits.answer_bytes:
+                self._failure = self._too_large()
+                return
+        last = scrub.rest()
+        self._keep(last)
+        for piece in (*splitter.feed(last), *splitter.rest()):
+            self._pass(piece)
+
+    def _pass(self, piece: Piece) -> None:
+        shown = True
+        if piece.problem:
+            self._problems.append(piece.problem)
+        elif piece.data is not None:
+            shown = self._collector.feed(piece.data)
+        if piece.done or self._collector.ended:
+            self._settle(done=True)
+        if shown:
+            self.pieces.put_nowait(piece.raw)
+
+    def _too_large(self) -> Failure:
+        return Failure("too-large", f"an answer of more than {self._limits.answer_bytes} bytes", self._status)
+
+    def _settle(self, *, done: bool = False) -> None:
+        """Put the call on record and settle its spend, once."""
+        if self._settled:
+            return
+        self._settled = True
+        answered = self._answered or self._collector.answered()
+        if self._failure is None and self.forward.kind == GENERATE:
+            self._failure = self._flaw(answered, done)
+        now = time.monotonic_ns() - self._started
+        if self._status == 200 and self.forward.kind == GENERATE:
+            answered = answered if self._failure is None else _broken(answered)
+            timing = Timing(self._first, now)
+            index = len(self.forward.asked.messages)
+            self._desk.teller.answer(self.number, 200, answered, bytes(self._body), self._parent, index, timing)
+        self._account(answered)
+        if self._failure is not None:
+            retry_after = self._answer.headers.get("retry-after", "") if self._answer is not None else ""
+            body = bytes(self._body) if self._status != 200 else b""
+            self._desk.failed(self.number, self.forward, self._failure, body, retry_after)
+        else:
+            self._desk.succeeded()
+        for told in self._fresh:
+            self._desk.teller.words(self.number, told.index, told.message)
+        self._desk.teller.words(self.number, len(self.forward.asked.messages), answered.message)
+
+    def _flaw(self, answered: Answered, done: bool) -> Failure | None:
+        """What is wrong with an answer that came with a good status."""
+        if answered.error:
+            return Failure("upstream", answered.error, 200)
+        if answered.whole or done:
+            return None
+        if self._problems:
+            return Failure("malformed", f"{self._problems[0]}; {len(self._problems)} such", 200)
+        empty = answered.message == Message("assistant")
+        return Failure("malformed" if empty else "network", "the answer ended before its end", 200)
+
+    def _account(self, answered: Answered) -> None:
+        """Settle what was reserved: by what the provider counted, else by an estimate, else by nothing."""
+        if self._reservation is None:
+            return
+        usage = (self._answer.counted if self._answer is not None else None) or answered.usage
+        estimated = self._answer.estimated if self._answer is not None and self._answer.counted else False
+        was_sent = self._status == 200 or (self._failure is not None and self._failure.kind == self.aborted)
+        if usage is None and was_sent:
+            usage, estimated = _estimate(self.forward, answered.message), True
+        self._desk.settle(self.number, self.forward.asked.model, self._reservation, usage, estimated=estimated)
+        self._counted = usage, estimated
+
+    def _tape(self) -> None:
+        headers = tuple(passed_headers(self._answer.headers).items()) if self._answer is not None else ()
+        fault = self._failure if self._failure is not None and self._is_fault(self._failure) else None
+        self._desk.tape(
+            Taped(
+                dialect=self.forward.dialect,
+                path=self.forward.path,
+                body=self.forward.data,
+                status=self._status,
+                headers=tuple((name.lower(), value) for name, value in headers),
+                chunks=tuple(self._chunks),
+                usage=self._counted[0],
+                estimated=self._counted[1],
+                fault=fault.kind if fault else "",
+                fault_words=fault.words if fault else "",
+            )
+        )
+
+    def _is_fault(self, failure: Failure) -> bool:
+        """Whether a failure lies outside of what came, so that the tape has to say it."""
+        return self._status == 0 or failure.kind in (TIMEOUT, "network", self.aborted)
+
+
+def _broken(answered: Answered) -> Answered:
+    return Answered(answered.message, answered.finish, answered.usage, answered.refusal, answered.error, whole=False)
+
+
+def _estimate(forward: Forward, message: Message) -> Usage:
+    said = len(message.text.encode()) + len(message.reasoning.encode())
+    said += sum(len(call.name) + len(call.arguments.encode()) for call in message.calls)
+    return Usage(-(-len(forward.data) // _BYTES_PER_TOKEN), -(-said // _BYTES_PER_TOKEN))

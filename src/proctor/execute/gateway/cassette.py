@@ -1,0 +1,172 @@
+"""Cassettes of model calls: requests and the raw chunks of their answers with their timing, to be played again. Pure.
+
+One file of canonical JSON lines: a header that names the mask, the calls in the order in which they ended, and an
+end that counts them, so that a cut file never looks whole. Bodies are packed, because each request holds the whole
+conversation before it.
+
+A request fits a call when path and body are equal under the mask. Equal requests get their answers in order, each
+once. What does not fit is compared with the call that shares the longest beginning of a conversation with it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import zlib
+from typing import Any
+
+import orjson
+
+from proctor.base.canonical import canonical, digest, parse_canonical
+from proctor.base.errors import ProctorError
+from proctor.base.frozen import frozen
+from proctor.execute.gateway import masks
+from proctor.execute.gateway.dialects.interface import Usage
+
+KIND = "proctor.model-cassette"
+SCHEMA = 1
+BODY_BYTES = 64 << 20
+
+
+class BadTape(ProctorError):
+    """A cassette of model calls that cannot be used."""
+
+    exit_code = 2
+
+
+@frozen
+class Taped:
+    """One call; ``chunks`` are pairs of nanoseconds since the request and bytes; ``fault`` is how it broke off."""
+
+    dialect: str
+    path: str
+    body: bytes
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    chunks: tuple[tuple[int, bytes], ...]
+    usage: Usage | None
+    estimated: bool
+    fault: str = ""
+    fault_words: str = ""
+
+
+@frozen
+class Tape:
+    """A whole cassette; ``gaps`` say what could not be kept."""
+
+    calls: tuple[Taped, ...]
+    gaps: tuple[str, ...] = ()
+
+
+def dump(tape: Tape) -> bytes:
+    """The bytes of a cassette."""
+    lines: list[dict[str, Any]] = [{"kind": KIND, "schema": SCHEMA, "mask": masks.VERSION}]
+    lines += [{"call": _line(taped)} for taped in tape.calls]
+    lines.append({"end": {"calls": len(tape.calls), "gaps": list(tape.gaps)}})
+    return b"".join(canonical(line) + b"\n" for line in lines)
+
+
+def load(data: bytes, where: str = "cassette") -> Tape:
+    """The cassette that ``data`` holds; :class:`BadTape` names the first line that is not as it must be."""
+    lines = data.split(b"\n")
+    if len(lines) < 3 or lines.pop():
+        raise BadTape("a cassette without its end", where=where, hint="record it again")
+    calls: list[Taped] = []
+    gaps: tuple[str, ...] = ()
+    for number, line in enumerate(lines, 1):
+        try:
+            value = parse_canonical(line)
+            if number == 1:
+                _check_header(value)
+            elif number == len(lines):
+                gaps = tuple(str(gap) for gap in value["end"]["gaps"])
+                if value["end"]["calls"] != len(calls):
+                    raise ValueError("lines are missing or too many")
+            else:
+                calls.append(_taped(value["call"]))
+        except (KeyError, TypeError, ValueError, AttributeError, binascii.Error, zlib.error) as error:
+            message = f"no line of a cassette: {error}"
+            raise BadTape(message, where=f"{where}:{number}", hint="record it again") from None
+    return Tape(tuple(calls), gaps)
+
+
+def masked(path: str, body: Any) -> tuple[str, Any]:
+    """The digest by which requests are matched, and the body under the mask."""
+    hidden = masks.mask(body)
+    text = orjson.dumps(hidden, option=orjson.OPT_SORT_KEYS).decode()
+    return digest({"path": masks.mask(path), "body": text}), hidden
+
+
+def shared(left: Any, right: Any) -> int:
+    """How many messages two masked requests share at their beginning."""
+    count = 0
+    for one, other in zip(_messages(left), _messages(right), strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
+
+
+def _messages(body: Any) -> list[Any]:
+    for name in ("messages", "input", "contents"):
+        if isinstance(body, dict) and isinstance(body.get(name), list):
+            found: list[Any] = body[name]
+            return found
+    return []
+
+
+def _check_header(value: Any) -> None:
+    if value["kind"] != KIND or value["schema"] != SCHEMA:
+        raise ValueError(f"not a cassette of model calls of schema {SCHEMA}")
+    if value["mask"] != masks.VERSION:
+        raise ValueError(f"made with mask {value['mask']}, and this version has mask {masks.VERSION}")
+
+
+def _line(taped: Taped) -> dict[str, Any]:
+    usage = taped.usage
+    counted = None if usage is None else [usage.input_tokens, usage.output_tokens, usage.cached_tokens]
+    return {
+        "dialect": taped.dialect,
+        "path": taped.path,
+        "body": base64.b64encode(zlib.compress(taped.body, 6)).decode(),
+        "status": taped.status,
+        "headers": [list(pair) for pair in taped.headers],
+        "chunks": [[str(at), base64.b64encode(chunk).decode()] for at, chunk in taped.chunks],
+        "usage": counted,
+        "estimated": taped.estimated,
+        "fault": taped.fault,
+        "fault_words": taped.fault_words,
+    }
+
+
+def _taped(value: Any) -> Taped:
+    usage = None
+    if value["usage"] is not None:
+        came, went, cached = (_whole(number) for number in value["usage"])
+        usage = Usage(came, went, cached)
+    return Taped(
+        dialect=str(value["dialect"]),
+        path=str(value["path"]),
+        body=_unpack(value["body"]),
+        status=_whole(value["status"]),
+        headers=tuple((str(name), str(text)) for name, text in value["headers"]),
+        chunks=tuple((int(at), base64.b64decode(chunk, validate=True)) for at, chunk in value["chunks"]),
+        usage=usage,
+        estimated=value["estimated"] is True,
+        fault=str(value["fault"]),
+        fault_words=str(value["fault_words"]),
+    )
+
+
+def _unpack(text: str) -> bytes:
+    inflater = zlib.decompressobj()
+    data = inflater.decompress(base64.b64decode(text, validate=True), BODY_BYTES)
+    if not inflater.eof:
+        raise ValueError("a body that is cut or too large")
+    return data
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise TypeError(f"{value!r} is no number")
+    return value

@@ -1,0 +1,197 @@
+"""Anthropic Messages, with the counting of tokens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from proctor.execute.gateway.dialects.interface import (
+    COUNT,
+    GENERATE,
+    Answered,
+    Asked,
+    Body,
+    Call,
+    Message,
+    Result,
+    Route,
+    Rules,
+    Tool,
+    Usage,
+)
+from proctor.execute.gateway.dialects.reading import (
+    count,
+    filter_fields,
+    filter_tools,
+    inner,
+    json_text,
+    map_model,
+    maximum,
+    objects,
+    opaque,
+    refuse_remote,
+    refuse_state,
+    text,
+)
+
+VERSION = "2023-06-01"
+
+_PATHS = {"/v1/messages": GENERATE, "/v1/messages/count_tokens": COUNT}
+_OWN = ("custom", "bash_", "text_editor_", "computer_", "memory_", "tool_search_tool_")
+"""Beginnings of the types of tools that the agent runs itself."""
+
+_KINDS = {400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error"}
+
+
+class Anthropic:
+    """``POST /v1/messages``."""
+
+    name = "anthropic"
+
+    def route(self, method: str, path: str) -> Route | None:
+        kind = _PATHS.get(path) if method == "POST" else None
+        return Route(self.name, kind, path) if kind else None
+
+    def asked(self, body: Body, route: Route) -> Asked:
+        messages = [Message("system", _text(body["system"]))] if body.get("system") else []
+        for item in objects(body.get("messages")):
+            messages += _messages(item)
+        return Asked(
+            model=text(body.get("model")),
+            messages=tuple(messages),
+            tools=tuple(_tool(tool) for tool in objects(body.get("tools"))),
+            max_output=maximum(body, "max_tokens"),
+            stream=body.get("stream") is True,
+        )
+
+    def prepare(self, body: Body, route: Route, rules: Rules) -> list[str]:
+        refuse_state(body, ("container",))
+        refuse_remote(body.get("messages"), rules)
+        changes = filter_fields(body, rules, ("mcp_servers",))
+        changes += filter_tools(body, rules, lambda tool: (text(tool.get("type")) or "custom").startswith(_OWN), _kind)
+        body["model"] = map_model(text(body.get("model")), rules)
+        if route.kind == GENERATE and maximum(body, "max_tokens") is None:
+            body["max_tokens"] = rules.output_tokens
+            changes.append(f"set max_tokens to {rules.output_tokens}")
+        return changes
+
+    def forwarded_path(self, route: Route, rules: Rules) -> str:
+        return route.path
+
+    def answered(self, body: Any) -> Answered:
+        collector = AnthropicCollector()
+        body = body if isinstance(body, dict) else {}
+        collector.feed({"type": "message_start", "message": body})
+        for place, block in enumerate(objects(body.get("content"))):
+            collector.feed({"type": "content_block_start", "index": place, "content_block": block})
+        collector.feed({"type": "message_delta", "delta": body, "usage": body.get("usage")})
+        if body.get("type") == "error":
+            collector.feed(body)
+        return collector.answered()
+
+    def collector(self, changes: list[str]) -> AnthropicCollector:
+        return AnthropicCollector()
+
+    def error(self, status: int, code: str, message: str) -> Body:
+        kind = _KINDS.get(status, "api_error" if status >= 500 else "invalid_request_error")
+        return {"type": "error", "error": {"type": kind, "message": message, "code": code}}
+
+    def headers(self, key: str) -> dict[str, str]:
+        return {"x-api-key": key, "anthropic-version": VERSION}
+
+
+class AnthropicCollector:
+    """Puts content blocks together."""
+
+    def __init__(self) -> None:
+        self.ended = False
+        self._blocks: dict[int, Body] = {}
+        self._words: dict[int, str] = {}
+        self._finish = ""
+        self._usage: Body = {}
+        self._counted = False
+        self._error = ""
+
+    def feed(self, event: Body) -> bool:
+        kind = event.get("type")
+        place = count(event.get("index"))
+        if kind == "content_block_start":
+            self._blocks[place] = inner(event, "content_block")
+        elif kind == "content_block_delta":
+            delta = inner(event, "delta")
+            words = text(delta.get("text")) or text(delta.get("partial_json")) or text(delta.get("thinking"))
+            self._words[place] = self._words.get(place, "") + words
+        elif kind == "message_start":
+            self._usage = inner(inner(event, "message"), "usage")
+        elif kind == "message_delta":
+            self._finish = text(inner(event, "delta").get("stop_reason")) or self._finish
+            self._usage = {**self._usage, **inner(event, "usage")}
+            self._counted = bool(self._usage)
+        elif kind == "message_stop":
+            self.ended = True
+        elif kind == "error":
+            self._error = text(inner(event, "error").get("message")) or json_text(event.get("error"))
+        return True
+
+    def answered(self) -> Answered:
+        said, thought, calls = [], [], []
+        for place in sorted(self._blocks):
+            block, words = self._blocks[place], self._words.get(place, "")
+            kind = block.get("type")
+            if kind == "text":
+                said.append(text(block.get("text")) + words)
+            elif kind == "thinking":
+                thought.append(text(block.get("thinking")) + words)
+            elif kind == "tool_use":
+                calls.append(
+                    Call(text(block.get("id")), text(block.get("name")), words or json_text(block.get("input")))
+                )
+            elif kind != "redacted_thinking":
+                said.append(opaque(block))
+        message = Message("assistant", "".join(said), "".join(thought), tuple(calls))
+        usage = _usage(self._usage) if self._counted else None
+        refusal = "refusal" if self._finish == "refusal" else ""
+        return Answered(message, self._finish, usage, refusal, self._error, bool(self._finish) and not self._error)
+
+
+def _messages(item: Body) -> list[Message]:
+    """One message, or several: results of tools stand beside the user's words in one."""
+    role, content = text(item.get("role")) or "user", item.get("content")
+    if not isinstance(content, list):
+        return [Message(role, text(content))]
+    collector = AnthropicCollector()
+    results, said = [], []
+    for place, block in enumerate(objects(content)):
+        if block.get("type") == "tool_result":
+            failed = block.get("is_error") is True
+            results.append(Result(text(block.get("tool_use_id")), _text(block.get("content")), failed))
+        elif role == "assistant":
+            collector.feed({"type": "content_block_start", "index": place, "content_block": block})
+        else:
+            said.append(text(block.get("text")) if block.get("type") == "text" else opaque(block))
+    if role == "assistant":
+        return [collector.answered().message]
+    found = [Message("tool", results=tuple(results))] if results else []
+    return [*found, Message(role, "".join(said))] if said or not found else found
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, list):
+        return "".join(
+            text(part.get("text")) if part.get("type") == "text" else opaque(part) for part in objects(content)
+        )
+    return text(content)
+
+
+def _tool(tool: Body) -> Tool:
+    return Tool(text(tool.get("name")), inner(tool, "input_schema"))
+
+
+def _kind(tool: Body) -> str:
+    return text(tool.get("type")) or "?"
+
+
+def _usage(value: Body) -> Usage:
+    """Tokens that were read from or written to a cache count as input, which they are."""
+    cached = count(value.get("cache_read_input_tokens"))
+    came = count(value.get("input_tokens")) + cached + count(value.get("cache_creation_input_tokens"))
+    return Usage(came, count(value.get("output_tokens")), cached)

@@ -1,0 +1,205 @@
+"""OpenAI Chat Completions, and the many servers that speak it too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from proctor.execute.gateway.dialects.interface import (
+    GENERATE,
+    MODELS,
+    Answered,
+    Asked,
+    Body,
+    Call,
+    Message,
+    Refused,
+    Result,
+    Route,
+    Rules,
+    Tool,
+    Usage,
+)
+from proctor.execute.gateway.dialects.reading import (
+    count,
+    filter_fields,
+    filter_tools,
+    inner,
+    json_text,
+    map_model,
+    maximum,
+    money,
+    objects,
+    opaque,
+    refuse_remote,
+    refuse_state,
+    text,
+)
+
+USAGE_ASKED = "asked for usage at the end of the stream"
+
+_PATHS = {"/v1/chat/completions": GENERATE, "/chat/completions": GENERATE}
+_LISTS = ("/v1/models", "/models")
+
+
+class Chat:
+    """``POST /v1/chat/completions``."""
+
+    name = "chat"
+
+    def route(self, method: str, path: str) -> Route | None:
+        if method == "GET" and path.startswith(_LISTS):
+            return Route(self.name, MODELS, path)
+        kind = _PATHS.get(path) if method == "POST" else None
+        return Route(self.name, kind, "/v1/chat/completions") if kind else None
+
+    def asked(self, body: Body, route: Route) -> Asked:
+        choices = body.get("n")
+        return Asked(
+            model=text(body.get("model")),
+            messages=tuple(_message(item) for item in objects(body.get("messages"))),
+            tools=tuple(_tool(item) for item in objects(body.get("tools"))),
+            max_output=maximum(body, "max_completion_tokens", "max_tokens"),
+            stream=body.get("stream") is True,
+            choices=choices if type(choices) is int and choices > 0 else 1,
+        )
+
+    def prepare(self, body: Body, route: Route, rules: Rules) -> list[str]:
+        refuse_state(body, ("store", "previous_response_id", "conversation"))
+        refuse_remote(body.get("messages"), rules)
+        changes = filter_fields(body, rules, ("web_search_options", "plugins"))
+        changes += filter_tools(body, rules, lambda tool: tool.get("type") in ("function", "custom"), _kind)
+        body["model"] = map_model(text(body.get("model")), rules)
+        if type(body.get("n")) not in (int, type(None)) or (body.get("n") or 1) not in range(1, 129):
+            raise Refused("malformed", "n must be a whole number from 1 to 128")
+        if maximum(body, "max_completion_tokens", "max_tokens") is None:
+            body["max_completion_tokens"] = rules.output_tokens
+            changes.append(f"set max_completion_tokens to {rules.output_tokens}")
+        if body.get("stream") is True and inner(body, "stream_options").get("include_usage") is not True:
+            body["stream_options"] = {**inner(body, "stream_options"), "include_usage": True}
+            changes.append(USAGE_ASKED)
+        return changes
+
+    def forwarded_path(self, route: Route, rules: Rules) -> str:
+        return route.path
+
+    def answered(self, body: Any) -> Answered:
+        collector = ChatCollector()
+        for choice in objects(body.get("choices")) if isinstance(body, dict) else []:
+            collector.add(choice, inner(choice, "message"))
+        collector.add_rest(body if isinstance(body, dict) else {})
+        return collector.answered()
+
+    def collector(self, changes: list[str]) -> ChatCollector:
+        return ChatCollector(hide_usage=USAGE_ASKED in changes)
+
+    def error(self, status: int, code: str, message: str) -> Body:
+        kind = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
+        fallback = "invalid_request_error" if status < 500 else "server_error"
+        return {"error": {"message": message, "type": kind.get(status, fallback), "param": None, "code": code}}
+
+    def headers(self, key: str) -> dict[str, str]:
+        return {"Authorization": f"Bearer {key}"}
+
+
+class ChatCollector:
+    """Puts choices together, each by its number; the end of a stream is no event of its own here."""
+
+    ended = False
+
+    def __init__(self, *, hide_usage: bool = False) -> None:
+        self._hide_usage = hide_usage
+        self._texts: dict[int, str] = {}
+        self._reasoning = ""
+        self._refusal = ""
+        self._calls: dict[tuple[int, int], list[str]] = {}
+        self._finish = ""
+        self._usage: Usage | None = None
+        self._error = ""
+
+    def feed(self, event: Body) -> bool:
+        choices = objects(event.get("choices"))
+        for choice in choices:
+            self.add(choice, inner(choice, "delta"))
+        self.add_rest(event)
+        return not (self._hide_usage and not choices and event.get("usage"))
+
+    def add(self, choice: Body, part: Body) -> None:
+        number = count(choice.get("index"))
+        self._texts[number] = self._texts.get(number, "") + _text(part.get("content"))
+        self._reasoning += text(part.get("reasoning_content")) or text(part.get("reasoning"))
+        self._refusal += text(part.get("refusal"))
+        self._finish = text(choice.get("finish_reason")) or self._finish
+        for place, item in enumerate(objects(part.get("tool_calls"))):
+            index = item.get("index")
+            call = self._calls.setdefault((number, index if type(index) is int else place), ["", "", ""])
+            function = inner(item, "function") or inner(item, "custom")
+            call[0] = text(item.get("id")) or call[0]
+            call[1] += text(function.get("name"))
+            call[2] += text(function.get("arguments")) or text(function.get("input"))
+
+    def add_rest(self, event: Body) -> None:
+        if isinstance(event.get("usage"), dict):
+            self._usage = _usage(event["usage"])
+        if event.get("error"):
+            self._error = text(inner(event, "error").get("message")) or json_text(event["error"])
+
+    def answered(self) -> Answered:
+        return Answered(
+            Message(
+                "assistant",
+                "\n".join(self._texts[number] for number in sorted(self._texts)) or self._refusal,
+                self._reasoning,
+                tuple(Call(*self._calls[key]) for key in sorted(self._calls)),
+            ),
+            self._finish,
+            self._usage,
+            self._refusal or ("content_filter" if self._finish == "content_filter" else ""),
+            self._error,
+            whole=bool(self._finish) and not self._error,
+        )
+
+
+def _message(item: Body) -> Message:
+    role = text(item.get("role")) or "user"
+    content = _text(item.get("content"))
+    if role in ("tool", "function"):
+        return Message("tool", results=(Result(text(item.get("tool_call_id")) or text(item.get("name")), content),))
+    calls = []
+    for call in objects(item.get("tool_calls")):
+        function = inner(call, "function") or inner(call, "custom")
+        arguments = text(function.get("arguments")) or text(function.get("input"))
+        calls.append(Call(text(call.get("id")), text(function.get("name")), arguments))
+    if item.get("function_call"):
+        function = inner(item, "function_call")
+        calls.append(Call("", text(function.get("name")), text(function.get("arguments"))))
+    return Message(role, content or text(item.get("refusal")), text(item.get("reasoning_content")), tuple(calls))
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, list):
+        return "".join(
+            text(part.get("text")) or text(part.get("refusal"))
+            if isinstance(part, dict) and part.get("type") in ("text", "refusal")
+            else opaque(part)
+            for part in content
+        )
+    return text(content)
+
+
+def _tool(item: Body) -> Tool:
+    function = inner(item, "function") or inner(item, "custom")
+    return Tool(text(function.get("name")), inner(function, "parameters"))
+
+
+def _kind(tool: Body) -> str:
+    return text(tool.get("type")) or "?"
+
+
+def _usage(value: Body) -> Usage:
+    return Usage(
+        count(value.get("prompt_tokens")),
+        count(value.get("completion_tokens")),
+        count(inner(value, "prompt_tokens_details").get("cached_tokens")),
+        count(inner(value, "completion_tokens_details").get("reasoning_tokens")),
+        money(value.get("cost")),
+    )

@@ -1,0 +1,172 @@
+"""What every dialect turns its traffic into, and what it must be able to do. Pure.
+
+A dialect reads a request that an agent sent (:class:`Asked`), changes it into the one that is forwarded, reads what
+came back, whole or as a stream (:class:`Answered`), and spells errors as its own clients expect them. Requests are
+untrusted: whatever is not as it must be is a :class:`Refused`. Answers are read as far as they can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, Protocol
+
+from proctor.base.frozen import EMPTY, frozen
+
+Body = dict[str, Any]
+
+GENERATE, COUNT, MODELS = "generate", "count", "models"
+
+
+class Refused(Exception):
+    """A request that is not forwarded: ``code`` names the reason, ``status`` is what the agent is told."""
+
+    def __init__(self, code: str, message: str, status: int = 400) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.status = status
+
+
+@frozen
+class Route:
+    """Where a request goes: ``kind`` is generate, count or models; ``stream`` is None where the body says it."""
+
+    dialect: str
+    kind: str
+    path: str
+    model: str = ""
+    stream: bool | None = None
+
+
+@frozen
+class Call:
+    """A tool call that a model asked for; ``arguments`` is text, JSON for most tools."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@frozen
+class Result:
+    """What an agent gave back for a call."""
+
+    id: str
+    text: str
+    failed: bool = False
+
+
+@frozen
+class Message:
+    """One message in a form that all dialects share."""
+
+    role: str
+    text: str = ""
+    reasoning: str = ""
+    calls: tuple[Call, ...] = ()
+    results: tuple[Result, ...] = ()
+
+
+@frozen
+class Tool:
+    """A tool that the agent offers; ``parameters`` is its JSON Schema, empty where it has none."""
+
+    name: str
+    parameters: Mapping[str, Any] = EMPTY
+
+
+@frozen
+class Asked:
+    """A request, read."""
+
+    model: str
+    messages: tuple[Message, ...]
+    tools: tuple[Tool, ...] = ()
+    max_output: int | None = None
+    stream: bool = False
+    choices: int = 1
+
+
+@frozen
+class Usage:
+    """What a provider counted; ``input_tokens`` holds those from a cache too, ``usd`` only what it says it billed."""
+
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    usd: Decimal | None = None
+
+
+@frozen
+class Answered:
+    """An answer, read. ``refusal`` is how the provider marked a refusal; ``whole`` says that nothing is missing."""
+
+    message: Message
+    finish: str = ""
+    usage: Usage | None = None
+    refusal: str = ""
+    error: str = ""
+    whole: bool = True
+
+
+@frozen
+class Rules:
+    """What requests are held to."""
+
+    models: Mapping[str, str] = EMPTY
+    provider_tools: str = "strip"
+    output_tokens: int = 8192
+
+
+class Collector(Protocol):
+    """Puts the events of one stream together; ``ended`` once nothing more can come."""
+
+    ended: bool
+
+    def feed(self, event: Body) -> bool:
+        """Take one event in; whether the agent is to see it."""
+        ...
+
+    def answered(self) -> Answered:
+        """What has come up to now."""
+        ...
+
+
+class Dialect(Protocol):
+    """One way of speaking to a provider."""
+
+    name: str
+
+    def route(self, method: str, path: str) -> Route | None:
+        """Where a request for ``path`` goes, if this dialect knows it."""
+        ...
+
+    def asked(self, body: Body, route: Route) -> Asked:
+        """What a request says."""
+        ...
+
+    def prepare(self, body: Body, route: Route, rules: Rules) -> list[str]:
+        """Change ``body`` into the request that is forwarded; what was changed, in words."""
+        ...
+
+    def forwarded_path(self, route: Route, rules: Rules) -> str:
+        """The path at the provider."""
+        ...
+
+    def answered(self, body: Any) -> Answered:
+        """What an answer says that came in one piece."""
+        ...
+
+    def collector(self, changes: list[str]) -> Collector:
+        """For the stream that answers a request to which ``changes`` were made."""
+        ...
+
+    def error(self, status: int, code: str, message: str) -> Body:
+        """An error as clients of this dialect expect it."""
+        ...
+
+    def headers(self, key: str) -> dict[str, str]:
+        """What authenticates a request at the provider."""
+        ...

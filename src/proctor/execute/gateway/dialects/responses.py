@@ -1,0 +1,221 @@
+"""OpenAI Responses, with nothing kept at the provider."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from proctor.execute.gateway.dialects.interface import (
+    GENERATE,
+    Answered,
+    Asked,
+    Body,
+    Call,
+    Message,
+    Refused,
+    Result,
+    Route,
+    Rules,
+    Tool,
+    Usage,
+)
+from proctor.execute.gateway.dialects.reading import (
+    count,
+    filter_tools,
+    inner,
+    json_text,
+    map_model,
+    maximum,
+    money,
+    objects,
+    opaque,
+    refuse_remote,
+    refuse_state,
+    text,
+)
+
+_OWN = frozenset(("function", "custom", "local_shell", "apply_patch", "computer_use_preview", "computer", "namespace"))
+_TEXTS = frozenset(("input_text", "output_text", "text", "summary_text", "reasoning_text"))
+_CALLS = frozenset(("function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call"))
+
+
+class Responses:
+    """``POST /v1/responses``."""
+
+    name = "responses"
+
+    def route(self, method: str, path: str) -> Route | None:
+        known = method == "POST" and path in ("/v1/responses", "/responses")
+        return Route(self.name, GENERATE, "/v1/responses") if known else None
+
+    def asked(self, body: Body, route: Route) -> Asked:
+        return Asked(
+            model=text(body.get("model")),
+            messages=_messages(body),
+            tools=tuple(Tool(text(tool.get("name")), inner(tool, "parameters")) for tool in _tools(body)),
+            max_output=maximum(body, "max_output_tokens"),
+            stream=body.get("stream") is True,
+        )
+
+    def prepare(self, body: Body, route: Route, rules: Rules) -> list[str]:
+        refuse_state(body, ("previous_response_id", "conversation", "store", "background", "prompt"))
+        for item in objects(body.get("input")):
+            if item.get("type") == "item_reference" or (set(item) == {"id"}):
+                raise Refused("server-state", "an item_reference leans on state that the provider keeps")
+        refuse_remote(body.get("input"), rules)
+        changes = filter_tools(body, rules, _is_own, _kind)
+        choice = inner(body, "tool_choice")
+        if changes and choice and text(choice.get("type")) not in _OWN:
+            del body["tool_choice"]
+        body["model"] = map_model(text(body.get("model")), rules)
+        if body.get("store") is not False:
+            body["store"] = False
+            changes.append("set store to false")
+        if maximum(body, "max_output_tokens") is None:
+            body["max_output_tokens"] = rules.output_tokens
+            changes.append(f"set max_output_tokens to {rules.output_tokens}")
+        return changes
+
+    def forwarded_path(self, route: Route, rules: Rules) -> str:
+        return route.path
+
+    def answered(self, body: Any) -> Answered:
+        body = body if isinstance(body, dict) else {}
+        items = objects(body.get("output"))
+        message = _assistant(items)
+        refusal = "".join(text(part.get("refusal")) for item in items for part in objects(item.get("content")))
+        finish = text(inner(body, "incomplete_details").get("reason")) or text(body.get("status"))
+        error = text(inner(body, "error").get("message"))
+        usage = _usage(body["usage"]) if isinstance(body.get("usage"), dict) else None
+        refusal = refusal or ("content_filter" if finish == "content_filter" else "")
+        return Answered(message, finish, usage, refusal, error, whole=bool(finish) and not error)
+
+    def collector(self, changes: list[str]) -> ResponsesCollector:
+        return ResponsesCollector(self)
+
+    def error(self, status: int, code: str, message: str) -> Body:
+        kind = "invalid_request_error" if status < 500 else "server_error"
+        return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+    def headers(self, key: str) -> dict[str, str]:
+        return {"Authorization": f"Bearer {key}"}
+
+
+class ResponsesCollector:
+    """Keeps finished items, and the words of those that are not; the last event holds everything."""
+
+    def __init__(self, dialect: Responses) -> None:
+        self.ended = False
+        self._dialect = dialect
+        self._items: dict[int, Body] = {}
+        self._texts: dict[int, str] = {}
+        self._reasoning = ""
+        self._final: Body | None = None
+        self._error = ""
+
+    def feed(self, event: Body) -> bool:
+        kind = text(event.get("type"))
+        place = count(event.get("output_index"))
+        if kind == "response.output_item.done":
+            self._items[place] = inner(event, "item")
+        elif kind in ("response.output_text.delta", "response.refusal.delta"):
+            self._texts[place] = self._texts.get(place, "") + text(event.get("delta"))
+        elif kind.startswith("response.reasoning") and kind.endswith(".delta"):
+            self._reasoning += text(event.get("delta"))
+        elif kind in ("response.completed", "response.incomplete", "response.failed"):
+            self._final = inner(event, "response")
+            self.ended = True
+        elif kind == "error":
+            self._error = text(event.get("message")) or json_text(event)
+        return True
+
+    def answered(self) -> Answered:
+        if self._final is not None:
+            final = self._final
+            if not final.get("output"):
+                final = {**final, "output": [self._items[place] for place in sorted(self._items)]}
+            return self._dialect.answered(final)
+        done = _assistant([self._items[place] for place in sorted(self._items)])
+        rest = "".join(self._texts[place] for place in sorted(self._texts) if place not in self._items)
+        message = Message("assistant", done.text + rest, done.reasoning or self._reasoning, done.calls)
+        return Answered(message, error=self._error, whole=False)
+
+
+def _messages(body: Body) -> tuple[Message, ...]:
+    """The conversation; what the model said in one go is one message, in however many items it came."""
+    found: list[Message] = []
+    if text(body.get("instructions")):
+        found.append(Message("system", text(body.get("instructions"))))
+    if isinstance(body.get("input"), str):
+        return (*found, Message("user", body["input"]))
+    said: list[Body] = []
+    for item in objects(body.get("input")):
+        kind = text(item.get("type")) or "message"
+        if kind in _CALLS or kind == "reasoning" or (kind == "message" and item.get("role") == "assistant"):
+            said.append(item)
+            continue
+        if said:
+            found.append(_assistant(said))
+            said = []
+        if kind.endswith("_output"):
+            failed = item.get("status") == "failed"
+            found.append(Message("tool", results=(Result(text(item.get("call_id")), _output(item), failed),)))
+        elif kind == "message":
+            found.append(Message(text(item.get("role")) or "user", _content(item.get("content"))))
+        else:
+            found.append(Message("user", opaque(item)))
+    return (*found, _assistant(said)) if said else tuple(found)
+
+
+def _assistant(items: list[Body]) -> Message:
+    texts, reasoning, calls = [], [], []
+    for item in items:
+        kind = text(item.get("type")) or "message"
+        if kind in _CALLS:
+            arguments = item.get("arguments", item.get("input", item.get("action", item.get("operation"))))
+            name = text(item.get("name")) or kind.removesuffix("_call")
+            calls.append(Call(text(item.get("call_id")) or text(item.get("id")), name, json_text(arguments or "")))
+        elif kind == "reasoning":
+            reasoning.append(_content(item.get("summary")) + _content(item.get("content")))
+        elif kind == "message":
+            texts.append(_content(item.get("content")))
+    return Message("assistant", "".join(texts), "".join(reasoning), tuple(calls))
+
+
+def _content(content: Any) -> str:
+    if not isinstance(content, list):
+        return text(content)
+    return "".join(
+        text(part.get("text")) if part.get("type") in _TEXTS else text(part.get("refusal")) or opaque(part)
+        for part in objects(content)
+    )
+
+
+def _output(item: Body) -> str:
+    output = item.get("output")
+    return _content(output) if isinstance(output, (str, list)) else json_text(output)
+
+
+def _tools(body: Body) -> list[Body]:
+    """The tools, those inside a namespace too."""
+    tools = objects(body.get("tools"))
+    return [inside for tool in tools for inside in (objects(tool.get("tools")) or [tool])]
+
+
+def _is_own(tool: Body) -> bool:
+    if tool.get("type") == "shell":
+        return inner(tool, "environment").get("type") in (None, "local")
+    return tool.get("type") in _OWN
+
+
+def _kind(tool: Body) -> str:
+    return text(tool.get("type")) or "?"
+
+
+def _usage(value: Body) -> Usage:
+    return Usage(
+        count(value.get("input_tokens")),
+        count(value.get("output_tokens")),
+        count(inner(value, "input_tokens_details").get("cached_tokens")),
+        count(inner(value, "output_tokens_details").get("reasoning_tokens")),
+        money(value.get("cost")),
+    )

@@ -1,0 +1,95 @@
+"""From what an agent sent to what is forwarded: read, bounded, changed by the rules. Pure.
+
+The forwarded body is always written anew, so that a key given twice means one thing here and at the provider. What
+differs from the original is told as the top-level fields that were set or removed; both together give the forwarded
+bytes again (:func:`rebuilt`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+import orjson
+
+from proctor.base.frozen import frozen, replace
+from proctor.execute.gateway.dialects.interface import Body, Route, Rules
+from proctor.execute.gateway.dialects.reading import parse_request
+from proctor.execute.gateway.dialects.table import DIALECTS
+from proctor.execute.gateway.settings import Settings
+from proctor.execute.gateway.sources.interface import Forward
+
+_HEADERS = ("accept", "anthropic-version", "anthropic-beta", "user-agent", "x-goog-api-client")
+_QUERY = {"gemini": ("alt", "sse"), "anthropic": ("beta", "true")}
+_LEAVING = ("web-search", "web-fetch", "code-execution", "mcp-", "files-api", "skills")
+"""Parts of the names of beta features that leave the sandbox or lean on state."""
+
+
+@frozen
+class Prepared:
+    """A request that may be forwarded; ``difference`` is JSON text."""
+
+    forward: Forward
+    changes: list[str]
+    difference: str
+
+
+def rules_of(settings: Settings) -> Rules:
+    return Rules(settings.models, settings.provider_tools, settings.output_tokens)
+
+
+def prepare(route: Route, data: bytes, headers: Mapping[str, str], query: str, settings: Settings) -> Prepared:
+    """The request to forward; ``Refused`` where it may not be."""
+    dialect = DIALECTS[route.dialect]
+    rules = rules_of(settings)
+    original = parse_request(data)
+    body = parse_request(data)
+    changes = dialect.prepare(body, route, rules)
+    difference = _difference(original, body)
+    body = _apply(original, difference)
+    path = dialect.forwarded_path(route, rules)
+    asked = dialect.asked(body, route)
+    if route.model:
+        asked = replace(asked, model=path.rpartition("/")[2].partition(":")[0])
+    forward = Forward(
+        dialect=route.dialect,
+        kind=route.kind,
+        path=path,
+        query=_query(route, query),
+        headers=_headers(headers, settings),
+        body=body,
+        data=orjson.dumps(body),
+        asked=asked,
+    )
+    return Prepared(forward, changes, orjson.dumps(difference).decode())
+
+
+def rebuilt(original: bytes, difference: str) -> bytes:
+    """The forwarded bytes, from what is on record."""
+    return orjson.dumps(_apply(orjson.loads(original), orjson.loads(difference)))
+
+
+def _difference(before: Body, after: Body) -> dict[str, Any]:
+    changed = {name: value for name, value in after.items() if name not in before or before[name] != value}
+    return {"removed": [name for name in before if name not in after], "set": changed}
+
+
+def _apply(before: Body, difference: dict[str, Any]) -> Body:
+    kept = {name: value for name, value in before.items() if name not in difference["removed"]}
+    return {**kept, **difference["set"]}
+
+
+def _query(route: Route, query: str) -> str:
+    """The few parameters that mean something; a key that a client puts there is none of ours."""
+    allowed = _QUERY.get(route.dialect)
+    return urlencode([pair for pair in parse_qsl(query[:2000]) if pair == allowed][:1])
+
+
+def _headers(headers: Mapping[str, str], settings: Settings) -> dict[str, str]:
+    passed = {name: headers[name][:1000] for name in _HEADERS if name in headers}
+    features = passed.pop("anthropic-beta", "")
+    if settings.provider_tools != "allow":
+        names = [name.strip() for name in features.split(",")]
+        features = ",".join(name for name in names if not any(part in name for part in _LEAVING))
+    return {**passed, "anthropic-beta": features} if features else passed

@@ -1,0 +1,84 @@
+"""What of a request may differ from one run to the next and still be the same request: ids, dates, paths. Pure.
+
+A mask is versioned, and a cassette names the one that it was made with: a change of the rules is a new version. The
+first differing field of two masked requests is told as a JSON pointer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+VERSION = 1
+
+_FIELDS = frozenset(
+    (
+        *("metadata", "user", "user_id", "prompt_cache_key", "safety_identifier", "client_metadata", "session_id"),
+        *("encrypted_content", "signature", "thoughtSignature", "thought_signature", "service_tier"),
+    )
+)
+"""Fields whose values are ids or sealed content."""
+
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
+_DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}"
+_RULES = (
+    ("<uuid>", r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b"),
+    ("<id>", r"\b(?:call|toolu|msg|resp|fc|rs|chatcmpl|req|run|ses|prt|thread)[-_][A-Za-z0-9_-]{6,80}\b"),
+    ("<tmp>", r"/(?:var/)?tmp/[A-Za-z0-9._/+-]{1,200}"),
+    ("<proc>", r"/proc/[0-9]{1,9}\b"),
+    ("<time>", r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?"),
+    (
+        "<time>",
+        rf"\b(?:{_DAY},?\s{{1,3}})?{_MONTH}\.?\s{{1,3}}\d{{1,2}}(?:,?\s{{1,3}}\d{{4}}|\s{{1,3}}\d{{2}}:\d{{2}})?\b",
+    ),
+    ("<time>", rf"\b(?:{_DAY},?\s{{1,3}})?\d{{1,2}}\s{{1,3}}{_MONTH}(?:\s{{1,3}}\d{{4}})?\b"),
+    ("<time>", r"\b\d{1,2}/\d{1,2}/\d{2,4}\b"),
+    ("<time>", r"\b\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?:\s?[AP]M)?\b"),
+    ("<duration>", r"\b\d{1,9}(?:\.\d{1,9})?\s?(?:ms|s|secs?|seconds?|milliseconds?)\b"),
+    ("<address>", r"\b0x[0-9a-fA-F]{6,16}\b"),
+    ("<hex>", r"\b(?=[a-f]{0,40}\d)(?=\d{0,40}[a-f])[0-9a-f]{7,128}\b"),
+)
+_COMPILED = tuple((name, re.compile(pattern)) for name, pattern in _RULES)
+
+
+def mask(value: Any) -> Any:
+    """``value`` with everything replaced that may differ."""
+    if isinstance(value, str):
+        for name, pattern in _COMPILED:
+            value = pattern.sub(name, value)
+        return value
+    if isinstance(value, Mapping):
+        return {key: "<id>" if key in _FIELDS or _is_id(key, item) else mask(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [mask(item) for item in value]
+    return value
+
+
+def first_difference(expected: Any, got: Any, pointer: str = "") -> tuple[str, Any, Any] | None:
+    """Where two values differ first: a JSON pointer and both values; None when they are equal."""
+    if isinstance(expected, dict) and isinstance(got, dict):
+        for key in (*expected, *(key for key in got if key not in expected)):
+            place = f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}"
+            if key not in expected or key not in got:
+                return place, expected.get(key), got.get(key)
+            if found := first_difference(expected[key], got[key], place):
+                return found
+        return None
+    if isinstance(expected, list) and isinstance(got, list):
+        for index in range(max(len(expected), len(got))):
+            if index >= min(len(expected), len(got)):
+                return f"{pointer}/{index}", _at(expected, index), _at(got, index)
+            if found := first_difference(expected[index], got[index], f"{pointer}/{index}"):
+                return found
+        return None
+    same = expected == got and type(expected) is type(got)
+    return None if same else (pointer, expected, got)
+
+
+def _at(items: list[Any], index: int) -> Any:
+    return items[index] if index < len(items) else None
+
+
+def _is_id(key: str, item: Any) -> bool:
+    return isinstance(item, str) and (key == "id" or key.endswith(("_id", "Id")))

@@ -1,0 +1,124 @@
+"""Spend that is reserved before a call and settled after it, so that a cap holds with calls in flight.
+
+A reservation is what the call can cost at most: as many input tokens as its body has bytes, and as many output tokens
+as it may ask for. What was spent, what is reserved and a new reservation never exceed a cap together; a provider that
+counts more than was reserved is the only way past it, and ``over`` then says by how much. Any thread may call anything.
+"""
+
+from __future__ import annotations
+
+import threading
+from decimal import Decimal
+
+from proctor.base.frozen import frozen
+from proctor.execute.gateway.settings import Caps
+from proctor.execute.watch.ledger import total_of
+from proctor.execute.watch.prices import PriceTable
+
+_TEMPLATE_TOKENS = 64
+_MESSAGE_TOKENS = 16
+"""What providers add around a conversation and around each of its messages."""
+
+
+@frozen
+class Reservation:
+    """What one call may use at most."""
+
+    model: str
+    input_tokens: int
+    output_tokens: int
+    amount: Decimal
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+
+@frozen
+class TooMuch:
+    """Why a call cannot be afforded; ``later`` when it could be once calls in flight have cost less than they might."""
+
+    words: str
+    later: bool
+
+
+class Meter:
+    """The spend under one set of caps."""
+
+    def __init__(self, table: PriceTable, caps: Caps = Caps()) -> None:  # noqa: B008 - frozen
+        self.table = table
+        self.caps = caps
+        self._lock = threading.Lock()
+        self._open: dict[int, Reservation] = {}
+        self._next = 0
+        self.amount = Decimal(0)
+        self.tokens = 0
+        self.requests = 0
+
+    def price(self, model: str, input_tokens: int, output_tokens: int) -> Decimal:
+        """What one call costs by the table."""
+        quantities = {
+            ("llm_request", "request"): 1,
+            ("llm_request", "call"): 1,
+            ("llm_request", "token"): input_tokens + output_tokens,
+            ("llm_input", "token"): input_tokens,
+            ("llm_output", "token"): output_tokens,
+        }
+        return total_of(
+            price.price * quantities.get((price.action, price.unit), 0)
+            for action in ("llm_request", "llm_input", "llm_output")
+            for price in self.table.of(action, model)
+        )
+
+    def reserve(self, model: str, body_bytes: int, messages: int, output_tokens: int) -> int | TooMuch:
+        """Set aside what a call may cost; its number for :meth:`settle`, or why there is not enough."""
+        input_tokens = body_bytes + _TEMPLATE_TOKENS + _MESSAGE_TOKENS * messages
+        wanted = Reservation(model, input_tokens, output_tokens, self.price(model, input_tokens, output_tokens))
+        with self._lock:
+            short = self._short(wanted)
+            if short is not None:
+                return short
+            self._next += 1
+            self._open[self._next] = wanted
+            return self._next
+
+    def reserved(self, number: int) -> Reservation:
+        """What was set aside under ``number``."""
+        return self._open[number]
+
+    def settle(self, number: int, input_tokens: int, output_tokens: int) -> None:
+        """Put what a call used in the place of what was set aside for it."""
+        with self._lock:
+            held = self._open.pop(number)
+            self.amount = total_of((self.amount, self.price(held.model, input_tokens, output_tokens)))
+            self.tokens += input_tokens + output_tokens
+            self.requests += 1
+
+    def cancel(self, number: int) -> None:
+        """Give back what was set aside for a call that cost nothing."""
+        with self._lock:
+            self._open.pop(number, None)
+
+    @property
+    def over(self) -> Decimal:
+        """By how much the amount has passed its cap."""
+        return max(Decimal(0), self.amount - self.caps.amount) if self.caps.amount is not None else Decimal(0)
+
+    def _short(self, wanted: Reservation) -> TooMuch | None:
+        """The first cap that is too small; one that was passed already before one that is only taken for now."""
+        open_amount = total_of(one.amount for one in self._open.values())
+        open_tokens = sum(one.tokens for one in self._open.values())
+        quantities: tuple[tuple[str, Decimal | int | None, Decimal | int, Decimal | int, Decimal | int], ...] = (
+            (self.table.currency, self.caps.amount, self.amount, open_amount, wanted.amount),
+            ("tokens", self.caps.tokens, self.tokens, open_tokens, wanted.tokens),
+            ("requests", self.caps.requests, self.requests, len(self._open), 1),
+        )
+        taken = None
+        for name, cap, spent, held, more in quantities:
+            if cap is None or spent + held + more <= cap:
+                continue
+            words = f"the call may cost {more} {name}; {spent} of {cap} are spent and {held} are set aside"
+            if spent + more > cap:
+                return TooMuch(words, later=False)
+            taken = taken or TooMuch(words, later=True)
+        return taken

@@ -1,0 +1,115 @@
+"""What a gateway is told. Frozen; the only place that holds keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+from proctor.base.errors import UsageFault
+from proctor.base.frozen import EMPTY, frozen
+
+DIALECT_NAMES = ("chat", "responses", "anthropic", "gemini")
+
+
+@frozen
+class Upstream:
+    """A provider: its base URL without the version part, and the value of its key."""
+
+    url: str
+    key: str = ""
+
+    def __post__(self) -> None:
+        if not self.url.startswith(("http://", "https://")) or any(mark in self.url for mark in "?#@ \n\r"):
+            raise UsageFault("an endpoint is http:// or https:// with a host", where=self.url.rpartition("@")[2][:200])
+
+    def __repr__(self) -> str:
+        return f"Upstream({self.url!r})"
+
+    @property
+    def base(self) -> str:
+        """The URL to which paths such as ``/v1/messages`` are added."""
+        return self.url.rstrip("/").removesuffix("/v1").removesuffix("/v1beta").rstrip("/")
+
+
+@frozen
+class Caps:
+    """What may be spent: ``amount`` in the currency of the price table; None means without end."""
+
+    amount: Decimal | None = None
+    tokens: int | None = None
+    requests: int | None = None
+
+
+@frozen
+class Limits:
+    """How much and how long; every one is a policy choice."""
+
+    request_bytes: int = 32 << 20
+    answer_bytes: int = 64 << 20
+    event_bytes: int = 4 << 20
+    inline_bytes: int = 4096
+    tape_bytes: int = 256 << 20
+    connections: int = 256
+    requests: int = 100_000
+    head_seconds: float = 30
+    body_seconds: float = 60
+    connect_seconds: float = 30
+    idle_seconds: float = 300
+    call_seconds: float = 1800
+    affordable_seconds: float = 600
+    close_seconds: float = 10
+
+
+@frozen
+class Settings:
+    """One gateway.
+
+    ``models`` gives the provider's name for each name that may be asked for, ``"*"`` for all others; empty passes every
+    name on. ``provider_tools`` (strip, refuse, allow) is about tools that the provider would run outside the sandbox.
+    ``output_tokens`` is the maximum for requests that state none. ``cassette`` is off, record or replay, ``tape`` the
+    cassette to replay. ``script`` is the YAML of a scripted model, which then answers everything. ``canaries`` are
+    planted tokens by name. ``redact`` hides texts: ``spans`` what ``secrets`` (regular expressions) match, ``all``
+    everything; digests under ``redaction_key`` and lengths stay.
+    """
+
+    upstreams: Mapping[str, Upstream] = EMPTY
+    models: Mapping[str, str] = EMPTY
+    provider_tools: str = "strip"
+    output_tokens: int = 8192
+    words: bool = True
+    words_off: tuple[str, ...] = ()
+    cassette: str = "off"
+    tape: bytes | None = None
+    paced: bool = False
+    script: bytes | None = None
+    canaries: Mapping[str, bytes] = EMPTY
+    redact: str = "none"
+    secrets: tuple[str, ...] = ()
+    redaction_key: bytes = b""
+    limits: Limits = Limits()
+
+    def __post__(self) -> None:
+        unknown = sorted(set(self.upstreams) - set(DIALECT_NAMES))
+        if unknown:
+            raise UsageFault(f"there is no dialect {unknown[0]!r}", hint=f"one of {', '.join(DIALECT_NAMES)}")
+        self._one_of("provider_tools", ("strip", "refuse", "allow"))
+        self._one_of("cassette", ("off", "record", "replay"))
+        self._one_of("redact", ("none", "spans", "all"))
+        if (self.cassette == "replay") != (self.tape is not None):
+            raise UsageFault("a cassette is given exactly when one is replayed")
+        if self.redact != "none" and len(self.redaction_key) < 16:
+            raise UsageFault(
+                "redaction needs a key of 16 bytes or more", hint="a bare digest of a short text can be guessed"
+            )
+
+    def __repr__(self) -> str:
+        return f"Settings(upstreams={dict(self.upstreams)!r}, cassette={self.cassette!r})"
+
+    def _one_of(self, name: str, allowed: tuple[str, ...]) -> None:
+        if getattr(self, name) not in allowed:
+            raise UsageFault(f"{name} must be one of {', '.join(allowed)}")
+
+    @property
+    def keys(self) -> tuple[bytes, ...]:
+        """The values that may stand in no record and no answer, the longest first."""
+        return tuple(sorted({one.key.encode() for one in self.upstreams.values() if one.key}, key=len, reverse=True))

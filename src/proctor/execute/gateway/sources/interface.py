@@ -1,0 +1,72 @@
+"""Where answers come from: what is asked of a source, what it gives, and how it fails."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from proctor.base.frozen import EMPTY, frozen
+from proctor.execute.gateway.dialects.interface import Asked, Body, Usage
+
+NETWORK, TIMEOUT, STOPPED = "network", "timeout", "stopped"
+
+
+class SourceFault(Exception):
+    """No answer, or not the whole of it; ``kind`` is the class of ``model.error``."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+
+
+class Diverged(Exception):
+    """A request that is not on the cassette: the first field that differs, what stands there, and what was asked."""
+
+    def __init__(self, pointer: str, expected: str, got: str, nearest: int | None) -> None:
+        super().__init__(f"not on the cassette: differs at {pointer or 'the whole'}")
+        self.pointer = pointer
+        self.expected = expected
+        self.got = got
+        self.nearest = nearest
+
+
+@frozen
+class Forward:
+    """A request as it is forwarded: ``body`` and ``data`` are the same, parsed and as bytes."""
+
+    dialect: str
+    kind: str
+    path: str
+    query: str
+    headers: Mapping[str, str]
+    body: Body
+    data: bytes
+    asked: Asked
+
+
+@frozen
+class Answer:
+    """An answer whose body is still to come; ``counted`` is usage that a cassette gives for it."""
+
+    status: int
+    headers: Mapping[str, str]
+    chunks: AsyncIterator[bytes]
+    counted: Usage | None = None
+    estimated: bool = False
+
+
+class Source(Protocol):
+    """Answers requests."""
+
+    def open(self, forward: Forward, /) -> AbstractAsyncContextManager[Answer]:
+        """The answer to ``forward``, for the time of an ``async with`` block."""
+        ...
+
+    async def close(self) -> None:
+        """Give back what is held."""
+        ...
+
+
+NO_HEADERS: Mapping[str, str] = EMPTY

@@ -1,0 +1,80 @@
+"""Answers from the providers themselves, over HTTP.
+
+The key is added here and nowhere else. Redirects are not followed, cookies are not kept, and no proxy of the
+environment is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from proctor.execute.gateway.dialects.table import DIALECTS
+from proctor.execute.gateway.settings import Limits, Upstream
+from proctor.execute.gateway.sources.interface import NETWORK, TIMEOUT, Answer, Forward, SourceFault
+
+if TYPE_CHECKING:
+    import aiohttp
+
+
+class Provider:
+    """The upstreams of one gateway; made inside its loop."""
+
+    def __init__(self, upstreams: Mapping[str, Upstream], limits: Limits) -> None:
+        import aiohttp
+
+        self._upstreams = upstreams
+        timeout = aiohttp.ClientTimeout(
+            total=limits.call_seconds, sock_connect=limits.connect_seconds, sock_read=limits.idle_seconds
+        )
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=timeout,
+            trust_env=False,
+            skip_auto_headers=("User-Agent",),
+        )
+
+    @asynccontextmanager
+    async def open(self, forward: Forward) -> AsyncIterator[Answer]:
+        import aiohttp
+        from yarl import URL
+
+        upstream = self._upstreams.get(forward.dialect)
+        if upstream is None:
+            raise SourceFault("unknown-upstream", f"no endpoint is set for the dialect {forward.dialect}")
+        query = f"?{forward.query}" if forward.query else ""
+        headers = {**forward.headers, "Content-Type": "application/json", "Accept-Encoding": "identity"}
+        if upstream.key:
+            headers |= DIALECTS[forward.dialect].headers(upstream.key)
+        url = URL(f"{upstream.base}{forward.path}{query}", encoded=True)
+        try:
+            async with self._session.post(url, data=forward.data, headers=headers, allow_redirects=False) as response:
+                lower = {name.lower(): value for name, value in response.headers.items()}
+                yield Answer(response.status, lower, _chunks(response))
+        except TimeoutError:
+            raise SourceFault(TIMEOUT, "the provider did not answer in time") from None
+        except aiohttp.ClientError as error:
+            raise SourceFault(NETWORK, f"the provider could not be reached: {_named(error)}") from None
+
+    async def close(self) -> None:
+        await self._session.close()
+
+
+async def _chunks(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    import aiohttp
+
+    try:
+        async for chunk in response.content.iter_any():
+            yield chunk
+    except TimeoutError:
+        raise SourceFault(TIMEOUT, "the answer did not go on in time") from None
+    except aiohttp.ClientError as error:
+        raise SourceFault(NETWORK, f"the answer broke off: {_named(error)}") from None
+
+
+def _named(error: Exception) -> str:
+    """An error without the words of others, which may hold anything."""
+    number = getattr(error, "os_error", None)
+    return getattr(number, "strerror", None) or type(error).__name__

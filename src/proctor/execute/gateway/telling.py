@@ -1,0 +1,226 @@
+"""What a gateway tells whoever keeps the trace: each request, message, answer, error and tool call, each once.
+
+When nobody can be told any more, nothing passes any more. Called from the gateway's thread only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from proctor.base.clock import seconds_text
+from proctor.base.frozen import frozen
+from proctor.execute.gateway.dialects.interface import Answered, Message, Usage
+from proctor.execute.gateway.lineage import Lineages, Told
+from proctor.execute.gateway.meter import Reservation
+from proctor.execute.gateway.refusals import refusal_of
+from proctor.execute.gateway.settings import Settings
+from proctor.execute.gateway.sources.interface import Diverged, Forward
+from proctor.execute.gateway.texts import Keep, Texts
+from proctor.execute.gateway.wording import read_message
+from proctor.execute.watch.ledger import plain
+
+Record = Callable[[str, Mapping[str, Any]], object]
+"""Takes the type of an event and its payload."""
+
+NOT_THE_PROVIDERS = frozenset(("rejected", "client-abort", "stopped"))
+"""Classes of errors for which no provider and no machine is to blame."""
+
+_MOST_IDS = 100_000
+
+
+@frozen
+class Failure:
+    """Why a call failed; ``kind`` is its class."""
+
+    kind: str
+    words: str
+    status: int = 0
+
+    @property
+    def infrastructure(self) -> bool:
+        return self.kind not in NOT_THE_PROVIDERS
+
+
+@frozen
+class Timing:
+    """Nanoseconds from the request to the first byte of the answer, if one came, and to its end."""
+
+    first_ns: int | None
+    whole_ns: int
+
+
+class Teller:
+    """One gateway's voice."""
+
+    def __init__(self, settings: Settings, record: Record, keep: Keep) -> None:
+        self._settings = settings
+        self._record = record
+        self.texts = Texts(settings, self._guarded(keep))
+        self._lineages = Lineages()
+        self._names: dict[str, str] = {}
+        self.problem: BaseException | None = None
+
+    def event(self, kind: str, payload: Mapping[str, Any]) -> None:
+        """Record one event."""
+        try:
+            self._record(kind, payload)
+        except BaseException as error:
+            self.problem = error
+            raise
+
+    def request(
+        self,
+        call: int,
+        forward: Forward,
+        original: bytes,
+        changes: list[str],
+        difference: str,
+        reserved: Reservation | None,
+        retry_of: int | None,
+    ) -> tuple[list[Told], str]:
+        """A request and the messages in it that are new; those, and the name of the conversation."""
+        sent = self.texts.body(forward.data)
+        forwarded = {name: sent[name] for name in ("sha256", "hmac", "bytes") if name in sent}
+        self.event(
+            "model.request",
+            {
+                "call": call,
+                "dialect": forward.dialect,
+                "kind": forward.kind,
+                "model": forward.asked.model[:200],
+                "path": forward.path[:300],
+                "stream": forward.asked.stream,
+                "original": self.texts.body(original),
+                "forwarded": {**forwarded, "difference": self.texts.text(difference)},
+                "changes": changes,
+                "tools": [tool.name[:100] for tool in forward.asked.tools[:500]],
+                "reserved": _reserved(reserved),
+                "retry_of": retry_of,
+                "canaries": [name for name, token in self._settings.canaries.items() if token in original],
+            },
+        )
+        if forward.kind != "generate":
+            return [], ""
+        fresh, parent = self._lineages.fresh(forward.asked.messages)
+        for told in fresh:
+            self._message(call, told)
+        return fresh, parent
+
+    def answer(
+        self, call: int, status: int, answered: Answered, body: bytes, parent: str, index: int, timing: Timing
+    ) -> None:
+        """An answer, whole or not, with its message and its tool calls."""
+        message = answered.message
+        self.event(
+            "model.response",
+            {
+                "call": call,
+                "status": status,
+                "finish": answered.finish[:100],
+                "body": self.texts.body(body),
+                "tool_calls": len(message.calls),
+                "whole": answered.whole,
+                "refusal": refusal_of(answered),
+                "first_byte_seconds": None if timing.first_ns is None else seconds_text(timing.first_ns),
+                "wall_seconds": seconds_text(timing.whole_ns),
+            },
+        )
+        if message == Message("assistant"):
+            return
+        self._message(call, self._lineages.answer(parent, index, message))
+        for wanted in message.calls:
+            if len(self._names) < _MOST_IDS:
+                self._names[wanted.id] = wanted.name
+            arguments = self.texts.text(wanted.arguments)
+            names = {"id": wanted.id[:200], "name": wanted.name[:200]}
+            self.event("tool.call", {"call": call, "index": index, **names, "arguments": arguments})
+
+    def usage(self, call: int, model: str, usage: Usage, *, estimated: bool) -> None:
+        """What a call used, as its provider counted it or as it had to be estimated."""
+        self.event(
+            "model.usage",
+            {
+                "call": call,
+                "model": model[:200],
+                "input_tokens": usage.input_tokens,
+                "output_tokens": usage.output_tokens,
+                "cached_tokens": usage.cached_tokens,
+                "reasoning_tokens": usage.reasoning_tokens,
+                "usd": None if usage.usd is None else plain(usage.usd),
+                "estimated": estimated,
+            },
+        )
+
+    def error(self, call: int, failure: Failure, body: bytes = b"", retry_after: str = "") -> None:
+        """A call that failed."""
+        payload: dict[str, Any] = {
+            "call": call,
+            "class": failure.kind,
+            "status": failure.status,
+            "detail": self.texts.short(failure.words),
+            "infrastructure": failure.infrastructure,
+            "retry_after": retry_after[:100],
+        }
+        self.event("model.error", {**payload, "body": self.texts.body(body) if body else None})
+
+    def refused(self, call: int, dialect: str, path: str, code: str, detail: str, status: int, body: bytes) -> None:
+        """A request that was not forwarded."""
+        told: dict[str, Any] = {"call": call, "dialect": dialect, "path": self.texts.short(path)[:300], "code": code}
+        told |= {"detail": self.texts.short(detail), "status": status}
+        self.event("model.refused", {**told, "original": self.texts.body(body) if body else None})
+
+    def diverged(self, call: int, diverged: Diverged) -> None:
+        """A request that is not on the cassette."""
+        shown = {"pointer": diverged.pointer[:500], "nearest": diverged.nearest}
+        shown |= {"expected": self.texts.short(diverged.expected), "got": self.texts.short(diverged.got)}
+        self.event("model.diverged", {"call": call, **shown})
+
+    def words(self, call: int, index: int, message: Message) -> None:
+        """The hits of the rules on words in one message."""
+        if not self._settings.words:
+            return
+        where = f"model:{call}/{index}/{message.role}"
+        for hit in read_message(message, where, self._settings.words_off):
+            if self._settings.redact != "none":
+                hit["text"] = ""
+            self.event("words.hit", {**hit, "call": call, "index": index})
+
+    def _message(self, call: int, told: Told) -> None:
+        message = told.message
+        self.event(
+            "model.message",
+            {
+                "call": call,
+                "index": told.index,
+                "role": message.role[:40],
+                "content": self.texts.text(message.text),
+                "reasoning": self.texts.text(message.reasoning) if message.reasoning else None,
+                "tool_calls": len(message.calls),
+                "tool_results": len(message.results),
+                "lineage": told.lineage,
+                "parent": told.parent,
+            },
+        )
+        for result in message.results:
+            name = self._names.get(result.id, "")
+            content = self.texts.text(result.text)
+            names = {"id": result.id[:200], "name": name[:200], "failed": result.failed}
+            self.event("tool.result", {"call": call, "index": told.index, **names, "content": content})
+
+    def _guarded(self, keep: Keep) -> Keep:
+        def kept(data: bytes) -> str:
+            try:
+                return keep(data)
+            except BaseException as error:
+                self.problem = error
+                raise
+
+        return kept
+
+
+def _reserved(reserved: Reservation | None) -> dict[str, Any] | None:
+    if reserved is None:
+        return None
+    tokens = {"input_tokens": reserved.input_tokens, "output_tokens": reserved.output_tokens}
+    return {**tokens, "amount": plain(reserved.amount)}
