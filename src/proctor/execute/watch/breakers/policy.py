@@ -1,9 +1,9 @@
 """Policy: what the guard and the rules on words saw, by its grade, and what the contract forbids.
 
-A notice is left in the record as it is, unless an operator is asked about its code. An alert or a violation is told
-once for each kind of thing. Violations that the thresholds name, and a number of any violations, quarantine the run;
-such a termination is about safety and says nothing about the task. Trying many places outside the writable scope
-suspends writing.
+A notice is left in the record as it is, unless an operator is asked about its code or it is to be undone. An alert or
+a violation is told once for each kind of thing. Violations that the thresholds name, and a number of any violations,
+quarantine the run; such a termination is about safety and says nothing about the task. Trying many places outside the
+writable scope suspends writing.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class PolicyBreaker:
         self._commands = settings.forbid_commands
         self._calls = settings.forbid_syscalls
         self._baseline = settings.baseline
-        self._ask = settings.ask
+        self._acted_on = frozenset({*settings.ask, *settings.rollback})
         self._told: set[tuple[str, str, str]] = set()
         self._violations: list[int] = []
 
@@ -71,7 +71,7 @@ class PolicyBreaker:
         if observation is None or observation.key in self._baseline or harmless(observation):
             return ()
         grade = self._grade(event, observation)
-        if grade == NOTICE and observation.code not in self._ask:
+        if grade == NOTICE and observation.code not in self._acted_on:
             return ()
         if grade == VIOLATION:
             self._violations.append(event.seq)
