@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proctor.base.errors import ContractError, Mistake, UsageFault
-from proctor.base.frozen import frozen
+from proctor.base.frozen import EMPTY, frozen
 from proctor.cli.progress import Progress
 from proctor.cli.wiring import agent_for, check_agent, planned_model, read_prices, refuse_secrets_in_files
 from proctor.conduct.batch import (
@@ -59,7 +59,7 @@ def begin(
     repeats: int = 1,
     jobs: int = 1,
     models: Sequence[str] = (),
-    **settings: str,
+    settings: Mapping[str, str] = EMPTY,
 ) -> Plan:
     """A new batch. Every contract is loaded first, so that all mistakes are told before anything runs.
 

@@ -78,7 +78,7 @@ def command(
         plan = take_up(here, batch)
     else:
         kept = {"prices": prices, **envelopes, **kept_options(options, models)}
-        plan = begin(here, contracts, agents, agent_files, repeats, jobs or 1, models, **kept)
+        plan = begin(here, contracts, agents, agent_files, repeats, jobs or 1, models, kept)
     result = fill(here, plan, jobs or plan.jobs, quiet=json_)
     rows = [_row(outcome.report, str(outcome.directory)) for _, outcome in result.outcomes]
     if json_:
