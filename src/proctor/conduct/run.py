@@ -36,7 +36,7 @@ from proctor.execute.workspace.patch import known_stat
 from proctor.judge.acceptance import accept
 from proctor.judge.afterwards import Afterwards
 from proctor.judge.bench import Bench
-from proctor.judge.policy import findings
+from proctor.judge.policy import Finding, findings
 from proctor.record.lock import RunLock
 from proctor.record.rundir import RunDirectory
 
@@ -228,7 +228,7 @@ def _act_and_judge(
         live = _forward(watcher, run_id)
         made = attempt(machine, prepared, agent, briefing, run, trace, scratch, live, post)
         enter("judging")
-        _note_policy(machine, prepared, made.patch, run, trace)
+        _note_policy(machine, prepared, made.patch, run, trace, scratch)
         threading.Thread(target=_load_the_rest, name="load", daemon=True).start()
         watch = check_watch(machine, prepared.contract, trace)
         bench = Bench(
@@ -272,10 +272,14 @@ def _bind(machine: Machine, prepared: Prepared, trace: WatchedTrace) -> bool:
     return match
 
 
-def _note_policy(machine: Machine, prepared: Prepared, patch: bytes, run: RunDirectory, trace: WatchedTrace) -> None:
+def _note_policy(
+    machine: Machine, prepared: Prepared, patch: bytes, run: RunDirectory, trace: WatchedTrace, scratch: Path
+) -> None:
     """Record what the patch does against the contract's rules."""
     start = str(machine.clock.wall_ns())
-    found = findings(prepared.contract, run.read_json(run.changes), known_stat(patch))
+    changes = run.read_json(run.changes)
+    found = findings(prepared.contract, changes, known_stat(patch))
+    found += _dependencies(prepared, patch, changes, run, scratch)
     for finding in found:
         trace.append(
             "safety.finding",
@@ -298,6 +302,18 @@ def _note_policy(machine: Machine, prepared: Prepared, patch: bytes, run: RunDir
         )
     violations = sum(finding.grade == "violation" for finding in found) + len(trace.violations)
     trace.append("safety.checked", {"start": start, "end": str(machine.clock.wall_ns()), "violations": violations})
+
+
+def _dependencies(
+    prepared: Prepared, patch: bytes, changes: Mapping[str, Any], run: RunDirectory, scratch: Path
+) -> tuple[Finding, ...]:
+    """What the policy says about new dependencies; nothing is loaded where it has nothing to say."""
+    dependencies = prepared.contract.policy.dependencies
+    if dependencies.new == "allow" and not dependencies.registries:
+        return ()
+    from proctor.conduct.dependencies import find_dependencies
+
+    return find_dependencies(prepared, patch, changes, run, scratch)
 
 
 def _forward(watcher: Watcher, run_id: str) -> Callable[[Sandbox | None], None]:

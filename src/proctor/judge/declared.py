@@ -1,0 +1,229 @@
+"""Which dependencies a file declares, with the line of each, and the hosts that it names to get them from. Pure.
+
+Read are ``requirements*.txt`` and ``.in``, ``pyproject.toml``, ``setup.cfg``, ``setup.py`` (lists of plain text only),
+``Pipfile``, ``package.json``, ``Cargo.toml``, ``go.mod``, ``Gemfile`` and ``composer.json``. Lock files say nothing
+that these do not. Text that cannot be read raises :class:`Unreadable`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from proctor.base.frozen import frozen
+from proctor.execute.watch.installs import GO, JAVASCRIPT, PHP, PYTHON, RUBY, RUST, host_of, name_of
+
+FILE_BYTES = 4 << 20
+"""The largest file of declarations that is read."""
+
+_REQUIREMENTS = re.compile(r"requirements[\w.-]*\.(?:txt|in)|[\w.-]+[-_.]requirements\.(?:txt|in)")
+
+
+class Unreadable(ValueError):
+    """A file of declarations that is not what its name says."""
+
+
+@frozen
+class Declared:
+    """One thing that a file declares, or only a ``host`` that things are to come from; then the name is empty."""
+
+    ecosystem: str
+    name: str
+    line: int
+    host: str = ""
+
+
+Raw = Iterator[tuple[str, str]]
+"""Pairs of a name and a text that may hold a URL."""
+
+
+def declares(path: str) -> bool:
+    """Whether a file of this path declares dependencies."""
+    return _reader(path) is not None
+
+
+def read_declared(path: str, data: bytes) -> tuple[Declared, ...]:
+    """What a file declares, in order; each name once."""
+    found = _reader(path)
+    if found is None:
+        return ()
+    ecosystem, read = found
+    if len(data) > FILE_BYTES:
+        raise Unreadable(f"larger than {FILE_BYTES} bytes")
+    try:
+        text = data.decode("utf-8-sig")
+        raw = tuple(dict.fromkeys(read(text)))
+    except (ValueError, TypeError, AttributeError, SyntaxError, RecursionError) as error:
+        raise Unreadable(f"{type(error).__name__}: {error}"[:200]) from None
+    lines = text.splitlines()
+    return tuple(
+        Declared(ecosystem, name_of(ecosystem, name), _line(lines, name or host_of(source)), host_of(source))
+        for name, source in raw
+    )
+
+
+def _reader(path: str) -> tuple[str, Callable[[str], Raw]] | None:
+    name = path.rpartition("/")[2]
+    if _REQUIREMENTS.fullmatch(name) or re.fullmatch(r"(?:.*/)?requirements/[\w.-]+\.(?:txt|in)", path):
+        return PYTHON, _requirements
+    return _BY_NAME.get(name)
+
+
+def _line(lines: list[str], text: str) -> int:
+    """The first line that holds ``text`` as a whole word, from 1."""
+    pattern = re.compile(rf"(?<![\w.-]){re.escape(text)}(?![\w-])") if text else None
+    found = (number for number, line in enumerate(lines, 1) if pattern and pattern.search(line))
+    return next(found, 1)
+
+
+def _requirements(text: str) -> Raw:
+    for line in text.replace("\\\n", " ").splitlines():
+        plain = re.sub(r"(?:^|\s)#.*", "", line).strip()
+        if plain.startswith("-"):
+            if re.match(r"(?:-i|-f|--index-url|--extra-index-url|--find-links)\b", plain):
+                yield "", plain
+            if not re.match(r"(?:-e|--editable)\b", plain):
+                continue
+            plain = re.sub(r"^\S+?[\s=]+", "", plain)
+        if plain:
+            yield _requirement(plain)
+
+
+def _requirement(text: str) -> tuple[str, str]:
+    """The name in a requirement of Python's, and the address that it may name."""
+    if host_of(text) and not re.match(r"[\w.-]+\s*(?:\[[^]]*\]\s*)?@", text):
+        return text, text
+    found = re.match(r"\s*([A-Za-z0-9][\w.-]*)", text)
+    return (found.group(1) if found else ""), text
+
+
+def _python_toml(text: str) -> Raw:
+    import tomllib
+
+    data = tomllib.loads(text)
+    project, tool = data.get("project", {}), data.get("tool", {})
+    lists = [project.get("dependencies", []), data.get("build-system", {}).get("requires", [])]
+    lists += [*project.get("optional-dependencies", {}).values(), *data.get("dependency-groups", {}).values()]
+    uv, pdm, poetry = (tool.get(name, {}) for name in ("uv", "pdm", "poetry"))
+    lists += [uv.get("dev-dependencies", []), *pdm.get("dev-dependencies", {}).values()]
+    yield from (_requirement(item) for group in lists for item in group if isinstance(item, str))
+    tables = [poetry.get("dependencies", {}), poetry.get("dev-dependencies", {})]
+    tables += [group.get("dependencies", {}) for group in poetry.get("group", {}).values()]
+    yield from ((name, _text(value)) for table in tables for name, value in table.items() if name != "python")
+    sources = [*uv.get("index", []), *poetry.get("source", []), *pdm.get("source", []), *uv.get("sources", {}).values()]
+    yield from (("", _text(source)) for source in sources)
+
+
+def _pipfile(text: str) -> Raw:
+    import tomllib
+
+    data = tomllib.loads(text)
+    for table in ("packages", "dev-packages"):
+        yield from ((name, _text(value)) for name, value in data.get(table, {}).items())
+    yield from (("", _text(source)) for source in data.get("source", []))
+
+
+def _setup_cfg(text: str) -> Raw:
+    from configparser import Error, RawConfigParser
+
+    parser = RawConfigParser(strict=False)
+    try:
+        parser.read_string(text)
+    except Error as error:
+        raise ValueError(str(error)) from None
+    values = [
+        value
+        for section, key in (
+            ("options", "install_requires"),
+            ("options", "setup_requires"),
+            ("options", "tests_require"),
+        )
+        if (value := parser.get(section, key, fallback=""))
+    ]
+    if parser.has_section("options.extras_require"):
+        values += [value for _, value in parser.items("options.extras_require")]
+    yield from (_requirement(line) for value in values for line in re.split(r"[\n;]", value) if line.strip())
+
+
+def _setup_py(text: str) -> Raw:
+    import ast
+
+    wanted = ("install_requires", "setup_requires", "tests_require", "extras_require")
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.keyword) and node.arg in wanted:
+            values = node.value.values if isinstance(node.value, ast.Dict) else [node.value]
+            for inner in (inner for value in values for inner in ast.walk(value)):
+                if isinstance(inner, ast.Constant) and isinstance(inner.value, str):
+                    yield _requirement(inner.value)
+
+
+def _tables(*wanted: str) -> Callable[[str], Raw]:
+    """Reads the named tables of a JSON file."""
+
+    def read(text: str) -> Raw:
+        data = json.loads(text)
+        for table in wanted:
+            for name, value in data.get(table, {}).items():
+                if name != "php" and not name.startswith("ext-"):
+                    yield name, _text(value)
+
+    return read
+
+
+def _cargo(text: str) -> Raw:
+    import tomllib
+
+    def tables(data: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        for name in ("dependencies", "dev-dependencies", "build-dependencies"):
+            yield data.get(name, {})
+
+    data = tomllib.loads(text)
+    roots: Iterable[Mapping[str, Any]] = (data, data.get("workspace", {}), *data.get("target", {}).values())
+    for root in roots:
+        for table in tables(root):
+            for name, value in table.items():
+                yield (value.get("package", name) if isinstance(value, dict) else name), _text(value)
+
+
+def _go(text: str) -> Raw:
+    inside = False
+    for line in text.splitlines():
+        words = line.partition("//")[0].split()
+        if words[:2] == ["require", "("]:
+            inside = True
+        elif words == [")"]:
+            inside = False
+        elif inside and words:
+            yield words[0], ""
+        elif words[:1] == ["require"] and len(words) > 1:
+            yield words[1], ""
+
+
+def _gemfile(text: str) -> Raw:
+    for line in text.splitlines():
+        found = re.match(r"""\s*(?:gem|source)\s*\(?\s*["']([^"']+)["']""", line)
+        if found:
+            yield ("" if line.lstrip().startswith("source") else found.group(1)), line
+
+
+def _text(value: object) -> str:
+    """A value with every text in it, for a search of URLs."""
+    return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+_BY_NAME: dict[str, tuple[str, Callable[[str], Raw]]] = {
+    "pyproject.toml": (PYTHON, _python_toml),
+    "Pipfile": (PYTHON, _pipfile),
+    "setup.cfg": (PYTHON, _setup_cfg),
+    "setup.py": (PYTHON, _setup_py),
+    "package.json": (
+        JAVASCRIPT,
+        _tables("dependencies", "devDependencies", "peerDependencies", "optionalDependencies"),
+    ),
+    "Cargo.toml": (RUST, _cargo),
+    "go.mod": (GO, _go),
+    "Gemfile": (RUBY, _gemfile),
+    "composer.json": (PHP, _tables("require", "require-dev")),
+}
