@@ -32,7 +32,8 @@ def command(contracts: tuple[Path, ...], times: int, jobs: int, json_: bool) -> 
     code = 0
     unready: dict[str, str] = {}
     for agent, wanted in (("noop", "failure"), ("reference", "success")):
-        result = fill(here, begin(here, contracts, [agent], repeats=times, settings={"rehearse": "yes"}), jobs, quiet=json_)
+        plan = begin(here, contracts, [agent], repeats=times, settings={"rehearse": "yes"})
+        result = fill(here, plan, jobs, quiet=json_)
         for place, error in result.errors:
             code = max(code, error.exit_code)
             unready[place.contract] = str(error)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from proctor.base.errors import InfrastructureFault
 from proctor.base.frozen import replace
@@ -30,8 +31,13 @@ from proctor.execute.watch.breakers.interface import (
     THROTTLE,
 )
 
+if TYPE_CHECKING:
+    from proctor.execute.gateway.service import Gateway
+
 DECIDING = frozenset({KILL, QUARANTINE, ROLLBACK})
 """Actions that must not fail without a word."""
+SETTLE_SECONDS = 30.0
+"""How long an operator's question waits for answers of a model that are under way; what comes later is kept."""
 
 
 class Interventions:
@@ -45,6 +51,8 @@ class Interventions:
         self._sandbox: Box | None = None
         self._keeper: Keeper | None = None
         self._gone = threading.Event()
+        self.gateway: Gateway | None = None
+        """The way to the model. While the agent stands still for an operator, its calls are settled and none begins."""
         self.closed = False
         """Whether the agent's sandbox was closed by an intervention."""
 
@@ -137,6 +145,8 @@ class Interventions:
         trip = decision.trip
         ask = self._question(trip.code)
         sandbox.freeze()
+        if self.gateway is not None:
+            self.gateway.hold(SETTLE_SECONDS)
         self._trace.append(
             "operator.asked",
             {
@@ -169,6 +179,8 @@ class Interventions:
                 return
         if answer.decision in ("approve", "rollback"):
             self._trace.append("intervention", {"action": "resume", "alert": decision.alert, "detail": {}})
+            if self.gateway is not None:
+                self.gateway.release()
             sandbox.thaw()
             return
         self._trace.append("intervention", {"action": "kill", "alert": decision.alert, "detail": {}})

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,7 @@ from proctor.record.lock import RunLock
 from proctor.record.rundir import RunDirectory
 
 if TYPE_CHECKING:
+    from proctor.conduct.model import ModelPlan
     from proctor.conduct.watch_post import WatchPost
     from proctor.execute.sandbox.guard import GuardPlan
     from proctor.execute.watch.panel import Panel
@@ -87,6 +89,7 @@ def conduct(
     prices: PriceTable | None = None,
     envelopes: Mapping[str, Any] = EMPTY,
     rehearse: bool = False,
+    model: ModelPlan | None = None,
 ) -> Outcome:
     """Run ``agent`` once on a prepared contract and return what came of it.
 
@@ -103,11 +106,13 @@ def conduct(
         baseline, sources = _baseline(machine, prepared, agent)
         settings = settings_of(prepared.contract, prices=prices, baseline=baseline, **envelopes)
         bound = {**configuration, "watch": record_of_settings(settings), "baseline_runs": list(sources)}
+        if model is not None:
+            bound["gateway"] = model.record()
         table = prices.id if prices else None
         run.write_json(run.manifest, manifest(machine, prepared, description, run_id, bound, table), sync=False)
         run.write_json(run.contract, resolved(prepared.contract), sync=False)
         with WatchedTrace.create(run.events, machine.clock, machine.entropy) as trace:
-            post = _watched(machine, prepared.contract, agent, run, trace, settings, watcher)
+            post = _watched(machine, prepared.contract, agent, run, trace, settings, watcher, model)
             trace.append(
                 "run.started",
                 {
@@ -151,6 +156,7 @@ def _watched(
     trace: WatchedTrace,
     settings: Settings,
     watcher: Watcher,
+    model: ModelPlan | None,
 ) -> WatchPost | None:
     """Let breakers see the trace, and an agent that gets a sandbox be watched in it."""
 
@@ -168,7 +174,12 @@ def _watched(
     answers = machine.home.decisions / f"{run.path.name}.json"
     interventions = Interventions(contract, trace, answers, watcher.stopped)
     trace.watch(make(), interventions)
-    return WatchPost(machine, contract, trace, interventions, run.write_blob)
+    post = WatchPost(machine, contract, trace, interventions, run.write_blob)
+    if model is not None:
+        from proctor.conduct.model import model_for
+
+        post.reach_model = partial(model_for, model, settings)
+    return post
 
 
 def _conclude(run: RunDirectory, trace: WatchedTrace) -> tuple[str, bytes]:

@@ -21,7 +21,7 @@ from proctor.conduct.machine import Machine
 from proctor.conduct.scene import Live, make_scene
 from proctor.conduct.watch_post import WatchPost
 from proctor.conduct.watched import WatchedTrace
-from proctor.execute.agents.interface import BRIEFING, Agent, Ending
+from proctor.execute.agents.interface import BRIEFING, Agent, Ending, Run
 from proctor.execute.network.service import NetworkService
 from proctor.execute.network.told import Exchange, Lookup
 from proctor.execute.prepare import Prepared, declared_mounts, limits_of, secret_directories
@@ -29,7 +29,7 @@ from proctor.execute.sandbox.bubblewrap.box import Box
 from proctor.execute.sandbox.interface import Command, Finished, Mount, Output, Sandbox, SandboxPlan
 from proctor.execute.workspace.diff import Changes
 from proctor.execute.workspace.patch import make_patch
-from proctor.execute.workspace.workspace import Workspace, base_stack
+from proctor.execute.workspace.workspace import Workspace
 from proctor.judge.dropped import Unwanted, drop_unwanted
 
 PREFIX_BYTES = 16 << 10
@@ -65,10 +65,7 @@ def act_in_sandbox(
         changes = workspace.changes(counts=unwanted.counts)
         post.close_chains(changes)
         kept, dropped = drop_unwanted(unwanted, changes)
-        read_base = base_stack(prepared.layers).file
-        patch = make_patch(
-            kept, lambda path: _data(read_base(path)), lambda path: workspace.read(path) or b"", scratch=scratch
-        )
+        patch = make_patch(kept, workspace.read_base, workspace.read, scratch=scratch)
         post.read_patch(patch)
         _note_termination(trace, ending, prepared.contract.budget.wall_seconds)
         return Made(ending, patch, kept, dropped)
@@ -94,6 +91,7 @@ def _acted(
         post.planted(scratch / "files") as canaries,  # the table of mounts inside shows that name
         post.desk(scratch / "stages") as desk,
         _network(prepared, post, scratch / "network") as network,
+        post.reach_model(post) as open_model,
     ):
         plan = SandboxPlan(
             workspace=workspace.view(),
@@ -115,7 +113,8 @@ def _acted(
             try:
                 access = network.start(sandbox).environment
                 environment = {**post.canaries.variables, **prepared.environment, **access}
-                scene = make_scene(prepared, briefing, environment, _logged(sandbox, trace, post))
+                run = _logged(sandbox, trace, post)
+                scene = make_scene(prepared, briefing, environment, run, open_model(sandbox), sandbox.run, trace.append)
                 ending = agent.act(scene)
             except InfrastructureFault:
                 if not post.interventions.closed:
@@ -169,9 +168,9 @@ def _note_termination(trace: WatchedTrace, ending: Ending, wall_seconds: int) ->
     trace.sync()
 
 
-def _logged(sandbox: Box, trace: WatchedTrace, post: WatchPost) -> Callable[[Command], Finished]:
-    def run(command: Command) -> Finished:
-        finished = sandbox.run(command)
+def _logged(sandbox: Box, trace: WatchedTrace, post: WatchPost) -> Run:
+    def run(command: Command, ends: tuple[int, int] | None = None) -> Finished:
+        finished = sandbox.run(command, ends)
         post.settle(sandbox)
         post.look()
         trace.append("tool.invocation", _invocation(command, finished))
@@ -203,7 +202,3 @@ def _stream(output: Output) -> dict[str, Any]:
         "bytes": output.total_bytes,
         "prefix": name_text(output.prefix[:PREFIX_BYTES]),
     }
-
-
-def _data(found: tuple[int, bytes] | None) -> bytes:
-    return found[1] if found else b""

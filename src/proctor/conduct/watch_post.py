@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from proctor.base.errors import InfrastructureFault
 from proctor.base.frozen import replace
-from proctor.conduct.climbing import Climbing, is_early
 from proctor.conduct.allowance import Allowance
+from proctor.conduct.climbing import Climbing, is_early
 from proctor.conduct.interventions import Interventions
 from proctor.conduct.keeper import Keeper, checkpoints_of
 from proctor.conduct.machine import Machine
+from proctor.conduct.scene import Open, no_model
 from proctor.conduct.watched import WatchedTrace
 from proctor.contract.model import Contract
 from proctor.execute.observe.canaries import Canaries, make_canaries, mounts
@@ -50,6 +51,8 @@ class WatchPost:
         keep: Callable[[bytes], str],
     ) -> None:
         """``keep`` stores bytes with the run and names them."""
+        self.reach_model: Callable[[WatchPost], AbstractContextManager[Open]] = no_model
+        """Makes the way to the model that the agent is to use."""
         self.keep = keep
         self.machine = machine
         self.contract = contract
