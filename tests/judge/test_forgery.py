@@ -310,3 +310,40 @@ def test_hostile_output_is_bounded_and_does_no_harm(bench: Any) -> None:
     assert judged.outcome() == FAILED, judged.why()[:2000]
     log = judged.run.path / judged.of("check.finished")[0]["log"]["stdout"]
     assert log.stat().st_size <= contract.budget.output_bytes
+
+
+CHANGED = {
+    "one test that cannot fail": (
+        "import _pytest.python as p\n_old = p.Function.runtest\n"
+        "def _run(self):\n    if self.name != 'test_add':\n        _old(self)\np.Function.runtest = _run\n"
+    ),
+    "the report of one test": (
+        "import _pytest.reports as r\n_old = r.TestReport.from_item_and_call.__func__\n"
+        "def _new(cls, item, call):\n    report = _old(cls, item, call)\n"
+        "    if item.name == 'test_add':\n        report.outcome = 'passed'\n    return report\n"
+        "r.TestReport.from_item_and_call = classmethod(_new)\n"
+    ),
+    "by code without a file": (
+        "exec('import _pytest.python as p\\n_old = p.Function.runtest\\n"
+        'p.Function.runtest = lambda self: None if self.name == "test_add" else _old(self)\')\n'
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_a_runner_changed_for_some_tests_alone(bench: Any, name: str) -> None:
+    judged = bench.judge(bench.contract(), {"calc.py": BROKEN + CHANGED[name]})
+    assert judged.outcome() == FORGED, judged.why()
+    finished = judged.of("check.finished")[0]
+    assert finished["sentinels"] == "genuine", "they are not what gives it away"
+
+
+def test_a_conftest_of_the_projects_own_may_change_the_runner(bench: Any) -> None:
+    change = "import _pytest.python as p\n_old = p.Function.runtest\np.Function.runtest = lambda self: _old(self)\n"
+    tree = {
+        "calc.py": BROKEN,
+        "conftest.py": change,
+        "tests/test_calc.py": "import calc\n\n\ndef test_add():\n    assert calc.add(1, 1) == 2\n",
+    }
+    contract = bench.contract(bench.check(keep_passing=()))
+    assert bench.judge(contract, {"calc.py": BROKEN.replace("-", "+")}, tree).outcome()[0] == "pass"

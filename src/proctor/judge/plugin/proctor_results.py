@@ -2,8 +2,10 @@
 
 It writes one signed line for each report to a file of its own in the results directory, adds the sentinel file to
 what is collected, keeps the sentinels from being filtered out, runs them at drawn places among the other tests, and
-takes their failure out of the exit status. It uses the standard library alone, works with pytest 6 to 9, and runs on
-whatever interpreter the check starts. It is mounted read-only; the harness itself never imports it.
+takes their failure out of the exit status. It notes which functions of the test runner were replaced by code of the
+tree: only a forgery needs that, and sentinels do not see one that concerns some tests alone. It uses the standard
+library alone, works with pytest 6 to 9, and runs on whatever interpreter the check starts. It is mounted read-only; the
+harness itself never imports it.
 
 Code under test shares this process. The key is taken out of the environment, or out of the file that is named there, at
 once, which raises the price of forging; it is no proof.
@@ -13,12 +15,54 @@ import hashlib
 import hmac
 import json
 import os
+import sys
 import types
-from typing import Any, Dict, Generator, List, Union  # noqa: UP035  (old interpreters)
+import unittest.case  # noqa: F401  (part of the runner, whether or not a test has asked for it yet)
+from typing import Any, Dict, Generator, Iterator, List, Mapping, Set, Tuple, Union  # noqa: UP035  (old interpreters)
 
 import pytest
 
 VARIABLE = "PROCTOR_PYTEST"
+RUNNER = ("_pytest", "pluggy", "unittest")
+METHODS = (types.FunctionType, classmethod, staticmethod, property)
+
+
+class Runner:
+    """The functions of the test runner as they were before any code of the tree ran."""
+
+    def __init__(self) -> None:
+        self._parts = list(self._found())
+
+    def _found(self) -> Iterator[Tuple[str, Mapping[str, Any], str, Any]]:  # noqa: UP006
+        for name, module in list(sys.modules.items()):
+            if name.partition(".")[0] not in RUNNER or not isinstance(module, types.ModuleType):
+                continue
+            for key, value in list(vars(module).items()):
+                if isinstance(value, types.FunctionType):
+                    yield name, vars(module), key, value
+                elif isinstance(value, type) and value.__module__ == name:
+                    for part, inner in list(vars(value).items()):
+                        if isinstance(inner, METHODS):
+                            yield name + "." + key, vars(value), part, inner
+
+    def changed(self, top: str) -> List[str]:  # noqa: UP006
+        """The names of those that code below ``top`` has replaced, or code that has no file."""
+        return [
+            name + "." + key
+            for name, holder, key, value in self._parts
+            if holder.get(key) is not value and _is_of_the_tree(holder.get(key), top)
+        ]
+
+
+def _is_of_the_tree(value: Any, top: str) -> bool:
+    """Whether something was defined below ``top``; conftest files are put back before judging and may change things."""
+    inner = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
+    code = getattr(inner, "__code__", None)
+    if code is None:
+        return True
+    file = os.path.abspath(code.co_filename)
+    inside = code.co_filename.startswith("<") or file.startswith(os.path.join(top, ""))
+    return bool(inside) and os.path.basename(file) != "conftest.py"
 
 
 class Reporter:
@@ -57,6 +101,8 @@ class Plugin:
         self._reporter: Union[Reporter, None] = None  # noqa: UP007
         self._others = 0
         self._others_failed = 0
+        self._top = os.getcwd()
+        self._changed: Set[str] = set()  # noqa: UP006
 
     def begin(self, config: Any) -> None:
         """Take part in a session that starts."""
@@ -122,6 +168,8 @@ class Plugin:
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Note one phase of one test."""
         self._note(report.nodeid, report.when, report.outcome)
+        if report.when == "teardown":
+            self._changed.update(_RUNNER.changed(self._top))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: Any) -> None:
@@ -136,6 +184,8 @@ class Plugin:
             session.exitstatus = 0 if self._others else 5
         yield
         if self._reporter is not None:
+            if self._changed:
+                self._reporter.line({"kind": "runner", "changed": sorted(self._changed)[:20]})
             self._reporter.line({"kind": "finished", "status": int(session.exitstatus)})
             self._reporter = None
 
@@ -163,6 +213,7 @@ def _settings() -> Dict[str, Any]:  # noqa: UP006
 
 
 _SETTINGS = _settings()
+_RUNNER = Runner()
 
 
 @pytest.hookimpl(trylast=True)
