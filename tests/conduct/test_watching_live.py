@@ -3,39 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-Proctor = Callable[..., subprocess.CompletedProcess[str]]
-
-
-class Seen:
-    """What came of a run: its report and its events."""
-
-    def __init__(self, directory: Path) -> None:
-        self.run = directory.name
-        self.report = json.loads((directory / "report.json").read_bytes())
-        self.events = [json.loads(line) for line in (directory / "events.jsonl").read_bytes().splitlines()]
-
-    def of(self, kind: str) -> list[dict[str, Any]]:
-        return [event["payload"] for event in self.events if event["type"] == kind]
-
-
-def watch(proctor: Proctor, contract: Path, script: str) -> Seen:
-    """Run a shell script as the agent; the evidence must verify and the breakers decide the same again."""
-    done = proctor("run", contract, "--agent", f"command:sh -c '{script}'", "--json")
-    (row,) = json.loads(done.stdout)["runs"]
-    for check in (("verify",), ("rescore",), ("replay", "--breakers")):
-        again = proctor(*check, row["run"])
-        assert again.returncode == 0, again.stdout + again.stderr
-    return Seen(Path(row["evidence"]))
+from tests.conduct.live import Proctor, watch
 
 
 def test_programs_attempts_and_samples_are_events(proctor: Proctor, make_contract: Any) -> None:
@@ -79,55 +50,6 @@ def test_an_automatic_ladder_notes_the_first_write(proctor: Proctor, make_contra
     assert seen.report["status"] == "success"
     kinds = [event["type"] for event in seen.events]
     assert kinds.index("guard.held") < kinds.index("workspace.mutation")
-
-
-ASK = {"policy": {"forbid_commands": ["id"], "ask": [{"on": ["forbidden-command"], "deadline_seconds": 100}]}}
-
-
-def asked(make_contract: Any, tmp_path: Path, **ask: Any) -> tuple[subprocess.Popen[str], Path]:
-    """A run whose agent does what a human is asked about, and its directory, once it asks."""
-    parts: dict[str, Any] = json.loads(json.dumps(ASK))
-    parts["policy"]["ask"][0].update(ask)
-    parts["policy"]["rules"] = {"forbidden-command": "alert"}
-    contract = make_contract(**parts)
-    agent = "command:sh -c 'id; sleep 5; sed -i s/-/+/ calc.py'"
-    child = subprocess.Popen(
-        [sys.executable, "-m", "proctor", "run", str(contract), "--agent", agent, "--json"],
-        env={**os.environ, "PROCTOR_HOME": str(tmp_path / "home")},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    deadline = time.monotonic() + 120
-    while True:
-        for path in (tmp_path / "home" / "runs").glob("*/events.jsonl"):
-            if "operator.asked" in path.read_text():
-                return child, path.parent
-        assert time.monotonic() < deadline and child.poll() is None
-        time.sleep(0.02)
-
-
-@pytest.mark.parametrize(("decision", "status"), [("approve", "success"), ("deny", "failure")])
-def test_a_human_decides(proctor: Proctor, make_contract: Any, tmp_path: Path, decision: str, status: str) -> None:
-    child, directory = asked(make_contract, tmp_path)
-    answer = proctor("decide", directory.name, decision, "--why", "looked at it", "--code", "seen")
-    assert answer.returncode == 0, answer.stderr
-    out, errors = child.communicate(timeout=120)
-    assert json.loads(out)["runs"][0]["status"] == status, errors
-    seen = Seen(directory)
-    (decided,) = seen.of("operator.decided")
-    assert (decided["decision"], decided["why"], decided["code"]) == (decision, "looked at it", "seen")
-    assert proctor("verify", directory.name).returncode == 0
-    assert proctor("replay", directory.name).returncode == 0
-
-
-def test_the_deadline_decides_when_nobody_answers(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
-    child, directory = asked(make_contract, tmp_path, deadline_seconds=1, otherwise="approve")
-    out, errors = child.communicate(timeout=120)
-    assert json.loads(out)["runs"][0]["status"] == "success", errors
-    (decided,) = Seen(directory).of("operator.decided")
-    assert (decided["code"], decided["by"]) == ("deadline", "nobody")
 
 
 def test_what_a_run_cost_is_itemised(proctor: Proctor, make_contract: Any) -> None:

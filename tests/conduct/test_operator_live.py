@@ -1,0 +1,106 @@
+"""A human is asked: what is answered is done, in time or too late, and all of it is in the trace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conduct.live import Proctor, asked, check, ended, watch
+
+SCRIPT = "echo bad > bad.txt; id; sleep 5; sed -i s/-/+/ calc.py"
+UNDONE = "echo bad > bad.txt; id; while [ -e bad.txt ]; do sleep 0.05; done; sed -i s/-/+/ calc.py"
+
+
+def policy(**ask: Any) -> dict[str, Any]:
+    """Ask about a command that is otherwise only told."""
+    return {
+        "forbid_commands": ["id"],
+        "rules": {"forbidden-command": "alert"},
+        "ask": [{"on": ["forbidden-command"], "deadline_seconds": 100, **ask}],
+    }
+
+
+@pytest.mark.parametrize(("decision", "status"), [("approve", "success"), ("deny", "failure")])
+def test_a_human_decides(proctor: Proctor, make_contract: Any, tmp_path: Path, decision: str, status: str) -> None:
+    child, directory = asked(make_contract(policy=policy()), tmp_path / "home", SCRIPT)
+    answer = proctor("decide", directory.name, decision, "--why", "looked at it", "--code", "seen")
+    assert answer.returncode == 0, answer.stderr
+    seen = ended(child, directory)
+    assert seen.report["status"] == status
+    (decided,) = seen.of("operator.decided")
+    assert (decided["decision"], decided["why"], decided["code"]) == (decision, "looked at it", "seen")
+    assert ("bad.txt" in seen.patch) is True, "neither undoes anything"
+    check(proctor, seen.run)
+
+
+@pytest.mark.parametrize("to", ["1", ""])
+def test_a_human_rolls_back(proctor: Proctor, make_contract: Any, tmp_path: Path, to: str) -> None:
+    child, directory = asked(make_contract(policy=policy()), tmp_path / "home", UNDONE)
+    arguments = ("decide", directory.name, "rollback", "--why", "undo it", "--code", "undo")
+    wrong = proctor(*arguments, "--to", "7")
+    assert wrong.returncode == 2 and "no checkpoint '7'" in wrong.stderr
+    assert "1 (before the agent acts)" in wrong.stderr
+    mixed = proctor("decide", directory.name, "approve", "--why", "x", "--to", "1")
+    assert mixed.returncode == 2 and "belongs to a rollback" in mixed.stderr
+    answer = proctor(*arguments, *(("--to", to) if to else ()))
+    assert answer.returncode == 0, answer.stderr
+    seen = ended(child, directory)
+    (decided,) = seen.of("operator.decided")
+    assert (decided["decision"], decided["to"], decided["code"]) == ("rollback", "1", "undo")
+    (alert,) = [event for event in seen.events if event["type"] == "monitor.alert"]
+    actions = [(payload["action"], payload["alert"]) for payload in seen.of("intervention")]
+    assert actions == [("pause", alert["seq"]), ("rollback", alert["seq"]), ("resume", alert["seq"])]
+    (restored,) = seen.of("workspace.restored")
+    assert (restored["checkpoint"], restored["names"], restored["ended"]) == ("1", 1, False)
+    assert "bad.txt" not in seen.patch
+    assert seen.report["status"] == "success", "the agent went on after the rollback"
+    check(proctor, seen.run)
+
+
+def test_a_closed_workspace_is_brought_back_and_stays_closed(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    stage = "/proctor/stage"
+    script = (
+        f"{stage} write; echo bad > bad.txt; {stage} inspect; id; while [ -e bad.txt ]; do sleep 0.05; done;"
+        f" echo x > y || echo closed; {stage} write; sed -i s/-/+/ calc.py"
+    )
+    contract = make_contract(policy={**policy(), "stages": {"ladder": "requested"}})
+    child, directory = asked(contract, tmp_path / "home", script)
+    assert proctor("decide", directory.name, "rollback", "--why", "undo it", "--to", "2").returncode == 0
+    seen = ended(child, directory)
+    assert seen.of("workspace.restored")[0]["names"] == 1
+    assert "\nclosed\n" in seen.output
+    assert "bad.txt" not in seen.patch and seen.report["status"] == "success"
+    check(proctor, seen.run)
+
+
+@pytest.mark.parametrize("otherwise", ["approve", "deny", "rollback"])
+def test_the_deadline_decides_when_nobody_answers(
+    proctor: Proctor, make_contract: Any, tmp_path: Path, otherwise: str
+) -> None:
+    contract = make_contract(policy=policy(deadline_seconds=1, otherwise=otherwise))
+    script = UNDONE if otherwise == "rollback" else "id; sleep 2; sed -i s/-/+/ calc.py"
+    seen = watch(proctor, contract, script)
+    (decided,) = seen.of("operator.decided")
+    assert (decided["decision"], decided["code"], decided["by"]) == (otherwise, "deadline", "nobody")
+    assert len(seen.of("workspace.restored")) == (otherwise == "rollback")
+    assert seen.report["status"] == ("failure" if otherwise == "deny" else "success")
+    if otherwise == "deny":
+        assert seen.report["termination"]["code"] == "operator-denied"
+
+
+def test_a_question_that_comes_too_late_is_withdrawn(proctor: Proctor, make_contract: Any) -> None:
+    seen = watch(proctor, make_contract(policy=policy()), "sed -i s/-/+/ calc.py; exec id")
+    assert len(seen.of("operator.asked")) == 1
+    (decided,) = seen.of("operator.decided")
+    assert (decided["decision"], decided["by"]) == ("withdrawn", "nobody")
+    assert seen.report["status"] == "success", "what the agent left is judged"
+
+
+def test_a_run_that_asks_nothing_wants_no_decision(proctor: Proctor, make_contract: Any) -> None:
+    seen = watch(proctor, make_contract(policy=policy()), "sed -i s/-/+/ calc.py")
+    done = proctor("decide", seen.run, "rollback", "--why", "x")
+    assert done.returncode == 2 and "does not wait" in done.stderr
