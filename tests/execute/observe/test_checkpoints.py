@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from proctor.base.errors import InfrastructureFault
-from proctor.execute.observe.checkpoints import drop, roll_back, take
+from proctor.execute.observe.checkpoints import drop, roll_back, stand_still, take
 from proctor.execute.observe.mutations import Mutation, Mutations, chain_gaps, side
 from proctor.execute.observe.snapshot import SnapshotLimits
 from proctor.execute.sandbox.bubblewrap.box import Box
@@ -143,6 +143,56 @@ def test_a_rollback_ends_every_process(groups: bool) -> None:
             assert at.workspace.changes().changes == ()
 
     both_users(go)
+
+
+@pytest.mark.parametrize("groups", [True, False])
+def test_a_rollback_may_leave_processes_alive(groups: bool) -> None:
+    """Writers in many threads stand still meanwhile, and what they hold open does not come back by it."""
+
+    def go() -> None:
+        with scene(place=None if groups else Place()) as at:
+            checkpoint = take(at.workspace, at.box)
+            ended: list[Finished] = []
+            text = (
+                "import os, threading, time\nheld = open('held', 'w')\nstop = []\n"
+                "def write(n):\n"
+                "    while not stop:\n"
+                "        open(f'w{n}', 'a').write('x')\n"
+                "        time.sleep(0.001)\n"
+                "many = [threading.Thread(target=write, args=(n,)) for n in range(4)]\n"
+                "[one.start() for one in many]\n"
+                "while os.path.exists('held'): time.sleep(0.01)\n"
+                "stop.append(1); [one.join() for one in many]\n"
+                "held.write('late'); held.close(); print('alive')"
+            )
+            writer = threading.Thread(target=lambda: ended.append(python(at.box, text, 100)))
+            writer.start()
+            until(lambda: (at.workspace.upper / "workspace" / "w3").exists())
+            assert stand_still(at.box)
+            changed = roll_back(at.workspace, checkpoint, at.box, thaw=False, end=False)
+            assert changed >= 5 and at.workspace.changes().changes == ()
+            at.box.thaw()
+            writer.join()
+            assert ended[0].stdout.prefix == b"alive\n"
+            assert shell(at.box, "ls held").exit_code != 0
+
+    both_users(go)
+
+
+def test_what_does_not_stop_is_told() -> None:
+    """A write that the guard holds cannot be stopped by a signal, which is all there is without a freezer."""
+    seen: list[Observation] = []
+    with scene(place=Place(), guard=GuardPlan(opens=True, hold_writes=True, tell=seen.append)) as at:
+        writer = threading.Thread(target=lambda: shell(at.box, "echo 1 > f"))
+        writer.start()
+        until(lambda: any(found.kind == "held" for found in seen))
+        assert not stand_still(at.box, seconds=0.1)
+        at.box.thaw()
+        assert at.box.guard is not None
+        at.box.guard.release_writes()
+        writer.join()
+        assert stand_still(at.box)
+        at.box.thaw()
 
 
 def test_a_rollback_ends_a_write_that_the_guard_holds() -> None:
