@@ -8,6 +8,7 @@ does.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 
 from proctor.base.canonical import digest
@@ -60,10 +61,14 @@ class CommandAgent:
         return (Mount(self._files, AGENT_FILES),) if self._files else ()
 
     def act(self, scene: Scene) -> Ending:
+        return self.run(scene, self._arguments, {})
+
+    def run(self, scene: Scene, arguments: tuple[str, ...], variables: Mapping[str, str]) -> Ending:
+        """Run one command line with ``variables`` beside those of the scene, to its end."""
         finished = scene.run(
             Command(
-                arguments=self._arguments,
-                environment={**scene.environment, "PROCTOR_BRIEFING": BRIEFING},
+                arguments=arguments,
+                environment={**scene.environment, **variables, "PROCTOR_BRIEFING": BRIEFING},
                 stdin=scene.briefing.encode(),
                 timeout_seconds=max(0.001, scene.seconds_left()),
                 output_bytes=min(KEPT_OUTPUT_BYTES, scene.contract.budget.output_bytes),

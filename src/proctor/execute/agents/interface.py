@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from proctor.base.frozen import EMPTY, frozen
 from proctor.contract.model import Contract
@@ -42,21 +42,33 @@ class AgentDescription:
     settings: Mapping[str, str] = EMPTY
 
 
+class Run(Protocol):
+    """Runs a command of the agent's; with ``ends``, these descriptors are its standard input and output."""
+
+    def __call__(self, command: Command, ends: tuple[int, int] | None = None) -> Finished: ...
+
+
+Note = Callable[[str, Mapping[str, Any]], object]
+"""Records an event of the given type."""
+
+
 @frozen
 class Scene:
     """What an agent gets to act with: the briefing and, if it asked for a sandbox, a way to run commands in it.
 
     ``run`` logs what it runs. ``seconds_left`` is what remains of the run's wall-clock budget. ``model`` is there for
-    runs with a model, ``look`` where there is a sandbox: it runs a command of the harness's own, after the agent's.
+    runs with a model. Where there is a sandbox, ``look`` runs a command of the harness's own and ``note`` records an
+    event.
     """
 
     contract: Contract
     briefing: str
     environment: Mapping[str, str]
-    run: Callable[[Command], Finished]
+    run: Run
     seconds_left: Callable[[], float]
     model: ModelAccess | None = None
     look: Callable[[Command], Finished] | None = None
+    note: Note | None = None
 
 
 @frozen

@@ -1,12 +1,13 @@
 """From ``kind:argument`` to an agent. Kinds of other packages come in through the entry point group ``proctor.agents``.
 
 An entry point names a callable that takes an :class:`AgentRequest` and returns an agent. Built-in kinds cannot be
-replaced.
+replaced, nor can agents that have an adapter. What most runs do not need is imported when it is asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 
 from proctor.base.errors import UsageFault
 from proctor.execute.agents.adapters.table import NAMES as ADAPTED
@@ -17,11 +18,27 @@ from proctor.execute.agents.patch import PatchAgent
 
 GROUP = "proctor.agents"
 
-BUILT_IN: dict[str, Callable[[AgentRequest], Agent]] = {
+Maker = Callable[[AgentRequest], Agent]
+
+
+def _later(module: str, name: str) -> Maker:
+    """The maker of an agent whose module is imported when one is made."""
+
+    def make(request: AgentRequest) -> Agent:
+        agent: Agent = getattr(import_module(f"{__package__}.{module}"), name).from_request(request)
+        return agent
+
+    return make
+
+
+BUILT_IN: dict[str, Maker] = {
     "noop": NoopAgent.from_request,
     "reference": PatchAgent.reference,
     "patch": PatchAgent.from_request,
     "command": CommandAgent.from_request,
+    "builtin": _later("builtin.agent", "BuiltinAgent"),
+    "endpoint": _later("endpoint", "EndpointAgent"),
+    "acp": _later("acp.agent", "AcpAgent"),
 }
 
 WORDS = {
@@ -29,39 +46,34 @@ WORDS = {
     "reference": "hands over the contract's reference solution",
     "patch": "hands over a patch file: patch:FILE",
     "command": "runs any program in the sandbox: 'command:PROGRAM ARGUMENTS'",
+    "builtin": "the reference agent: read, search, edit, run, stage (chat)",
+    "endpoint": "runs any program that can be given a model's address: 'endpoint:PROGRAM ARGUMENTS'",
+    "acp": "talks to an agent by the Agent Client Protocol: acp:AGENT or 'acp:PROGRAM ARGUMENTS'",
 }
 
 
 def make_agent(request: AgentRequest) -> Agent:
     """The agent that was asked for."""
-    maker = BUILT_IN.get(request.kind) or _adapted(request.kind) or plug_ins().get(request.kind)
+    adapted = _later("adapted", "AdaptedAgent") if request.kind in ADAPTED else None
+    maker = BUILT_IN.get(request.kind) or adapted or plug_ins().get(request.kind)
     if maker is None:
         known = ", ".join([*BUILT_IN, *ADAPTED, *plug_ins()])
         raise UsageFault(f"there is no agent {request.kind!r}", hint=f"known agents: {known}")
     return maker(request)
 
 
-def _adapted(kind: str) -> Callable[[AgentRequest], Agent] | None:
-    """The maker of an agent that is installed through an adapter."""
-    if kind not in ADAPTED:
-        return None
-    from proctor.execute.agents.adapted import AdaptedAgent
-
-    return AdaptedAgent.from_request
-
-
-def plug_ins() -> dict[str, Callable[[AgentRequest], Agent]]:
+def plug_ins() -> dict[str, Maker]:
     """The kinds that installed packages add; they are imported only when they are used."""
     from importlib.metadata import entry_points
 
-    found: dict[str, Callable[[AgentRequest], Agent]] = {}
+    found: dict[str, Maker] = {}
     for point in entry_points(group=GROUP):
         if point.name not in BUILT_IN and point.name not in ADAPTED:
             found[point.name] = _loader(point.load)
     return found
 
 
-def _loader(load: Callable[[], Callable[[AgentRequest], Agent]]) -> Callable[[AgentRequest], Agent]:
+def _loader(load: Callable[[], Maker]) -> Maker:
     def make(request: AgentRequest) -> Agent:
         try:
             return load()(request)

@@ -5,7 +5,8 @@ bounded output. What comes out of a sandbox is bytes and numbers; it never picks
 
 The view inside: ``/workspace`` (the tree under work), ``/setup`` (what setup made, beside the tree), ``/inputs`` and
 other declared mounts read-only, ``/tmp`` and the home ``/home/agent`` as sized memory file systems, ``/usr`` and its
-kin from the host read-only, nothing else. No network but an unconnected loopback, no host processes, no privileges.
+kin from the host or an image read-only, nothing else. No network but an unconnected loopback, no host processes, no
+privileges.
 """
 
 from __future__ import annotations
@@ -155,8 +156,11 @@ class Sandbox(Protocol):
         """The guard that the plan asked for."""
         ...
 
-    def run(self, command: Command) -> Finished:
-        """Run a command to its end or its timeout. Processes that it leaves behind go on: see ``end_all``."""
+    def run(self, command: Command, ends: tuple[int, int] | None = None) -> Finished:
+        """Run a command to its end or its timeout. Processes that it leaves behind go on: see ``end_all``.
+
+        With ``ends``, these descriptors are its standard input and output, instead of ``stdin`` and a capture.
+        """
         ...
 
     def end_all(self) -> None:

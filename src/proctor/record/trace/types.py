@@ -45,6 +45,18 @@ _TABLE = (
     EventType("agent.started", "harness", ("name", "kind", "command"), "The agent begins to act."),
     EventType("agent.finished", "harness", ("reason", "exit_code", "wall_seconds"), "The agent has stopped acting."),
     EventType(
+        "agent.permission",
+        "harness",
+        ("title", "kind", "command", "paths", "allowed", "reason"),
+        "The agent asked whether it may do something, and what the policy answered.",
+    ),
+    EventType(
+        "agent.trajectory",
+        "harness",
+        ("sha256", "bytes", "kept_bytes", "blob"),
+        "What the agent noted about itself, or what was said with it: kept as it is, and never believed.",
+    ),
+    EventType(
         "tool.invocation",
         "agent",
         (

@@ -1,4 +1,4 @@
-"""continue: the command line ``cn``. Speaks Chat Completions."""
+"""continue: the command line ``cn``. It chooses Chat Completions or Responses by the model's name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ def _launch(order: Order) -> Launch:
         "apiKey": order.model.key,
         "roles": ["chat"],
         "capabilities": ["tool_use"],
-        "useResponsesApi": order.dialect == "responses",
     }
     settings = {"name": "proctor", "version": "1.0.0", "schema": "v1", "models": [model]}
     path = f"{order.home}/{SETTINGS}"
@@ -33,7 +32,7 @@ ADAPTER = Adapter(
     name="continue",
     words="the command line of the editor's agent",
     recipe=Recipe("npm", ("@continuedev/cli@1.5.47",)),
-    dialects=("chat",),
+    dialects=("chat", "responses"),
     trajectory=(".continue/sessions/*.json", ".continue/logs/*"),
     launch=_launch,
 )

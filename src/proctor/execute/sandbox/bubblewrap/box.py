@@ -41,12 +41,12 @@ class Box:
         self.init_start = start_time(guarded.init_pid)
         """When pid 1 started, which with its pid names it for good."""
 
-    def run(self, command: Command) -> Finished:
+    def run(self, command: Command, ends: tuple[int, int] | None = None) -> Finished:
         start_ns = time.time_ns()
         begin = self.active_ns()
         deadline = begin + int(command.timeout_seconds * 1_000_000_000)
         timed_out = False
-        with Exchange(command) as exchange:
+        with Exchange(command, ends) as exchange:
             self._send(wire.RUN, exchange.theirs)
             exchange.started()
             while not exchange.step(self._wait_ms(deadline)):

@@ -22,9 +22,10 @@ class Exchange:
     """Owns every descriptor of one command on this side.
 
     ``theirs`` are the ends that travel to pid 1 (body, stdin, stdout, stderr, answer); ``started`` closes our copies.
+    With ``ends``, standard input and output are those descriptors, which stay the caller's and are not captured.
     """
 
-    def __init__(self, command: Command) -> None:
+    def __init__(self, command: Command, ends: tuple[int, int] | None = None) -> None:
         self._command = command
         self._open: set[int] = set()
         self._rest = memoryview(command.stdin)
@@ -34,6 +35,10 @@ class Exchange:
             stdout, stdout_theirs = self._pair(wide_pipe())
             stderr, stderr_theirs = self._pair(wide_pipe())
             self._answer, answer_theirs = self._pair(os.pipe2(os.O_CLOEXEC))
+            if ends is not None:
+                self._close(stdin)
+                self._close(stdout_theirs)
+                stdin, stdout_theirs = ends
             self.theirs = (body, stdin, stdout_theirs, stderr_theirs, answer_theirs)
             self._streams = {handle: Capture(handle, command.output_bytes) for handle in (stdout, stderr)}
             self._stdout, self._stderr = self._streams[stdout], self._streams[stderr]

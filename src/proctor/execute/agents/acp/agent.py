@@ -1,0 +1,175 @@
+"""An agent that speaks the Agent Client Protocol: started in the sandbox, driven from out here over two pipes.
+
+``acp:AGENT`` is an installed agent that has an adapter; ``acp:PROGRAM ARGUMENTS`` any program that speaks the protocol,
+which is told of its model as an ``endpoint`` agent is.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+
+from proctor.base.canonical import digest
+from proctor.base.errors import InfrastructureFault, UsageFault
+from proctor.execute.agents.acp.client import Client
+from proctor.execute.agents.acp.services import end_program, numbered
+from proctor.execute.agents.acp.wire import Broken, Wire
+from proctor.execute.agents.adapted import KEPT_OUTPUT_BYTES, command_line, installation_of, model_of
+from proctor.execute.agents.adapters.interface import Adapter, Launch, Order
+from proctor.execute.agents.adapters.table import NAMES, find_adapter
+from proctor.execute.agents.endpoint import filled, model_variables
+from proctor.execute.agents.install.store import Installation
+from proctor.execute.agents.interface import (
+    AGENT_FILES,
+    BRIEFING,
+    AgentDescription,
+    AgentRequest,
+    Ending,
+    ModelAccess,
+    Scene,
+)
+from proctor.execute.sandbox.interface import Command, Finished, Mount, Output
+from proctor.execute.workspace.tree import scan, tree_digest
+
+GOODBYE_SECONDS = 10
+NAME = "agent"
+
+
+class AcpAgent:
+    """Starts one server of the protocol and gives it one task."""
+
+    needs_sandbox = True
+
+    def __init__(
+        self,
+        arguments: tuple[str, ...],
+        model: str,
+        files: Path | None = None,
+        adapter: Adapter | None = None,
+        installation: Installation | None = None,
+        dialect: str = "",
+    ) -> None:
+        self._arguments = arguments
+        self._model = model
+        self._files = files
+        self._adapter = adapter
+        self._installation = installation
+        self._dialect = dialect
+
+    @classmethod
+    def from_request(cls, request: AgentRequest) -> AcpAgent:
+        try:
+            arguments = tuple(shlex.split(request.argument))
+        except ValueError as error:
+            raise UsageFault(f"the agent's command line cannot be read: {error}", where=request.argument) from None
+        if not arguments:
+            raise UsageFault("the acp agent needs an agent or a command line", hint="use --agent acp:opencode")
+        if request.files is not None and not request.files.is_dir():
+            raise UsageFault("the agent's files must be a directory", where=str(request.files))
+        if len(arguments) > 1 or arguments[0] not in NAMES:
+            return cls(arguments, request.model, request.files)
+        adapter = find_adapter(arguments[0])
+        if adapter.acp is None:
+            raise UsageFault(f"{adapter.name} does not speak the Agent Client Protocol", hint="use it without acp:")
+        model, dialect = model_of(adapter, request)
+        return cls(arguments, model, request.files, adapter, installation_of(adapter, request), dialect)
+
+    def describe(self) -> AgentDescription:
+        launch = self._launch(ModelAccess("GATEWAY", self._model))
+        settings = {"protocol": "acp", "model": self._model}
+        if self._installation is not None:
+            settings |= {**self._installation.settings(), "dialect": self._dialect}
+        files = tree_digest(scan(self._files)) if self._files else ""
+        return AgentDescription(
+            name=f"acp:{Path(self._arguments[0]).name}",
+            kind="acp",
+            command=launch.arguments,
+            digest=digest({"settings": settings, "command": list(command_line(launch)), "files": files}),
+            settings=settings,
+        )
+
+    def mounts(self) -> tuple[Mount, ...]:
+        files = (Mount(self._files, AGENT_FILES),) if self._files else ()
+        return files if self._installation is None else (*files, *self._installation.mounts())
+
+    def act(self, scene: Scene) -> Ending:
+        if scene.model is None and self._model:
+            raise UsageFault("the acp agent needs a model", hint="use --model PROVIDER/NAME")
+        launch = self._launch(scene.model or ModelAccess("", ""))
+        command = Command(
+            numbered(NAME, command_line(launch)),
+            {**scene.environment, **launch.environment, "PROCTOR_BRIEFING": BRIEFING},
+            timeout_seconds=max(0.001, scene.seconds_left()),
+            output_bytes=KEPT_OUTPUT_BYTES,
+        )
+        with ExitStack() as stack:
+            if self._installation is not None:
+                stack.enter_context(self._installation.held())
+            return _converse(scene, command)
+
+    def _launch(self, model: ModelAccess) -> Launch:
+        if self._adapter is not None and self._adapter.acp is not None:
+            return self._adapter.acp(Order("", model, self._dialect))
+        return Launch(filled(self._arguments, model), model_variables(model) if model.address else {})
+
+
+class Running:
+    """The agent's command in a thread of its own, with its streams as pipes of ours."""
+
+    def __init__(self, scene: Scene, command: Command) -> None:
+        self._scene = scene
+        self._command = command
+        hears, self._says = os.pipe2(os.O_CLOEXEC)
+        self._listens, speaks = os.pipe2(os.O_CLOEXEC)
+        self._theirs = (hears, speaks)
+        self.wire = Wire(self._listens, self._says)
+        self.finished: Finished | None = None
+        self.fault: InfrastructureFault | None = None
+        self._thread = threading.Thread(target=self._work, name="acp agent")
+        self._thread.start()
+
+    def end(self) -> None:
+        """Hang up, wait for a while, and end what has not ended by itself."""
+        self.wire.hang_up()
+        self._thread.join(GOODBYE_SECONDS)
+        if self._thread.is_alive():
+            end_program(self._scene, NAME, "KILL")
+            self._thread.join()
+
+    def _work(self) -> None:
+        try:
+            self.finished = self._scene.run(self._command, self._theirs)
+        except InfrastructureFault as fault:
+            self.fault = fault
+        finally:
+            for handle in self._theirs:
+                os.close(handle)
+
+
+def _converse(scene: Scene, command: Command) -> Ending:
+    running = Running(scene, command)
+    problem = ""
+    try:
+        Client(running.wire, scene).work(scene.briefing)
+    except Broken as broken:
+        problem = str(broken)
+    finally:
+        running.end()
+        transcript = running.wire.transcript()
+        running.wire.close()
+    if running.fault is not None:
+        raise running.fault
+    assert running.finished is not None
+    return _ending(running.finished, problem, transcript)
+
+
+def _ending(finished: Finished, problem: str, transcript: Output) -> Ending:
+    if not finished.started:
+        return Ending("not-started", problem=finished.problem)
+    if finished.timed_out:
+        return Ending("timed-out", finished.exit_code, trajectory=transcript)
+    reason = "failed" if problem else "finished"
+    return Ending(reason, finished.exit_code, problem=problem, trajectory=transcript)
