@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from proctor.base.errors import InfrastructureFault
+from proctor.execute.sandbox.container.backend import ContainerBackend
 from proctor.execute.sandbox.guard import Observation
 from proctor.execute.sandbox.guard_process import LiveGuard
 from proctor.execute.sandbox.interface import Finished, Mount
@@ -69,31 +70,33 @@ def test_the_first_write_waits_until_it_is_released() -> None:
     as_both(check)
 
 
-def test_a_held_write_can_be_frozen_thawed_and_ended() -> None:
-    def check(top: Path) -> None:
-        with guarded(top, hold_writes=True) as seen:
-            assert seen.box is not None
-            results: list[Finished] = []
-            worker = beside(seen, "echo x > /workspace/first", results)
-            seen.wait_for("held")
-            seen.box.freeze()
-            assert not (top / "box/upper/workspace/first").exists()
-            seen.box.thaw()
-            assert not results and not (top / "box/upper/workspace/first").exists()
-            live(seen).release_writes()
-            worker.join(WAIT)
-            assert results[0].exit_code == 0 and (top / "box/upper/workspace/first").exists()
-            live(seen).hold_writes()
-            worker = beside(seen, "echo x > /workspace/never", results)
-            seen.wait_for("held", 2)
-            seen.box.freeze()
-            seen.box.end_all()
-            seen.box.thaw()
-            worker.join(WAIT)
-            assert results[1].exit_code == -signal.SIGKILL
-            assert not (top / "box/upper/workspace/never").exists()
+def check_held_writes(top: Path, backend: ContainerBackend | None = None) -> None:
+    """A held write can be frozen, thawed, released and ended."""
+    with guarded(top, backend=backend, hold_writes=True) as seen:
+        assert seen.box is not None
+        results: list[Finished] = []
+        worker = beside(seen, "echo x > /workspace/first", results)
+        seen.wait_for("held")
+        seen.box.freeze()
+        assert not (top / "box/upper/workspace/first").exists()
+        seen.box.thaw()
+        assert not results and not (top / "box/upper/workspace/first").exists()
+        live(seen).release_writes()
+        worker.join(WAIT)
+        assert results[0].exit_code == 0 and (top / "box/upper/workspace/first").exists()
+        live(seen).hold_writes()
+        worker = beside(seen, "echo x > /workspace/never", results)
+        seen.wait_for("held", 2)
+        seen.box.freeze()
+        seen.box.end_all()
+        seen.box.thaw()
+        worker.join(WAIT)
+        assert results[1].exit_code == -signal.SIGKILL
+        assert not (top / "box/upper/workspace/never").exists()
 
-    as_both(check)
+
+def test_a_held_write_can_be_frozen_thawed_and_ended() -> None:
+    as_both(check_held_writes)
 
 
 def test_what_is_told_may_release_and_freeze() -> None:
@@ -126,34 +129,36 @@ def test_the_writable_places_can_change() -> None:
         assert len(seen.attempts("write-outside")) == 1
 
 
-def test_a_killed_guard_ends_the_sandbox() -> None:
-    def check(top: Path) -> None:
-        with guarded(top) as seen:
+def check_killed_guard(top: Path, backend: ContainerBackend | None = None) -> None:
+    """When the guard is killed, the sandbox ends, and nothing is left of it."""
+    with guarded(top, backend=backend) as seen:
+        assert seen.box is not None
+        init = seen.box.init_pid
+        faults: list[str] = []
+
+        def run() -> None:
             assert seen.box is not None
-            init = seen.box.init_pid
-            faults: list[str] = []
+            try:
+                shell(seen.box, "touch /tmp/started; sleep 1000")
+            except InfrastructureFault as fault:
+                faults.append(fault.message)
 
-            def run() -> None:
-                assert seen.box is not None
-                try:
-                    shell(seen.box, "touch /tmp/started; sleep 1000")
-                except InfrastructureFault as fault:
-                    faults.append(fault.message)
+        worker = threading.Thread(target=run)
+        worker.start()
+        seen.wait_for("exec", 3)
+        os.kill(live(seen).pid, signal.SIGKILL)
+        worker.join(WAIT)
+        assert faults == ["the guard of the sandbox ended, and the sandbox with it"]
+        wait_until(lambda: start_time(init) == "")
+        assert not live(seen).alive
+        for use in (live(seen).settle, live(seen).release_writes):
+            with pytest.raises(InfrastructureFault):
+                use()
+    assert os.listdir(top / "sessions") == []
 
-            worker = threading.Thread(target=run)
-            worker.start()
-            seen.wait_for("exec", 3)
-            os.kill(live(seen).pid, signal.SIGKILL)
-            worker.join(WAIT)
-            assert faults == ["the guard of the sandbox ended, and the sandbox with it"]
-            wait_until(lambda: start_time(init) == "")
-            assert not live(seen).alive
-            for use in (live(seen).settle, live(seen).release_writes):
-                with pytest.raises(InfrastructureFault):
-                    use()
-        assert os.listdir(top / "sessions") == []
 
-    as_both(check)
+def test_a_killed_guard_ends_the_sandbox() -> None:
+    as_both(check_killed_guard)
 
 
 def test_nothing_gets_through_without_a_guard() -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from proctor.base.errors import InfrastructureFault
+from proctor.execute.sandbox.container.backend import ContainerBackend
 from proctor.execute.sandbox.interface import Finished
 from tests.execute.observe.scene import both_users, scene, until
 from tests.execute.sandbox.workplace import python, shell
@@ -28,23 +31,25 @@ def test_the_mount_decides_who_may_write(overlays: bool) -> None:
     both_users(go)
 
 
-def test_a_descriptor_held_across_a_downgrade_keeps_it_from_happening() -> None:
-    def go() -> None:
-        with scene() as at:
-            ended: list[Finished] = []
-            text = "import time\nf = open('held', 'w')\nwhile open('go').read() != 'on': time.sleep(0.02)"
-            shell(at.box, "echo wait > go")
-            writer = threading.Thread(target=lambda: ended.append(python(at.box, text, 60)))
-            writer.start()
-            until(lambda: (at.workspace.upper / "workspace" / "held").exists())
-            assert not at.box.set_workspace_writable(False)
-            assert shell(at.box, "printf on > go && echo written").stdout.prefix == b"written\n", "nothing changed"
-            writer.join()
-            assert ended[0].exit_code == 0
-            assert at.box.set_workspace_writable(False)
-            assert shell(at.box, "echo x >> held").exit_code != 0
+def check_held_descriptor(contained: Callable[[Path], ContainerBackend] | None = None) -> None:
+    """The workspace stays writable while a file of it is open for writing."""
+    with scene(contained=contained) as at:
+        ended: list[Finished] = []
+        text = "import time\nf = open('held', 'w')\nwhile open('go').read() != 'on': time.sleep(0.02)"
+        shell(at.box, "echo wait > go")
+        writer = threading.Thread(target=lambda: ended.append(python(at.box, text, 60)))
+        writer.start()
+        until(lambda: (at.workspace.upper / "workspace" / "held").exists())
+        assert not at.box.set_workspace_writable(False)
+        assert shell(at.box, "printf on > go && echo written").stdout.prefix == b"written\n", "nothing changed"
+        writer.join()
+        assert ended[0].exit_code == 0
+        assert at.box.set_workspace_writable(False)
+        assert shell(at.box, "echo x >> held").exit_code != 0
 
-    both_users(go)
+
+def test_a_descriptor_held_across_a_downgrade_keeps_it_from_happening() -> None:
+    both_users(check_held_descriptor)
 
 
 def test_a_sandbox_that_is_gone_is_a_fault() -> None:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import os
-import signal
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from proctor.base.errors import InfrastructureFault, MissingIsolation
+from proctor.base.errors import MissingIsolation
 from proctor.execute.sandbox.container.backend import ContainerBackend
 from proctor.execute.sandbox.guard import GuardPlan
-from proctor.execute.sandbox.interface import Finished, Limits, SandboxPlan, Tree
-from proctor.execute.sandbox.sessions import start_time
+from proctor.execute.sandbox.interface import Limits, SandboxPlan, Tree
 from tests.execute.sandbox import test_guard as sights
-from tests.execute.sandbox.conformance import wait_until
 from tests.execute.sandbox.container.conftest import MakeBackend
 from tests.execute.sandbox.guarded import Seen, guarded
-from tests.execute.sandbox.test_guard_life import WAIT, beside, live
-from tests.execute.sandbox.workplace import ORDINARY, as_ordinary_user, layer, open_directory, shell
+from tests.execute.sandbox.test_guard_life import check_held_writes, check_killed_guard, live
+from tests.execute.sandbox.workplace import ORDINARY, as_ordinary_user, layer, open_directory
 
 pytestmark = pytest.mark.container
 
@@ -68,50 +64,9 @@ def test_sight(shared: Seen, sight: Callable[[Seen], None]) -> None:
     sight(shared)
 
 
-def test_a_held_write_can_be_frozen_thawed_released_and_ended(make_backend: MakeBackend, top: Path) -> None:
-    with guarded(top, backend=make_backend(top), hold_writes=True) as seen:
-        assert seen.box is not None
-        results: list[Finished] = []
-        worker = beside(seen, "echo x > /workspace/first", results)
-        (held,) = seen.wait_for("held")
-        assert held.path == "/workspace/first"
-        seen.box.freeze()
-        seen.box.thaw()
-        assert not results and not (top / "box/upper/workspace/first").exists()
-        live(seen).release_writes()
-        worker.join(WAIT)
-        assert results[0].exit_code == 0 and (top / "box/upper/workspace/first").exists()
-        live(seen).hold_writes()
-        worker = beside(seen, "echo x > /workspace/never", results)
-        seen.wait_for("held", 2)
-        seen.box.freeze()
-        seen.box.end_all()
-        seen.box.thaw()
-        worker.join(WAIT)
-        assert results[1].exit_code == -signal.SIGKILL
-        assert not (top / "box/upper/workspace/never").exists()
-
-
-def test_a_killed_guard_ends_the_container(make_backend: MakeBackend, top: Path) -> None:
-    with guarded(top, backend=make_backend(top)) as seen:
-        assert seen.box is not None
-        box, init = seen.box, seen.box.init_pid
-        faults: list[str] = []
-
-        def run() -> None:
-            try:
-                shell(box, "touch /tmp/started; sleep 1000")
-            except InfrastructureFault as fault:
-                faults.append(fault.message)
-
-        worker = threading.Thread(target=run)
-        worker.start()
-        seen.wait_for("exec", 3)
-        os.kill(live(seen).pid, signal.SIGKILL)
-        worker.join(WAIT)
-        assert faults == ["the guard of the sandbox ended, and the sandbox with it"]
-        wait_until(lambda: start_time(init) == "")
-    assert os.listdir(top / "sessions") == []
+@pytest.mark.parametrize("check", [check_held_writes, check_killed_guard], ids=lambda check: check.__name__)
+def test_life(check: Callable[..., None], make_backend: MakeBackend, top: Path) -> None:
+    check(top, make_backend(top))
 
 
 def test_the_guard_has_one_privilege_and_no_other(shared: Seen) -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
 
 from proctor.execute.observe.checkpoints import roll_back, take
 from proctor.execute.sandbox.guard import GuardPlan
-from proctor.execute.sandbox.interface import Finished, Limits, SandboxPlan
-from tests.execute.observe.scene import scene, until
+from proctor.execute.sandbox.interface import Limits, SandboxPlan
+from tests.execute.observe.scene import scene
 from tests.execute.observe.test_checkpoints import FIRST, SECOND, show
 from tests.execute.sandbox.container.conftest import MakeBackend
-from tests.execute.sandbox.workplace import layer, open_directory, overlay, python, shell
+from tests.execute.sandbox.test_remount import check_held_descriptor
+from tests.execute.sandbox.workplace import layer, open_directory, overlay, shell
 
 pytestmark = pytest.mark.container
 
@@ -38,17 +37,7 @@ def test_a_workspace_that_began_read_only_becomes_writable(make_backend: MakeBac
 
 
 def test_a_descriptor_held_across_a_downgrade_keeps_it_from_happening(make_backend: MakeBackend) -> None:
-    with scene(contained=make_backend) as at:
-        ended: list[Finished] = []
-        text = "import time\nf = open('held', 'w')\nwhile open('go').read() != 'on': time.sleep(0.02)"
-        shell(at.box, "echo wait > go")
-        writer = threading.Thread(target=lambda: ended.append(python(at.box, text, 60)))
-        writer.start()
-        until(lambda: (at.workspace.upper / "workspace" / "held").exists())
-        assert not at.box.set_workspace_writable(False)
-        assert shell(at.box, "printf on > go && echo written").stdout.prefix == b"written\n"
-        writer.join()
-        assert ended[0].exit_code == 0 and at.box.set_workspace_writable(False)
+    check_held_descriptor(make_backend)
 
 
 def test_a_rollback_brings_every_tree_back(make_backend: MakeBackend) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.conduct.test_watching_live import Proctor, Seen, watch
+from tests.conduct.live import Proctor, Seen, watch
 
 pytestmark = pytest.mark.container
 
