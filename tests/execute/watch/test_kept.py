@@ -82,3 +82,13 @@ def test_the_settings_keep_it() -> None:
     assert settings_from(record).rollback == settings.rollback
     del record["rollback"]
     assert settings_from(record).rollback == {}
+
+
+def test_what_the_harness_brings_back_is_no_return_of_the_agents(new_story: Any) -> None:
+    for restored in (False, True):
+        story = new_story(Settings()).start()
+        for before, after in ("0A", "AB", "BA"):
+            if restored and before == "B":
+                story.add("workspace.restored", checkpoint="1", alert=1, names=1, ended=False, problem="")
+            story.write(before=before, after=after).call("pytest", code=1)
+        assert [trip.code for trip in story.trips] == ([] if restored else ["patch-oscillation"])

@@ -42,6 +42,8 @@ class Oscillation:
     def see(self, event: Event) -> tuple[Trip, ...]:
         if self._done or not self._facts.running:
             return ()
+        if event.type == "workspace.restored":
+            self._clear()  # a state that the harness came back to is no return of the agent's
         for work in self._facts.calls.finished:
             if TEST not in work.kinds:
                 continue
