@@ -26,9 +26,9 @@ def test_what_honest_programs_do_is_a_notice(code: str) -> None:
     assert grade_of(code) == "notice"
 
 
-def test_only_what_a_contract_forbids_or_what_leaks_is_a_violation() -> None:
+def test_only_what_a_contract_forbids_what_leaks_and_what_was_lost_is_a_violation() -> None:
     violations = {code for code, grade in DEFAULT_RULES.items() if grade == "violation"}
-    assert violations == {"forbidden-command", "forbidden-syscall", "canary-leak"}
+    assert violations == {"forbidden-command", "forbidden-syscall", "canary-leak", "records-lost"}
 
 
 def test_a_contract_sets_grades_by_code_and_by_family() -> None:

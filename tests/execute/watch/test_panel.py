@@ -195,3 +195,23 @@ def test_prices_of_programs_bound_how_many_may_start(new_story: Any) -> None:
     assert story.panel.programs_left == 7
     nothing = PriceTable("t", "usd", (Price("execution", "hour", Decimal("0.01")),))
     assert Panel(Settings(caps=Caps(usd="0.10"), prices=nothing)).programs_left is None
+
+
+def test_records_that_were_lost_quarantine_the_run(new_story: Any) -> None:
+    story = new_story(Settings()).start()
+    story.add("guard.lost", count=3)
+    (trip,) = story.trips
+    assert (trip.code, trip.action, trip.grade) == ("safety-records-lost", "quarantine", "violation")
+
+
+def test_a_flood_counts_by_its_code(new_story: Any) -> None:
+    story = new_story(Settings(forbid_syscalls=("keys",))).start()
+    story.add("guard.more", code="network", count=1000)
+    story.add("guard.more", code="read", count=1000)
+    assert story.trips == []
+    story.add("guard.more", code="write-outside", count=49)
+    assert story.trips == []
+    attempt(story, "write-outside", "/etc/one")
+    story.add("guard.more", code="syscall-bpf", count=9)
+    story.add("guard.more", code="syscall-keys", count=9)
+    assert [trip.code for trip in story.trips] == ["denied-writes", "syscall-bpf", "safety-forbidden-syscall"]

@@ -81,8 +81,8 @@ class GuardPlan:
     """What a guard watches for.
 
     Writes anywhere but below ``writable`` (and the plan's own writable mounts) are told. With ``opens`` the guard is
-    asked about every open, not only those for writing; that tells looks into other processes by ``/proc`` and doubles
-    its cost, which stays within a few per cent of a test suite's time. ``canaries`` (files whose opening is told) and
+    asked about every open, not only those for writing; that tells looks into other processes by ``/proc`` and about
+    doubles its cost (``python -m bench guard`` measures both). ``canaries`` (files whose opening is told) and
     ``reads`` (every file of the workspace that is opened is told) imply it. With ``hold_writes`` the first change of
     the workspace waits until it is released. ``programs`` is how many programs may start before ``allow_programs``: the
     next one is told and waits. ``tell`` is called for each observation, in order, on a thread of the

@@ -38,9 +38,13 @@ DEFAULT_RULES: Mapping[str, str] = MappingProxyType(
         "forbidden-command": VIOLATION,
         "forbidden-syscall": VIOLATION,
         "canary-leak": VIOLATION,
+        "records-lost": VIOLATION,
     }
 )
 """The grade of every code; a family ends in ``*`` and the longest that fits wins."""
+
+_NO_ATTEMPTS = frozenset({"read", "held"})
+"""What is counted besides attempts when there is too much of it."""
 
 _OWN = frozenset({"signal", "proc-access"})
 """What concerns the run's own processes when it was let through."""
@@ -115,6 +119,10 @@ def observation_of(event: Event) -> Observation | None:
         )
     if event.type == "words.hit":
         return Observation(f"words-{text(payload, 'rule')}", text(payload, "where"), "", event.seq)
+    if event.type == "guard.more" and text(payload, "code") not in _NO_ATTEMPTS:
+        return Observation(text(payload, "code"), "a flood", "", event.seq, integer(payload, "count") or 1)
+    if event.type == "guard.lost":
+        return Observation("records-lost", "the guard's records", "", event.seq, integer(payload, "count") or 1)
     return None
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from proctor.base.frozen import field_names, frozen, items
 
-VERSION = "thresholds-1"
+VERSION = "thresholds-2"
 """Names these defaults in reports; any change of a default is a new version."""
 
 DEFAULT_WALL_SECONDS = 1800
@@ -94,7 +94,7 @@ class Thresholds:
     """Different places outside the writable scope that were tried before writing is suspended altogether."""
     violations: int = 3
     """Violations of policy before the run is quarantined."""
-    quarantine_codes: tuple[str, ...] = ("canary-leak", "forbidden-syscall")
+    quarantine_codes: tuple[str, ...] = ("canary-leak", "forbidden-syscall", "records-lost")
     """Violations that quarantine the run at once."""
     repeated_trips: int = 20
     """Alerts of breakers before the run is ended for the sum of them."""

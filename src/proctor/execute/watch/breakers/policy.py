@@ -118,22 +118,27 @@ class DeniedWrites:
         self._places = places
         self._baseline = baseline
         self._seen: dict[str, int] = {}
+        self._untold = 0
         self._done = False
 
     def see(self, event: Event) -> tuple[Trip, ...]:
-        if self._done or not self._facts.running or event.type != "guard.attempt":
+        if self._done or not self._facts.running or event.type not in ("guard.attempt", "guard.more"):
             return ()
         observation = observation_of(event)
         if observation is None or observation.code != "write-outside" or event.payload.get("allowed") is True:
             return ()
         if harmless(observation) or observation.key in self._baseline:
             return ()
-        self._seen.setdefault(observation.subject, event.seq)
-        if len(self._seen) < self._places:
+        if event.type == "guard.more":
+            self._untold += observation.count
+        else:
+            self._seen.setdefault(observation.subject, event.seq)
+        places = len(self._seen) + self._untold
+        if places < self._places:
             return ()
         self._done = True
-        rationale = f"writes were tried at {len(self._seen)} places outside the writable scope"
-        signals = {"places": len(self._seen), "threshold": self._places}
+        rationale = f"writes were tried at {places} places outside the writable scope"
+        signals = {"places": places, "threshold": self._places}
         evidence = evidence_of(list(self._seen.values()), event.seq)
         return (Trip(self.name, "denied-writes", SUSPEND_WRITE, ALERT, rationale, evidence, signals),)
 
