@@ -6,7 +6,7 @@ patch. An intervention that closes the sandbox ends the agent; that is an ending
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from proctor.conduct.briefing import Briefing
-from proctor.execute.agents.interface import ModelAccess, Scene
+from proctor.execute.agents.interface import ModelAccess, Note, Run, Scene
 from proctor.execute.network.listeners import Inhabited
 from proctor.execute.prepare import Prepared
 from proctor.execute.sandbox.interface import Command, Finished, Sandbox
@@ -29,9 +29,10 @@ def make_scene(
     prepared: Prepared,
     briefing: Briefing,
     environment: Mapping[str, str],
-    run: Callable[[Command], Finished],
+    run: Run,
     model: ModelAccess | None = None,
     look: Callable[[Command], Finished] | None = None,
+    note: Note | None = None,
 ) -> Scene:
     """What an agent acts with; its time begins now."""
     deadline = time.monotonic() + prepared.contract.budget.wall_seconds
@@ -43,4 +44,5 @@ def make_scene(
         seconds_left=lambda: deadline - time.monotonic(),
         model=model,
         look=look,
+        note=note,
     )
