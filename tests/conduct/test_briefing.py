@@ -23,3 +23,12 @@ def test_neither_tests_nor_commands_nor_the_reference_are_told(make_contract: An
     assert "assert" not in text
     assert "fix.patch" not in text
     assert "a + b" not in text
+
+
+def test_what_may_be_brought_in_is_told(make_contract: Any) -> None:
+    words = brief(load_contract(make_contract("one", policy={"dependencies": {"new": "forbid"}}))).obligations
+    assert "no new dependencies" in words
+    declared = {"new": "declare", "registries": ["example.org"]}
+    words = brief(load_contract(make_contract("two", policy={"dependencies": declared}))).obligations
+    assert "must be declared" in words and "`example.org` only" in words
+    assert "dependenc" not in brief(load_contract(make_contract("three"))).obligations

@@ -5,8 +5,10 @@ It is made from the contract alone, names no hidden file, no test id and no solu
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from proctor.base.frozen import frozen
-from proctor.contract.model import Check, Contract, Network, Stages
+from proctor.contract.model import Check, Contract, Dependencies, Network, Stages
 
 
 @frozen
@@ -56,6 +58,7 @@ def _obligations(contract: Contract) -> str:
         lines += [f"- Changes to these files are undone before judging: {_listed(policy.protected)}."]
     if policy.forbidden:
         lines += [f"- Changing these files is a violation: {_listed(policy.forbidden)}."]
+    lines += [f"- {words}" for words in _dependency_words(policy.dependencies)]
     if policy.max_changed_files is not None:
         lines += [f"- Change at most {policy.max_changed_files} files."]
     if policy.max_changed_lines is not None:
@@ -80,6 +83,15 @@ def _network_words(network: Network) -> str:
     if network.mode == "replay":
         return "There is no network but recorded answers to known requests, through the proxy that the variables name."
     return f"The network leads to {_listed(network.allow)} only, through the proxy that the variables name."
+
+
+def _dependency_words(dependencies: Dependencies) -> Iterator[str]:
+    if dependencies.new == "forbid":
+        yield "Bring in no new dependencies."
+    elif dependencies.new == "declare":
+        yield "A new dependency that you install must be declared in the project's own files."
+    if dependencies.registries:
+        yield f"Dependencies may come from {_listed(dependencies.registries)} only."
 
 
 def _stage_words(stages: Stages) -> tuple[str, ...]:

@@ -160,14 +160,24 @@ _SOME = Optional(Whole(1))
 BUDGET = Shape(
     "budget",
     (
-        Field("wall_seconds", SECONDS, "Wall-clock time of the agent.", Budget.wall_seconds),
+        Field(
+            "wall_seconds",
+            SECONDS,
+            "Wall-clock time of the agent; the default is a policy choice, as all are.",
+            Budget.wall_seconds,
+        ),
         Field("command_seconds", SECONDS, "Wall-clock time of one command.", Budget.command_seconds),
         Field("memory_bytes", Whole(1 << 20), "Memory of one sandbox.", Budget.memory_bytes),
         Field("processes", Whole(1, 1 << 22), "Processes of one sandbox.", Budget.processes),
         Field("file_bytes", Whole(1), "The largest file that may be written.", Budget.file_bytes),
         Field("tmp_bytes", Whole(1), "The size of /tmp and of the home directory.", Budget.tmp_bytes),
         Field("output_bytes", Whole(0, 1 << 30), "How much of an output is kept.", Budget.output_bytes),
-        Field("usd", Money(), 'The cost of the run in US dollars, as text such as "5.00".', Budget.usd),
+        Field(
+            "usd",
+            Money(),
+            'The cost of the run in US dollars, as text such as "5.00"; the default is a policy choice.',
+            Budget.usd,
+        ),
         Field("tokens", _COUNT, "Tokens of all model calls, in both directions; null for no cap.", Budget.tokens),
         Field("tool_calls", _COUNT, "Tool calls of the agent; null for no cap.", Budget.tool_calls),
         Field("failed_cycles", _COUNT, "Builds and test runs that fail; null for no cap.", Budget.failed_cycles),
