@@ -26,6 +26,16 @@ if TYPE_CHECKING:
 _NO_RETRY = {"x-should-retry": "false"}
 
 
+class _Closed:
+    """The protocol of a connection that nobody serves."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        transport.abort()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Nothing is held."""
+
+
 class Server:
     """Serves one desk; made and used inside its loop."""
 
@@ -35,6 +45,7 @@ class Server:
         self._listeners: list[asyncio.Server] = []
         self._running: dict[asyncio.Task[None], ModelCall] = {}
         self._heard: set[Any] = set()
+        self._coming = 0
         self._runner: web.AppRunner | None = None
 
     async def open(self) -> None:
@@ -80,18 +91,23 @@ class Server:
         if self._runner is not None:
             await self._runner.cleanup()
 
-    def _connection(self) -> asyncio.BaseProtocol:
+    def _connection(self) -> Any:
         """The protocol of a new connection; one too many is closed at once."""
         import asyncio
 
         assert self._runner is not None and self._runner.server is not None
+        if len(self._runner.server.connections) + self._coming >= self._limits.connections:
+            return _Closed()
         made = self._runner.server()
         loop = asyncio.get_running_loop()
-        if len(self._runner.server.connections) >= self._limits.connections:
-            loop.call_soon(made.force_close)
-        else:
-            loop.call_later(self._limits.head_seconds, self._close_silent, made)
+        self._coming += 1
+        loop.call_soon(self._came)
+        loop.call_later(self._limits.head_seconds, self._close_silent, made)
         return made
+
+    def _came(self) -> None:
+        """A connection counts among those of the runner from now on."""
+        self._coming -= 1
 
     def _close_silent(self, connection: Any) -> None:
         """Close a connection whose first request has not come in time."""

@@ -1,0 +1,233 @@
+"""Providers that break: everything is bounded, classified and on record, and nothing hangs."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from proctor.execute.gateway.settings import Limits
+from tests.execute.gateway.conftest import DIALECTS, PATHS, MakeRig, Rig, body_of
+
+WORDS = "say: 'A long enough answer that it takes several events to bring it all here.'"
+QUICK = Limits(idle_seconds=0.5, call_seconds=5, connect_seconds=2, body_seconds=0.5, head_seconds=0.5)
+
+
+@contextmanager
+def raw_server(serve: Callable[[socket.socket], None]) -> Iterator[str]:
+    """A server that does with each connection what ``serve`` does, once a request has come."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def turn() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with connection:
+                connection.recv(65536)
+                try:
+                    serve(connection)
+                except OSError:
+                    pass
+
+    thread = threading.Thread(target=turn)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join()
+
+
+def stream_of(rig: Rig, dialect: str) -> tuple[int, bytes]:
+    """A streamed request; what came of it until it broke off."""
+    path = "/v1beta/models/m:streamGenerateContent?alt=sse" if dialect == "gemini" else PATHS[dialect]
+    body = body_of(dialect) if dialect == "gemini" else body_of(dialect, stream=True)
+    try:
+        return rig.post(path, body)
+    except (OSError, Exception) as error:
+        return 0, repr(error).encode()
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_killed_in_the_middle_of_a_stream(make_rig: MakeRig, dialect: str) -> None:
+    rig = make_rig("  - {" + WORDS + ", fault: cut}\n")
+    status, _ = stream_of(rig, dialect)
+    assert status == 0, "the agent must not take half an answer for a whole one"
+    (error,) = rig.wait("model.error")
+    assert (error["class"], error["infrastructure"]) == ("network", True)
+    (response,) = rig.of("model.response")
+    assert response["whole"] is False
+    (usage,) = rig.of("model.usage")
+    assert usage["estimated"] is True
+    assert "A long" in rig.text(rig.of("model.message")[-1]["content"])
+    assert "network" in (rig.stop().outage or "")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_stream_that_stops_coming(make_rig: MakeRig, dialect: str) -> None:
+    rig = make_rig("  - {" + WORDS + ", fault: hang}\n", limits=QUICK)
+    started = time.monotonic()
+    assert stream_of(rig, dialect)[0] == 0
+    assert time.monotonic() - started < 20
+    assert rig.wait("model.error")[0]["class"] == "timeout"
+    assert rig.of("model.usage")[0]["estimated"] is True
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_malformed_chunks(make_rig: MakeRig, dialect: str) -> None:
+    rig = make_rig("  - {" + WORDS + ", fault: garbage}\n")
+    stream_of(rig, dialect)
+    (error,) = rig.wait("model.error")
+    assert (error["class"], error["infrastructure"]) == ("malformed", True)
+    assert rig.of("model.response")[0]["whole"] is False
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_ten_megabytes_in_one_line(make_rig: MakeRig, dialect: str) -> None:
+    rig = make_rig("  - {" + WORDS + ", fault: long-line}\n")
+    status, data = stream_of(rig, dialect)
+    assert status == 200
+    assert len(data) > 10 << 20
+    response = rig.wait("model.response")[0]
+    assert response["whole"] is True, "what is around the line is read"
+    assert response["body"]["bytes"] > 10 << 20
+    assert len(json.dumps(rig.events)) < 100_000, "the line itself is in the blob store only"
+
+
+def test_an_answer_without_end_is_cut(make_rig: MakeRig) -> None:
+    rig = make_rig("  - {" + WORDS + ", fault: long-line}\n", limits=Limits(answer_bytes=1 << 20))
+    status, _ = stream_of(rig, "chat")
+    assert status == 0
+    assert rig.wait("model.error")[0]["class"] == "too-large"
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_wrong_content_type(make_rig: MakeRig, dialect: str) -> None:
+    rig = make_rig("  - {" + WORDS + ", fault: html}\n")
+    status, data = stream_of(rig, dialect)
+    assert status == 502
+    assert b"text/html" in data
+    assert rig.wait("model.error")[0]["class"] == "malformed"
+
+
+def test_a_provider_that_is_not_there(make_rig: MakeRig) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    rig = make_rig(url=url)
+    assert rig.post(PATHS["chat"], body_of("chat"))[0] == 502
+    (error,) = rig.of("model.error")
+    assert (error["class"], error["status"]) == ("network", 0)
+    assert rig.of("model.usage") == []
+    assert rig.meter.amount == 0
+
+
+RAW: dict[str, tuple[bytes, str]] = {
+    "no answer at all": (b"", "network"),
+    "not HTTP": (b"220 mail.example ESMTP\r\n", "network"),
+    "a body that is cut": (
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{",
+        "network",
+    ),
+    "not JSON": (b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 3\r\n\r\n{{{", "malformed"),
+    "no object": (b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n[]", "malformed"),
+    "a redirect": (b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n", "malformed"),
+    "down": (b"HTTP/1.1 503 Down\r\nContent-Type: text/html\r\nContent-Length: 4\r\n\r\ndown", "upstream"),
+    "a bad chunk": (
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        "network",
+    ),
+    "an empty stream": (
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 0\r\n\r\n",
+        "malformed",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", RAW)
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_bytes_that_no_provider_sends(make_rig: MakeRig, what: str, dialect: str) -> None:
+    data, kind = RAW[what]
+    with raw_server(lambda connection: connection.sendall(data)) as url:
+        rig = make_rig(url=url, limits=QUICK)
+        stream_of(rig, dialect)
+        (error,) = rig.wait("model.error")
+        assert (error["class"], error["infrastructure"]) == (kind, True)
+        assert rig.stop().outage is not None
+
+
+def test_a_provider_that_drips(make_rig: MakeRig) -> None:
+    """Each byte comes in time, and the whole never does."""
+
+    def drip(connection: socket.socket) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+        while True:
+            connection.sendall(b":")
+            time.sleep(0.05)
+
+    with raw_server(drip) as url:
+        rig = make_rig(url=url, limits=Limits(idle_seconds=5, call_seconds=1))
+        assert stream_of(rig, "chat")[0] == 0
+        assert rig.wait("model.error")[0]["class"] == "timeout"
+
+
+def test_a_client_that_drips(make_rig: MakeRig) -> None:
+    rig = make_rig("  - {say: x}\n", limits=QUICK)
+    with socket.create_connection(("127.0.0.1", rig.port)) as slow:
+        slow.sendall(b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+        assert b"408" in slow.recv(4096)
+    assert rig.of("model.refused")[0]["code"] == "too-slow"
+    with socket.create_connection(("127.0.0.1", rig.port)) as slow:
+        slow.sendall(b"POST /v1/mess")
+        slow.settimeout(20)
+        assert slow.recv(4096) == b"", "a head that does not come is not waited for"
+
+
+def test_a_huge_request_is_refused(make_rig: MakeRig) -> None:
+    rig = make_rig("  - {say: x}\n", limits=Limits(request_bytes=100_000))
+    status, data = rig.post(PATHS["anthropic"], body_of("anthropic", "x" * 200_000))
+    assert status == 413
+    assert json.loads(data)["type"] == "error"
+    assert rig.of("model.refused")[0]["code"] == "too-large"
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"null", b"{", b'{"a":' * 2000, b"\xff\xfe", b'{"model": "\\ud800"}'])
+def test_a_request_that_is_no_object(make_rig: MakeRig, data: bytes) -> None:
+    rig = make_rig("  - {say: x}\n")
+    assert rig.post(PATHS["chat"], data)[0] == 400
+    assert rig.of("model.refused")[0]["code"] == "malformed"
+
+
+def test_connections_are_bounded(make_rig: MakeRig) -> None:
+    rig = make_rig("  - {say: x}\n", limits=Limits(connections=3))
+    held = [socket.create_connection(("127.0.0.1", rig.port)) for _ in range(12)]
+    try:
+        for one in held:
+            one.settimeout(0.2)
+        closed = 0
+        for one in held:
+            try:
+                closed += one.recv(1) == b""
+            except TimeoutError:
+                pass
+            except ConnectionError:
+                closed += 1
+        assert closed == 9
+    finally:
+        for one in held:
+            one.close()
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        try:
+            assert rig.post(PATHS["chat"], body_of("chat"))[0] == 200
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise AssertionError("the gateway serves nobody any more")
