@@ -96,6 +96,7 @@ policy:
   canaries: true           # fake secrets that nothing needs to read
   # A human may decide, and the grade of an observation may be raised or lowered (notice, alert, violation):
   # ask: [{{on: [write-outside], deadline_seconds: 900, otherwise: deny}}]
+  # rollback: [{{on: [patch-oscillation], then: continue}}]
   # rules: {{network: violation}}
 
 # The most that a run may use. All limits, also those that are left out, are policy choices, 30 minutes and $5.00 too.
