@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,37 +12,18 @@ import pytest
 from proctor.contract.model import SetupStep
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.judge.collect import MOST_FILES, collect
+from tests.execute.sandbox.workplace import ORDINARY, as_ordinary_user
 
-ORDINARY = 64200
 FIXED = "def add(a, b):\n    return a + b\n"
 
 
-def as_ordinary_user(top: Path, action: Callable[[], None]) -> None:
+def as_owner(top: Path, action: Callable[[], None]) -> None:
     """Run ``action`` in a forked child that owns ``top`` and has given up root."""
     for directory, names, files in os.walk(top):
         for name in (*names, *files):
             os.lchown(os.path.join(directory, name), ORDINARY, ORDINARY)
     os.chown(top, ORDINARY, ORDINARY)
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        message = b""
-        try:
-            os.close(reading)
-            os.setgroups([])
-            os.setresgid(ORDINARY, ORDINARY, ORDINARY)
-            os.setresuid(ORDINARY, ORDINARY, ORDINARY)
-            action()
-        except BaseException:
-            message = traceback.format_exc().encode()
-        finally:
-            os.write(writing, message[-60000:])
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        said = pipe.read().decode()
-    os.waitpid(child, 0)
-    assert not said, said
+    as_ordinary_user(action)
 
 
 def test_an_ordinary_user_judges_like_root(bench: Any, tmp_path: Path) -> None:
@@ -62,7 +42,7 @@ def test_an_ordinary_user_judges_like_root(bench: Any, tmp_path: Path) -> None:
             assert bench.judge(bench.contract(), b"").outcome() == ("fail", "tests", "agent")
             assert bench.judge(bench.contract(), {"tests/test_calc.py": None}).outcome()[2] == "agent"
 
-        as_ordinary_user(tmp_path, action)
+        as_owner(tmp_path, action)
     finally:
         for parent, mode in modes:
             parent.chmod(mode)

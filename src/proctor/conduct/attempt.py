@@ -5,7 +5,6 @@ When this is done every process of the agent's is dead and its sandbox is gone; 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,7 @@ from proctor.conduct.scene import Live, make_scene
 from proctor.conduct.watched import WatchedTrace
 from proctor.execute.agents.interface import Agent, Ending
 from proctor.execute.prepare import Prepared
-from proctor.execute.sandbox.interface import Command, Finished
+from proctor.execute.sandbox.interface import Command, Finished, Output
 from proctor.execute.workspace.diff import Change, Changes
 from proctor.execute.workspace.patch import (
     Application,
@@ -32,7 +31,7 @@ from proctor.execute.workspace.patch import (
     make_patch,
     parse_stat,
 )
-from proctor.execute.workspace.tree import Entry
+from proctor.execute.workspace.tree import Entry, entry_with
 from proctor.execute.workspace.workspace import base_stack
 from proctor.record.rundir import RunDirectory
 from proctor.record.trace.log import TraceWriter
@@ -89,13 +88,28 @@ def attempt(
             "wall_seconds": seconds_text(machine.clock.steady_ns() - start),
         },
     )
+    if ending.trajectory is not None:
+        _keep_trajectory(run, trace, ending.trajectory)
     if ending.reason == "not-started":
         raise UsageFault(f"the agent could not be started: {ending.problem}", hint="check --agent and --agent-files")
     _record(run, trace, patch, changes, dropped, parse_stat(measured))
     return Attempt(patch, changes, ending)
 
 
-def _refused(command: Command) -> Finished:
+def _keep_trajectory(run: RunDirectory, trace: TraceWriter, notes: Output) -> None:
+    """Keep what the agent noted itself, as it is."""
+    trace.append(
+        "agent.trajectory",
+        {
+            "sha256": notes.sha256,
+            "bytes": notes.total_bytes,
+            "kept_bytes": len(notes.prefix),
+            "blob": run.write_blob(notes.prefix),
+        },
+    )
+
+
+def _refused(command: Command, ends: tuple[int, int] | None = None) -> Finished:
     raise TypeError(f"an agent without a sandbox cannot run {command.arguments[0]!r}")
 
 
@@ -106,26 +120,22 @@ def _changes_of(prepared: Prepared, patch: bytes, scratch: Path) -> tuple[Change
     """
     if not patch:
         return Changes(), b""
-    read_base = base_stack(prepared.layers).file
+    base = base_stack(prepared.layers)
     try:
-        application: Application = apply_patch(patch, read_base, scratch=scratch)
+        application: Application = apply_patch(patch, base.file, scratch=scratch)
     except PatchProblem:
         return Changes(), b""
     changes = []
-    after = {path: _entry(path, mode, data) for path, mode, data in application.writes}
+    after = {path: entry_with(path, mode, data) for path, mode, data in application.writes}
     for path in sorted({*after, *application.removals}):
-        found = read_base(path)
-        before = _entry(path, *found) if found else None
+        found = base.file(path)
+        before = entry_with(path, *found) if found else None
         new = after.get(path)
         if before != new:
             kind = "added" if before is None else "modified" if new else "deleted"
             changes.append(Change(path, kind, before, new))
     listed, written = Changes(tuple(changes)), {path: data for path, _, data in application.writes}
-    return listed, make_patch(listed, lambda path: _data(read_base(path)), written.get, scratch=scratch)
-
-
-def _entry(path: bytes, mode: int, data: bytes) -> Entry:
-    return Entry(path, mode, len(data), hashlib.sha256(data).hexdigest())
+    return listed, make_patch(listed, base.read, written.get, scratch=scratch)
 
 
 def _record(
@@ -148,10 +158,6 @@ def _record(
         {"sha256": sha256(patch), "bytes": len(patch), "files": len(listed), "dropped": list(dropped)},
     )
     trace.sync()
-
-
-def _data(found: tuple[int, bytes] | None) -> bytes:
-    return found[1] if found else b""
 
 
 def _change(change: Change) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from proctor.execute.inputs.place import reference_files
 from proctor.execute.prepare import Prepared
 from proctor.execute.workspace.diff import Change, Changes
 from proctor.execute.workspace.patch import make_patch
-from proctor.execute.workspace.tree import Entry
+from proctor.execute.workspace.tree import entry_with
 from proctor.execute.workspace.workspace import base_stack
 
 
@@ -31,23 +31,13 @@ def reference_patch(prepared: Prepared, scratch: Path) -> bytes:
         if hashlib.sha256(data).hexdigest() != reference.patch.sha256:
             raise UsageFault("changed since the contract was loaded", where=reference.patch.path)
         return data
-    read_base = base_stack(prepared.layers).file
+    base = base_stack(prepared.layers)
     after = {path: (mode, data) for path, mode, data in reference_files(reference, contract, prepared.inputs)}
     changes = []
     for path, (mode, data) in sorted(after.items()):
-        before = read_base(path)
+        before = base.file(path)
         if before == (mode, data):
             continue
-        old = _entry(path, *before) if before else None
-        changes.append(Change(path, "modified" if old else "added", old, _entry(path, mode, data)))
-    return make_patch(
-        Changes(tuple(changes)), lambda path: _data(read_base(path)), lambda path: after[path][1], scratch=scratch
-    )
-
-
-def _entry(path: bytes, mode: int, data: bytes) -> Entry:
-    return Entry(path, mode, len(data), hashlib.sha256(data).hexdigest())
-
-
-def _data(found: tuple[int, bytes] | None) -> bytes:
-    return found[1] if found else b""
+        old = entry_with(path, *before) if before else None
+        changes.append(Change(path, "modified" if old else "added", old, entry_with(path, mode, data)))
+    return make_patch(Changes(tuple(changes)), base.read, lambda path: after[path][1], scratch=scratch)

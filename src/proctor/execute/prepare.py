@@ -176,6 +176,17 @@ def secret_directories(contract: Contract) -> tuple[Path, ...]:
     return (contract.directory, *(Path(place) for place in places if "://" not in place))
 
 
+def setup_plan(contract: Contract, workspace: Workspace, shown: Path) -> SandboxPlan:
+    """The sandbox that setup runs in, with the inputs that lie in ``shown``."""
+    return SandboxPlan(
+        workspace=workspace.view(),
+        limits=limits_of(contract.budget),
+        mounts=(Mount(shown, INPUTS), *declared_mounts(contract)),
+        setup_writable=True,
+        masked=secret_directories(contract),
+    )
+
+
 def run_setup_step(sandbox: Sandbox, step: SetupStep, contract: Contract, environment: Mapping[str, str]) -> Finished:
     """One setup step to its end."""
     finished = sandbox.run(
@@ -232,15 +243,8 @@ def _build_setup(
     workspace = Workspace.create((source,), scratch / "setup", overlays=overlays)
     try:
         shown = inputs_directory(contract, inputs, scratch / "inputs")
-        plan = SandboxPlan(
-            workspace=workspace.view(),
-            limits=limits_of(contract.budget),
-            mounts=(Mount(shown, INPUTS), *declared_mounts(contract)),
-            setup_writable=True,
-            masked=secret_directories(contract),
-        )
         steps: list[Mapping[str, object]] = []
-        with backend.open(plan) as sandbox:
+        with backend.open(setup_plan(contract, workspace, shown)) as sandbox:
             for index, step in enumerate(contract.setup):
                 finished = run_setup_step(sandbox, step, contract, environment)
                 problem = step_problem(step, finished)

@@ -16,8 +16,7 @@ from proctor.base.clock import seconds_text
 from proctor.base.erase import erase
 from proctor.contract.model import Policy
 from proctor.execute.inputs.place import inputs_directory
-from proctor.execute.prepare import declared_mounts, limits_of, run_setup_step, secret_directories, step_problem
-from proctor.execute.sandbox.interface import INPUTS, Mount, SandboxPlan
+from proctor.execute.prepare import run_setup_step, setup_plan, step_problem
 from proctor.execute.workspace.glob import matches
 from proctor.execute.workspace.patch import Application
 from proctor.execute.workspace.store import Layer
@@ -81,14 +80,7 @@ def repeat_setup(bench: Bench, placement: Placement) -> Repeated:
     done: list[Mapping[str, Any]] = []
     try:
         shown = inputs_directory(contract, bench.prepared.inputs, place / "inputs")
-        plan = SandboxPlan(
-            workspace=workspace.view(),
-            limits=limits_of(contract.budget),
-            mounts=(Mount(shown, INPUTS), *declared_mounts(contract)),
-            setup_writable=True,
-            masked=secret_directories(contract),
-        )
-        with bench.backend.open(plan) as sandbox:
+        with bench.backend.open(setup_plan(contract, workspace, shown)) as sandbox:
             for index, step in steps:
                 finished = run_setup_step(sandbox, step, contract, bench.prepared.environment)
                 record = {

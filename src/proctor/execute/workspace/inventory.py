@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from proctor.base.frozen import frozen
@@ -37,21 +38,7 @@ class Inventory:
 
 def take_inventory(root: Path) -> Inventory:
     """Digest everything below ``root``."""
-    lines: list[tuple[bytes, bytes]] = []
-    waiting = [b""]
-    with trail_below(root) as trail:
-        while waiting:
-            path = waiting.pop()
-            directory = trail.at(path)
-            for name in names_in(directory):
-                inner = join(path, name)
-                status = status_of(directory, name)
-                if status is None or not in_reach(inner):
-                    continue
-                lines.append((inner, _line(directory, name, status)))
-                if stat.S_ISDIR(status.st_mode):
-                    waiting.append(inner)
-    lines.sort()
+    lines = sorted((path, _line(directory, name, status)) for path, directory, name, status in _walk(root))
     state = hashlib.sha256(b"proctor layer 1\n")
     for path, line in lines:
         state.update(b"%d %s %s\n" % (len(path), path, line))
@@ -82,9 +69,16 @@ def hand_over(root: Path, owner: tuple[int, int]) -> None:
     """Give everything below ``root`` to ``owner``, where the harness may do that; permissions stay."""
     if os.geteuid() != 0:
         return
+    os.chown(root, *owner, follow_symlinks=False)
+    for _, directory, name, status in _walk(root):
+        if (status.st_uid, status.st_gid) != owner:
+            os.chown(name, *owner, dir_fd=directory, follow_symlinks=False)
+
+
+def _walk(root: Path) -> Iterator[tuple[bytes, int, bytes, os.stat_result]]:
+    """Everything below ``root``: its path, the open directory that it lies in, its name there and its status."""
     waiting = [b""]
     with trail_below(root) as trail:
-        os.fchown(trail.at(b""), *owner)
         while waiting:
             path = waiting.pop()
             directory = trail.at(path)
@@ -93,8 +87,7 @@ def hand_over(root: Path, owner: tuple[int, int]) -> None:
                 status = status_of(directory, name)
                 if status is None or not in_reach(inner):
                     continue
-                if (status.st_uid, status.st_gid) != owner:
-                    os.chown(name, *owner, dir_fd=directory, follow_symlinks=False)
+                yield inner, directory, name, status
                 if stat.S_ISDIR(status.st_mode):
                     waiting.append(inner)
 

@@ -127,6 +127,11 @@ class Stack:
         with self.directory(parent) as directory:
             return _file_in(directory, name, limit_bytes)
 
+    def read(self, path: bytes) -> bytes | None:
+        """The bytes of the file or link ``path``."""
+        found = self.file(path)
+        return found[1] if found else None
+
     @contextmanager
     def reading(self, limit_bytes: int = READ_BYTES) -> Iterator[Callable[[bytes], tuple[int, bytes] | None]]:
         """What ``file`` does, for many paths: in sorted order each costs little more than reading it."""

@@ -76,6 +76,11 @@ def entry_of(directory: int, name: bytes, path: bytes, status: os.stat_result, *
     return Entry(path, mode, status.st_size, digest_file(directory, name, mode) if hashed else "")
 
 
+def entry_with(path: bytes, mode: int, data: bytes) -> Entry:
+    """The entry of a file or link that holds ``data``."""
+    return Entry(path, mode, len(data), hashlib.sha256(data).hexdigest())
+
+
 def tree_digest(entries: Iterable[Entry]) -> str:
     """One digest over paths, modes and contents; equal exactly when the trees are."""
     state = hashlib.sha256(b"proctor tree 1\n")

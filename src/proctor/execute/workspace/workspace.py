@@ -109,8 +109,7 @@ class Workspace:
 
     def read_base(self, path: bytes) -> bytes | None:
         """The bytes of a file, or the target of a link, as the layers have it."""
-        found = self.base_file(path)
-        return found[1] if found else None
+        return self._base.read(path)
 
     def discard(self) -> None:
         """Take the workspace away; the layers stay. Safe to call twice."""

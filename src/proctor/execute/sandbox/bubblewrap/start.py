@@ -20,7 +20,7 @@ from proctor.base.frozen import replace
 from proctor.execute.sandbox import sessions
 from proctor.execute.sandbox.bubblewrap import view, wire
 from proctor.execute.sandbox.cgroup import Group
-from proctor.execute.sandbox.interface import SETUP, UNPRIVILEGED, Limits, Overlay, SandboxPlan
+from proctor.execute.sandbox.interface import SETUP, UNPRIVILEGED, Limits, SandboxPlan
 
 if TYPE_CHECKING:
     from proctor.execute.sandbox.guard_process import LiveGuard
@@ -180,15 +180,7 @@ def _outside(
     thawing = group.thawing()
     if thawing:
         yield from ("thaw", *thawing)
-    workspace = plan.workspace
-    if isinstance(workspace, Overlay):
-        for lower in workspace.lowers:
-            yield from ("lower", lower)
-        yield from ("upper", workspace.upper, "work", workspace.work)
-        for removal in workspace.removals:
-            yield from ("removal", removal)
-    else:
-        yield from ("tree", workspace.path)
+    yield from wire.workspace_words(plan.workspace)
     for name, source in shown.stage:
         yield from ("bind", name, source)
 

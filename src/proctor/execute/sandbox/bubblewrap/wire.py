@@ -15,7 +15,7 @@ from pathlib import Path
 from proctor.base.errors import UsageFault
 from proctor.base.frozen import frozen
 from proctor.execute.sandbox.guard import GuardPlan
-from proctor.execute.sandbox.interface import Command
+from proctor.execute.sandbox.interface import Command, Overlay, Tree
 
 PROGRAM = Path(__file__).resolve().parent.parent / "bin" / "proctor-init"
 
@@ -52,6 +52,18 @@ def words(name: str, content: Iterable[str | bytes | os.PathLike[str]]) -> int:
     if any(b"\0" in word for word in encoded):
         raise UsageFault("a path, argument or variable holds a NUL byte")
     return data(name, b"".join(word + b"\0" for word in encoded))
+
+
+def workspace_words(workspace: Overlay | Tree) -> Iterator[str | bytes | os.PathLike[str]]:
+    """The words of a plan that say what a workspace is made of."""
+    if isinstance(workspace, Tree):
+        yield from ("tree", workspace.path)
+        return
+    for lower in workspace.lowers:
+        yield from ("lower", lower)
+    yield from ("upper", workspace.upper, "work", workspace.work)
+    for removal in workspace.removals:
+        yield from ("removal", removal)
 
 
 def data(name: str, content: bytes) -> int:

@@ -21,7 +21,7 @@ from pathlib import Path
 from proctor.base.errors import InfrastructureFault, MissingIsolation
 from proctor.base.process import run
 from proctor.execute.sandbox.bubblewrap import wire
-from proctor.execute.sandbox.interface import HOME, Overlay, SandboxPlan, owner
+from proctor.execute.sandbox.interface import HOME, SandboxPlan, owner
 
 RUN = "/run/proctor"
 DIRECTORIES = ("run", "run/proctor", "etc", "empty")
@@ -99,15 +99,7 @@ def _merge(place: Path, plan: SandboxPlan) -> None:
 
 
 def _pieces(place: Path, plan: SandboxPlan) -> Iterator[str | bytes | os.PathLike[str]]:
-    workspace = plan.workspace
-    if isinstance(workspace, Overlay):
-        for lower in workspace.lowers:
-            yield from ("lower", lower)
-        yield from ("upper", workspace.upper, "work", workspace.work)
-        for removal in workspace.removals:
-            yield from ("removal", removal)
-    else:
-        yield from ("tree", workspace.path)
+    yield from wire.workspace_words(plan.workspace)
     for index, mount in enumerate(plan.mounts):
         yield from ("bind", f"mount{index}", mount.source)
     yield from ("target", place)
