@@ -28,6 +28,8 @@ ERROR_BYTES = 1 << 20
 _BYTES_PER_TOKEN = 3
 """For estimates, on the high side for prose and code."""
 
+_THINKING_SECONDS = 0.0005
+
 
 @frozen
 class Head:
@@ -45,7 +47,7 @@ class End:
 
 
 class ModelCall:
-    """A call in flight; ``pieces`` is what the agent gets: a head, bytes, an end."""
+    """A call in flight; what the agent gets is a head, bytes, and an end."""
 
     def __init__(
         self,
@@ -54,21 +56,20 @@ class ModelCall:
         forward: Forward,
         changes: list[str],
         reservation: int | None,
-        fresh: list[Told],
-        parent: str,
     ) -> None:
         import asyncio
 
         self.number = number
         self.forward = forward
-        self.pieces: asyncio.Queue[Head | bytes | End] = asyncio.Queue()
+        self._pieces: asyncio.Queue[Head | bytes | End] = asyncio.Queue()
+        self._taken: Head | End | None = None
         self.aborted = "client-abort"
         self._desk = desk
         self._limits: Limits = desk.settings.limits
         self._dialect = DIALECTS[forward.dialect]
         self._reservation = reservation
-        self._fresh = fresh
-        self._parent = parent
+        self._fresh: list[Told] | None = None
+        self._parent = ""
         self._collector = self._dialect.collector(changes)
         self._started = time.monotonic_ns()
         self._first: int | None = None
@@ -85,6 +86,8 @@ class ModelCall:
         """Read the answer to its end and settle; whatever happens, an end is put last."""
         import asyncio
 
+        # While the provider thinks there is time to tell what it was asked.
+        asyncio.get_running_loop().call_later(_THINKING_SECONDS, self._tell_messages)
         try:
             async with asyncio.timeout(self._limits.call_seconds), self._desk.source.open(self.forward) as answer:
                 self._answer = answer
@@ -103,7 +106,31 @@ class ModelCall:
         finally:
             self._settle()
             self._tape()
-            self.pieces.put_nowait(End(self._failure))
+            self._read_words()
+            self._pieces.put_nowait(End(self._failure))
+
+    async def take(self) -> Head | bytes | End:
+        """What comes next, with all bytes that are there already in one."""
+        if self._taken is not None:
+            taken, self._taken = self._taken, None
+            return taken
+        piece = await self._pieces.get()
+        if not isinstance(piece, bytes):
+            return piece
+        parts = [piece]
+        while not self._pieces.empty():
+            more = self._pieces.get_nowait()
+            if not isinstance(more, bytes):
+                self._taken = more
+                break
+            parts.append(more)
+        return b"".join(parts)
+
+    def _tell_messages(self) -> None:
+        """Tell the messages that are new, once."""
+        if self._fresh is None and self._desk.teller.problem is None:
+            asked = self.forward.asked.messages if self.forward.kind == GENERATE else ()
+            self._fresh, self._parent = self._desk.teller.messages(self.number, asked)
 
     @property
     def _status(self) -> int:
@@ -119,7 +146,7 @@ class ModelCall:
         if answer.status != 200:
             await self._read_error(answer)
         elif form == STREAM:
-            self.pieces.put_nowait(Head(200, passed_headers(answer.headers)))
+            self._pieces.put_nowait(Head(200, passed_headers(answer.headers)))
             await self._read_stream(answer)
         elif form == WHOLE:
             await self._read_whole(answer)
@@ -152,8 +179,8 @@ class ModelCall:
         self._failure = failure_of(answer.status, words)
         if answer.status >= 400:
             self._settle()
-            self.pieces.put_nowait(Head(answer.status, passed_headers(answer.headers)))
-            self.pieces.put_nowait(bytes(self._body))
+            self._pieces.put_nowait(Head(answer.status, passed_headers(answer.headers)))
+            self._pieces.put_nowait(bytes(self._body))
 
     async def _read_whole(self, answer: Answer) -> None:
         if not await self._take(answer, self._limits.answer_bytes):
@@ -167,35 +194,43 @@ class ModelCall:
                 self._failure = Failure("malformed", f"an answer that is not JSON: {error.msg}", 200)
                 return
         self._settle()
-        self.pieces.put_nowait(Head(200, passed_headers(answer.headers)))
-        self.pieces.put_nowait(body)
+        self._pieces.put_nowait(Head(200, passed_headers(answer.headers)))
+        self._pieces.put_nowait(body)
 
     async def _read_stream(self, answer: Answer) -> None:
+        import asyncio
+
         splitter = EventSplitter(self._limits.event_bytes)
         scrub = Scrubber(self._desk.settings.keys)
         async for chunk in answer.chunks:
             clean = scrub.feed(chunk)
             self._keep(clean)
-            for piece in splitter.feed(clean):
-                self._pass(piece)
+            for place, piece in enumerate(splitter.feed(clean)):
+                await self._pass(piece)
+                if place == 0:
+                    await asyncio.sleep(0)
             if len(self._body) > self._limits.answer_bytes:
                 self._failure = self._too_large()
                 return
         last = scrub.rest()
         self._keep(last)
         for piece in (*splitter.feed(last), *splitter.rest()):
-            self._pass(piece)
+            await self._pass(piece)
 
-    def _pass(self, piece: Piece) -> None:
+    async def _pass(self, piece: Piece) -> None:
+        import asyncio
+
         shown = True
         if piece.problem:
             self._problems.append(piece.problem)
         elif piece.data is not None:
             shown = self._collector.feed(piece.data)
         if piece.done or self._collector.ended:
+            # The agent gets what came before while the record is written.
+            await asyncio.sleep(0)
             self._settle(done=True)
         if shown:
-            self.pieces.put_nowait(piece.raw)
+            self._pieces.put_nowait(piece.raw)
 
     def _too_large(self) -> Failure:
         return Failure("too-large", f"an answer of more than {self._limits.answer_bytes} bytes", self._status)
@@ -205,6 +240,7 @@ class ModelCall:
         if self._settled:
             return
         self._settled = True
+        self._tell_messages()
         answered = self._answered or self._collector.answered()
         if self._failure is None and self.forward.kind == GENERATE:
             self._failure = self._flaw(answered, done)
@@ -221,9 +257,13 @@ class ModelCall:
             self._desk.failed(self.number, self.forward, self._failure, body, retry_after)
         else:
             self._desk.succeeded()
-        for told in self._fresh:
+
+    def _read_words(self) -> None:
+        """Hold what is new in the conversation against the rules on words."""
+        for told in self._fresh or ():
             self._desk.teller.words(self.number, told.index, told.message)
-        self._desk.teller.words(self.number, len(self.forward.asked.messages), answered.message)
+        message = (self._answered or self._collector.answered()).message
+        self._desk.teller.words(self.number, len(self.forward.asked.messages), message)
 
     def _flaw(self, answered: Answered, done: bool) -> Failure | None:
         """What is wrong with an answer that came with a good status."""

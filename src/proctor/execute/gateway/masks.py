@@ -20,18 +20,20 @@ _FIELDS = frozenset(
 )
 """Fields whose values are ids or sealed content."""
 
-_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
-_DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}"
+_MONTH = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?"
+    r"|Aug(?:ust)?|Sep(?:tember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
+)
+_DAY = r"(?:Mon|Tue(?:s)?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?"
 _RULES = (
     ("<uuid>", r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b"),
-    ("<id>", r"\b(?:call|toolu|msg|resp|fc|rs|chatcmpl|req|run|ses|prt|thread)[-_][A-Za-z0-9_-]{6,80}\b"),
+    (
+        "<id>",
+        r"\b(?:call|toolu|msg|resp|fc|rs|chatcmpl|req|run|ses|prt|thread)[-_](?=[A-Za-z_-]{0,80}\d)[A-Za-z0-9_-]{6,80}\b",
+    ),
     ("<tmp>", r"/(?:var/)?tmp/[A-Za-z0-9._/+-]{1,200}"),
     ("<proc>", r"/proc/[0-9]{1,9}\b"),
     ("<time>", r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?"),
-    (
-        "<time>",
-        rf"\b(?:{_DAY},?\s{{1,3}})?{_MONTH}\.?\s{{1,3}}\d{{1,2}}(?:,?\s{{1,3}}\d{{4}}|\s{{1,3}}\d{{2}}:\d{{2}})?\b",
-    ),
     (
         "<time>",
         rf"\b(?:{_DAY},?\s{{1,3}})?{_MONTH}\.?\s{{1,3}}\d{{1,2}}"

@@ -175,8 +175,8 @@ class Server:
         reserved = desk.meter.reserved(reservation) if reservation is not None else None
         desk.calls += 1
         told = number, forward, body, prepared.changes, prepared.difference, reserved, desk.retry_of(forward)
-        fresh, parent = desk.teller.request(*told)
-        call = ModelCall(desk, number, forward, prepared.changes, reservation, fresh, parent)
+        desk.teller.request(*told)
+        call = ModelCall(desk, number, forward, prepared.changes, reservation)
         task = asyncio.get_running_loop().create_task(call.run())
         self._running[task] = call
         task.add_done_callback(self._ended)
@@ -202,7 +202,7 @@ class Server:
     async def _answer(self, call: ModelCall, request: web.Request) -> web.StreamResponse:
         from aiohttp import web
 
-        first = await call.pieces.get()
+        first = await call.take()
         if not isinstance(first, Head):
             failure = first.failure if isinstance(first, End) else None
             words = failure.words if failure is not None else "no answer"
@@ -212,7 +212,7 @@ class Server:
             return self._json(status, DIALECTS[call.forward.dialect].error(status, code, words))
         response = web.StreamResponse(status=first.status, headers=first.headers)
         await response.prepare(request)
-        while not isinstance(piece := await call.pieces.get(), End):
+        while not isinstance(piece := await call.take(), End):
             if isinstance(piece, bytes):
                 await response.write(piece)
         if piece.failure is not None and first.status == 200 and request.transport is not None:

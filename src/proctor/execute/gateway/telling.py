@@ -78,10 +78,8 @@ class Teller:
         difference: str,
         reserved: Reservation | None,
         retry_of: int | None,
-    ) -> tuple[list[Told], str]:
-        """A request and the messages in it that are new; those, and the name of the conversation."""
-        sent = self.texts.body(forward.data)
-        forwarded = {name: sent[name] for name in ("sha256", "hmac", "bytes") if name in sent}
+    ) -> None:
+        """A request, as it came and as it goes."""
         self.event(
             "model.request",
             {
@@ -92,7 +90,7 @@ class Teller:
                 "path": forward.path[:300],
                 "stream": forward.asked.stream,
                 "original": self.texts.body(original),
-                "forwarded": {**forwarded, "difference": self.texts.text(difference)},
+                "forwarded": {**self.texts.name(forward.data), "difference": self.texts.text(difference)},
                 "changes": changes,
                 "tools": [tool.name[:100] for tool in forward.asked.tools[:500]],
                 "reserved": _reserved(reserved),
@@ -100,9 +98,10 @@ class Teller:
                 "canaries": [name for name, token in self._settings.canaries.items() if token in original],
             },
         )
-        if forward.kind != "generate":
-            return [], ""
-        fresh, parent = self._lineages.fresh(forward.asked.messages)
+
+    def messages(self, call: int, messages: tuple[Message, ...]) -> tuple[list[Told], str]:
+        """The messages of a request that are new; those, and the name of the conversation."""
+        fresh, parent = self._lineages.fresh(messages)
         for told in fresh:
             self._message(call, told)
         return fresh, parent

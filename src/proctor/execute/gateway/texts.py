@@ -58,8 +58,14 @@ class Texts:
 
     def body(self, data: bytes) -> dict[str, Any]:
         """The bytes of a request or an answer."""
+        return self._kept(self.clean(data)) if self._redact == "none" else self.name(data)
+
+    def name(self, data: bytes) -> dict[str, Any]:
+        """What names the bytes of a body that can be had otherwise."""
         data = self.clean(data)
-        return self._kept(data) if self._redact == "none" else {"hmac": self._hmac(data), "bytes": len(data)}
+        if self._redact != "none":
+            return {"hmac": self._hmac(data), "bytes": len(data)}
+        return {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
 
     def _kept(self, data: bytes) -> dict[str, Any]:
         content: dict[str, Any] = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
