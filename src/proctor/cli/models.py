@@ -15,6 +15,7 @@ import click
 from proctor.base.errors import UsageFault
 from proctor.base.files import read_bounded
 from proctor.base.frozen import frozen
+from proctor.record.rundir import RunDirectory
 
 if TYPE_CHECKING:
     from proctor.conduct.model import ModelPlan
@@ -75,7 +76,9 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def kept_options(options: Mapping[str, Any], models: Sequence[str]) -> dict[str, str]:
+def kept_options(
+    options: Mapping[str, Any], models: Sequence[str], find: Callable[[str], RunDirectory]
+) -> dict[str, str]:
     """The options as a batch keeps them: texts, with full paths; nothing where no model was asked for."""
     given = {name: str(options[name]) for name in NAMES if options[name] not in ("", None)}
     if not models:
@@ -86,6 +89,8 @@ def kept_options(options: Mapping[str, Any], models: Sequence[str]) -> dict[str,
     for name in ("key_file", "script"):
         if name in given:
             given[name] = str(Path(given[name]).absolute())
+    if "cassette" in given:
+        given["cassette"] = str(find(given["cassette"]).path.absolute())
     return given
 
 
@@ -158,13 +163,12 @@ def _key(usual: str, options: Mapping[str, str]) -> str:
 
 
 def _tape(run: str) -> bytes | None:
-    """The recorded calls of ``run``."""
+    """The recorded calls of the run at ``run``."""
     if not run:
         return None
-    from proctor.cli.wiring import shelf
     from proctor.conduct.replay import recorded_calls
 
-    return recorded_calls(shelf().find(run))
+    return recorded_calls(RunDirectory(Path(run)))
 
 
 def _read(path: str, limit: int, words: str) -> bytes:

@@ -58,7 +58,7 @@ def command(
     """
     from proctor.base.errors import UsageFault
     from proctor.cli.batches import begin, fill, take_up
-    from proctor.cli.wiring import machine
+    from proctor.cli.wiring import machine, shelf
 
     if resume == bool(contracts or agents) or (batch and not resume):
         raise UsageFault(
@@ -77,7 +77,7 @@ def command(
     if resume:
         plan = take_up(here, batch)
     else:
-        kept = {"prices": prices, **envelopes, **kept_options(options, models)}
+        kept = {"prices": prices, **envelopes, **kept_options(options, models, shelf().find)}
         plan = begin(here, contracts, agents, agent_files, repeats, jobs or 1, models, kept)
     result = fill(here, plan, jobs or plan.jobs, quiet=json_)
     rows = [_row(outcome.report, str(outcome.directory)) for _, outcome in result.outcomes]
