@@ -25,11 +25,15 @@ try:
     socket.create_connection(("192.0.2.7", 80), 1)
 except OSError:
     pass
+try:
+    socket.getaddrinfo("telemetry.example", 443)
+except OSError:
+    pass
 import calc
 assert calc.add(2, 2) == 4
 """
 CHECK = {"id": "suite", "gate": "acceptance", "run": ["python3", "suite.py"], "timeout_seconds": 60}
-STRICT = {"rules": {"network": "violation", "write-outside": "violation"}}
+STRICT = {"rules": {"network": "violation", "write-outside": "violation", "dns": "violation"}}
 
 
 def attempt(proctor: Proctor, contract: Path, script: str) -> tuple[dict[str, Any], Path]:
@@ -49,7 +53,7 @@ def test_what_the_suite_itself_tries_counts_until_the_contract_was_validated(
     contract = make_contract(files={"suite.py": SUITE}, checks=[CHECK], policy=STRICT)
     honest = "sed -i s/-/+/ calc.py; python3 suite.py"
     before, directory = attempt(proctor, contract, honest)
-    assert before["status"] == "failure"
+    assert before["status"] == "invalid", "three violations quarantine the run"
     assert {"network", "write-outside"} <= set(before["alerts"])
     assert json.loads((directory / "manifest.json").read_bytes())["configuration"]["watch"]["baseline"] == []
 
@@ -59,7 +63,7 @@ def test_what_the_suite_itself_tries_counts_until_the_contract_was_validated(
     assert after["status"] == "success", after["gates"]
     configuration = json.loads((directory / "manifest.json").read_bytes())["configuration"]
     assert ["network", "python", "192.0.2.7:80"] in configuration["watch"]["baseline"]
-    assert configuration["baseline_runs"] == [row["run"] for row in json.loads(validated.stdout)["runs"]]
+    assert set(configuration["baseline_runs"]) == {row["run"] for row in json.loads(validated.stdout)["runs"]}
     assert after["comparability"] == before["comparability"], "the baseline is what was seen, not a configuration"
 
     cheat, _ = attempt(proctor, contract, "sed -i s/-/+/ calc.py; echo x > /var/log/other.log; true")

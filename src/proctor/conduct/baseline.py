@@ -1,9 +1,9 @@
 """What the no-op and the reference also do, which never counts against an agent.
 
-``proctor validate`` puts a guard over the checks of its runs. What the project's own programs try there (a test that
-looks up a name, a tool that writes outside the tree) stands in the traces of those runs, and its keys are kept in the
-home under the content id of the contract. A later run of the same contract takes the keys into its manifest before
-anything acts, so that its grades follow from its own directory.
+``proctor validate`` puts a guard over the checks of its runs, which look for names where agents do. What the project's
+own programs try there (a test that looks up a name, a tool that writes outside the tree) stands in the traces of those
+runs, and its keys are kept in the home under the content id of the contract. A later run of the same contract takes the
+keys into its manifest before anything acts, so that its grades follow from its own directory.
 
 An agent's own acceptance is no such source: its patch is part of what runs there.
 """

@@ -44,7 +44,6 @@ from proctor.record.rundir import RunDirectory
 if TYPE_CHECKING:
     from proctor.conduct.model import ModelPlan
     from proctor.conduct.watch_post import WatchPost
-    from proctor.execute.sandbox.guard import GuardPlan
     from proctor.execute.watch.panel import Panel
 
 STOPPED = "operator"
@@ -252,7 +251,7 @@ def _act_and_judge(
             entropy=machine.entropy,
             watch=watch,
             later=later,
-            guard=_rehearsal(prepared.contract, trace, made.patch) if rehearse else None,
+            **(_rehearsal(prepared.contract, trace, made.patch, scratch) if rehearse else EMPTY),
         )
         accept(bench, made.patch)
         if watcher.stopped():
@@ -267,10 +266,12 @@ def _act_and_judge(
     trace.sync()
 
 
-def _rehearsal(contract: Contract, trace: WatchedTrace, patch: bytes) -> GuardPlan:
+def _rehearsal(contract: Contract, trace: WatchedTrace, patch: bytes, scratch: Path) -> Mapping[str, Any]:
+    """What the bench of a run that makes a baseline has besides: a guard, and the address of a server for names."""
     from proctor.conduct.baseline import rehearsal
+    from proctor.execute.network.service import name_mounts
 
-    return rehearsal(contract, trace, patch)
+    return {"guard": rehearsal(contract, trace, patch), "mounts": name_mounts(scratch)}
 
 
 def _bind(machine: Machine, prepared: Prepared, trace: WatchedTrace) -> bool:

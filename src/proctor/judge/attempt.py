@@ -121,6 +121,7 @@ def _run(
             Mount(place / "results", RESULTS, writable=True),
             Mount(place / "plugin", PLUGIN),
             *declared_mounts(contract),
+            *bench.mounts,
         ),
         masked=secret_directories(contract),
         guard=bench.guard,

@@ -10,7 +10,7 @@ from proctor.base.clock import Clock, Entropy
 from proctor.base.frozen import frozen
 from proctor.execute.prepare import Prepared
 from proctor.execute.sandbox.guard import GuardPlan
-from proctor.execute.sandbox.interface import Backend, Sandbox
+from proctor.execute.sandbox.interface import Backend, Mount, Sandbox
 from proctor.execute.workspace.store import Layer
 from proctor.execute.workspace.workspace import Workspace, base_stack
 from proctor.judge.placement import Placement
@@ -42,7 +42,8 @@ def unwatched(sandbox: Sandbox, workspace: Workspace) -> AbstractContextManager[
 class Bench:
     """Everything that judging one run needs. ``scratch`` is emptied by whoever made it.
 
-    ``guard`` watches the checks of runs that show what the project's own programs do.
+    ``guard`` watches the checks of runs that show what the project's own programs do, and ``mounts`` is what those
+    checks see besides.
     """
 
     prepared: Prepared
@@ -55,6 +56,7 @@ class Bench:
     watch: Watch = unwatched
     later: Later = at_once
     guard: GuardPlan | None = None
+    mounts: tuple[Mount, ...] = ()
 
     def read_base(self, path: bytes) -> tuple[int, bytes] | None:
         """Mode and bytes of a file of the base."""

@@ -33,6 +33,10 @@ def _reasons(evidence: Evidence) -> Iterator[tuple[str, str]]:
             yield f"network: {why}", pointer(event)
         if event.payload["mode"] == "record" and not event.payload.get("blob"):
             yield "network: the cassette was not kept", pointer(event)
+    for event in evidence.of("model.closed"):
+        whys = event.payload["why"] or (() if event.payload["replayable"] else ("its answers cannot be given again",))
+        for why in (*whys, *event.payload["diverged"]):
+            yield f"model: {why}", pointer(event)
     closed = evidence.last("network.closed")
     if evidence.contract.policy.network.mode != "none" and closed is None and evidence.last("guard.exec"):
         yield "network: how it came out was not recorded", "events.jsonl"

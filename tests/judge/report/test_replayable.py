@@ -34,3 +34,21 @@ def test_a_recording_that_was_not_kept_is_a_reason(story: Any, blob: str, reason
 def test_lost_records_are_a_reason(story: Any) -> None:
     story.before_judging = [("guard.lost", {"count": 3})]
     assert [reason["why"] for reason in story.tell()["replayable"]["reasons"]] == ["3 records of the guard were lost"]
+
+
+@pytest.mark.parametrize(
+    ("said", "reasons"),
+    [
+        ({"replayable": True}, []),
+        ({"why": ["a call was cut off"]}, ["model: a call was cut off"]),
+        ({}, ["model: its answers cannot be given again"]),
+        ({"replayable": True, "diverged": ["/messages/0"]}, ["model: /messages/0"]),
+    ],
+)
+def test_a_model_whose_answers_cannot_be_given_again_is_a_reason(
+    story: Any, said: dict[str, Any], reasons: list[str]
+) -> None:
+    counts = {"calls": 1, "refused": 0, "errors": 0, "unplayed": 0, "outage": None, "cassette": "", "blob": ""}
+    closed = {**counts, "replayable": False, "why": [], "diverged": [], **said}
+    story.before_judging = [("model.closed", closed)]
+    assert [reason["why"] for reason in story.tell()["replayable"]["reasons"]] == reasons

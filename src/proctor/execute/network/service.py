@@ -43,6 +43,13 @@ _FILES = {
 """What makes programs inside ask our name server."""
 
 
+def name_mounts(scratch: Path) -> tuple[Mount, ...]:
+    """The files that make programs inside a sandbox ask a name server at its loopback, put into ``scratch``."""
+    for target, text in _FILES.items():
+        write_whole(scratch / Path(target).name, text.encode(), sync=False)
+    return tuple(Mount(scratch / Path(target).name, target) for target in _FILES)
+
+
 @frozen
 class Access:
     """What a sandbox needs to use its network: variables for its commands; the mounts it must have been opened with."""
@@ -132,11 +139,7 @@ class NetworkService:
         return self._gate is not None and self._gate.allow.knows(name)
 
     def _make_mounts(self, scratch: Path) -> tuple[Mount, ...]:
-        mounts = []
-        for target, text in _FILES.items():
-            path = scratch / Path(target).name
-            write_whole(path, text.encode(), sync=False)
-            mounts.append(Mount(path, target))
+        mounts = [*name_mounts(scratch)]
         if self._gate is not None and self._gate.certificate is not None:
             from proctor.execute.network.authority import PLACE
 
