@@ -19,7 +19,7 @@ from proctor.execute.sandbox.interface import Limits, Sandbox, SandboxPlan
 from tests.attacks.attack import MARK, PRELUDE, SECRET, Attack
 from tests.execute.sandbox.conformance import wait_until
 from tests.execute.sandbox.guarded import Seen
-from tests.execute.sandbox.workplace import layer, overlay, owned, python, shell
+from tests.execute.sandbox.workplace import PYTHON, layer, overlay, owned, python, shell
 
 MakeBackend = Callable[[Path], Any]
 
@@ -67,7 +67,8 @@ class Arena:
         told = list(self._seen.all)
         held = finished.exit_code == -attack.dies_of and (said in (attack.answers or ("",)) or "*" in attack.answers)
         evidence = f"said {said!r}, {finished.stderr.prefix[-500:]!r}; told {[one for one in told if one.code]}"
-        return Result(attack, held and self._unharmed(), any(map(attack.agrees, told)), evidence)
+        recorded = any(attack.agrees(one) and _names_its_process(one, told) for one in told)
+        return Result(attack, held and self._unharmed(), recorded, evidence)
 
     def _filled(self, value: Any) -> Any:
         for name, text in self._names.items():
@@ -107,6 +108,14 @@ def arena(top: Path, make_backend: MakeBackend, **guard: Any) -> Iterator[Arena]
         names = {"secret": str(secret), "abstract": listener.getsockname()[1:].decode(), "canary": next(iter(planted))}
         yield Arena(box, seen, watch, names)
     wait_until(lambda: not _left_behind())
+
+
+def _names_its_process(one: Observation, told: list[Observation]) -> bool:
+    """Whether an attempt says which program made it; of some it cannot be known: see docs/watching.md."""
+    if one.kind != "attempt" or one.code in ("syscall-foreign", "read-canary"):
+        return True
+    known = {program.pid for program in told if program.kind == "exec"}
+    return one.argv[:2] == (PYTHON, "-I") and one.pid in known
 
 
 def _observation(read: CanaryRead) -> Observation:

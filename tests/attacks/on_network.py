@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.attacks.attack import Attack, attack
 
 QUERY = r"b'\x12\x34\1\0\0\1\0\0\0\0\0\0\4evil\7example\3com\0\0\1\0\1'"
-NOWHERE = "ENETUNREACH EADDRNOTAVAIL"
+NOWHERE = "ENETUNREACH"
 
 BATCH = f"""
 query = {QUERY}

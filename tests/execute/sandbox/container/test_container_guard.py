@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,11 +20,7 @@ from tests.execute.sandbox.workplace import ORDINARY, as_ordinary_user, layer, o
 
 pytestmark = pytest.mark.container
 
-OWNED_BY_ROOT = {"attempt(lambda: open('/root/.ssh/keys', 'w'))", "attempt(lambda: os.truncate('/etc/passwd', 0))"}
-"""What the kernel refuses for the owner's sake before it looks at the mount; the telling is the same."""
-
 ALIKE: tuple[Callable[[Seen], None], ...] = (
-    sights.test_a_name_in_a_batch_over_a_connected_socket_is_told,
     sights.test_programs_are_told_with_their_arguments_parents_and_ends,
     sights.test_a_program_that_is_not_there_has_not_started,
     sights.test_programs_by_descriptor_and_from_memory_are_told,
@@ -48,15 +43,6 @@ def shared(engine: str, image: tuple[str, ...]) -> Iterator[Seen]:
 def top() -> Iterator[Path]:
     with open_directory() as path:
         yield path
-
-
-ATTEMPTS = sights.ATTEMPTS
-
-
-@pytest.mark.parametrize(("program", "answer", "code", "wanted"), ATTEMPTS, ids=[one[0] for one in ATTEMPTS])
-def test_an_attempt_is_told(shared: Seen, program: str, answer: str, code: str, wanted: dict[str, Any]) -> None:
-    shared.clear()
-    sights.check_attempt(shared, program, "EACCES" if program in OWNED_BY_ROOT else answer, code, wanted)
 
 
 @pytest.mark.parametrize("sight", ALIKE, ids=lambda sight: sight.__name__.removeprefix("test_"))
