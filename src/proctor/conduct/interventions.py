@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from proctor.base.errors import InfrastructureFault
 from proctor.base.frozen import replace
-from proctor.conduct.keeper import Keeper
 from proctor.conduct.operator import NOBODY, Answer, wait_for_answer
 from proctor.conduct.watched import Decision, WatchedTrace
 from proctor.contract.model import Ask, Contract
@@ -32,6 +31,7 @@ from proctor.execute.watch.breakers.interface import (
 )
 
 if TYPE_CHECKING:
+    from proctor.conduct.keeper import Keeper
     from proctor.execute.gateway.service import Gateway
 
 DECIDING = frozenset({KILL, QUARANTINE, ROLLBACK})

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from proctor.base.errors import InfrastructureFault
 from proctor.conduct.watched import WatchedTrace
-from proctor.contract.model import Checkpoints, Policy
+from proctor.contract.model import Checkpoints
 from proctor.execute.observe.checkpoints import Checkpoint, drop, roll_back, stand_still, take
 from proctor.execute.observe.snapshot import SnapshotLimits, TooLarge
 from proctor.execute.sandbox.bubblewrap.box import Box
@@ -23,13 +23,6 @@ from proctor.execute.workspace.workspace import Workspace
 
 Look = Callable[[str], None]
 """Tells what has changed in the workspace, as the doing of an actor."""
-
-
-def checkpoints_of(policy: Policy) -> Checkpoints | None:
-    """When a run of this policy keeps checkpoints; ``None`` where nothing could make use of one."""
-    if policy.checkpoints is not None:
-        return policy.checkpoints
-    return Checkpoints() if policy.ask or policy.rollback else None
 
 
 class Keeper:

@@ -15,7 +15,6 @@ from proctor.base.frozen import replace
 from proctor.conduct.allowance import Allowance
 from proctor.conduct.climbing import Climbing, is_early
 from proctor.conduct.interventions import Interventions
-from proctor.conduct.keeper import Keeper, checkpoints_of
 from proctor.conduct.machine import Machine
 from proctor.conduct.scene import Open, no_model
 from proctor.conduct.watched import WatchedTrace
@@ -60,7 +59,8 @@ class WatchPost:
         self.interventions = interventions
         self._turn = threading.Lock()
         self._changes: Mutations | None = None
-        self._checkpoints = checkpoints_of(contract.policy)
+        self._scripts: Scripts | None = None
+        self._checkpoints = contract.policy.wanted_checkpoints
         self._keeping = False
         self._kept_calls = 0
         self._kept_ns = 0
@@ -107,6 +107,8 @@ class WatchPost:
         keeper = None
         if self._checkpoints is not None:
             keeper = Keeper(self._checkpoints, self.trace, workspace, sandbox, self._look_as)
+            from proctor.conduct.keeper import Keeper
+
         self.interventions.attach(sandbox, keeper)
         self.climbing.begin()
         sampler = Sampler(sandbox, workspace, self.machine.clock, ceilings_of(self.contract.budget))

@@ -154,6 +154,11 @@ class Policy:
     rollback: tuple[Rollback, ...] = ()
     rules: Mapping[str, str] = EMPTY
 
+    @property
+    def wanted_checkpoints(self) -> Checkpoints | None:
+        """The checkpoints that are asked for, or that a question or a rollback could make use of."""
+        return self.checkpoints or (Checkpoints() if self.ask or self.rollback else None)
+
 
 @frozen
 class Budget:
