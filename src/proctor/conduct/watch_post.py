@@ -59,7 +59,6 @@ class WatchPost:
         self.interventions = interventions
         self._turn = threading.Lock()
         self._changes: Mutations | None = None
-        self._scripts: Scripts | None = None
         self._checkpoints = contract.policy.wanted_checkpoints
         self._keeping = False
         self._kept_calls = 0
@@ -106,9 +105,9 @@ class WatchPost:
         """Watch ``sandbox`` for the time of a ``with`` block."""
         keeper = None
         if self._checkpoints is not None:
-            keeper = Keeper(self._checkpoints, self.trace, workspace, sandbox, self._look_as)
             from proctor.conduct.keeper import Keeper
 
+            keeper = Keeper(self._checkpoints, self.trace, workspace, sandbox, self._look_as)
         self.interventions.attach(sandbox, keeper)
         self.climbing.begin()
         sampler = Sampler(sandbox, workspace, self.machine.clock, ceilings_of(self.contract.budget))
