@@ -17,6 +17,7 @@ from proctor.conduct.climbing import Climbing, is_early
 from proctor.conduct.interventions import Interventions
 from proctor.conduct.machine import Machine
 from proctor.conduct.scene import Open, no_model
+from proctor.conduct.scripts import Scripts
 from proctor.conduct.watched import WatchedTrace
 from proctor.contract.model import Contract
 from proctor.execute.observe.canaries import Canaries, make_canaries, mounts
@@ -59,6 +60,7 @@ class WatchPost:
         self.interventions = interventions
         self._turn = threading.Lock()
         self._changes: Mutations | None = None
+        self._scripts: Scripts | None = None
         self._checkpoints = contract.policy.wanted_checkpoints
         self._keeping = False
         self._kept_calls = 0
@@ -112,6 +114,7 @@ class WatchPost:
         self.climbing.begin()
         sampler = Sampler(sandbox, workspace, self.machine.clock, ceilings_of(self.contract.budget))
         self._changes = Mutations(workspace, wanted=self._wanted)
+        self._scripts = Scripts(workspace, self.contract.policy.words.off)
         self._kept_ns = self.machine.clock.steady_ns()
         try:
             self.interventions.keep("before the agent acts")
@@ -169,6 +172,9 @@ class WatchPost:
         self.trace.append(f"guard.{observation.kind}", observation.payload())
         if observation.kind == "exec":
             self._read_words(read_command(observation.argv, off=self.contract.policy.words.off))
+            said = self._scripts and self._scripts.read(observation.argv, observation.path, observation.cwd)
+            if said:
+                self._read_words(said)
             self._look_for_canaries(" ".join(observation.argv), "a command line", observation)
             self._keep_by_count()
             self._allowance.told()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.execute.watch.program_rules import KINDS
-from proctor.execute.watch.programs import commands_of, dependency_key, kinds_of, unwrapped
+from proctor.execute.watch.programs import commands_of, dependency_key, kinds_of, script_of, unwrapped
 
 INSTALL = {"install", "resolve"}
 
@@ -150,3 +150,21 @@ def test_hostile_repetition_ends(word: str) -> None:
     argv = [word] * 5000
     kinds_of(argv)
     commands_of(["sh", "-c", " ".join(argv)])
+
+
+@pytest.mark.parametrize(
+    ("line", "script"),
+    [
+        ("sh work.sh x", "work.sh"),
+        ("bash -eu ./run", "./run"),
+        ("bash -c work.sh", ""),
+        ("timeout 5 python3.11 -u tool.py", "tool.py"),
+        ("python3 -m pytest", ""),
+        ("perl -e print", ""),
+        ("node app.js", "app.js"),
+        ("cat work.sh", ""),
+        ("sh", ""),
+    ],
+)
+def test_the_file_that_an_interpreter_runs(line: str, script: str) -> None:
+    assert script_of(line.split()) == script

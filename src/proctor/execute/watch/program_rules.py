@@ -111,6 +111,9 @@ RUNNERS = {
 
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "busybox"})
 
+INTERPRETERS = _names("node nodejs deno bun perl ruby php lua")
+"""Programs besides shells and Python that run the file they are given."""
+
 VALUED = _names(
     """-C -f -j -k -n -u -p -w --prefix --cwd --directory --manifest-path --python --project --package --workspace
     --filter --timeout --signal --file --chdir --unset --adjustment --group --extra --with --name --root"""

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 
 from proctor.execute.watch.program_rules import (
+    INTERPRETERS,
     LAUNCHERS,
     MODULE_KINDS,
     MODULES,
@@ -95,6 +96,21 @@ def dependency_key(argv: Sequence[str]) -> str:
         words = words[2:]
     name = re.sub(r"[0-9.]+$", "", program_name(words))
     return " ".join([name, *sorted(set(words[1:]) - _QUIET)])
+
+
+def script_of(argv: Sequence[str]) -> str:
+    """The file that a shell or an interpreter is given to run; empty for text on the command line or for a module."""
+    words = unwrapped(argv)
+    name = program_name(words)
+    inline = "cs" if name in SHELLS else "cm" if _PYTHON.fullmatch(name) else "e" if name in INTERPRETERS else None
+    if inline is None:
+        return ""
+    for word in words[1:]:
+        if not word.startswith("-"):
+            return word
+        if word == "-" or (not word.startswith("--") and set(word) & set(inline)):
+            return ""
+    return ""
 
 
 def _behind(words: tuple[str, ...]) -> tuple[str, ...] | None:
