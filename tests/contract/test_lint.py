@@ -20,6 +20,7 @@ from proctor.contract.model import (
     NamedFile,
     Network,
     Policy,
+    Rollback,
     Score,
     Targets,
     Words,
@@ -176,6 +177,9 @@ CASES |= {
     ),
     "no canaries": with_policy(canaries=False),
     "switched off: 'a', 'b'": with_policy(words=Words(("a", "b"))),
+    "'network' is asked about, and the question comes first": with_policy(
+        ask=(Ask(("network",)),), rollback=(Rollback(("dns", "network")),)
+    ),
     "goes on as approved": with_policy(ask=(Ask(("network",), 60, "approve"),)),
     "'network' is only a notice": with_policy(rules={"network": "notice"}),
     "'make tap' forbids the command of check 'taps'": with_policy(forbid_commands=("make tap",)),

@@ -84,6 +84,11 @@ def _watch(policy: Policy) -> Iterator[Found]:
                 ("policy", "ask", index, "otherwise"),
                 "when nobody answers, the run goes on as approved",
             )
+    asked = {code for ask in policy.ask for code in ask.on}
+    for index, rollback in enumerate(policy.rollback):
+        for code in sorted(asked.intersection(rollback.on)):
+            words = f"{quoted(code)} is asked about, and the question comes first: it is not rolled back by itself"
+            yield "advice", ("policy", "rollback", index, "on"), words
     for code, grade in policy.rules.items():
         if grade == "notice":
             yield "warning", ("policy", "rules", code), f"{quoted(code)} is only a notice: it never fails a run"
