@@ -27,7 +27,6 @@ ALIKE: tuple[Callable[[Seen], None], ...] = (
     sights.test_a_way_up_from_deep_below_is_told,
     sights.test_arguments_without_end_are_cut,
     sights.test_odd_names_stay_readable,
-    sights.test_calls_of_another_architecture_are_told,
     sights.test_settling_tells_everything_that_has_happened,
     sights.test_what_honest_programs_do_is_no_attempt,
 )

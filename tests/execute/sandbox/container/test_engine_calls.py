@@ -81,10 +81,13 @@ def test_a_version_that_the_engine_has_is_spoken(serve: Serve, newest: str, used
     assert serve({"/_ping": ping, f"{used}/info": answer(200, b'{"x": 1}')}).call("GET", "/info") == {"x": 1}
 
 
-def test_podman_is_told_from_docker(serve: Serve) -> None:
-    engine = serve({"/v1.41/version": answer(200, b'{"Version": "9"}')})
+def test_podman_is_told_from_docker_and_asked_about_itself_once(serve: Serve) -> None:
+    pages = {"/v1.41/info": answer(200, b'{"ServerVersion": "9"}')}
+    engine = serve(pages)
     assert not engine.podman() and engine.identity() == "docker 9"
-    engine = serve({"/_ping": answer(200, b"OK", "Api-Version: 1.41\r\nLibpod-Api-Version: 4.3.1\r\n")})
+    serve({"/v1.41/info": answer(500, b"{}")})
+    assert engine.identity() == "docker 9"
+    engine = serve({**pages, "/_ping": answer(200, b"OK", "Libpod-Api-Version: 4.3.1\r\n")})
     assert engine.podman() and engine.identity() == "podman 9"
 
 

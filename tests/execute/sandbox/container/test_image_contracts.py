@@ -31,23 +31,20 @@ def attempts(seen: Seen) -> set[tuple[str, str, str, str]]:
     return {(one["code"], one["path"], one["address"], one["errno"]) for one in seen.of("guard.attempt")}
 
 
-def test_every_kind_of_agent_is_run_judged_and_verified(
-    proctor: Proctor, make_contract: Any, environment: dict[str, Any], engine: str, tmp_path: Path
+def test_patches_are_judged_in_containers_and_the_evidence_names_them(
+    proctor: Proctor, make_contract: Any, environment: dict[str, Any], tmp_path: Path
 ) -> None:
     contract = make_contract(environment=environment, setup=SETUP)
+    valid = proctor("validate", contract)
+    assert valid.returncode == 0, valid.stdout + valid.stderr
     fix = tmp_path / "fix.patch"
     fix.write_text(make_contract.FIX)
-    for agent, status in (("noop", "failure"), ("reference", "success"), (f"patch:{fix}", "success")):
-        done = proctor("run", contract, "--agent", agent, "--json")
-        (row,) = json.loads(done.stdout)["runs"]
-        assert row["status"] == status, done.stdout + done.stderr
-        for check in ("verify", "rescore"):
-            assert proctor(check, row["run"]).returncode == 0
+    (row,) = json.loads(proctor("run", contract, "--agent", f"patch:{fix}", "--json").stdout)["runs"]
+    assert row["status"] == "success" and proctor("rescore", row["run"]).returncode == 0
     sandbox = json.loads((Path(row["evidence"]) / "manifest.json").read_bytes())["sandbox"]
     assert sandbox["backend"] == "container" and sandbox["identity"]["layers"] == environment["image"]
     assert sandbox["isolation"]["engine"].split()[0] in ("docker", "podman")
     assert sandbox["isolation"]["memory"] == "cgroup" and sandbox["identity"]["kind"] == "image"
-    assert proctor("validate", contract).returncode == 0
 
 
 def test_an_agent_is_seen_as_on_the_host(proctor: Proctor, make_contract: Any, environment: dict[str, Any]) -> None:
@@ -61,22 +58,16 @@ def test_an_agent_is_seen_as_on_the_host(proctor: Proctor, make_contract: Any, e
     assert {event["type"] for event in contained.events} == {event["type"] for event in host.events}
 
 
-def test_the_image_is_the_root_and_the_host_is_not(
+def test_stages_and_the_end_of_a_call_work_where_the_image_is_the_root(
     proctor: Proctor, make_contract: Any, environment: dict[str, Any], project: Path
-) -> None:
-    where = f"test -e /usr/sbin/dockerd || test -e {project} || sed -i s/-/+/ calc.py"
-    assert watch(proctor, make_contract(environment=environment), where).report["status"] == "success"
-
-
-def test_stages_and_the_end_of_a_call_work_in_a_container(
-    proctor: Proctor, make_contract: Any, environment: dict[str, Any]
 ) -> None:
     contract = make_contract(
         environment=environment,
         policy={"stages": {"ladder": "automatic"}},
         budget={"wall_seconds": 120, "command_seconds": 2, "memory_bytes": 1 << 30},
     )
-    seen = watch(proctor, contract, "cat calc.py; sleep 1000; sed -i s/-/+/ calc.py")
+    fix = f"test -e /usr/sbin/dockerd || test -e {project} || sed -i s/-/+/ calc.py"
+    seen = watch(proctor, contract, f"cat calc.py; sleep 1000; {fix}")
     assert [one["to"] for one in seen.of("stage.changed")] == ["inspect", "write", "test"]
     assert [one["action"] for one in seen.of("intervention")] == ["kill-call"]
     assert seen.report["status"] == "success"

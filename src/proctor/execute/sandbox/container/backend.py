@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from proctor.base.errors import MissingIsolation
 from proctor.execute.sandbox import facts
@@ -81,7 +80,7 @@ class ContainerBackend:
 
 def lacks(engine: Engine) -> str:
     """What the engine cannot do here that a sandbox rests on; empty when it can do everything."""
-    found: Any = engine.call("GET", "/info")
+    found = engine.about()
     if any("rootless" in str(option) for option in found.get("SecurityOptions") or ()):
         return "it runs without root, so the files of a workspace would change their owner"
     if any("userns" in str(option) for option in found.get("SecurityOptions") or ()):

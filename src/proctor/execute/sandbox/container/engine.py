@@ -1,7 +1,8 @@
 """A container engine's HTTP interface over its Unix socket: one request, one bounded answer, one kind of error.
 
 Docker's interface, which podman speaks too, in one of two versions that every engine since 2020 has. No state is kept
-but that version; a connection lasts for one request.
+but that version and what the engine says of itself, which podman takes a second for; a connection lasts for one
+request.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ class Engine:
         self.path = path
         self._prefix = ""
         self._podman = False
+        self._about: Mapping[str, Any] = {}
 
     def call(self, method: str, path: str, query: Mapping[str, str] | None = None, body: Any = None) -> Any:
         """Make one request; the answer's JSON (``None`` when it has none), or :class:`EngineFault`."""
@@ -71,10 +73,16 @@ class Engine:
         with open(file, "rb") as stream:
             return self._exchange("POST", self._versioned(path), stream, kind)
 
+    def about(self) -> Mapping[str, Any]:
+        """What the engine says of itself and of what it can do here; asked once."""
+        if not self._about:
+            self._about = self.call("GET", "/info")
+        return self._about
+
     def identity(self) -> str:
         """Name and version, such as ``docker 20.10.24`` or ``podman 4.3.1``."""
-        found = self.call("GET", "/version")
-        return f"{'podman' if self._podman else 'docker'} {found.get('Version', 'unknown')}"
+        version = self.about().get("ServerVersion") or "unknown"
+        return f"{'podman' if self._podman else 'docker'} {version}"
 
     def podman(self) -> bool:
         """Whether it is podman, which differs from Docker in a few words."""
