@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from proctor.base.errors import BudgetExceeded
-from proctor.conduct.envelopes import Envelopes, spent_usd
+from proctor.conduct.envelopes import Envelopes, spent_before, spent_usd
+from proctor.execute.home import Home
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -94,6 +95,13 @@ def test_a_batch_stops_starting_runs_when_its_envelope_is_used_up(
     assert json.loads(again.stdout)["runs"] == []
     assert "the batch has spent 3.00 of 2.50 USD" in json.loads(again.stdout)["refused"][0]["why"]
     assert proctor("run", "--resume", "--batch-usd", "9").returncode == 2
+    whole = json.loads(proctor("cost", "--batch", answer["batch"], "--json").stdout)
+    assert (whole["projected"], len(whole["runs"])) == ("3", 3)
+    cut = Path(answer["runs"][0]["evidence"])
+    (cut / "seal.json").unlink()
+    (cut / "report.json").unlink()
+    spent = spent_before(Home(tmp_path / "home"), answer["batch"])
+    assert [usd for _, usd in spent] == [Decimal(1)] * 3, "a run that was cut off has spent, too"
 
 
 def test_the_envelope_of_a_task_is_its_own_and_ends_a_run_apart_from_failures(
