@@ -67,7 +67,7 @@ class Arena:
         told = list(self._seen.all)
         held = finished.exit_code == -attack.dies_of and (said in (attack.answers or ("",)) or "*" in attack.answers)
         evidence = f"said {said!r}, {finished.stderr.prefix[-500:]!r}; told {[one for one in told if one.code]}"
-        recorded = any(attack.agrees(one) and _names_its_process(one, told) for one in told)
+        recorded = any(attack.agrees(one) and _names_its_process(one) for one in told)
         return Result(attack, held and self._unharmed(), recorded, evidence)
 
     def _filled(self, value: Any) -> Any:
@@ -110,12 +110,11 @@ def arena(top: Path, make_backend: MakeBackend, **guard: Any) -> Iterator[Arena]
     wait_until(lambda: not _left_behind())
 
 
-def _names_its_process(one: Observation, told: list[Observation]) -> bool:
-    """Whether an attempt says which program made it; of some it cannot be known: see docs/watching.md."""
-    if one.kind != "attempt" or one.code in ("syscall-foreign", "read-canary"):
+def _names_its_process(one: Observation) -> bool:
+    """Whether an attempt says which program made it; of a canary it may not be known."""
+    if one.kind != "attempt" or one.code == "read-canary":
         return True
-    known = {program.pid for program in told if program.kind == "exec"}
-    return one.argv[:2] == (PYTHON, "-I") and one.pid in known
+    return one.argv[:2] == (PYTHON, "-I") and one.pid > 1
 
 
 def _observation(read: CanaryRead) -> Observation:

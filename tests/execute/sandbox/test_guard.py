@@ -9,21 +9,6 @@ import pytest
 from tests.execute.sandbox.guarded import Seen, guarded
 from tests.execute.sandbox.workplace import open_directory, python, shell
 
-CALL = """
-import ctypes, errno, os, socket, struct
-libc = ctypes.CDLL(None, use_errno=True)
-def call(number, *arguments):
-    ctypes.set_errno(0)
-    result = libc.syscall(ctypes.c_long(number), *[ctypes.c_long(a) if isinstance(a, int) else a for a in arguments])
-    return errno.errorcode.get(ctypes.get_errno(), "none") if result < 0 else "allowed"
-def attempt(action):
-    try:
-        action()
-        print("allowed")
-    except OSError as error:
-        print(errno.errorcode[error.errno])
-"""
-
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[Seen]:
@@ -128,15 +113,6 @@ def test_odd_names_stay_readable(shared: Seen) -> None:
     assert shared.box is not None
     python(shared.box, r"open(b'/etc/\xff\n\x1b', 'wb')")
     assert [one.path for one in shared.attempts("write-outside")] == ["/etc/\\xff\\x0a\\x1b"]
-
-
-def test_calls_of_another_architecture_are_told(shared: Seen) -> None:
-    shared.clear()
-    assert shared.box is not None
-    assert python(shared.box, CALL + "print(call(0x40000000 + 39))").exit_code == -31
-    ends = shared.kind("exit")
-    if ends[-1].exit_code is not None:
-        assert [one.code for one in shared.kind("attempt")] == ["syscall-foreign"]
 
 
 def test_settling_tells_everything_that_has_happened(shared: Seen) -> None:

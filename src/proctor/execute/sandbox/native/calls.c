@@ -2,6 +2,7 @@
 #include "calls.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 
 /* Numbers are the same on every architecture from 424 on; older headers lack some names. */
@@ -150,10 +151,21 @@ const struct call calls[] = {
 
 const size_t call_count = sizeof calls / sizeof *calls;
 
-const struct call *find_call(int number)
+/* Calls of another architecture are all the same row: their numbers mean something else. */
+static const struct call *foreign_call(int number)
 {
+    static char name[32];
+    static const struct call row = {.name = name, .kind = "foreign", .rule = REFUSE, .error = ENOSYS};
+    snprintf(name, sizeof name, "foreign %d", number);
+    return &row;
+}
+
+const struct call *find_call(const struct seccomp_data *data)
+{
+    if (data->arch != NATIVE || data->nr & X32_BIT)
+        return foreign_call(data->nr & ~X32_BIT);
     for (size_t i = 0; i < call_count; i++)
-        if (calls[i].number == number)
+        if (calls[i].number == data->nr)
             return calls + i;
     return NULL;
 }

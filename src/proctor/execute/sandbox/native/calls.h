@@ -6,7 +6,19 @@
 #ifndef PROCTOR_CALLS_H
 #define PROCTOR_CALLS_H
 
+#include <linux/audit.h>
+#include <linux/seccomp.h>
 #include <stddef.h>
+
+#if defined(__x86_64__)
+#define NATIVE AUDIT_ARCH_X86_64
+#define X32_BIT 0x40000000
+#elif defined(__aarch64__)
+#define NATIVE AUDIT_ARCH_AARCH64
+#define X32_BIT 0
+#else
+#error "no system call filter for this architecture"
+#endif
 
 enum rule {
     REFUSE,        /* never allowed, guard or no guard: answered with `error` and told as `syscall-KIND` */
@@ -53,6 +65,6 @@ struct call {
 extern const struct call calls[];
 extern const size_t call_count;
 
-const struct call *find_call(int number); /* NULL: not in the table */
+const struct call *find_call(const struct seccomp_data *data); /* NULL: not in the table */
 
 #endif

@@ -173,7 +173,7 @@ static void look_at_one(void)
         return; /* its thread was killed */
     uint64_t arguments[6];
     memcpy(arguments, in.notice.data.args, sizeof arguments);
-    struct stopped stopped = {in.notice.id, in.notice.pid, find_call(in.notice.data.nr), arguments};
+    struct stopped stopped = {in.notice.id, in.notice.pid, find_call(&in.notice.data), arguments};
     int result = stopped.call ? decide(&stopped) : ENOSYS;
     if (result != HELD)
         answer(stopped.id, result);

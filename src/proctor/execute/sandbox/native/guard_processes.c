@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/ioctl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,28 +136,10 @@ static int exit_status(const struct process *process)
     return UNKNOWN;
 }
 
-/* System calls of another architecture are answered by the filter alone, with this signal. */
-static void tell_foreign_call(const struct process *process)
-{
-    static struct record record;
-    begin(&record, "attempt");
-    add_word(&record, "syscall-foreign");
-    add_word(&record, "");
-    add_number(&record, process->inside);
-    add_word(&record, "ended by SIGSYS: a system call of another architecture");
-    add_word(&record, "");
-    add_word(&record, "");
-    add_number(&record, 0);
-    add_number(&record, 0);
-    tell_counted(&record);
-}
-
 void process_ended(struct process *process)
 {
     static struct record record;
     int status = exit_status(process);
-    if (status != UNKNOWN && WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
-        tell_foreign_call(process);
     begin(&record, "exit");
     add_number(&record, process->inside);
     if (status == UNKNOWN)
