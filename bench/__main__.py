@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.measure import Row
 
-BENCHES = ("run", "command", "workspace", "append", "verify", "start", "guard")
+BENCHES = ("run", "command", "workspace", "append", "verify", "start", "guard", "gateway")
 HEADINGS = ("bench", "proctor", "floor", "ratio", "bar", "")
 
 

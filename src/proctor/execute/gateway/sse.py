@@ -6,6 +6,7 @@ An event larger than the bound is passed on unread, so that one endless line cos
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -40,24 +41,22 @@ class EventSplitter:
         self._searched = 0
         self._skipping = False
 
-    def feed(self, chunk: bytes) -> list[Piece]:
-        """The events that are whole now."""
+    def feed(self, chunk: bytes) -> Iterator[Piece]:
+        """The events that are whole now, each read when it is asked for; all must be."""
         self._held += chunk
-        pieces = []
         while found := _END.search(self._held, self._searched):
             raw = bytes(self._held[: found.end()])
             del self._held[: found.end()]
             self._searched = 0
-            pieces.append(self._piece(raw))
+            yield self._piece(raw)
         self._searched = max(0, len(self._held) - _LONGEST_END)
         if len(self._held) > self._limit:
             kept = self._held[-_LONGEST_END:]
             problem = "" if self._skipping else f"an event of more than {self._limit} bytes"
-            pieces.append(Piece(bytes(self._held[:-_LONGEST_END]), problem=problem))
+            yield Piece(bytes(self._held[:-_LONGEST_END]), problem=problem)
             self._held = kept
             self._searched = 0
             self._skipping = True
-        return pieces
 
     def rest(self) -> list[Piece]:
         """What is left at the end of the stream; an event without its end may still be whole."""
