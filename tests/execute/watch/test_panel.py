@@ -215,3 +215,16 @@ def test_a_flood_counts_by_its_code(new_story: Any) -> None:
     story.add("guard.more", code="syscall-bpf", count=9)
     story.add("guard.more", code="syscall-keys", count=9)
     assert [trip.code for trip in story.trips] == ["denied-writes", "syscall-bpf", "safety-forbidden-syscall"]
+
+
+def test_one_look_up_is_one_violation_however_often_it_is_told(new_story: Any) -> None:
+    def asked(name: str, program: str) -> dict[str, Any]:
+        return {"code": "dns", "argv": [program] if program else [], "detail": name, "path": "", "address": ""}
+
+    story = new_story(Settings(rules={"dns": "violation"})).start()
+    for program in ("python3", "", "python3", ""):
+        story.add("guard.attempt", **asked("one.example", program))
+    assert [trip.action for trip in story.trips] == ["none"]
+    for name in ("two.example", "three.example"):
+        story.add("guard.attempt", **asked(name, ""))
+    assert [trip.action for trip in story.trips] == ["none", "none", "quarantine"]

@@ -73,8 +73,8 @@ class PolicyBreaker:
         grade = self._grade(event, observation)
         if grade == NOTICE and observation.code not in self._acted_on:
             return ()
-        if grade == VIOLATION:
-            self._violations.append(event.seq)
+        if grade == VIOLATION and not (observation.code == "dns" and observation.key in self._told):
+            self._violations.append(event.seq)  # the guard and the name server both tell of each part of one look-up
         ending = self._ends(observation, grade)
         if not ending and (observation.key in self._told or len(self._told) >= MOST_TOLD):
             return ()
