@@ -16,6 +16,7 @@ from proctor.execute.sandbox.container import engine as module
 from proctor.execute.sandbox.container import images
 from proctor.execute.sandbox.container.backend import ContainerBackend
 from proctor.execute.sandbox.container.engine import Engine, EngineFault, find_socket
+from proctor.execute.sandbox.container.group import ContainerGroup
 
 ABLE = {"MemoryLimit": True, "PidsLimit": True, "SecurityOptions": ["name=seccomp,profile=default"]}
 
@@ -207,3 +208,14 @@ def test_an_able_engine_without_the_image_is_refused_before_anything_runs(serve:
     with pytest.raises(MissingIsolation, match=f"no image with the layers {ONE} {TWO}") as caught:
         backend.identity()
     assert "proctor image build" in caught.value.hint
+
+
+def test_a_frozen_group_that_the_engine_has_taken_away_is_at_its_end(tmp_path: Path) -> None:
+    (tmp_path / "freezer.state").write_text("FROZEN")
+    group = ContainerGroup(Engine("/nonexistent"), "gone")
+    group.v1 = {"freezer": tmp_path}
+    assert group.open_to_us
+    group.end_frozen()
+    (tmp_path / "cgroup.procs").write_text("")
+    group.end_frozen()
+    assert (tmp_path / "freezer.state").read_text() == "THAWED"

@@ -5,6 +5,7 @@ The engine makes and removes the group; its directories are found by the members
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Callable
@@ -99,9 +100,14 @@ class ContainerGroup(Group):
 
     def end_frozen(self) -> None:
         """Kill what is frozen and let it die; none of it runs again."""
-        self.kill()
-        if self.open_to_us:
-            super().freeze(False)
+        thawing = self.thawing() if self.open_to_us else None
+        try:
+            self.kill()
+            if thawing:
+                thawing[0].write_text(thawing[1])
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENODEV):  # the engine has taken the empty group away
+                raise
 
     def _freeze_by_engine(self, frozen: bool) -> None:
         deadline = time.monotonic() + FREEZE_SECONDS
