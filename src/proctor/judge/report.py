@@ -15,6 +15,7 @@ from proctor.base.clock import seconds_text
 from proctor.base.frozen import replace
 from proctor.contract.model import Check
 from proctor.execute.workspace.patch import known_stat
+from proctor.judge.conversation import conversation
 from proctor.judge.evidence import Evidence, pointer, read_evidence
 from proctor.judge.gates import NAMES, gates
 from proctor.judge.replayable import replayable
@@ -97,6 +98,7 @@ def report(evidence: Evidence) -> dict[str, Any]:
         "events": _events(evidence),
         "durations": _durations(evidence),
         "usage": _usage(evidence),
+        "conversation": conversation(evidence),
         "evidence": [
             "manifest.json",
             "contract.json",

@@ -56,6 +56,8 @@ class Observation:
         found = {name: getattr(self, name) for name in names}
         if "argv" in found:
             found["argv"] = list(self.argv)
+        if self.kind == "exec":
+            found["at"] = str(self.time_ns)
         if self.kind == "exit":
             found["wall_seconds"] = f"{self.wall_ns // 10**9}.{self.wall_ns % 10**9:09d}"
         return found
