@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from proctor.base.clock import SystemClock, system_entropy
+from proctor.base.errors import InfrastructureFault
 from proctor.execute.gateway.meter import Meter
 from proctor.execute.gateway.scripted.server import scripted_server
 from proctor.execute.gateway.service import Gateway, Summary
@@ -51,6 +52,7 @@ class Rig:
         self.trace = TraceWriter.create(self.path, SystemClock(), system_entropy)
         self.events: list[tuple[str, dict[str, Any]]] = []
         self.blobs: dict[str, bytes] = {}
+        self.broken_at = ""
         self.meter = Meter(FALLBACK.table, caps)
         self.gateway = Gateway(settings, self._record, self._keep, self.meter)
         self.gateway.start()
@@ -91,7 +93,17 @@ class Rig:
         self.trace.close()
         return summary
 
+    def end(self) -> None:
+        """Stop, whatever the test has broken."""
+        try:
+            self.stop()
+        except InfrastructureFault:
+            assert self.broken_at
+            self.trace.close()
+
     def _record(self, kind: str, payload: Mapping[str, Any]) -> None:
+        if self.broken_at and (kind == self.broken_at or self.broken_at == "*"):
+            raise OSError("no space")
         self.trace.append(kind, payload)
         self.events.append((kind, dict(payload)))
 
@@ -120,7 +132,7 @@ def make_rig(tmp_path: Path) -> Iterator[MakeRig]:
             directory.mkdir()
             rig = Rig(directory, Settings(**settings), caps)
             made.append(rig)
-            stack.callback(rig.stop)
+            stack.callback(rig.end)
             return rig
 
         yield make

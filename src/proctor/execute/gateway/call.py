@@ -104,10 +104,19 @@ class ModelCall:
             self._fail(Failure(self.aborted, "the answer was not waited for", self._status))
             raise
         finally:
+            self._finish()
+
+    def _finish(self) -> None:
+        """Settle what is not settled, and let the agent have the end, even when nobody can be told any more."""
+        end = End(Failure("closed", "the record of this run is closed", self._status))
+        try:
             self._settle()
             self._tape()
             self._read_words()
-            self._pieces.put_nowait(End(self._failure))
+            if self._desk.teller.problem is None:
+                end = End(self._failure)
+        finally:
+            self._pieces.put_nowait(end)
 
     async def take(self) -> Head | bytes | End:
         """What comes next, with all bytes that are there already in one."""

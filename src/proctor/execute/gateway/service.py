@@ -156,7 +156,14 @@ class Gateway:
 
         assert self._loop is not None
         asyncio.set_event_loop(self._loop)
+        self._loop.set_exception_handler(self._wrong)
         self._loop.run_forever()
+
+    def _wrong(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """What goes wrong outside of every call closes the gateway, and ``stop`` says it."""
+        error = context.get("exception")
+        if isinstance(error, Exception) and not isinstance(error, OSError):
+            self._teller.problem = self._teller.problem or error
 
     def _do(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
         """Run ``work`` in the gateway's loop and wait for it."""

@@ -97,6 +97,8 @@ class Settings:
         self._one_of("redact", ("none", "spans", "all"))
         if (self.cassette == "replay") != (self.tape is not None):
             raise UsageFault("a cassette is given exactly when one is replayed")
+        if self.redact != "none" and self.cassette == "record":
+            raise UsageFault("a cassette holds every word, so none is recorded where texts are hidden")
         if self.redact != "none" and len(self.redaction_key) < 16:
             raise UsageFault(
                 "redaction needs a key of 16 bytes or more", hint="a bare digest of a short text can be guessed"
