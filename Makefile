@@ -5,14 +5,14 @@ export UV_PYTHON_DOWNLOADS := never
 export PYTHONDONTWRITEBYTECODE :=
 PYTHON := .venv/bin/python
 
-.PHONY: demo test soak containers lint bench docs clean
+.PHONY: demo test soak containers agents lint bench docs clean
 
 demo:             ## run a bundled task with three agents, and catch the one that cheats
 	@tools/bootstrap demo
 	.venv/bin/proctor demo
 
-test: lint        ## everything but the long tests and those that need a container engine
-	$(PYTHON) -m pytest -n 2 -m "not soak and not container"
+test: lint        ## everything but the long tests and those that need a container engine or real agents
+	$(PYTHON) -m pytest -n 2 -m "not soak and not container and not agents"
 
 soak:             ## the long tests
 	@tools/bootstrap test
@@ -21,6 +21,10 @@ soak:             ## the long tests
 containers:       ## the tests that start Docker and podman themselves
 	@tools/bootstrap containers
 	$(PYTHON) -m pytest -n 2 -m container
+
+agents:           ## real agents, installed and run; some of them with AGENTS="pi or codex"
+	@tools/bootstrap test
+	$(PYTHON) -m pytest -n 0 -m agents $(if $(AGENTS),-k "$(AGENTS)")
 
 lint:             ## style, format and types
 	@tools/bootstrap test

@@ -125,7 +125,7 @@ def fetch_trajectory(adapter: Adapter, scene: Scene) -> Output | None:
     patterns = " ".join(adapter.trajectory)
     script = (
         f'cd {HOME} || exit 0; set --; for f in {patterns}; do [ -e "$f" ] && set -- "$@" "$f"; done; '
-        '[ $# -gt 0 ] || exit 0; exec tar -czf - --ignore-failed-read -- "$@"'
+        '[ $# -gt 0 ] || exit 0; exec tar -cf - --ignore-failed-read -- "$@"'
     )
     packed = scene.look(
         Command(

@@ -76,7 +76,7 @@ class Ending:
     """How an agent ended: ``finished``, ``failed`` (it said so), ``timed-out`` or ``not-started``.
 
     ``patch`` is set by agents that work without a sandbox; ``problem`` says why one could not start. ``trajectory`` is
-    what the agent itself noted, as a bounded archive (tar, gzip) that nobody here opens or believes.
+    what the agent itself noted, as a bounded archive that nobody here opens or believes.
     """
 
     reason: str

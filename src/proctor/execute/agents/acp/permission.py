@@ -47,6 +47,8 @@ def read_question(call: Mapping[str, Any]) -> Asked:
     command = given.get("command") or given.get("cmd") or ""
     if isinstance(command, list):
         command = shlex.join(str(word) for word in command[:1000])
+    if not command and call.get("kind") == "execute":
+        command = call.get("title") or ""  # gemini-cli says it there alone
     locations = call.get("locations")
     found = [one.get("path") for one in locations if isinstance(one, dict)] if isinstance(locations, list) else []
     named = [given.get(name) for name in ("filepath", "file_path", "path", "filePath")]
