@@ -6,6 +6,7 @@ A key comes from a variable or a file by name, is read when a run begins, and is
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ ALL_DIALECTS = ("chat", "responses", "anthropic", "gemini")
 SCRIPTED = "scripted"
 SCRIPT_BYTES = 4 << 20
 KEY_BYTES = 16 << 10
+SECRETS_BYTES = 64 << 10
 
 
 @frozen
@@ -63,9 +65,19 @@ _OPTIONS = (
         show_default=True,
         help="The most tokens of an answer, for requests that name no maximum.",
     ),
+    click.option(
+        "--redact",
+        type=click.Choice(["spans", "all"]),
+        default=None,
+        help="Keep no text of the conversation, or none of its secrets, and no cassette; digests and lengths stay.",
+    ),
+    click.option("--secrets", default="", help="With --redact spans: a file of regular expressions, one in each line."),
 )
 
-NAMES = ("endpoint", "key_env", "key_file", "dialect", "script", "cassette", "provider_tools", "output_tokens")
+NAMES = (
+    *("endpoint", "key_env", "key_file", "dialect", "script", "cassette", "redact", "secrets"),
+    *("provider_tools", "output_tokens"),
+)
 """The options that a batch keeps beside the models themselves."""
 
 
@@ -82,11 +94,11 @@ def kept_options(
     """The options as a batch keeps them: texts, with full paths; nothing where no model was asked for."""
     given = {name: str(options[name]) for name in NAMES if options[name] not in ("", None)}
     if not models:
-        stray = [name for name in NAMES[:6] if name in given]
+        stray = [name for name in NAMES[:8] if name in given]
         if stray:
             raise UsageFault(f"--{stray[0].replace('_', '-')} needs a --model", hint="--model PROVIDER/NAME")
         return {}
-    for name in ("key_file", "script"):
+    for name in ("key_file", "script", "secrets"):
         if name in given:
             given[name] = str(Path(given[name]).absolute())
     if "cassette" in given:
@@ -115,21 +127,49 @@ def plan_model(model: str, options: Mapping[str, str]) -> ModelPlan | None:
     if not slash or not provider or not name:
         raise UsageFault(f"not a model: {model[:100]!r}", hint="--model PROVIDER/NAME, such as openai/NAME")
     tape = _tape(options.get("cassette", ""))
+    redact = options.get("redact", "none")
     common: dict[str, Any] = {
         "models": {"*": name},
         "provider_tools": options.get("provider_tools", "strip"),
         "output_tokens": int(options.get("output_tokens", "8192")),
-        "cassette": "record" if tape is None else "replay",
+        "cassette": "replay" if tape is not None else "record" if redact == "none" else "off",
         "tape": tape,
+        "secrets": _secrets(redact, options.get("secrets", "")),
     }
     if tape is not None:
-        return ModelPlan(name, Settings(**common))
+        return ModelPlan(name, Settings(**common), redact)
     script = options.get("script", "")
     if (provider == SCRIPTED) != bool(script):
         raise UsageFault("a script answers for the provider 'scripted'", hint="--model scripted/NAME --script FILE")
     if script:
-        return ModelPlan(name, Settings(script=_read(script, SCRIPT_BYTES, "script"), **common))
-    return ModelPlan(name, Settings(upstreams=_upstreams(provider, options, Upstream), **common))
+        return ModelPlan(name, Settings(script=_script(script), **common), redact)
+    return ModelPlan(name, Settings(upstreams=_upstreams(provider, options, Upstream), **common), redact)
+
+
+def _script(path: str) -> bytes:
+    """The bytes of a script in which nothing is wrong."""
+    from proctor.execute.gateway.scripted.script import load_script
+
+    data = _read(path, SCRIPT_BYTES, "script")
+    load_script(data, path)
+    return data
+
+
+def _secrets(redact: str, path: str) -> tuple[str, ...]:
+    """The expressions for what is taken out of texts: the usual ones, and those of a file."""
+    if path and redact != "spans":
+        raise UsageFault("secrets are taken out of texts by --redact spans", where=path)
+    if redact != "spans":
+        return ()
+    from proctor.execute.gateway.secrets import USUAL_SECRETS
+
+    lines = _read(path, SECRETS_BYTES, "file of secrets").decode("utf-8", "replace").splitlines() if path else []
+    for number, line in enumerate(lines, 1):
+        try:
+            re.compile(line)
+        except re.error as error:
+            raise UsageFault(f"not a regular expression: {error}", where=f"{path}:{number}") from None
+    return (*USUAL_SECRETS, *(line for line in lines if line.strip()))
 
 
 def _upstreams(provider: str, options: Mapping[str, str], make: Callable[[str, str], Any]) -> dict[str, Any]:

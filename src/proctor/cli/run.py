@@ -128,6 +128,7 @@ def _row(report: Mapping[str, Any], directory: str) -> dict[str, Any]:
         "run": report["run"],
         "contract": report["contract"]["name"],
         "agent": report["agent"]["name"],
+        "model": report.get("model", ""),
         "status": report["status"],
         "attribution": report["attribution"],
         "ended": report["termination"]["code"],
@@ -151,11 +152,9 @@ def why(report: Mapping[str, Any]) -> str:
 def _print(rows: list[dict[str, Any]]) -> None:
     if not rows:
         return
-    cells = [
-        [row["run"], printable(row["contract"]), printable(row["agent"]), row["status"], printable(row["why"])[:90]]
-        for row in rows
-    ]
-    print_table(["RUN", "CONTRACT", "AGENT", "STATUS", "WHY"], cells)
+    titles = ["run", "contract", "agent", *(["model"] if any(row["model"] for row in rows) else []), "status", "why"]
+    cells = [[printable(row[title])[:90] for title in titles] for row in rows]
+    print_table([title.upper() for title in titles], cells)
     click.echo(f"evidence: {Path(rows[-1]['evidence']).parent}")
 
 

@@ -12,6 +12,7 @@ from proctor.cli.output import as_json, print_json, print_table, printable
 from proctor.record.rundir import RunDirectory
 
 MOST_TESTS = 10
+MOST_PROGRAMS = 10
 
 
 @click.command(epilog="Example: proctor show examples/parse-time-zone; proctor show 20260307T120000")
@@ -94,7 +95,8 @@ def _output(run: RunDirectory) -> None:
 
 
 def _report(report: Mapping[str, Any], path: Path) -> None:
-    click.echo(printable(f"{report['run']}: {report['contract']['name']} by {report['agent']['name']}"))
+    who = report["agent"]["name"] + (f" with {report['model']}" if report.get("model") else "")
+    click.echo(printable(f"{report['run']}: {report['contract']['name']} by {who}"))
     whose = "" if report["status"] == "success" else f" (attributed to {report['attribution']})"
     click.echo(f"status       {report['status']}{whose}")
     _ending(report["termination"])
@@ -118,9 +120,32 @@ def _report(report: Mapping[str, Any], path: Path) -> None:
         click.echo(printable(f"deviation    {deviation['message']}"))
     for reason in report.get("replayable", {}).get("reasons", ()):
         click.echo(printable(f"no replay    {reason['why']}"))
+    if report.get("conversation"):
+        _conversation(report["conversation"])
     if report["score"]:
         click.echo(f"score        {report['score']['value']}")
     click.echo(f"evidence     {path}")
+
+
+def _conversation(told: Mapping[str, Any]) -> None:
+    """What was said with the model, and which programs came of it."""
+    models = ", ".join(f"{name} ({count})" for name, count in told["models"].items()) or "no model"
+    spoken = told["tokens"]
+    words = f"calls of {models}; {sum(told['messages'].values())} messages, {told['tool_calls']} tool calls"
+    tokens = f"{spoken['input']} tokens in, {spoken['output']} out"
+    if spoken["estimated_calls"]:
+        tokens += f", estimated for {spoken['estimated_calls']} calls"
+    click.echo(printable(f"model        {told['calls']} {words}; {tokens}"))
+    for kind in ("refused", "errors"):
+        for code, count in told[kind].items():
+            click.echo(printable(f"model        {kind}: {code} ({count})"))
+    for refusal in told["refusals"]:
+        click.echo(printable(f"declined     {refusal['why']['words']}, {refusal['evidence']}"))
+    ran = told["programs"]
+    by_words = f"{ran['words']} started by the words of a tool call and {ran['descent']} by those"
+    click.echo(f"programs     {by_words}; {ran['order']} matched by order only, {ran['unmatched']} by nothing")
+    for program in ran["without_cause"][:MOST_PROGRAMS]:
+        click.echo(printable(f"no cause     {' '.join(program['argv'])[:100]}, {program['evidence']}"))
 
 
 def _check(check: Mapping[str, Any]) -> list[str]:

@@ -4,20 +4,39 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from proctor.cli.output import as_json, printable
 
+if TYPE_CHECKING:
+    from proctor.judge.causes import Cause
+    from proctor.record.trace.event import Event
+
+CONVERSATION = (
+    *("model.message", "tool.call", "guard.exec", "tool.result", "words.hit"),
+    *("model.refused", "model.error", "model.diverged", "model.closed"),
+)
+"""The events that tell what was said and what came of it."""
+
+SHORT, LONG = 160, 1000
+
 
 @click.command(epilog="Example: proctor trace 20260307T120000 --type check.finished")
 @click.argument("run")
 @click.option("--type", "types", multiple=True, help="Only events of this type; may be given more than once.")
+@click.option("--conversation", is_flag=True, help="Only what was said with the model and what came of it, in words.")
 @as_json
-def command(run: str, types: tuple[str, ...], json_: bool) -> None:
-    """Print what happened in RUN, in order. A run that was cut off shows every event that was finished."""
+def command(run: str, types: tuple[str, ...], conversation: bool, json_: bool) -> None:
+    """Print what happened in RUN, in order. A run that was cut off shows every event that was finished.
+
+    Where the agent talked to a model, each program is followed by the tool call that caused it, and by what that
+    rests on: words, descent or order. Nothing stands for what matches no call.
+    """
     from proctor.base.errors import UsageFault
     from proctor.cli.wiring import shelf
+    from proctor.judge.causes import programs_of
     from proctor.record.trace.event import line_bytes
     from proctor.record.trace.read import read_finished_events
     from proctor.record.trace.types import EVENT_TYPES
@@ -25,18 +44,42 @@ def command(run: str, types: tuple[str, ...], json_: bool) -> None:
     unknown = [name for name in types if name not in EVENT_TYPES]
     if unknown:
         raise UsageFault(f"there is no type of event {unknown[0]!r}", hint=", ".join(EVENT_TYPES))
+    wanted = {*types, *(CONVERSATION if conversation else ())}
     found = shelf().find(run)
     events, torn = read_finished_events(found.events)
+    causes = {} if json_ else {program.event.seq: program.cause for program in programs_of(events)}
     first = int(events[0].t) if events else 0
     for event in events:
-        if types and event.type not in types:
+        if wanted and event.type not in wanted:
             continue
         if json_:
             sys.stdout.buffer.write(line_bytes(event))
             continue
         seconds = (int(event.t) - first) / 1e9
-        payload = json.dumps(dict(event.payload), ensure_ascii=False, sort_keys=True)
-        short = payload if len(payload) <= 160 else payload[:157] + "..."
+        short = _words(event, LONG if conversation else SHORT)
+        if event.seq in causes:
+            short += f"  <- {_cause(causes[event.seq])}"
         click.echo(printable(f"{event.seq:>5} {seconds:>9.3f}s {event.actor:<8} {event.type:<20} {short}"))
     if torn:
         click.echo(f"the last {torn} bytes are not a finished event", err=True)
+
+
+def _words(event: Event, most: int) -> str:
+    """An event in one line: what was said as text, everything else as its payload."""
+    from proctor.judge.asking import shown_text
+
+    payload = event.payload
+    content = payload.get("arguments" if event.type == "tool.call" else "content")
+    if event.type in ("model.message", "tool.call", "tool.result") and isinstance(content, dict):
+        text, whole = shown_text(content)
+        ending = "" if whole else f" [{content.get('bytes', '?')} bytes in all]"
+        who = str(payload.get("role") or payload.get("name") or "?")
+        # Quoted, so that no text can look like another line of the trace.
+        said = json.dumps(text[:most], ensure_ascii=False) + ("..." if len(text) > most else "")
+        return f"call {payload['call']} {who}: {said}{ending}"
+    text = json.dumps(dict(payload), ensure_ascii=False, sort_keys=True)
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def _cause(cause: Cause | None) -> str:
+    return "nothing" if cause is None else f"#{cause.event.seq} by {cause.how}"

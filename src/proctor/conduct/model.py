@@ -28,13 +28,19 @@ from proctor.execute.watch.settings import Settings as WatchSettings
 PORT = 4141
 """Where agents find their model."""
 
+REDACTION_KEY_BYTES = 32
+
 
 @frozen
 class ModelPlan:
-    """A model by the name that agents ask for, and the gateway's settings, which hold the key."""
+    """A model by the name that agents ask for, and the gateway's settings, which hold the key.
+
+    ``redact`` hides texts of the conversation (``spans`` or ``all``); each run draws its own key for that.
+    """
 
     name: str
     gateway: Settings
+    redact: str = "none"
 
     def record(self) -> dict[str, Any]:
         """What the manifest says of it: everything but the key."""
@@ -48,6 +54,8 @@ class ModelPlan:
             "tape": _digest(gateway.tape),
             "provider_tools": gateway.provider_tools,
             "output_tokens": gateway.output_tokens,
+            "redact": self.redact,
+            "secrets": list(gateway.secrets),
         }
 
 
@@ -55,7 +63,13 @@ class ModelPlan:
 def model_for(plan: ModelPlan, watch: WatchSettings, post: WatchPost) -> Iterator[Open]:
     """A gateway for the time of a ``with`` block; how it came out is told at the end."""
     tokens = {canary.name: canary.content for canary in post.canaries.canaries if not canary.is_file}
-    settings = replace(plan.gateway, canaries=tokens, words_off=post.contract.policy.words.off)
+    settings = replace(
+        plan.gateway,
+        canaries=tokens,
+        words_off=post.contract.policy.words.off,
+        redact=plan.redact,
+        redaction_key=post.machine.entropy(REDACTION_KEY_BYTES),
+    )
     gateway = Gateway(settings, _recorder(post), post.keep, Meter(watch.prices or FALLBACK.table, _caps(watch)))
     gateway.start()
     post.interventions.gateway = gateway

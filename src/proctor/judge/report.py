@@ -63,6 +63,7 @@ def report(evidence: Evidence) -> dict[str, Any]:
         "run": manifest.get("run", ""),
         "contract": manifest.get("contract", {}),
         "agent": {key: manifest.get("agent", {}).get(key, "") for key in ("name", "kind", "digest")},
+        "model": str(manifest.get("configuration", {}).get("model", "")),
         "status": standing.status,
         "attribution": standing.attribution,
         "problems": list(standing.problems),

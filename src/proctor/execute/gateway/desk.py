@@ -84,7 +84,7 @@ class Desk:
         if len(self._failed) < _MOST_REMEMBERED:
             self._failed[_digest(forward)] = number
         if failure.infrastructure:
-            self.outage = f"call {number}: {failure.kind}: {self.teller.texts.short(failure.words)[:300]}"
+            self.outage = f"call {number}: {failure.kind}: {self.teller.texts.quoted(failure.words)[:300]}"
         self.teller.error(number, failure, body, retry_after)
 
     def succeeded(self) -> None:

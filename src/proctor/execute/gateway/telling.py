@@ -120,7 +120,7 @@ class Teller:
                 "body": self.texts.body(body),
                 "tool_calls": len(message.calls),
                 "whole": answered.whole,
-                "refusal": refusal_of(answered),
+                "refusal": self._refusal(answered),
                 "first_byte_seconds": None if timing.first_ns is None else seconds_text(timing.first_ns),
                 "wall_seconds": seconds_text(timing.whole_ns),
             },
@@ -157,7 +157,7 @@ class Teller:
             "call": call,
             "class": failure.kind,
             "status": failure.status,
-            "detail": self.texts.short(failure.words),
+            "detail": self.texts.quoted(failure.words),
             "infrastructure": failure.infrastructure,
             "retry_after": retry_after[:100],
         }
@@ -172,7 +172,7 @@ class Teller:
     def diverged(self, call: int, diverged: Diverged) -> None:
         """A request that is not on the cassette."""
         shown = {"pointer": diverged.pointer[:500], "nearest": diverged.nearest}
-        shown |= {"expected": self.texts.short(diverged.expected), "got": self.texts.short(diverged.got)}
+        shown |= {"expected": self.texts.quoted(diverged.expected), "got": self.texts.quoted(diverged.got)}
         self.event("model.diverged", {"call": call, **shown})
 
     def words(self, call: int, index: int, message: Message) -> None:
@@ -206,6 +206,10 @@ class Teller:
             content = self.texts.text(result.text)
             names = {"id": result.id[:200], "name": name[:200], "failed": result.failed}
             self.event("tool.result", {"call": call, "index": told.index, **names, "content": content})
+
+    def _refusal(self, answered: Answered) -> dict[str, Any] | None:
+        refusal = refusal_of(answered)
+        return refusal and {**refusal, "words": self.texts.quoted(refusal["words"])}
 
     def _guarded(self, keep: Keep) -> Keep:
         def kept(data: bytes) -> str:

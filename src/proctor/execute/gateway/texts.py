@@ -46,6 +46,12 @@ class Texts:
         """Words for a record: without keys, and bounded."""
         return self.clean(text.encode("utf-8", "replace")).decode("utf-8", "replace")[:2000]
 
+    def quoted(self, text: str) -> str:
+        """Words that may quote a conversation, as far as they may be shown."""
+        if self._redact == "none":
+            return self.short(text)
+        return self.short(self._cut(text, self._spans(text))) if self._redact == "spans" else "[hidden]"
+
     def text(self, text: str) -> dict[str, Any]:
         """A text of a conversation."""
         data = self.clean(text.encode())
@@ -78,18 +84,25 @@ class Texts:
         return {**content, "prefix": prefix, "blob": self._keep(data)}
 
     def _without_secrets(self, text: str) -> dict[str, Any]:
+        spans = self._spans(text)
+        return {"spans": spans, "shown": self._kept(self._cut(text, spans).encode())}
+
+    def _spans(self, text: str) -> list[list[int]]:
+        """Where secrets stand, in order and without overlaps."""
         spans: list[list[int]] = []
         for start, end in sorted(found.span() for pattern in self._secrets for found in pattern.finditer(text)):
             if spans and start <= spans[-1][1]:
                 spans[-1][1] = max(end, spans[-1][1])
             elif end > start:
                 spans.append([start, end])
+        return spans
+
+    def _cut(self, text: str, spans: list[list[int]]) -> str:
         shown, place = [], 0
         for start, end in spans:
             shown.append(f"{text[place:start]}[redacted {end - start}]")
             place = end
-        content = self._kept(("".join(shown) + text[place:]).encode())
-        return {"spans": spans, "shown": content}
+        return "".join(shown) + text[place:]
 
     def _hmac(self, data: bytes) -> str:
         return hmac.new(self._key, data, hashlib.sha256).hexdigest()
