@@ -166,3 +166,12 @@ def test_headers_and_parameters_pass_only_when_they_mean_something(make_rig: Mak
     prepared = forward(found, json.dumps(body_of("anthropic")).encode(), sent, "beta=true&key=secret", Settings())
     assert prepared.forward.headers == {"anthropic-beta": "prompt-tools-1"}
     assert prepared.forward.query == "beta=true"
+
+
+@pytest.mark.parametrize("dialect", TABLE)
+def test_preparing_changes_nothing_inside_of_the_original(dialect: str) -> None:
+    more: dict[str, Any] = {"tools": [*OWN[dialect], LEAVING[dialect][0]], "stream": True, "stream_options": {"a": 1}}
+    original = body_of(dialect, generationConfig={"topK": 1}, **more)
+    before = json.dumps(original)
+    prepare(dialect, dict(original))
+    assert json.dumps(original) == before

@@ -121,9 +121,10 @@ def test_the_summary_says_how_it_came_out(make_rig: MakeRig) -> None:
 def test_a_dialect_without_an_endpoint(make_rig: MakeRig) -> None:
     rig = make_rig()
     status, data = rig.post(PATHS["gemini"], body_of("gemini"))
-    assert status == 502
+    assert status == 404
     assert b"no endpoint is set for the dialect gemini" in data
-    assert rig.of("model.error")[0]["class"] == "unknown-upstream"
+    assert rig.of("model.refused")[0]["code"] == "no-endpoint"
+    assert rig.stop().outage is None, "an agent must not be able to make an outage"
 
 
 def test_a_gateway_that_was_never_started() -> None:

@@ -46,6 +46,11 @@ class Desk:
     def full(self) -> bool:
         return self._numbers >= self.settings.limits.requests
 
+    def answers(self, dialect: str) -> bool:
+        """Whether there is anybody who answers in ``dialect``."""
+        everything = self.settings.script is not None or self.settings.tape is not None
+        return everything or dialect in self.settings.upstreams
+
     async def reserve(self, forward: Forward) -> int:
         """Set spend aside for ``forward``, waiting for calls in flight if need be, or :class:`Refused`."""
         import asyncio

@@ -44,7 +44,7 @@ def prepare(route: Route, data: bytes, headers: Mapping[str, str], query: str, s
     dialect = DIALECTS[route.dialect]
     rules = rules_of(settings)
     original = parse_request(data)
-    body = parse_request(data)
+    body = dict(original)
     changes = dialect.prepare(body, route, rules)
     difference = _difference(original, body)
     body = _apply(original, difference)

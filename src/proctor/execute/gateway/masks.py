@@ -31,6 +31,7 @@ _RULES = (
         "<id>",
         r"\b(?:call|toolu|msg|resp|fc|rs|chatcmpl|req|run|ses|prt|thread)[-_](?=[A-Za-z_-]{0,80}\d)[A-Za-z0-9_-]{6,80}\b",
     ),
+    ("<id>", r"\bChunk ID: [0-9a-f]{4,16}\b"),
     ("<tmp>", r"/(?:var/)?tmp/[A-Za-z0-9._/+-]{1,200}"),
     ("<proc>", r"/proc/[0-9]{1,9}\b"),
     ("<time>", r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?"),

@@ -163,6 +163,8 @@ class Server:
 
         desk = self._desk
         headers = {name.lower(): value for name, value in request.headers.items()}
+        if not desk.answers(found.dialect):
+            raise Refused("no-endpoint", f"no endpoint is set for the dialect {found.dialect}", 404)
         prepared = prepare(found, body, headers, request.query_string, desk.settings)
         forward = prepared.forward
         reservation = await desk.reserve(forward) if found.kind == GENERATE else None

@@ -148,7 +148,10 @@ class Dialect(Protocol):
         ...
 
     def prepare(self, body: Body, route: Route, rules: Rules) -> list[str]:
-        """Change ``body`` into the request that is forwarded; what was changed, in words."""
+        """Set and remove fields of ``body`` for the request that is forwarded, but change nothing inside of them.
+
+        What was done is told in words.
+        """
         ...
 
     def forwarded_path(self, route: Route, rules: Rules) -> str:

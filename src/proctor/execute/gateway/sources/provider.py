@@ -41,9 +41,7 @@ class Provider:
         import aiohttp
         from yarl import URL
 
-        upstream = self._upstreams.get(forward.dialect)
-        if upstream is None:
-            raise SourceFault("unknown-upstream", f"no endpoint is set for the dialect {forward.dialect}")
+        upstream = self._upstreams[forward.dialect]
         query = f"?{forward.query}" if forward.query else ""
         headers = {**forward.headers, "Content-Type": "application/json", "Accept-Encoding": "identity"}
         if upstream.key:
