@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conduct.live import Proctor, Seen, watch
+from tests.conduct.test_stages_live import ASKED, CLIMB, changes
 
 pytestmark = pytest.mark.container
 
@@ -70,6 +71,15 @@ def test_stages_and_the_end_of_a_call_work_where_the_image_is_the_root(
     seen = watch(proctor, contract, f"cat calc.py; sleep 1000; {fix}")
     assert [one["to"] for one in seen.of("stage.changed")] == ["inspect", "write", "test"]
     assert [one["action"] for one in seen.of("intervention")] == ["kill-call"]
+    assert seen.report["status"] == "success"
+
+
+def test_an_agent_in_a_container_asks_for_its_stages(
+    proctor: Proctor, make_contract: Any, environment: dict[str, Any]
+) -> None:
+    seen = watch(proctor, make_contract(environment=environment, policy=ASKED), f"echo x > new.txt; {CLIMB}")
+    assert changes(seen) == [("", "inspect"), ("inspect", "write"), ("write", "test")]
+    assert [one["path"] for one in seen.of("workspace.mutation")] == ["calc.py"], "the mount kept new.txt out"
     assert seen.report["status"] == "success"
 
 
