@@ -231,3 +231,37 @@ def test_connections_are_bounded(make_rig: MakeRig) -> None:
         except OSError:
             time.sleep(0.05)
     raise AssertionError("the gateway serves nobody any more")
+
+
+def test_a_request_of_countless_messages_is_refused(make_rig: MakeRig) -> None:
+    rig = make_rig("  - {say: x}\n", limits=Limits(messages=100, told_messages=150))
+    many = [{"role": "user", "content": str(number)} for number in range(101)]
+    assert rig.post(PATHS["chat"], body_of("chat", messages=many))[0] == 400
+    results = [{"type": "tool_result", "tool_use_id": "t", "content": "x"}] * 100
+    assert rig.post(PATHS["anthropic"], body_of("anthropic", messages=[{"role": "user", "content": results}]))[0] == 400
+    assert [rig.post(PATHS["chat"], body_of("chat", messages=many[start:100]))[0] for start in (0, 1, 2)] == [
+        200,
+        200,
+        400,
+    ]
+    assert {one["code"] for one in rig.of("model.refused")} == {"too-many-messages"}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_an_answer_of_many_small_parts_takes_no_longer_for_each(dialect: str) -> None:
+    from proctor.execute.gateway.dialects.table import DIALECTS as TABLE
+
+    word = "word " * 2000
+    events: dict[str, dict[str, Any]] = {
+        "chat": {"choices": [{"delta": {"content": word}}]},
+        "responses": {"type": "response.output_text.delta", "output_index": 0, "delta": word},
+        "anthropic": {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": word}},
+        "gemini": {"candidates": [{"content": {"parts": [{"text": word}]}}]},
+    }
+    collector = TABLE[dialect].collector([])
+    collector.feed({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}})
+    started = time.thread_time()
+    for _ in range(5_000):
+        collector.feed(events[dialect])
+    assert len(collector.answered().message.text) == 5_000 * len(word)
+    assert time.thread_time() - started < 5, "all that came before is copied for each part"

@@ -168,3 +168,9 @@ def test_the_program_says_what_is_wrong(tmp_path: Path, content: str | None) -> 
     assert done.returncode == 2
     assert "model.yaml" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_script_in_the_documentation_is_one(project: Path) -> None:
+    page = (project / "docs" / "gateway.md").read_text()
+    script = page.partition("```yaml\n")[2].partition("```")[0]
+    assert len(load_script(script.encode()).steps) == 3

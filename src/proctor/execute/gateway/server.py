@@ -16,6 +16,7 @@ from proctor.execute.gateway.dialects.interface import GENERATE, MODELS, Refused
 from proctor.execute.gateway.dialects.table import DIALECTS, likely, route
 from proctor.execute.gateway.forwarding import prepare
 from proctor.execute.gateway.offered import listing
+from proctor.execute.gateway.sources.interface import Forward
 
 if TYPE_CHECKING:
     import asyncio
@@ -167,6 +168,7 @@ class Server:
             raise Refused("no-endpoint", f"no endpoint is set for the dialect {found.dialect}", 404)
         prepared = prepare(found, body, headers, request.query_string, desk.settings)
         forward = prepared.forward
+        self._bound(forward)
         reservation = await desk.reserve(forward) if found.kind == GENERATE else None
         try:
             await desk.gate.wait()
@@ -183,6 +185,12 @@ class Server:
         self._running[task] = call
         task.add_done_callback(self._ended)
         return call
+
+    def _bound(self, forward: Forward) -> None:
+        """Refuse what would be too much to tell."""
+        messages = sum(1 + len(message.results) for message in forward.asked.messages)
+        if messages > self._limits.messages or self._desk.teller.told > self._limits.told_messages:
+            raise Refused("too-many-messages", f"more messages than can be told: {messages} in this request")
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         del self._running[task]

@@ -27,6 +27,8 @@ NOT_THE_PROVIDERS = frozenset(("rejected", "client-abort", "stopped"))
 """Classes of errors for which no provider and no machine is to blame."""
 
 _MOST_IDS = 100_000
+_MOST_CALLS = 1000
+"""How many calls of one answer are told one by one; the answer says how many there were."""
 
 
 @frozen
@@ -59,6 +61,7 @@ class Teller:
         self.texts = Texts(settings, self._guarded(keep))
         self._lineages = Lineages()
         self._names: dict[str, str] = {}
+        self.told = 0
         self.problem: BaseException | None = None
 
     def event(self, kind: str, payload: Mapping[str, Any]) -> None:
@@ -128,7 +131,7 @@ class Teller:
         if message == Message("assistant"):
             return
         self._message(call, self._lineages.answer(parent, index, message))
-        for wanted in message.calls:
+        for wanted in message.calls[:_MOST_CALLS]:
             if len(self._names) < _MOST_IDS:
                 self._names[wanted.id] = wanted.name
             arguments = self.texts.text(wanted.arguments)
@@ -187,6 +190,7 @@ class Teller:
 
     def _message(self, call: int, told: Told) -> None:
         message = told.message
+        self.told += 1 + len(message.results)
         self.event(
             "model.message",
             {

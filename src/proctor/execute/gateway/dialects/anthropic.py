@@ -105,7 +105,7 @@ class AnthropicCollector:
     def __init__(self) -> None:
         self.ended = False
         self._blocks: dict[int, Body] = {}
-        self._words: dict[int, str] = {}
+        self._words: dict[int, list[str]] = {}
         self._finish = ""
         self._usage: Body = {}
         self._counted = False
@@ -119,7 +119,7 @@ class AnthropicCollector:
         elif kind == "content_block_delta":
             delta = inner(event, "delta")
             words = text(delta.get("text")) or text(delta.get("partial_json")) or text(delta.get("thinking"))
-            self._words[place] = self._words.get(place, "") + words
+            self._words.setdefault(place, []).append(words)
         elif kind == "message_start":
             self._usage = inner(inner(event, "message"), "usage")
         elif kind == "message_delta":
@@ -135,7 +135,7 @@ class AnthropicCollector:
     def answered(self) -> Answered:
         said, thought, calls = [], [], []
         for place in sorted(self._blocks):
-            block, words = self._blocks[place], self._words.get(place, "")
+            block, words = self._blocks[place], "".join(self._words.get(place, ()))
             kind = block.get("type")
             if kind == "text":
                 said.append(text(block.get("text")) + words)

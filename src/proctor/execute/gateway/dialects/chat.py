@@ -108,10 +108,10 @@ class ChatCollector:
 
     def __init__(self, *, hide_usage: bool = False) -> None:
         self._hide_usage = hide_usage
-        self._texts: dict[int, str] = {}
-        self._reasoning = ""
-        self._refusal = ""
-        self._calls: dict[tuple[int, int], list[str]] = {}
+        self._texts: dict[int, list[str]] = {}
+        self._reasoning: list[str] = []
+        self._refusals: list[str] = []
+        self._calls: dict[tuple[int, int], tuple[list[str], list[str], list[str]]] = {}
         self._finish = ""
         self._usage: Usage | None = None
         self._error = ""
@@ -125,17 +125,19 @@ class ChatCollector:
 
     def add(self, choice: Body, part: Body) -> None:
         number = count(choice.get("index"))
-        self._texts[number] = self._texts.get(number, "") + _text(part.get("content"))
-        self._reasoning += text(part.get("reasoning_content")) or text(part.get("reasoning"))
-        self._refusal += text(part.get("refusal"))
+        self._texts.setdefault(number, []).append(_text(part.get("content")))
+        self._reasoning.append(text(part.get("reasoning_content")) or text(part.get("reasoning")))
+        self._refusals.append(text(part.get("refusal")))
         self._finish = text(choice.get("finish_reason")) or self._finish
         for place, item in enumerate(objects(part.get("tool_calls"))):
             index = item.get("index")
-            call = self._calls.setdefault((number, index if type(index) is int else place), ["", "", ""])
+            ids, names, arguments = self._calls.setdefault(
+                (number, index if type(index) is int else place), ([], [], [])
+            )
             function = inner(item, "function") or inner(item, "custom")
-            call[0] = text(item.get("id")) or call[0]
-            call[1] += text(function.get("name"))
-            call[2] += text(function.get("arguments")) or text(function.get("input"))
+            ids[:] = [text(item.get("id"))] if item.get("id") else ids
+            names.append(text(function.get("name")))
+            arguments.append(text(function.get("arguments")) or text(function.get("input")))
 
     def add_rest(self, event: Body) -> None:
         if isinstance(event.get("usage"), dict):
@@ -144,16 +146,17 @@ class ChatCollector:
             self._error = text(inner(event, "error").get("message")) or json_text(event["error"])
 
     def answered(self) -> Answered:
+        refusal = "".join(self._refusals)
         return Answered(
             Message(
                 "assistant",
-                "\n".join(self._texts[number] for number in sorted(self._texts)) or self._refusal,
-                self._reasoning,
-                tuple(Call(*self._calls[key]) for key in sorted(self._calls)),
+                "\n".join("".join(self._texts[number]) for number in sorted(self._texts)) or refusal,
+                "".join(self._reasoning),
+                tuple(Call(*map("".join, self._calls[key])) for key in sorted(self._calls)),
             ),
             self._finish,
             self._usage,
-            self._refusal or ("content_filter" if self._finish == "content_filter" else ""),
+            refusal or ("content_filter" if self._finish == "content_filter" else ""),
             self._error,
             whole=bool(self._finish) and not self._error,
         )

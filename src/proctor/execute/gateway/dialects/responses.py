@@ -107,8 +107,8 @@ class ResponsesCollector:
         self.ended = False
         self._dialect = dialect
         self._items: dict[int, Body] = {}
-        self._texts: dict[int, str] = {}
-        self._reasoning = ""
+        self._texts: dict[int, list[str]] = {}
+        self._reasoning: list[str] = []
         self._final: Body | None = None
         self._error = ""
 
@@ -118,9 +118,9 @@ class ResponsesCollector:
         if kind == "response.output_item.done":
             self._items[place] = inner(event, "item")
         elif kind in ("response.output_text.delta", "response.refusal.delta"):
-            self._texts[place] = self._texts.get(place, "") + text(event.get("delta"))
+            self._texts.setdefault(place, []).append(text(event.get("delta")))
         elif kind.startswith("response.reasoning") and kind.endswith(".delta"):
-            self._reasoning += text(event.get("delta"))
+            self._reasoning.append(text(event.get("delta")))
         elif kind in ("response.completed", "response.incomplete", "response.failed"):
             self._final = inner(event, "response")
             self.ended = True
@@ -135,8 +135,8 @@ class ResponsesCollector:
                 final = {**final, "output": [self._items[place] for place in sorted(self._items)]}
             return self._dialect.answered(final)
         done = _assistant([self._items[place] for place in sorted(self._items)])
-        rest = "".join(self._texts[place] for place in sorted(self._texts) if place not in self._items)
-        message = Message("assistant", done.text + rest, done.reasoning or self._reasoning, done.calls)
+        rest = "".join("".join(self._texts[place]) for place in sorted(self._texts) if place not in self._items)
+        message = Message("assistant", done.text + rest, done.reasoning or "".join(self._reasoning), done.calls)
         return Answered(message, error=self._error, whole=False)
 
 
