@@ -26,7 +26,14 @@ from proctor.execute.watch.settings import Settings
 from proctor.execute.watch.thresholds import caps_of
 
 PROJECT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/tutorial.md", "docs/contracts.md", "docs/watching.md", "docs/isolation.md")
+PAGES = (
+    "README.md",
+    "docs/tutorial.md",
+    "docs/contracts.md",
+    "docs/watching.md",
+    "docs/isolation.md",
+    "docs/agents.md",
+)
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")

@@ -37,7 +37,7 @@ jsonpointer.py
 """
 SHELL_TURNS = [{"when": {"tools": False}, "say": "Report missing keys"}, {"shell": FIX}, {"say": "Done."}]
 ENDING_TURNS = [{"shell": FIX}, {"shell": "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"}, {"say": "Done."}]
-BLOCK_TURNS = [{"say": BLOCK}, {"say": "Done."}]
+BLOCK_TURNS = [{"when": {"tools": False}, "say": BLOCK}, {"say": "Done."}]
 
 CASES = [
     ("gemini-cli", "gemini", SHELL_TURNS),

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 from proctor.base.canonical import digest
 from proctor.base.errors import UsageFault
-from proctor.execute.agents.adapters.interface import Adapter, Launch, Order
+from proctor.execute.agents.adapters.interface import Adapter, Launch, Order, variables
 from proctor.execute.agents.adapters.table import find_adapter
 from proctor.execute.agents.install.store import AgentStore, Installation
 from proctor.execute.agents.interface import BRIEFING, AgentDescription, AgentRequest, Ending, ModelAccess, Scene
@@ -64,7 +64,7 @@ class AdaptedAgent:
         launch = self._adapter.launch(self._order(task_text(scene.briefing), scene.model))
         command = Command(
             arguments=command_line(launch),
-            environment={**scene.environment, **launch.environment, "PROCTOR_BRIEFING": BRIEFING},
+            environment={**scene.environment, **variables(self._adapter, launch), "PROCTOR_BRIEFING": BRIEFING},
             timeout_seconds=max(0.001, scene.seconds_left()),
             output_bytes=min(KEPT_OUTPUT_BYTES, scene.contract.budget.output_bytes),
         )

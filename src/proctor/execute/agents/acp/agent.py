@@ -14,11 +14,12 @@ from pathlib import Path
 
 from proctor.base.canonical import digest
 from proctor.base.errors import InfrastructureFault, UsageFault
+from proctor.base.frozen import replace
 from proctor.execute.agents.acp.client import Client
 from proctor.execute.agents.acp.services import end_program, numbered
 from proctor.execute.agents.acp.wire import Broken, Wire
 from proctor.execute.agents.adapted import KEPT_OUTPUT_BYTES, command_line, installation_of, model_of
-from proctor.execute.agents.adapters.interface import Adapter, Launch, Order
+from proctor.execute.agents.adapters.interface import Adapter, Launch, Order, variables
 from proctor.execute.agents.adapters.table import NAMES, find_adapter
 from proctor.execute.agents.endpoint import filled, model_variables
 from proctor.execute.agents.install.store import Installation
@@ -112,7 +113,8 @@ class AcpAgent:
 
     def _launch(self, model: ModelAccess) -> Launch:
         if self._adapter is not None and self._adapter.acp is not None:
-            return self._adapter.acp(Order("", model, self._dialect))
+            launch = self._adapter.acp(Order("", model, self._dialect))
+            return replace(launch, environment=variables(self._adapter, launch))
         return Launch(filled(self._arguments, model), model_variables(model) if model.address else {})
 
 

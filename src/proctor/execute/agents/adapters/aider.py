@@ -5,6 +5,8 @@ from __future__ import annotations
 from proctor.execute.agents.adapters.interface import Adapter, Launch, Order, Recipe, python_program
 
 NOTES = ".aider"
+PRICES = f"{NOTES}/caches/model_prices_and_context_window.json"
+"""A list of prices that is fresh and says nothing, or else aider asks the network for one."""
 
 
 def _launch(order: Order) -> Launch:
@@ -21,7 +23,7 @@ def _launch(order: Order) -> Launch:
     return Launch(
         python_program("aider", *arguments),
         {"LITELLM_LOCAL_MODEL_COST_MAP": "True"},
-        {f"{NOTES}/input.txt": ""},
+        {f"{NOTES}/input.txt": "", PRICES: '{"none": {}}'},
     )
 
 
@@ -30,6 +32,6 @@ ADAPTER = Adapter(
     words="pair programming by blocks of text",
     recipe=Recipe("pypi", ("aider-chat==0.86.2",)),
     dialects=("chat",),
-    trajectory=(f"{NOTES}/*",),
+    trajectory=(f"{NOTES}/*.*",),
     launch=_launch,
 )

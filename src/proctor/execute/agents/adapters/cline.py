@@ -13,7 +13,7 @@ def _launch(order: Order) -> Launch:
     login = ("-p", PROVIDER, *model, "-b", f"{order.model.address}/v1")
     return Launch(
         node_program(PROGRAM, "--json", "-P", PROVIDER, *model, order.task),
-        {"CLINE_TELEMETRY_DISABLED": "1", "CLINE_NO_AUTO_UPDATE": "1"},
+        {"DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1", "CLINE_NO_AUTO_UPDATE": "1"},
         first=(node_program(PROGRAM, "auth", *login),),
     )
 

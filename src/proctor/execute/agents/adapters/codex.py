@@ -17,6 +17,7 @@ model = {json.dumps(order.model.name)}
 model_provider = "proctor"
 approval_policy = "never"
 sandbox_mode = "danger-full-access"
+check_for_update_on_startup = false
 
 [model_providers.proctor]
 name = "proctor"

@@ -23,7 +23,7 @@ def _launch(order: Order) -> Launch:
     path = f"{order.home}/{SETTINGS}"
     return Launch(
         node_program("@continuedev/cli/dist/cn.js", "-p", "--auto", "--config", path, order.task),
-        {"CONTINUE_TELEMETRY_ENABLED": "0", "CONTINUE_CLI_DISABLE_COMMIT_SIGNATURE": "1"},
+        {"CONTINUE_CLI_ENABLE_TELEMETRY": "0", "CONTINUE_METRICS_ENABLED": "0"},
         {SETTINGS: json.dumps(settings)},
     )
 

@@ -66,6 +66,10 @@ class Launch:
     first: tuple[tuple[str, ...], ...] = ()
 
 
+PLAIN_NODE = {"UV_USE_IO_URING": "0"}
+"""Node asks the kernel for io_uring first, which sandboxes refuse and record; so it is told not to."""
+
+
 @frozen
 class Adapter:
     """One agent. ``dialects`` are those it speaks, its own choice first; ``trajectory`` are patterns below the home.
@@ -80,6 +84,11 @@ class Adapter:
     trajectory: tuple[str, ...]
     launch: Callable[[Order], Launch]
     acp: Callable[[Order], Launch] | None = None
+
+
+def variables(adapter: Adapter, launch: Launch) -> dict[str, str]:
+    """The variables that ``launch`` asks for, with those that its interpreter needs."""
+    return {**(PLAIN_NODE if adapter.recipe.registry == "npm" else {}), **launch.environment}
 
 
 def node_program(path: str, *arguments: str) -> tuple[str, ...]:

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 from proctor.execute.agents.adapters.interface import Adapter, Launch, Order, Recipe, node_program
+
+SETTINGS = ".qwen/settings.json"
+QUIET = {
+    "privacy": {"usageStatisticsEnabled": False},
+    "telemetry": {"enabled": False},
+    "general": {"disableAutoUpdate": True, "enableAutoUpdate": False},
+}
 
 
 def _started(order: Order, *arguments: str) -> Launch:
@@ -13,6 +22,7 @@ def _started(order: Order, *arguments: str) -> Launch:
             "OPENAI_API_KEY": order.model.key,
             "OPENAI_MODEL": order.model.name,
         },
+        {SETTINGS: json.dumps(QUIET)},
     )
 
 

@@ -74,6 +74,8 @@ def _npm(arguments: list[str], what: str, directory: Path) -> None:
         if done.exit_code == 0:
             return
         said = done.stderr + done.stdout
+        if b"EINTEGRITY" in said:
+            raise DigestMismatch("the npm registry offers other bytes than the lock says", where=what)
         if any(word in said for word in MISSING):
             raise NoSuchInput("the npm registry has no such release", where=what)
         raise unreachable(what, "npm", said)

@@ -18,7 +18,7 @@ from proctor.base.errors import InfrastructureFault
 from proctor.execute.agents.adapters.interface import PLACE
 from proctor.execute.agents.install.lock import Release
 from proctor.execute.inputs.client import run_client, unreachable, with_retries
-from proctor.execute.inputs.interface import NoSuchInput
+from proctor.execute.inputs.interface import DigestMismatch, NoSuchInput
 from proctor.execute.inputs.pypi import SANDBOX_PYTHON, python_with_pip
 
 WHEELS = "--only-binary=:all:"
@@ -75,6 +75,8 @@ def _pip(python: str, arguments: list[str], what: str, directory: Path) -> None:
         done = run_client([*command, "install", "--quiet", WHEELS, *arguments], directory)
         if done.exit_code == 0:
             return
+        if b"DO NOT MATCH THE HASHES" in done.stderr:
+            raise DigestMismatch("the package index offers other bytes than the lock says", where=what)
         if b"No matching distribution found" in done.stderr and b"Retrying" not in done.stderr:
             raise NoSuchInput("the package index offers no wheels for this release and its dependencies", where=what)
         raise unreachable(what, "pip", done.stderr)
