@@ -10,6 +10,7 @@ from typing import Any
 
 from proctor.judge.causes import DESCENT, ORDER, WORDS, Program, programs_of
 from proctor.judge.evidence import Evidence, pointer
+from proctor.record.trace.event import Event
 
 MOST_SHOWN = 100
 MOST_WORDS = 20
@@ -54,6 +55,17 @@ def conversation(evidence: Evidence) -> dict[str, Any] | None:
         "programs": _programs(evidence),
         "evidence": [pointer(closed)] if closed is not None else [],
     }
+
+
+def unaffordable(evidence: Evidence) -> Event | None:
+    """The refusal by which the agent lost its model for want of budget, unless it was answered again after it."""
+    refused = None
+    for event in evidence.of("model.refused", "model.response"):
+        if event.type == "model.response":
+            refused = None
+        elif event.payload["code"] == "budget":
+            refused = event
+    return refused
 
 
 def _programs(evidence: Evidence) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from proctor.base.clock import seconds_text
 from proctor.base.frozen import replace
 from proctor.contract.model import Check
 from proctor.execute.workspace.patch import known_stat
-from proctor.judge.conversation import conversation
+from proctor.judge.conversation import conversation, unaffordable
 from proctor.judge.evidence import Evidence, pointer, read_evidence
 from proctor.judge.gates import NAMES, gates
 from proctor.judge.replayable import replayable
@@ -114,12 +114,15 @@ def _termination(evidence: Evidence) -> dict[str, Any]:
     """How the agent came to its end: of its own accord, or ended by a rule that is named."""
     finished, ended = evidence.last("agent.finished"), evidence.last("run.terminated")
     found: dict[str, Any] = {"reason": str(finished.payload["reason"]) if finished else "", "code": None}
+    refused = unaffordable(evidence)
     if ended is not None:
         found |= {
             "code": ended.payload["code"],
             "rationale": ended.payload["rationale"],
             "evidence": [pointer(ended)],
         }
+    elif refused is not None:
+        found |= {"code": "model-budget", "rationale": refused.payload["detail"], "evidence": [pointer(refused)]}
     return found
 
 

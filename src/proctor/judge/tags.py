@@ -11,6 +11,7 @@ from typing import Any
 
 from proctor.base.frozen import frozen
 from proctor.contract.model import Check
+from proctor.judge.conversation import unaffordable
 from proctor.judge.evidence import Evidence, pointer
 from proctor.judge.outcome import ERROR, FAIL, FORGED_RESULTS, PASS, TIMEOUT
 from proctor.judge.status import AGENT, INVALID, Status
@@ -67,6 +68,9 @@ def _all(evidence: Evidence, status: Status) -> Iterator[Tag]:
             yield Tag("non-termination", "", (pointer(event),))
         if event.payload["code"] in RESOURCE_CODES:
             yield Tag("resource-termination", "", (pointer(event),))
+    refused = unaffordable(evidence)
+    if refused is not None:
+        yield Tag("resource-termination", "", (pointer(refused),))
     if status.status == INVALID:
         yield Tag("evaluation-invalidity", "", _invalidity(evidence))
 
