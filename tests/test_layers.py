@@ -27,6 +27,7 @@ DOORS = {
         "execute.sandbox.interface",
         "execute.workspace.tree",
         "execute.workspace.store",
+        "execute.workspace.glob",
         "execute.inputs",
     ),
     "execute.network": ("execute.sandbox.interface",),
