@@ -89,6 +89,20 @@ def test_only_listed_registries(run: Any) -> None:
     assert "elsewhere.example" in findings[0]["message"]
 
 
+def test_what_cannot_be_read_is_not_taken_for_nothing_new(run: Any) -> None:
+    report, findings = run({"new": "forbid"}, "printf left-pad | iconv -t UTF-16 > requirements.txt")
+    assert report["status"] == "failure"
+    assert codes(findings) == [("unreadable-declarations", "violation")]
+
+
+def test_names_of_nothing_and_a_great_many_of_them_end_no_run(run: Any) -> None:
+    script = ("seq -f dependency-%.0f 200000 > requirements.txt", "/agent/pip install ''", "ln -s /bin/true npm")
+    report, findings = run({"new": "forbid"}, *script, "./npm install ''")
+    assert report["status"] == "failure"
+    assert codes(findings) == [("new-dependency", "violation")] * 200
+    assert findings[199]["evidence"] == "workspace/changes.json#requirements.txt:200"
+
+
 def test_rules_set_another_grade(run: Any) -> None:
     report, findings = run({"new": "forbid"}, DECLARE, rules={"new-dependency": "alert"})
     assert report["status"] == "success"

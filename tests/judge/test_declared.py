@@ -83,6 +83,7 @@ def test_other_files_declare_nothing(path: str) -> None:
         ("pyproject.toml", b"["),
         ("package.json", b"[]"),
         ("setup.py", b"def"),
+        ("setup.py", b"x = " + b"-" * 20_000 + b"1"),
         ("setup.cfg", b"x"),
         ("Cargo.toml", b"\xff"),
     ],
@@ -90,6 +91,12 @@ def test_other_files_declare_nothing(path: str) -> None:
 def test_what_is_not_what_its_name_says_is_named(path: str, data: bytes) -> None:
     with pytest.raises(Unreadable):
         read_declared(path, data)
+
+
+@pytest.mark.parametrize("name", ["", "git+https://git.corp.example/@main"])
+def test_a_name_of_nothing_is_none(name: str) -> None:
+    (item,) = read_declared("package.json", f'{{"dependencies": {{"{name}": "1"}}}}'.encode())
+    assert item.name == ""
 
 
 @given(st.sampled_from(sorted(CASES)), st.binary(max_size=200) | st.text(max_size=200).map(str.encode))

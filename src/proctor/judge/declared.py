@@ -27,12 +27,23 @@ class Unreadable(ValueError):
 
 @frozen
 class Declared:
-    """One thing that a file declares, or only a ``host`` that things are to come from; then the name is empty."""
+    """One thing that a file declares, or only a ``host`` that things are to come from; then the name is empty.
+
+    ``written`` is what stands for it in the ``text`` of the file.
+    """
 
     ecosystem: str
     name: str
-    line: int
-    host: str = ""
+    host: str
+    written: str
+    text: str
+
+    @property
+    def line(self) -> int:
+        """The first line that holds it as a whole word, from 1. Every look reads the text again."""
+        pattern = rf"(?<![\w.-]){re.escape(self.written)}(?![\w-])"
+        found = re.search(pattern, self.text) if self.written else None
+        return self.text.count("\n", 0, found.start()) + 1 if found else 1
 
 
 Raw = Iterator[tuple[str, str]]
@@ -55,13 +66,10 @@ def read_declared(path: str, data: bytes) -> tuple[Declared, ...]:
     try:
         text = data.decode("utf-8-sig")
         raw = tuple(dict.fromkeys(read(text)))
-    except (ValueError, TypeError, AttributeError, SyntaxError, RecursionError) as error:
+    except (ValueError, TypeError, AttributeError, SyntaxError, RecursionError, MemoryError) as error:
         raise Unreadable(f"{type(error).__name__}: {error}"[:200]) from None
-    lines = text.splitlines()
-    return tuple(
-        Declared(ecosystem, name_of(ecosystem, name), _line(lines, name or host_of(source)), host_of(source))
-        for name, source in raw
-    )
+    found_in = ((name, host_of(source)) for name, source in raw)
+    return tuple(Declared(ecosystem, name_of(ecosystem, name), host, name or host, text) for name, host in found_in)
 
 
 def _reader(path: str) -> tuple[str, Callable[[str], Raw]] | None:
@@ -69,13 +77,6 @@ def _reader(path: str) -> tuple[str, Callable[[str], Raw]] | None:
     if _REQUIREMENTS.fullmatch(name) or re.fullmatch(r"(?:.*/)?requirements/[\w.-]+\.(?:txt|in)", path):
         return PYTHON, _requirements
     return _BY_NAME.get(name)
-
-
-def _line(lines: list[str], text: str) -> int:
-    """The first line that holds ``text`` as a whole word, from 1."""
-    pattern = re.compile(rf"(?<![\w.-]){re.escape(text)}(?![\w-])") if text else None
-    found = (number for number, line in enumerate(lines, 1) if pattern and pattern.search(line))
-    return next(found, 1)
 
 
 def _requirements(text: str) -> Raw:

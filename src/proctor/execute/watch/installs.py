@@ -138,7 +138,7 @@ def name_of(ecosystem: str, word: str) -> str:
     elif address:
         last = word.partition("#egg=")[2] or word.partition("?")[0].partition("#")[0].rstrip("/").rpartition("/")[2]
         word = re.sub(r"\.git(?:@.*)?$|@.*$", "", last)
-    if word.startswith((".", "/", "~")) or word.endswith((".whl", ".gz", ".zip", ".tgz", ".txt", ".deb")):
+    if not word or word.startswith((".", "/", "~")) or word.endswith((".whl", ".gz", ".zip", ".tgz", ".txt", ".deb")):
         return ""
     if ecosystem == PYTHON:
         found = _PYTHON_NAME.match(word)
