@@ -125,8 +125,8 @@ def read_prices(path: str) -> PriceTable | None:
 
 def check_agent(machine: Machine, words: str, files: str, model: str, settings: Mapping[str, str]) -> None:
     """Say what is wrong with the words that ask for an agent and its model, before anything is begun."""
-    make_agent(_request(machine, words, files, model, settings, bytes))
     planned_model(model, settings)
+    make_agent(_request(machine, words, files, model, settings, bytes))
 
 
 def refuse_secrets_in_files(contract: Contract, files: str) -> None:
