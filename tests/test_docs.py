@@ -33,6 +33,7 @@ PAGES = (
     "docs/watching.md",
     "docs/isolation.md",
     "docs/agents.md",
+    "docs/models.md",
 )
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
