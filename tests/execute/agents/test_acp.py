@@ -114,7 +114,8 @@ def test_a_program_that_is_not_there_is_not_started(top: Path, make_contract: Co
     agent = make_agent(AgentRequest("acp", "/nowhere/agent"))
     with staged(top, make_contract(), agent) as (stage, _):
         ending = agent.act(stage.scene())
-        assert (ending.reason, ending.exit_code) == ("failed", 127)
+        assert ending.reason == "not-started"
+        assert "/nowhere/agent" in ending.problem
 
 
 def test_both_sides_of_the_conversation_are_kept(top: Path, make_contract: ContractMaker) -> None:

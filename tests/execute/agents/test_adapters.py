@@ -119,7 +119,7 @@ def test_the_first_dialect_that_both_know_is_spoken() -> None:
         (AgentRequest("builtin"), "needs a model"),
         (AgentRequest("builtin", model="m", dialects=("gemini",)), "speaks 'chat' alone"),
         (AgentRequest("builtin", "x", model="m"), "neither an argument nor files"),
-        (AgentRequest("acp"), "needs an agent or a command line"),
+        (AgentRequest("acp"), "needs a command line"),
         (AgentRequest("acp", "unclosed '"), "cannot be read"),
         (AgentRequest("acp", "codex", model="m", dialects=DIALECTS), "does not speak the Agent Client Protocol"),
     ],

@@ -27,6 +27,19 @@ from proctor.execute.workspace.tree import scan, tree_digest
 KEPT_OUTPUT_BYTES = 1 << 20
 
 
+def requested_command(request: AgentRequest, example: str) -> tuple[str, ...]:
+    """The command line that was asked for; the files that it comes with are looked at too."""
+    try:
+        arguments = tuple(shlex.split(request.argument))
+    except ValueError as error:
+        raise UsageFault(f"the agent's command line cannot be read: {error}", where=request.argument) from None
+    if not arguments:
+        raise UsageFault(f"the {request.kind} agent needs a command line", hint=f"use {example}")
+    if request.files is not None and not request.files.is_dir():
+        raise UsageFault("the agent's files must be a directory", where=str(request.files))
+    return arguments
+
+
 class CommandAgent:
     """Runs one command line and waits for its end."""
 
@@ -38,15 +51,7 @@ class CommandAgent:
 
     @classmethod
     def from_request(cls, request: AgentRequest) -> CommandAgent:
-        try:
-            arguments = tuple(shlex.split(request.argument))
-        except ValueError as error:
-            raise UsageFault(f"the agent's command line cannot be read: {error}", where=request.argument) from None
-        if not arguments:
-            raise UsageFault("the command agent needs a command line", hint="use --agent 'command:python3 fix.py'")
-        if request.files is not None and not request.files.is_dir():
-            raise UsageFault("the agent's files must be a directory", where=str(request.files))
-        return cls(arguments, request.files)
+        return cls(requested_command(request, "--agent 'command:python3 fix.py'"), request.files)
 
     def describe(self) -> AgentDescription:
         files = tree_digest(scan(self._files)) if self._files else ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from proctor.base.canonical import digest
 from proctor.base.errors import UsageFault
 from proctor.base.frozen import replace
-from proctor.execute.agents.command import CommandAgent
+from proctor.execute.agents.command import CommandAgent, requested_command
 from proctor.execute.agents.interface import BRIEFING, AgentDescription, AgentRequest, Ending, ModelAccess, Scene
 
 
@@ -21,12 +21,9 @@ class EndpointAgent(CommandAgent):
 
     @classmethod
     def from_request(cls, request: AgentRequest) -> EndpointAgent:
-        if not request.argument:
-            raise UsageFault("the endpoint agent needs a command line", hint="use --agent 'endpoint:PROGRAM ARGUMENTS'")
+        made = cls(requested_command(request, "--agent 'endpoint:PROGRAM ARGUMENTS'"), request.files)
         if not request.model:
             raise UsageFault("the endpoint agent needs a model", hint="use --model PROVIDER/NAME")
-        made = super().from_request(request)
-        assert isinstance(made, EndpointAgent)
         made.model = request.model
         return made
 

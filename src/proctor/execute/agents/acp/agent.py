@@ -7,7 +7,6 @@ which is told of its model as an ``endpoint`` agent is.
 from __future__ import annotations
 
 import os
-import shlex
 import threading
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,6 +20,7 @@ from proctor.execute.agents.acp.wire import Broken, Wire
 from proctor.execute.agents.adapted import KEPT_OUTPUT_BYTES, command_line, installation_of, model_of
 from proctor.execute.agents.adapters.interface import Adapter, Launch, Order, variables
 from proctor.execute.agents.adapters.table import NAMES, find_adapter
+from proctor.execute.agents.command import requested_command
 from proctor.execute.agents.endpoint import filled, model_variables
 from proctor.execute.agents.install.store import Installation
 from proctor.execute.agents.interface import (
@@ -37,6 +37,8 @@ from proctor.execute.workspace.tree import scan, tree_digest
 
 GOODBYE_SECONDS = 10
 NAME = "agent"
+NOT_FOUND = 127
+"""The code with which a shell says that there is no such program."""
 
 
 class AcpAgent:
@@ -62,14 +64,7 @@ class AcpAgent:
 
     @classmethod
     def from_request(cls, request: AgentRequest) -> AcpAgent:
-        try:
-            arguments = tuple(shlex.split(request.argument))
-        except ValueError as error:
-            raise UsageFault(f"the agent's command line cannot be read: {error}", where=request.argument) from None
-        if not arguments:
-            raise UsageFault("the acp agent needs an agent or a command line", hint="use --agent acp:opencode")
-        if request.files is not None and not request.files.is_dir():
-            raise UsageFault("the agent's files must be a directory", where=str(request.files))
+        arguments = requested_command(request, "--agent acp:opencode, or 'acp:PROGRAM ARGUMENTS'")
         if len(arguments) > 1 or arguments[0] not in NAMES:
             return cls(arguments, request.model, request.files)
         adapter = find_adapter(arguments[0])
@@ -169,8 +164,8 @@ def _converse(scene: Scene, command: Command) -> Ending:
 
 
 def _ending(finished: Finished, problem: str, transcript: Output) -> Ending:
-    if not finished.started:
-        return Ending("not-started", problem=finished.problem)
+    if not finished.started or (finished.exit_code == NOT_FOUND and not transcript.prefix.count(b"\n< ")):
+        return Ending("not-started", problem=finished.problem or finished.stderr.prefix[-300:].decode(errors="replace"))
     if finished.timed_out:
         return Ending("timed-out", finished.exit_code, trajectory=transcript)
     reason = "failed" if problem else "finished"

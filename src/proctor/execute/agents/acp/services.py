@@ -23,7 +23,12 @@ PLACE = "/tmp/.proctor-acp"
 
 WRITE = 'mkdir -p -- "$(dirname -- "$1")" && cat > "$1"'
 NUMBERED = f'mkdir -p {PLACE} && echo $$ > {PLACE}/"$1" && shift && exec "$@"'
-END = f'kill -s "$2" "$(cat {PLACE}/"$1")"'
+END = f"""
+tries=100
+while [ ! -s {PLACE}/"$1" ] && [ $tries -gt 0 ]; do sleep 0.05; tries=$((tries - 1)); done
+kill -s "$2" "$(cat {PLACE}/"$1")"
+"""
+"""Ends what was started under a name; it may have been started this very moment and not noted itself yet."""
 
 
 class Unable(Exception):
