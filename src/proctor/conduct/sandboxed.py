@@ -66,7 +66,8 @@ def act_in_sandbox(
         post.close_chains(changes)
         kept, dropped = drop_unwanted(unwanted, changes)
         patch = make_patch(kept, workspace.read_base, workspace.read, scratch=scratch)
-        post.read_patch(patch)
+        written = (workspace.read(change.path) for change in kept.changes if change.after)
+        post.read_patch(patch, (data for data in written if data and b"\0" in data))
         _note_termination(trace, ending, prepared.contract.budget.wall_seconds)
         return Made(ending, patch, kept, dropped)
     finally:

@@ -181,11 +181,12 @@ class WatchPost:
         if observation.kind == "held":
             self.climbing.held(observation)
 
-    def read_patch(self, patch: bytes) -> None:
-        """Hold the rules on words against what a patch adds."""
+    def read_patch(self, patch: bytes, binaries: Iterable[bytes]) -> None:
+        """Hold the rules on words against what a patch adds; ``binaries`` are the files that it holds compressed."""
         text = patch.decode("utf-8", "replace")
         self._read_words(read_patch(text, off=self.contract.policy.words.off))
-        self._look_for_canaries(patch, "the patch", None)
+        for data in (patch, *binaries):
+            self._look_for_canaries(data, "the patch", None)
 
     def _look_for_canaries(self, data: bytes | str, where: str, observation: Observation | None) -> None:
         for hit in self.canaries.spot(data):

@@ -1,12 +1,14 @@
-"""The panel: its order, whose time counts, and that it speaks no more after it has ended a run."""
+"""The panel: its order, whose time counts, and that nothing is done any more after it has ended a run."""
 
 from __future__ import annotations
 
 from decimal import Decimal
+from string import ascii_letters
 from typing import Any
 
 import pytest
 
+from proctor.execute.watch.breakers.policy import MOST_TOLD
 from proctor.execute.watch.panel import Panel
 from proctor.execute.watch.prices import Price, PriceTable
 from proctor.execute.watch.replay import replay
@@ -69,6 +71,27 @@ def test_after_a_kill_nothing_trips_any_more(new_story: Any) -> None:
     story.usage(100, 100)
     assert [trip.code for trip in story.trips] == ["wall-ceiling"]
     assert replay(story.events, story.panel).agree
+
+
+def test_a_violation_after_the_end_is_told_once_and_nothing_is_done(new_story: Any) -> None:
+    story = new_story(Settings(caps=Caps(tool_calls=1), forbid_commands=("git *",))).start()
+    for program in ("true", "true", "git log", "git log", "git push"):
+        story.call(*program.split())
+    assert [trip.code for trip in story.trips] == ["tool-call-cap", "forbidden-command"]
+    assert (story.trips[1].action, story.trips[1].grade) == ("none", "violation")
+    assert story.panel.ended is story.trips[0]
+    assert replay(story.events, story.panel).agree
+
+
+def test_many_alerts_hide_no_violation(new_story: Any) -> None:
+    story = new_story(Settings(forbid_commands=("git *",))).start()
+    for first in ascii_letters:
+        for second in ascii_letters[:20]:
+            payload = {"code": "privilege", "path": f"/tmp/{first}{second}", "argv": ["agent"], "pid": 10}
+            story.add("guard.attempt", **payload, syscall="chmod", allowed=False, errno="EPERM", count=1)
+    assert len(story.trips) == MOST_TOLD
+    story.call("git", "log")
+    assert story.trips[-1].code == "forbidden-command"
 
 
 def test_nothing_trips_before_the_agent_starts_or_after_it_ends(new_story: Any) -> None:

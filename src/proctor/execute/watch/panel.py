@@ -3,11 +3,12 @@
 Rules of the panel
     Every event of the trace is given to :meth:`Panel.see` once, in the order of its numbers, the panel's own alerts and
     interventions included. A decision depends on nothing but the settings and the events up to the one it names last.
-    When a trip ends the run (kill, quarantine) the panel has spoken and trips no more. Where the policy asks an
-    operator about a code, the trip's action is a pause, once for each breaker, code and action: an approval lifts that
-    decision for the rest of the run. Where the policy rolls back at a code, the tree goes back to the last checkpoint
-    before what the trip tells of; then the trip's own action is done, or the run is ended. Time while an operator is
-    asked or the run is paused is not the agent's.
+    When a trip ends the run (kill, quarantine) nothing more is done; only a violation that is seen afterwards, in what
+    the agent did last or in its patch, is still told, once for each code: an end by a cap hides none. Where the policy
+    asks an operator about a code, the trip's action is a pause, once for each breaker, code and action: an approval
+    lifts that decision for the rest of the run. Where the policy rolls back at a code, the tree goes back to the last
+    checkpoint before what the trip tells of; then the trip's own action is done, or the run is ended. Time while an
+    operator is asked or the run is paused is not the agent's.
     A run whose tree is not watched while it runs (``sees_tree`` false) has no breakers on the state of the tree.
 """
 
@@ -20,7 +21,17 @@ from proctor.execute.watch.breakers.burst import Burst
 from proctor.execute.watch.breakers.ceilings import CommandCeiling, RunCeiling
 from proctor.execute.watch.breakers.cost import CostCap
 from proctor.execute.watch.breakers.counts import CountedCap, DependencyResolutions, FailedCycles, Tokens, ToolCalls
-from proctor.execute.watch.breakers.interface import END, ENDING, NONE, PAUSE, ROLLBACK, SAFETY, Breaker, Trip
+from proctor.execute.watch.breakers.interface import (
+    END,
+    ENDING,
+    NONE,
+    PAUSE,
+    ROLLBACK,
+    SAFETY,
+    VIOLATION,
+    Breaker,
+    Trip,
+)
 from proctor.execute.watch.breakers.oscillation import Oscillation
 from proctor.execute.watch.breakers.persistence import RepeatedTrips
 from proctor.execute.watch.breakers.policy import DeniedWrites, EarlyTests, PolicyBreaker
@@ -42,6 +53,7 @@ class Panel:
         self.facts = Facts(settings.prices or FALLBACK.table, settings.call_depth, settings.test_commands)
         self.ended: Trip | None = None
         self._asked: set[tuple[str, str, str]] = set()
+        self._told_late: set[str] = set()
         self._breakers = _breakers(self.facts, settings)
 
     @property
@@ -65,14 +77,13 @@ class Panel:
         trips: list[Trip] = []
         for breaker in self._breakers:
             for trip in breaker.see(event):
-                if self.ended is not None:
-                    continue
-                decided = self._decided(trip)
+                decided = self._decided(trip) if self.ended is None else self._late(trip)
                 if decided is None:
                     continue
                 trips.append(decided)
                 if decided.action in ENDING or decided.signals.get("then") == END:
                     self.ended = decided
+                    self._told_late.add(decided.code.removeprefix(SAFETY))
         return tuple(trips)
 
     def _decided(self, trip: Trip) -> Trip | None:
@@ -85,6 +96,14 @@ class Panel:
             return trip if trip.action == NONE else None
         self._asked.add(question)
         return replace(trip, action=PAUSE, signals={**trip.signals, "otherwise": trip.action})
+
+    def _late(self, trip: Trip) -> Trip | None:
+        """What is still told after the end."""
+        code = trip.code.removeprefix(SAFETY)
+        if trip.grade != VIOLATION or code in self._told_late:
+            return None
+        self._told_late.add(code)
+        return replace(trip, code=code, action=NONE)
 
     def _undone(self, trip: Trip, code: str) -> Trip:
         """The trip with a rollback before its own action, where the policy says so and there is a checkpoint."""

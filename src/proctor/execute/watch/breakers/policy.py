@@ -30,7 +30,7 @@ from proctor.execute.watch.settings import Settings
 from proctor.record.trace.event import Event
 
 MOST_TOLD = 1000
-"""Different things of which alerts are told; what comes after is in the record and is not told again."""
+"""Different things of which alerts are told; of what comes after, in the record too, only violations are told."""
 
 _LINE_CHARACTERS = 4096
 
@@ -76,7 +76,8 @@ class PolicyBreaker:
         if grade == VIOLATION and not (observation.code == "dns" and observation.key in self._told):
             self._violations.append(event.seq)  # the guard and the name server both tell of each part of one look-up
         ending = self._ends(observation, grade)
-        if not ending and (observation.key in self._told or len(self._told) >= MOST_TOLD):
+        full = len(self._told) >= MOST_TOLD and grade != VIOLATION
+        if not ending and (observation.key in self._told or full):
             return ()
         self._told.add(observation.key)
         signals = {
