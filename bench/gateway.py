@@ -2,7 +2,8 @@
 
 Both forward to the same scripted provider; each of the three runs in a process of its own. The bare proxy is the same
 HTTP library with nothing between its two sides: no reading, no meter, no record. The gateway records into a real trace
-and a real blob store, with a cassette. Rates are by the processor time of the process that serves.
+and a real blob store, with a cassette. Streams come over time, as those of providers do, where the first byte is
+measured; rates are by the processor time of the process that serves.
 """
 
 from __future__ import annotations
@@ -31,16 +32,21 @@ from proctor.record.trace.log import TraceWriter
 BAR_SECONDS = 0.002
 BAR_PER_MINUTE = 500
 PATH = "/v1/chat/completions"
-SCRIPT = "schema: 1\nturns:\n  - {when: {text: .}, say: '" + "An answer of a hundred events. " * 77 + "'}\n"
+SCRIPT = f"""
+schema: 1
+turns:
+  - {{when: {{model: slow}}, pause_seconds: 0.005, say: '{"An answer that takes its time. " * 15}'}}
+  - {{when: {{model: fast}}, say: '{"An answer of a hundred events. " * 77}'}}
+"""
 
 
-def request(number: int) -> bytes:
+def request(model: str, number: int) -> bytes:
     """A conversation of some turns, another one each time."""
     turns = [
         {"role": "user" if place % 2 == 0 else "assistant", "content": f"Message {place} of {number}. " * 40}
         for place in range(9)
     ]
-    return json.dumps({"model": "m", "messages": turns, "stream": True}).encode()
+    return json.dumps({"model": model, "messages": turns, "stream": True}).encode()
 
 
 @contextmanager
@@ -113,8 +119,16 @@ def ask(port: int, body: bytes) -> float:
     return first
 
 
+def _per_stream(port: int, pid: int, count: int) -> float:
+    """The processor time that a server takes for a stream of a hundred events."""
+    before = busy_seconds(pid)
+    for number in range(count):
+        ask(port, request("fast", number))
+    return (busy_seconds(pid) - before) / count
+
+
 def measure(directory: Path, *, quick: bool) -> list[Row]:
-    times = 100 if quick else 500
+    times, streams = (60, 50) if quick else (300, 300)
     script = directory / "model.yaml"
     script.write_text(SCRIPT)
     with process("proctor.execute.gateway.scripted", str(script)) as (upstream, _):
@@ -124,11 +138,11 @@ def measure(directory: Path, *, quick: bool) -> list[Row]:
             process("bench.gateway", "gateway", url, str(directory)) as (port, pid),
         ):
             for number in range(10):
-                ask(bare, request(-number)), ask(port, request(-number))
-            before, bare_before = busy_seconds(pid), busy_seconds(bare_pid)
-            pairs = [(ask(port, request(number)), ask(bare, request(number))) for number in range(times)]
-            busy = (busy_seconds(pid) - before) / times
-            bare_busy = (busy_seconds(bare_pid) - bare_before) / times
+                ask(bare, request("slow", -number)), ask(port, request("slow", -number))
+            pairs = [
+                (ask(port, request("slow", number)), ask(bare, request("slow", number))) for number in range(times)
+            ]
+            busy, bare_busy = (_per_stream(*server, streams) for server in ((port, pid), (bare, bare_pid)))
     ours, floor = (statistics.median(pair[side] for pair in pairs) for side in (0, 1))
     return [
         Row(

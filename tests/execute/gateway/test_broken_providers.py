@@ -8,6 +8,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.client import HTTPException
+from typing import Any
 
 import pytest
 
@@ -52,7 +54,7 @@ def stream_of(rig: Rig, dialect: str) -> tuple[int, bytes]:
     body = body_of(dialect) if dialect == "gemini" else body_of(dialect, stream=True)
     try:
         return rig.post(path, body)
-    except (OSError, Exception) as error:
+    except (OSError, HTTPException) as error:
         return 0, repr(error).encode()
 
 

@@ -28,8 +28,8 @@ ERROR_BYTES = 1 << 20
 _BYTES_PER_TOKEN = 3
 """For estimates, on the high side for prose and code."""
 
-_TURNS_TO_SEND = 4
-"""After how many turns of the loop a request is on its way, where its connection was open already."""
+_THINKING_SECONDS = 0.02
+"""How long a provider thinks at least; what it was asked is told meanwhile, or else with its answer."""
 
 
 @frozen
@@ -87,7 +87,7 @@ class ModelCall:
         """Read the answer to its end and settle; whatever happens, an end is put last."""
         import asyncio
 
-        self._tell_soon(_TURNS_TO_SEND)
+        asyncio.get_running_loop().call_later(_THINKING_SECONDS, self._tell_messages)
         try:
             async with asyncio.timeout(self._limits.call_seconds), self._desk.source.open(self.forward) as answer:
                 self._answer = answer
@@ -134,15 +134,6 @@ class ModelCall:
                 break
             parts.append(more)
         return b"".join(parts)
-
-    def _tell_soon(self, turns: int) -> None:
-        """Tell what the provider was asked while it thinks; without a wait, which on a busy machine costs more."""
-        import asyncio
-
-        if turns:
-            asyncio.get_running_loop().call_soon(self._tell_soon, turns - 1)
-        else:
-            self._tell_messages()
 
     def _tell_messages(self) -> None:
         """Tell the messages that are new, once."""
