@@ -96,6 +96,7 @@ def test_the_same_command_twice_is_two_calls() -> None:
         ({"command": ["bash", "-lc", "ls -la"]}, ["/usr/bin/bash", "-lc", "ls -la"]),
         ({"command": ["bash", "-lc", "ls -la"]}, ["bash", "-c", "source x; ls -la"]),
         ({"command": "cat a.txt | grep 'x y'; ls"}, ["grep", "x y"]),
+        ({"commands": ["make all", "ls -la"]}, ["bash", "-c", "ls -la"]),
         ({"commands": [{"keystrokes": "ls -la\n"}]}, ["ls", "-la"]),
         ({"pattern": "def add", "path": "."}, ["rg", "--json", "def add", "."]),
         ("ls -la", ["ls", "-la"]),
@@ -184,6 +185,28 @@ def test_commands_in_plain_messages_count_as_calls() -> None:
     talk = Talk().say("Look:\n```bash\nmake all\n```\n").program("sh", "-c", "make all").request()
     talk.say("```bash\nid\n```", role="user").program("sh", "-c", "id").tell()
     assert talk.found() == [("make all", "message", "words"), ("id", None, None)]
+
+
+def test_a_block_of_code_is_no_reason_by_order_alone() -> None:
+    assert Talk().say("```python\nx = 1\n```").program("flake8").tell().found() == [("flake8", None, None)]
+
+
+def test_a_message_that_quotes_a_call_is_not_its_cause() -> None:
+    talk = Talk().call("a", {"command": "make all"}).program("ps").request()
+    talk.say("They want this:\n```bash\nmake all\n```\n").program("sh", "-c", "make all").request("a").tell()
+    assert talk.found() == [("ps", "a", "order"), ("make all", "a", "words")]
+
+
+def test_what_the_harness_starts_is_matched_by_words_or_not_at_all() -> None:
+    talk = Talk().call("a", {"command": "make all"}).program("sh", "-c", "tar x", pid=50, parent=1)
+    talk.program("tar", "x", parent=50).program("sh", "-c", "make all", parent=1).program("cc")
+    talk.late[-1]["parent"] = talk.late[-2]["pid"]
+    assert talk.tell().found() == [
+        ("tar x", None, None),
+        ("x", None, None),
+        ("make all", "a", "words"),
+        ("cc", "a", "descent"),
+    ]
 
 
 def test_an_agent_that_acts_before_its_answer_is_recorded_is_matched_by_words() -> None:

@@ -83,6 +83,7 @@ def asked_by_call(arguments: Mapping[str, Any]) -> Asked:
             others += _texts(value)
         elif isinstance(value, list) and value and all(isinstance(word, str) for word in value):
             lists.append(tuple(value))
+            texts += [word for word in value if " " in word.strip()]
         else:
             texts += _texts(value)
     return _asked(texts, lists, others)

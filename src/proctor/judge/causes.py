@@ -6,6 +6,9 @@ The gateway and the guard are two witnesses with no word in common, so a match i
     descent   it was started by a program that is matched by words, or took its place
     order     it started while the call was open, and nothing else connects them
 
+What the harness itself starts inside (``parent`` is 1: it keeps an agent's notes, or does what an agent asks of it) and
+a command that stands in a plain message are matched by words or not at all.
+
 A call is open from its answer to the request that brings its result. The guard tells late and in batches, so the time
 that counts is the one at which it saw a program. A program that matches nothing stays without a cause.
 """
@@ -21,9 +24,13 @@ from proctor.record.trace.event import Event
 
 WORDS, DESCENT, ORDER = "words", "descent", "order"
 
+_HARNESS = 1
+"""The process through which the harness starts programs."""
+
+_SOMEBODY = object()
 _MOST_LIVE = 65_536
-_MOST_UNUSED = 16
-"""How many calls are kept that had no program while they were open."""
+_MOST_SILENT = 16
+"""How many calls are kept that no words spoke for while they were open."""
 
 _LATEST_NS = 60 * 10**9
 """More than any guard takes to tell what it saw."""
@@ -50,7 +57,7 @@ class Program:
 class _Wish:
     """A tool call while programs are matched."""
 
-    __slots__ = ("asked", "asked_ns", "closed_ns", "event", "known_ns", "used")
+    __slots__ = ("asked", "asked_ns", "closed_ns", "event", "is_call", "known_ns", "shown", "used")
 
     def __init__(self, event: Event, asked: Asked, asked_ns: int) -> None:
         self.event = event
@@ -58,7 +65,9 @@ class _Wish:
         self.asked_ns = asked_ns
         self.known_ns = moment_ns(event.t)
         self.closed_ns = _NEVER
-        self.used = False
+        self.is_call = event.type == "tool.call"
+        self.used = self.shown = False
+        """Whether a program is matched to it, and whether one is by words."""
 
 
 def programs_of(events: Iterable[Event]) -> tuple[Program, ...]:
@@ -124,8 +133,9 @@ class _Matching:
         self._coming = sorted(wishes, key=lambda wish: (wish.asked_ns, wish.event.seq))
         self._next = 0
         self._open: list[_Wish] = []
-        self._unused: list[_Wish] = []
-        self._why: dict[int, tuple[_Wish, str]] = {}
+        self._silent: list[_Wish] = []
+        self._why: dict[int, tuple[_Wish, str] | None] = {}
+        """Why each live process is there; nothing for those of the harness."""
         self._now = 0
 
     def see(self, event: Event, first_ns: int) -> Program | None:
@@ -140,23 +150,34 @@ class _Matching:
             return None
         self._turn_to(self._now)
         why = self._cause(event, pid)
-        if why is None:
+        if why is not None or self._is_foreign(event):
+            self._remember(pid, why)
+        else:
             self._why.pop(pid, None)
+        if why is None:
             return Program(event, None)
         wish, how = why
         wish.used = True
+        wish.shown = wish.shown or how == WORDS
+        return Program(event, Cause(wish.event, how))
+
+    def _is_foreign(self, event: Event) -> bool:
+        """Whether the harness started a program, or what it started did."""
+        parent = integer(event.payload, "parent") or 0
+        return parent == _HARNESS or self._why.get(parent, _SOMEBODY) is None
+
+    def _remember(self, pid: int, why: tuple[_Wish, str] | None) -> None:
         if pid not in self._why and len(self._why) >= _MOST_LIVE:
             del self._why[next(iter(self._why))]
         self._why[pid] = why
-        return Program(event, Cause(wish.event, how))
 
     def _turn_to(self, now: int) -> None:
         while self._next < len(self._coming) and self._coming[self._next].asked_ns <= now:
             self._open.append(self._coming[self._next])
             self._next += 1
         if any(wish.closed_ns < now for wish in self._open):
-            idle = [wish for wish in self._open if wish.closed_ns < now and not wish.used]
-            self._unused = [*self._unused, *idle][-_MOST_UNUSED:]
+            silent = [wish for wish in self._open if wish.closed_ns < now and not wish.shown]
+            self._silent = [*self._silent, *silent][-_MOST_SILENT:]
             self._open = [wish for wish in self._open if wish.closed_ns >= now]
 
     def _cause(self, event: Event, pid: int) -> tuple[_Wish, str] | None:
@@ -168,21 +189,21 @@ class _Matching:
             return by_words, WORDS
         if above is not None and above[0] in self._open:
             return above
-        known = [wish for wish in self._open if wish.known_ns <= self._now]
-        if not known:
+        known = [wish for wish in self._open if wish.known_ns <= self._now and wish.is_call]
+        if not known or self._is_foreign(event):
             return None
         return next((wish for wish in known if not wish.used), known[-1]), ORDER
 
     def _by_words(self, argv: Words) -> _Wish | None:
-        """The open call that speaks most for the program; else one that had no program and asked for just this."""
-        best, most = None, (NOTHING, False)
+        """The open call that speaks most for the program; else one that none spoke for and that asked for just this."""
+        best, most = None, (NOTHING, False, False)
         for wish in self._open:
-            weight = evidence_of(wish.asked, argv), not wish.used
+            weight = evidence_of(wish.asked, argv), wish.is_call, not wish.shown
             if weight[0] > NOTHING and weight > most:
                 best, most = wish, weight
         if best is not None:
             return best
-        for wish in self._unused:
-            if not wish.used and is_same(wish.asked, argv):
+        for wish in self._silent:
+            if not wish.shown and is_same(wish.asked, argv):
                 return wish
         return None
