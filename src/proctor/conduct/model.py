@@ -86,6 +86,8 @@ def model_for(plan: ModelPlan, watch: WatchSettings, post: WatchPost) -> Iterato
         summary = gateway.stop()
     kept = post.keep(summary.cassette) if summary.cassette else ""
     post.trace.append("model.closed", {**summary.payload(), "blob": kept})
+    if summary.diverged:
+        raise InfrastructureFault(f"the agent asked for what is not on the cassette: {summary.diverged[0]}")
     if summary.outage:
         raise InfrastructureFault(f"the model could not be reached: {summary.outage}")
 

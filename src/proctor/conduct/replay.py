@@ -68,6 +68,15 @@ def first_difference(recorded: Sequence[Called], again: Sequence[Called]) -> str
     return ""
 
 
+def first_divergence(run: RunDirectory) -> str:
+    """The first call of ``run`` that its cassette could not answer, and what differs in it; empty when all were."""
+    events, _ = read_finished_events(run.events)
+    found = next((event.payload for event in events if event.type == "model.diverged"), None)
+    if found is None:
+        return ""
+    return f"model call {found['call']} at {found['pointer'] or '/'}: recorded {found['expected']}, now {found['got']}"
+
+
 def _shown(call: Called | None) -> str:
     return f"{call.name} {call.arguments[:200]}" if call else "none"
 
