@@ -1,0 +1,51 @@
+"""Agents that run again on recorded answers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Proctor = Callable[..., subprocess.CompletedProcess[str]]
+
+AGENT = """
+import json, os, urllib.request
+words = open('/agent/words').read()
+body = json.dumps({"model": "any", "messages": [{"role": "user", "content": words}]}).encode()
+request = urllib.request.Request(os.environ["OPENAI_BASE_URL"] + "/chat/completions", body)
+request.add_header("content-type", "application/json")
+urllib.request.urlopen(request).read()
+"""
+
+
+def test_a_request_that_differs_is_named_by_field_and_words(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    files = tmp_path / "agent"
+    files.mkdir()
+    (files / "talk.py").write_text(AGENT)
+    (files / "words").write_text("good morning")
+    script = tmp_path / "turns.yaml"
+    script.write_text("schema: 1\nturns:\n  - {say: hello}\n")
+    agent = ("--agent", "endpoint:/usr/bin/python3 /agent/talk.py", "--agent-files", files)
+    done = proctor("run", make_contract(), *agent, "--model", "scripted/any", "--script", script, "--json")
+    (row,) = json.loads(done.stdout)["runs"]
+
+    same = proctor("replay", row["run"], "--model", "--json")
+    assert (same.returncode, json.loads(same.stdout)["difference"]) == (0, "")
+
+    (files / "words").write_text("good evening")
+    other = proctor("replay", row["run"], "--model", "--json")
+    assert other.returncode == 1
+    difference = json.loads(other.stdout)["difference"]
+    assert "model call 1 at /messages/0/content" in difference
+    assert "good morning" in difference and "good evening" in difference
+
+
+def test_a_run_without_a_model_cannot_be_run_again_on_one(proctor: Proctor, make_contract: Any) -> None:
+    done = proctor("run", make_contract(), "--agent", "noop", "--json")
+    (row,) = json.loads(done.stdout)["runs"]
+    refused = proctor("replay", row["run"], "--model")
+    assert refused.returncode == 2 and "the run had no model" in refused.stderr
