@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -104,3 +105,28 @@ def test_a_run_that_asks_nothing_wants_no_decision(proctor: Proctor, make_contra
     seen = watch(proctor, make_contract(policy=policy()), "sed -i s/-/+/ calc.py")
     done = proctor("decide", seen.run, "rollback", "--why", "x")
     assert done.returncode == 2 and "does not wait" in done.stderr
+
+
+def test_what_is_no_answer_is_passed_over_and_the_deadline_decides(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    contract = make_contract(policy=policy(deadline_seconds=2, otherwise="approve"))
+    child, directory = asked(contract, tmp_path / "home", SCRIPT)
+    (tmp_path / "home" / "decisions" / f"{directory.name}.json").mkdir(parents=True)
+    seen = ended(child, directory)
+    assert seen.report["status"] == "success"
+    assert [payload["by"] for payload in seen.of("operator.decided")] == ["nobody"]
+
+
+def test_an_answer_that_cannot_be_carried_out_ends_the_agent_and_leaves_a_fault(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    child, directory = asked(make_contract(policy=policy()), tmp_path / "home", SCRIPT)
+    (kept,) = tmp_path.glob(f"home/**/{directory.name}.*/agent/checkpoints")
+    shutil.rmtree(kept)
+    assert proctor("decide", directory.name, "rollback", "--why", "undo it").returncode == 0
+    seen = ended(child, directory)
+    assert seen.report["status"] == "invalid"
+    assert child.returncode == 3
+    assert len(seen.of("run.fault")) == 1
+    check(proctor, seen.run)

@@ -2,7 +2,8 @@
 
 Throttling and pausing freeze the sandbox, suspending holds every further change of the workspace, killing ends one
 call or all, and a rollback brings the workspace back before anything else is done. An intervention on a sandbox that
-has ended meanwhile has nothing left to do. Everything runs on the watched trace's own thread, one act after the other.
+has ended meanwhile has nothing left to do; on one that lives, an act that fails is a fault of the run. Everything runs
+on the watched trace's own thread, one act after the other.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from proctor.conduct.watched import Decision, WatchedTrace
 from proctor.contract.model import Ask, Contract
 from proctor.execute.sandbox.bubblewrap.box import Box
 from proctor.execute.sandbox.end_tree import end_tree
+from proctor.execute.sandbox.sessions import start_time
 from proctor.execute.watch.breakers.interface import (
     END,
     KILL,
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from proctor.execute.gateway.service import Gateway
 
 DECIDING = frozenset({KILL, QUARANTINE, ROLLBACK})
-"""Actions that must not fail without a word."""
+"""Actions that must not fail without a word, even when the sandbox has ended."""
 SETTLE_SECONDS = 30.0
 """How long an operator's question waits for answers of a model that are under way; what comes later is kept."""
 
@@ -77,8 +79,13 @@ class Interventions:
         try:
             act(sandbox)
         except (InfrastructureFault, OSError):
-            if not self._gone.is_set() and not self.closed:
+            if self._matters(sandbox):
                 raise
+
+    def give_up(self) -> None:
+        """Something could not be done: the agent must not go on."""
+        if self._sandbox is not None:
+            self._close(self._sandbox)
 
     def keep(self, reason: str, *, changed: bool = False) -> None:
         """Take a checkpoint, where this run has any."""
@@ -95,10 +102,18 @@ class Interventions:
         try:
             self._act(sandbox, decision)
         except (InfrastructureFault, OSError) as error:
-            if not self.closed and not self._gone.is_set() and decision.trip.action in DECIDING:
+            if self._matters(sandbox) or (decision.trip.action in DECIDING and not self._over()):
                 raise
             if decision.trip.action == ROLLBACK:
                 self._not_restored(decision, str(error))
+
+    def _over(self) -> bool:
+        """Whether the agent's time is over, so that nothing has to be done any more."""
+        return self.closed or self._gone.is_set()
+
+    def _matters(self, sandbox: Box) -> bool:
+        """Whether a failure to act on ``sandbox`` leaves an agent that goes on, or that stands still for ever."""
+        return not self._over() and start_time(sandbox.init_pid) == sandbox.init_start
 
     def _act(self, sandbox: Box, decision: Decision) -> None:
         trip = decision.trip

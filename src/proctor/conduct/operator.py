@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import canonical, parse
-from proctor.base.errors import UsageFault
+from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.base.files import read_bounded, write_whole
 from proctor.base.frozen import frozen
 from proctor.contract.model import Ask
@@ -73,12 +73,12 @@ def wait_for_answer(path: Path, ask: Ask, stopped: Callable[[], bool], checkpoin
 
 
 def take_answer(path: Path) -> Answer | None:
-    """Read and take away the answer at ``path``; a file that is none is taken away too."""
+    """Read and take away the answer at ``path``; a file that is none is taken away too, and what is no file stays."""
     try:
         data = read_bounded(path, ANSWER_BYTES)
-    except FileNotFoundError:
+        path.unlink(missing_ok=True)
+    except (OSError, InfrastructureFault):
         return None
-    path.unlink(missing_ok=True)
     try:
         found = parse(data)
         answer = Answer(*(str(found[name]) for name in ("decision", "why", "code", "by", "to")))

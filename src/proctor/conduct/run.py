@@ -173,7 +173,7 @@ def _watched(
 
     answers = machine.home.decisions / f"{run.path.name}.json"
     interventions = Interventions(contract, trace, answers, watcher.stopped)
-    trace.watch(make(), interventions)
+    trace.watch(make(), interventions, interventions.give_up)
     post = WatchPost(machine, contract, trace, interventions, run.write_blob)
     if model is not None:
         from proctor.conduct.model import model_for

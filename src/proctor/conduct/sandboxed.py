@@ -59,8 +59,10 @@ def act_in_sandbox(
     overlays = machine.backend(prepared.contract).overlays()
     workspace = Workspace.create(prepared.layers, scratch / "agent", overlays=overlays)
     try:
-        ending = _acted(machine, prepared, agent, briefing, trace, scratch, live, post, workspace)
-        trace.rest()
+        try:
+            ending = _acted(machine, prepared, agent, briefing, trace, scratch, live, post, workspace)
+        finally:
+            trace.rest()
         unwanted = Unwanted(prepared.contract, prepared)
         changes = workspace.changes(counts=unwanted.counts)
         post.close_chains(changes)

@@ -118,7 +118,7 @@ class WatchPost:
         self._kept_ns = self.machine.clock.steady_ns()
         try:
             self.interventions.keep("before the agent acts")
-            with Watching(sampler, self._sampled):
+            with Watching(sampler, self._sampled, lost=self._lost):
                 yield
                 self.settle(sandbox)
         finally:
@@ -231,6 +231,14 @@ class WatchPost:
                         "evidence": [event.seq],
                     },
                 )
+
+    def _lost(self, problem: str) -> None:
+        """No more samples come: an agent that goes on all the same is ended, since nobody would see what it uses."""
+
+        def fail(sandbox: Box) -> None:
+            raise InfrastructureFault(f"the samples of the sandbox ended: {problem}")
+
+        self.trace.later(lambda: self.interventions.on_sandbox(fail))
 
     def settle(self, sandbox: Box) -> None:
         """Wait until the guard has told everything; a sandbox that was ended meanwhile has nothing more to tell."""

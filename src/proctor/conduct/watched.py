@@ -2,7 +2,8 @@
 
 It is a trace like any other to those who write to it. Events reach the panel in the order of their numbers, whoever
 writes them, so that a replay of the finished trace decides the same. What has to be done is done in order, on a
-thread of its own: writers never wait for it.
+thread of its own: writers never wait for it. When something cannot be done, nobody acts unwatched: ``give_up`` ends
+the agent, and the run has a fault.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from proctor.base.clock import Clock, Entropy
-from proctor.base.errors import ProctorError
+from proctor.base.errors import InfrastructureFault, ProctorError
 from proctor.base.frozen import frozen
 from proctor.execute.watch.breakers.interface import NONE, VIOLATION, Trip
 from proctor.record.trace.event import Event
@@ -46,6 +47,7 @@ class WatchedTrace(TraceWriter):
         self._make: Callable[[], Panel] | None = None
         self._unseen: list[Event] = []
         self._act: Callable[[Decision], None] | None = None
+        self._give_up: Callable[[], None] = lambda: None
         self._waiting: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._worker: threading.Thread | None = None
         self._fault: ProctorError | OSError | None = None
@@ -70,9 +72,11 @@ class WatchedTrace(TraceWriter):
                 self._unseen.clear()
             return self._panel
 
-    def watch(self, panel: Panel, act: Callable[[Decision], None]) -> Self:
-        """From the next event on, ask ``panel`` and let ``act`` do what it decides."""
-        self._panel, self._act = panel, act
+    def watch(
+        self, panel: Panel, act: Callable[[Decision], None], give_up: Callable[[], None] = lambda: None
+    ) -> Self:
+        """From the next event on, ask ``panel`` and let ``act`` do what it decides; ``give_up`` when that fails."""
+        self._panel, self._act, self._give_up = panel, act, give_up
         self._worker = threading.Thread(target=self._work, name="interventions")
         self._worker.start()
         return self
@@ -163,9 +167,13 @@ class WatchedTrace(TraceWriter):
             self._waiting.put(lambda: act(decision))
 
     def _work(self) -> None:
-        while (act := self._waiting.get()) is not None:
-            try:
+        self._fault = InfrastructureFault("what was decided about the agent could not be done")
+        try:
+            while (act := self._waiting.get()) is not None:
                 act()
-            except (ProctorError, OSError) as error:
-                self._fault = error
-                return
+            self._fault = None
+        except (ProctorError, OSError) as error:
+            self._fault = error
+        finally:
+            if self._fault is not None:
+                self._give_up()

@@ -77,3 +77,16 @@ def test_it_may_be_stopped_from_what_it_tells() -> None:
         ready.set()
         assert stopped.wait(60)
         until(lambda: not holder[0].alive)
+
+
+def test_it_says_when_it_ends_by_itself() -> None:
+    lost: list[str] = []
+
+    def fail(sample: Sample, found: tuple[Alert, ...]) -> None:
+        raise OSError("no room to tell it")
+
+    with scene() as at:
+        samples = Sampler(at.box, at.workspace, SystemClock(), Ceilings())
+        with Watching(samples, fail, 0.01, lost.append) as watching:
+            until(lambda: not watching.alive)
+    assert lost == ["no room to tell it"] == [watching.problem]

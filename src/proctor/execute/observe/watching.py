@@ -1,8 +1,8 @@
 """Samples at a steady pace on a thread of its own, for as long as a sandbox is worked in.
 
 Nothing that happens to the sandbox comes back to whoever started the watch: when the sandbox is closed or lost the
-watch ends by itself and ``problem`` says why. What is told of a sample runs on the watch's thread; the next sample
-waits for it.
+watch ends by itself, ``problem`` says why, and ``lost`` is called with it. What is told of a sample runs on the watch's
+thread; the next sample waits for it.
 """
 
 from __future__ import annotations
@@ -24,11 +24,18 @@ Tell = Callable[[Sample, tuple[Alert, ...]], None]
 class Watching:
     """A watch over one sandbox. It begins at once; end it with :meth:`stop`, or use it as a context."""
 
-    def __init__(self, sampler: Sampler, tell: Tell, interval_seconds: float = INTERVAL_SECONDS) -> None:
+    def __init__(
+        self,
+        sampler: Sampler,
+        tell: Tell,
+        interval_seconds: float = INTERVAL_SECONDS,
+        lost: Callable[[str], None] = lambda problem: None,
+    ) -> None:
         self.problem = ""
         self._sampler = sampler
         self._tell = tell
         self._interval = interval_seconds
+        self._lost = lost
         self._previous: Sample | None = None
         self._turn = threading.RLock()
         self._stop = threading.Event()
@@ -74,5 +81,11 @@ class Watching:
         self.stop()
 
     def _watch(self) -> None:
-        while not self._stop.is_set() and self.look():
-            self._stop.wait(self._interval)
+        try:
+            while not self._stop.is_set() and self.look():
+                self._stop.wait(self._interval)
+        except (ProctorError, OSError) as error:
+            self.problem = self.problem or str(error)
+        finally:
+            if not self._stop.is_set():
+                self._lost(self.problem or "the watch has ended")
