@@ -54,6 +54,15 @@ def test_an_automatic_ladder_notes_the_first_write(proctor: Proctor, make_contra
     assert kinds.index("guard.held") < kinds.index("workspace.mutation")
 
 
+def test_a_ladder_opens_nothing_to_an_agent_that_may_write_no_more(proctor: Proctor, make_contract: Any) -> None:
+    contract = make_contract(policy={"stages": {"ladder": "automatic"}}, budget={"wall_seconds": 6})
+    places = "for a in a b c d e f g; do for b in a b c d e f g h; do echo x > /etc/$a$b; done; done"
+    seen = watch(proctor, contract, f"{places}; sed -i s/-/+/ calc.py")
+    assert seen.of("intervention")[0]["action"] == "suspend-write"
+    assert [payload["to"] for payload in seen.of("stage.changed")] == ["inspect"]
+    assert seen.patch == ""
+
+
 def test_what_a_run_cost_is_itemised(proctor: Proctor, make_contract: Any) -> None:
     seen = watch(proctor, make_contract(), "true")
     cost = json.loads(proctor("cost", seen.run, "--json").stdout)

@@ -65,8 +65,8 @@ class Climbing:
             self._tell_refusal("", "more refusals than are told one by one", self._refused - MOST_TOLD)
 
     def held(self, observation: Observation) -> None:
-        """The agent's first attempt to change the workspace waits: go on to the next stages."""
-        if not self.holds_writes or self._trace.stage != INSPECT:
+        """The agent's first attempt to change the workspace waits: go on, unless it may write no more."""
+        if not self.holds_writes or self._trace.stage != INSPECT or self._trace.suspended:
             return
         self._note(INSPECT, WRITE, f"the agent tried to change {observation.path}")
         self._note(WRITE, TEST, "the test stage follows the first change")

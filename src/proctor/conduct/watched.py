@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 from proctor.base.clock import Clock, Entropy
 from proctor.base.errors import InfrastructureFault, ProctorError
 from proctor.base.frozen import frozen
-from proctor.execute.watch.breakers.interface import NONE, VIOLATION, Trip
+from proctor.execute.watch.breakers.interface import NONE, ROLLBACK, SUSPEND_WRITE, VIOLATION, Trip
 from proctor.record.trace.event import Event
 from proctor.record.trace.log import TraceWriter
 
@@ -53,6 +53,8 @@ class WatchedTrace(TraceWriter):
         self._fault: ProctorError | OSError | None = None
         self.ended: Decision | None = None
         """The decision that ended the agent, if one did."""
+        self.suspended = False
+        """Whether it was decided that the agent changes its workspace no more."""
         self.violations: list[Event] = []
         """The alerts that tell of violations."""
 
@@ -72,9 +74,7 @@ class WatchedTrace(TraceWriter):
                 self._unseen.clear()
             return self._panel
 
-    def watch(
-        self, panel: Panel, act: Callable[[Decision], None], give_up: Callable[[], None] = lambda: None
-    ) -> Self:
+    def watch(self, panel: Panel, act: Callable[[Decision], None], give_up: Callable[[], None] = lambda: None) -> Self:
         """From the next event on, ask ``panel`` and let ``act`` do what it decides; ``give_up`` when that fails."""
         self._panel, self._act, self._give_up = panel, act, give_up
         self._worker = threading.Thread(target=self._work, name="interventions")
@@ -157,6 +157,7 @@ class WatchedTrace(TraceWriter):
                     continue
                 waiting.append(super().append("intervention", done))
                 decision = Decision(trip, alert.seq)
+                self.suspended = self.suspended or SUSPEND_WRITE in (trip.action, _after_rollback(trip))
                 if panel.ended is trip:
                     self.ended = decision
                 self._do(decision)
@@ -177,3 +178,8 @@ class WatchedTrace(TraceWriter):
         finally:
             if self._fault is not None:
                 self._give_up()
+
+
+def _after_rollback(trip: Trip) -> str:
+    """The action that follows when the workspace went back."""
+    return str(trip.signals["otherwise"]) if trip.action == ROLLBACK else NONE
