@@ -17,7 +17,7 @@ from proctor.judge.outcome import ERROR, FAIL, FORGED_RESULTS, PASS, TIMEOUT
 from proctor.judge.status import AGENT, INVALID, Status
 from proctor.record.trace.event import Event
 
-_CAPS = "cpu memory disk inodes process cost token tool-call failed-cycle dependency-resolution"
+_CAPS = "cpu memory disk inodes process cost token tool-call failed-cycle dependency-resolution record"
 RESOURCE_CODES = frozenset(["wall-ceiling", "out-of-memory", *(f"{name}-cap" for name in _CAPS.split())])
 """How a run ends for want of resources. That is no failure of a check; what the agent left is judged as it is."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from proctor.execute.observe.mutations import Mutation, Mutations, chain_gaps, side
+from proctor.execute.observe.mutations import Mutation, Mutations, TellLimits, chain_gaps, side
 from proctor.execute.observe.picture import LookLimits
 from proctor.execute.workspace.diff import Changes
 from proctor.execute.workspace.workspace import Workspace
@@ -326,3 +326,19 @@ def test_a_change_of_mode_is_a_link_of_the_chain() -> None:
     mutation = {"path": "f", "before": entry("1"), "after": entry("1", "100755")}
     assert chain_gaps([mutation], [mutation]) == []
     assert chain_gaps([], [mutation]) != []
+
+
+def test_what_is_told_is_bounded_and_the_chains_still_end_in_the_patch() -> None:
+    with scene() as at:
+        mutations = Mutations(at.workspace, telling=TellLimits(mutations=2, difference=30))
+        shell(at.box, "echo one > new.txt; echo four >> a.txt")
+        told = mutations.since_last()
+        assert brief(told) == {"new.txt": "added", "a.txt": "modified"}
+        shell(at.box, "echo two > new.txt; seq 1000 > long.txt; echo more > more.txt")
+        assert mutations.since_last() == []
+        at.box.close()
+        last = mutations.final(at.workspace.changes())
+        assert brief(last) == {"new.txt": "modified", "long.txt": "added", "more.txt": "added"}
+        kinds = {mutation.path: mutation.diff["kind"] for mutation in last}
+        assert kinds == {b"long.txt": "text", b"more.txt": "large", b"new.txt": "large"}
+        check_chain([*told, *last], at.workspace)

@@ -37,6 +37,7 @@ def test_the_order_of_breakers_is_fixed() -> None:
         "tool-calls",
         "failed-cycles",
         "dependency-resolutions",
+        "records",
         "reinstalls",
         "burst",
         "identical-calls",

@@ -25,7 +25,8 @@ ACCESS, OPEN = 0x1, 0x20
 
 FANOTIFY = struct.Struct("=IBBHQii")
 INOTIFY = struct.Struct("=iIII")
-BUFFER_BYTES = 64 << 10
+BUFFER_BYTES = 4 << 10
+"""So few at a time that the descriptors that come with them are never too many."""
 MOST_ARGUMENTS = 64
 ARGUMENT_BYTES = 4096
 _AT_FDCWD = -100

@@ -3,7 +3,8 @@
 For every path the mutations form a chain: the first starts at the layers, each further one where the last ended, and
 after :meth:`Mutations.final` the last one ends in what the patch holds. :func:`chain_gaps` checks exactly that, from
 the recorded payloads alone. What a look could not see (see ``picture``) is told at a later one, at the latest at the
-end; states that came and went between two looks are not told.
+end; states that came and went between two looks are not told. What is told is bounded: after very many mutations the
+rest is told at the end, and after very long differences without them.
 
 Small texts come with their difference as hunks. Other files come with digests and sizes, and a pointer to their bytes
 where ``keep`` stored them.
@@ -24,6 +25,14 @@ from proctor.execute.workspace.workspace import Workspace
 
 CONTENTS_BYTES = 16 << 20
 """How much former text is remembered for the next difference."""
+
+
+@frozen
+class TellLimits:
+    """The most that is told of one workspace: mutations before the end, and characters of differences in all."""
+
+    mutations: int = 200_000
+    difference: int = 32 << 20
 
 
 @frozen
@@ -60,6 +69,7 @@ class Mutations:
         workspace: Workspace,
         *,
         limits: LookLimits | None = None,
+        telling: TellLimits | None = None,
         wanted: Callable[[bytes], bool] = lambda path: True,
         keep: Callable[[bytes], str] | None = None,
     ) -> None:
@@ -67,6 +77,9 @@ class Mutations:
         limits = limits or LookLimits()
         self._picture = Picture(workspace, limits)
         self._data_bytes = limits.data_bytes
+        telling = telling or TellLimits()
+        self._mutations_left = telling.mutations
+        self._difference_left = telling.difference
         self._wanted = wanted
         self._keep = keep
         self._text_bytes = HunkLimits().text_bytes
@@ -75,13 +88,17 @@ class Mutations:
         self._contents_bytes = 0
 
     def since_last(self) -> list[Mutation]:
-        """What has changed since the last call, as far as it can be seen now."""
+        """What has changed since the last call, as far as it can be seen now and was not too much already."""
+        if self._mutations_left <= 0:
+            return []
         look = self._picture.look()
         targets: dict[bytes, Pair] = {path: pair for path, pair in look.pairs.items() if self._wanted(path)}
         for path, pair in self._told.items():
             if path not in targets and look.saw(path):
                 targets[path] = Pair(pair.base, pair.base)
-        return self._tell(targets, look.data.get)
+        found = self._tell(targets, look.data.get)
+        self._mutations_left -= len(found)
+        return found
 
     def final(self, changes: Changes) -> list[Mutation]:
         """What is left to tell so that every chain ends in ``changes``: all of them, not only those that are kept."""
@@ -109,10 +126,12 @@ class Mutations:
 
     def _diff(self, before: Entry | None, old: bytes | None, after: Entry | None, new: bytes | None) -> dict[str, Any]:
         """The difference of two texts, or why there is none and where the bytes are."""
-        if (before is not None and old is None) or (after is not None and new is None):
+        unknown = (before is not None and old is None) or (after is not None and new is None)
+        if unknown or self._difference_left <= 0:
             found: dict[str, Any] = {"kind": "large"}
         else:
             found = structured_diff(old, new)
+            self._difference_left -= sum(len(line) for hunk in found.get("hunks", ()) for line in hunk["lines"])
         if found["kind"] != "text" and after is not None:
             found["pointer"] = self._keep(new) if self._keep and new is not None else ""
         return found

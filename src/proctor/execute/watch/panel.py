@@ -20,7 +20,14 @@ from proctor.base.frozen import replace
 from proctor.execute.watch.breakers.burst import Burst
 from proctor.execute.watch.breakers.ceilings import CommandCeiling, RunCeiling
 from proctor.execute.watch.breakers.cost import CostCap
-from proctor.execute.watch.breakers.counts import CountedCap, DependencyResolutions, FailedCycles, Tokens, ToolCalls
+from proctor.execute.watch.breakers.counts import (
+    CountedCap,
+    DependencyResolutions,
+    FailedCycles,
+    Records,
+    Tokens,
+    ToolCalls,
+)
 from proctor.execute.watch.breakers.interface import (
     END,
     ENDING,
@@ -165,6 +172,7 @@ def _breakers(facts: Facts, settings: Settings) -> tuple[Breaker, ...]:
         (ToolCalls, caps.tool_calls),
         (FailedCycles, caps.failed_cycles),
         (DependencyResolutions, caps.dependency_resolutions),
+        (Records, thresholds.record_bytes),
     )
     found += [kind(facts, cap) for kind, cap in counted if cap is not None]
     found += [Reinstalls(facts, thresholds), Burst(facts, thresholds)]

@@ -38,6 +38,10 @@ def command_ceiling(story: Any, seconds: float) -> None:
     story.wait(seconds).sample()
 
 
+def recorded(story: Any, characters: int) -> None:
+    story.write().call("python3", "-c", "#" * characters)
+
+
 def run_ceiling(story: Any, seconds: float) -> None:
     story.write().wait(seconds).sample()
 
@@ -193,6 +197,7 @@ CASES = (
     Case("tokens", "token-cap", "kill", 100, 101, tokens, {"tokens": 100}),
     Case("tool-calls", "tool-call-cap", "kill", 10, 11, calls, {"tool_calls": 10}),
     Case("failed-cycles", "failed-cycle-cap", "kill", 3, 4, failed, {"failed_cycles": 3}),
+    Case("records", "record-cap", "kill", 29_000, 30_000, recorded, {}, thresholds=Thresholds(record_bytes=33_000)),
     Case("dependency-resolutions", "dependency-resolution-cap", "kill", 3, 4, resolved, {"dependency_resolutions": 3}),
     Case("reinstalls", "dependency-reinstalls", "throttle", 2, 3, reinstalled, {}, "slow down"),
     Case("reinstalls", "dependency-reinstalls", "kill", 5, 6, reinstalled, {}, "end"),

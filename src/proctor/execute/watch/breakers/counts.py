@@ -1,4 +1,4 @@
-"""Counted caps: tokens, tool calls, failed cycles of tests and builds, resolutions of dependencies.
+"""Counted caps: tokens, tool calls, failed cycles of tests and builds, resolutions of dependencies, the record itself.
 
 A cap is the most that is allowed: the run ends at the first event that makes it one more, so a cap is passed by one
 step and never by two. ``left`` is how many programs may start before that needs a decision.
@@ -12,8 +12,12 @@ from proctor.execute.watch.breakers.interface import ALERT, KILL, MOST_EVIDENCE,
 from proctor.execute.watch.calls import FAILED
 from proctor.execute.watch.facts import Facts
 from proctor.execute.watch.program_rules import BUILD, RESOLVE, TEST
+from proctor.execute.watch.readings import words
 from proctor.execute.watch.thresholds import POLICY_CHOICE
 from proctor.record.trace.event import Event
+
+EVENT_BYTES = 600
+"""About what an event takes up besides the arguments of a program."""
 
 
 class CountedCap:
@@ -107,3 +111,19 @@ class DependencyResolutions(CountedCap):
 
     def _used(self) -> int:
         return self._facts.calls.resolutions
+
+
+class Records(CountedCap):
+    """What is told of the agent: programs without end, each with long arguments, would fill the disk with records."""
+
+    name, code, words = "records", "record-cap", "bytes of records, about"
+
+    def __init__(self, facts: Facts, cap: int) -> None:
+        super().__init__(facts, cap)
+        self._told_bytes = 0
+
+    def _count(self, event: Event) -> int:
+        self._told_bytes += EVENT_BYTES
+        if event.type == "guard.exec":
+            self._told_bytes += sum(map(len, words(event.payload, "argv")))
+        return self._told_bytes
