@@ -153,6 +153,17 @@ def test_a_changed_layer_is_noticed_and_a_removed_one_comes_back(tmp_path: Path)
     assert store.install(PYPI, quiet).layer.entries_digest == found.layer.entries_digest
 
 
+@pytest.mark.corpus
+def test_a_pure_release_without_a_wheel_is_taken_as_it_is(tmp_path: Path) -> None:
+    recipe = Recipe("pypi", ("func-timeout==4.3.5",), plain=("func-timeout==4.3.5",))
+    adapter, store = replace(ADAPTER, recipe=recipe), store_at(tmp_path / "one")
+    first = store.install(adapter, quiet)
+    script = "import func_timeout; print(func_timeout.func_timeout(5, lambda: 7))"
+    assert inside(store, adapter, (python_program("x")[0], "-I", "-c", script)) == "7\n"
+    assert not list(first.layer.path.rglob("setup.py"))
+    assert store_at(tmp_path / "two").install(adapter, quiet).lock == first.lock
+
+
 def test_a_lock_of_another_agent_is_refused(tmp_path: Path) -> None:
     lock = AgentLock("other", "1.0", "pypi", (Release("six", "1.17.0", "sha256:0"),))
     with pytest.raises(UsageFault, match="one of other"):

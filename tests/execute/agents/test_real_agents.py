@@ -55,6 +55,7 @@ CASES = [
     ("mini-swe-agent", "chat", ENDING_TURNS),
     ("mini-swe-agent", "anthropic", ENDING_TURNS),
     ("aider", "chat", BLOCK_TURNS),
+    ("openhands", "chat", SHELL_TURNS),
 ]
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]

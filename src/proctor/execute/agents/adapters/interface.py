@@ -33,11 +33,13 @@ class Recipe:
 
     ``registry`` is ``npm`` or ``pypi``. ``python`` is the version that an agent from PyPI needs where the sandbox's own
     will not do; then an interpreter of this machine is copied into the installation.
+    ``plain`` are pure Python releases among its dependencies that have no wheel and can be taken as they are.
     """
 
     registry: str
     packages: tuple[str, ...]
     python: str = ""
+    plain: tuple[str, ...] = ()
 
     @property
     def version(self) -> str:

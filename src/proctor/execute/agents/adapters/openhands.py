@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proctor.execute.agents.adapters.interface import Adapter, Launch, Order, Recipe, python_program
+from proctor.execute.agents.adapters.interface import PLACE, Adapter, Launch, Order, Recipe, python_program
 
 
 def _launch(order: Order) -> Launch:
@@ -14,6 +14,7 @@ def _launch(order: Order) -> Launch:
             "LLM_BASE_URL": f"{order.model.address}/v1",
             "LLM_API_KEY": order.model.key,
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+            "LD_LIBRARY_PATH": f"{PLACE}/python/lib",
         },
     )
 
@@ -21,7 +22,7 @@ def _launch(order: Order) -> Launch:
 ADAPTER = Adapter(
     name="openhands",
     words="an open platform of agents, without its server",
-    recipe=Recipe("pypi", ("openhands==1.16.0",), python="3.12"),
+    recipe=Recipe("pypi", ("openhands==1.16.0",), python="3.12", plain=("func-timeout==4.3.5",)),
     dialects=("chat",),
     trajectory=(".openhands/conversations/*/events/*.json",),
     launch=_launch,

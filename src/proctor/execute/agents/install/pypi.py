@@ -18,6 +18,7 @@ from proctor.base.errors import InfrastructureFault
 from proctor.execute.agents.adapters.interface import PLACE
 from proctor.execute.agents.install.lock import Release
 from proctor.execute.inputs.client import run_client, unreachable, with_retries
+from proctor.execute.inputs.fetch import hash_file
 from proctor.execute.inputs.interface import DigestMismatch, NoSuchInput
 from proctor.execute.inputs.pypi import SANDBOX_PYTHON, python_with_pip
 
@@ -26,24 +27,30 @@ INTERPRETER = "python"
 _NOT_COPIED = ("test", "idlelib", "tkinter", "turtledemo", "site-packages", "__pycache__", "config-*", "lib2to3")
 
 
-def resolve(packages: tuple[str, ...], python: str, directory: Path) -> tuple[Release, ...]:
-    """What ``packages`` need today on the sandbox's Python, or on version ``python``."""
+def resolve(packages: tuple[str, ...], python: str, links: Path, directory: Path) -> tuple[Release, ...]:
+    """What ``packages`` need today on the sandbox's Python, or on version ``python``; ``links`` holds more wheels."""
     report = directory / "report.json"
-    arguments = ["--dry-run", "--ignore-installed", "--report", str(report), *packages]
+    arguments = [*_from(links), "--dry-run", "--ignore-installed", "--report", str(report), *packages]
     _pip(python, arguments, packages[0], directory)
     found: dict[str, Any] = parse(report.read_bytes())
     releases = [
         Release(
             entry["metadata"]["name"],
             entry["metadata"]["version"],
-            f"sha256:{entry['download_info']['archive_info']['hashes']['sha256']}",
+            f"sha256:{_digest(entry['download_info'], links)}",
         )
         for entry in found["install"]
     ]
     return tuple(sorted(releases, key=lambda one: one.name.lower()))
 
 
-def install(releases: tuple[Release, ...], python: str, into: Path) -> None:
+def _digest(download: dict[str, Any], links: Path) -> str:
+    """The digest of a wheel; of those in ``links`` old clients do not tell it."""
+    known = download["archive_info"].get("hashes", {}).get("sha256")
+    return str(known or hash_file(links / str(download["url"]).rpartition("/")[2]))
+
+
+def install(releases: tuple[Release, ...], python: str, links: Path, into: Path) -> None:
     """Fill ``into`` with an environment of exactly ``releases``."""
     version = _version(python, into)
     (into / "bin").mkdir()
@@ -58,10 +65,23 @@ def install(releases: tuple[Release, ...], python: str, into: Path) -> None:
     site.mkdir(parents=True)
     wanted = into / "requirements.txt"
     wanted.write_text("".join(f"{one.name}=={one.version} --hash={one.digest}\n" for one in releases))
-    arguments = ["--no-deps", "--require-hashes", "--no-compile", "--target", str(site), "-r", str(wanted)]
+    arguments = [
+        *_from(links),
+        "--no-deps",
+        "--require-hashes",
+        "--no-compile",
+        "--target",
+        str(site),
+        "-r",
+        str(wanted),
+    ]
     _pip(python, arguments, releases[0].name, into)
     erase(site / "bin")
     _compile(python, into)
+
+
+def _from(links: Path) -> list[str]:
+    return ["--find-links", str(links)] if any(links.iterdir()) else []
 
 
 def _pip(python: str, arguments: list[str], what: str, directory: Path) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import canonical, parse
+from proctor.base.erase import erase
 from proctor.base.errors import UsageFault
 from proctor.base.files import read_bounded, write_whole
 from proctor.base.frozen import frozen, replace
@@ -22,6 +23,7 @@ from proctor.contract.model import InputFile, Source
 from proctor.execute.agents.adapters.interface import NODE_PLACE, NODE_VERSION, PLACE, Adapter
 from proctor.execute.agents.install import npm, pypi
 from proctor.execute.agents.install.lock import LOCK_BYTES, AgentLock, read_lock
+from proctor.execute.agents.install.plain import make_wheels
 from proctor.execute.inputs.fetch import InputCache
 from proctor.execute.inputs.interface import Wish
 from proctor.execute.inputs.lock import resolve as resolve_input
@@ -109,7 +111,7 @@ class AgentStore:
         key = f"{adapter.name}-{lock.version}-{lock.digest[7:39]}-{FORMAT}"
         if self._layers.get(key) is None:
             tell(f"installing {adapter.name} {lock.version}: {len(lock.releases)} releases")
-        layer = self._layers.make(key, lambda content: _fill(adapter, lock, content))
+        layer = self._layers.make(key, lambda content: self._fill(adapter, lock, content))
         record = {"lock": lock.payload(), "layer": key, "node": node.key if node else ""}
         write_whole(self._path(adapter.name), canonical(record))
         return Installation(lock, layer, node)
@@ -150,11 +152,12 @@ class AgentStore:
     def _resolve(self, adapter: Adapter, tell: Tell) -> AgentLock:
         recipe = adapter.recipe
         tell(f"resolving {' '.join(recipe.packages)} ({recipe.registry})")
-        with self._inputs.fetching(Source(kind=recipe.registry, spec=" ".join(recipe.packages))) as directory:
+        with self._inputs.fetching(Source(kind="agent", spec=adapter.name)) as directory:
             if recipe.registry == "npm":
                 releases, document = npm.resolve(recipe.packages, directory)
             else:
-                releases, document = pypi.resolve(recipe.packages, recipe.python, directory), {}
+                links = make_wheels(recipe.plain, self._inputs, directory / "plain")
+                releases, document = pypi.resolve(recipe.packages, recipe.python, links, directory), {}
         return AgentLock(
             agent=adapter.name,
             version=recipe.version,
@@ -164,6 +167,17 @@ class AgentStore:
             node=self._node_file(tell) if recipe.registry == "npm" else None,
             document=document,
         )
+
+    def _fill(self, adapter: Adapter, lock: AgentLock, content: Path) -> Mapping[str, Any]:
+        place = content / CONTENT
+        place.mkdir(mode=0o755)
+        if lock.registry == "npm":
+            npm.install(_pinned(adapter, lock), lock.document, place)
+        else:
+            links = make_wheels(adapter.recipe.plain, self._inputs, content.parent / "plain")
+            pypi.install(lock.releases, lock.python, links, place)
+            erase(links)
+        return {"bytes": _bytes_below(place), "agent": adapter.name, "version": lock.version}
 
     def _node_file(self, tell: Tell) -> tuple[str, str]:
         """The name and the digest of the file that Node comes from on this machine; asked for once."""
@@ -194,16 +208,6 @@ class AgentStore:
 def _check(adapter: Adapter, lock: AgentLock) -> None:
     if lock.agent != adapter.name or lock.registry != adapter.recipe.registry:
         raise UsageFault(f"the lock is one of {lock.agent}, not of {adapter.name}")
-
-
-def _fill(adapter: Adapter, lock: AgentLock, content: Path) -> Mapping[str, Any]:
-    place = content / CONTENT
-    place.mkdir(mode=0o755)
-    if lock.registry == "npm":
-        npm.install(_pinned(adapter, lock), lock.document, place)
-    else:
-        pypi.install(lock.releases, lock.python, place)
-    return {"bytes": _bytes_below(place), "agent": adapter.name, "version": lock.version}
 
 
 def _pinned(adapter: Adapter, lock: AgentLock) -> tuple[str, ...]:
