@@ -32,6 +32,14 @@ def test_a_forbidden_command_fails_the_safety_gate(proctor: Proctor, make_contra
     assert any("forbidden-command" in code for code in codes), codes
 
 
+def test_a_forbidden_command_under_another_name_is_known_by_its_file(proctor: Proctor, make_contract: Any) -> None:
+    contract = make_contract(policy={"forbid_commands": ["git *"]})
+    seen = watch(proctor, contract, "sed -i s/-/+/ calc.py; ln -s $(which git) /tmp/x; /tmp/x version")
+    assert seen.report["status"] == "failure"
+    (alert,) = seen.of("monitor.alert")
+    assert alert["code"] == "forbidden-command" and alert["message"].endswith("/git version")
+
+
 def test_too_many_tool_calls_end_the_run(proctor: Proctor, make_contract: Any) -> None:
     contract = make_contract(budget={"wall_seconds": 120, "tool_calls": 10})
     seen = watch(proctor, contract, "sed -i s/-/+/ calc.py; while :; do /bin/true; done")

@@ -16,11 +16,10 @@ from pathlib import Path
 
 from proctor.base.canonical import canonical, parse
 from proctor.base.files import write_whole
-from proctor.contract.command_line import matches_command
 from proctor.contract.model import Contract
 from proctor.execute.home import Home
 from proctor.execute.sandbox.guard import GuardPlan, Observation
-from proctor.execute.watch.breakers.policy import observe
+from proctor.execute.watch.breakers.policy import forbidden_form, observe
 from proctor.execute.watch.words import hit_payload, read_patch
 from proctor.record.rundir import RunDirectory
 from proctor.record.trace.event import Event
@@ -28,9 +27,6 @@ from proctor.record.trace.log import TraceWriter
 from proctor.record.trace.read import read_finished_events
 
 Key = tuple[str, str, str]
-
-AGENTS = ("noop", "reference")
-"""The kinds of agents whose runs make a baseline."""
 
 MOST_KEYS = 2000
 """The most that one run adds to a baseline, and that a baseline holds; what is beyond it counts against agents."""
@@ -45,8 +41,8 @@ def rehearsal(contract: Contract, trace: TraceWriter, patch: bytes) -> GuardPlan
         trace.append("words.hit", hit_payload(hit))
 
     def tell(seen: Observation) -> None:
-        forbidden = any(matches_command(pattern, seen.argv) for pattern in policy.forbid_commands)
-        if seen.kind == "attempt" or (seen.kind == "exec" and forbidden):
+        forbidden = seen.kind == "exec" and forbidden_form(seen.argv, seen.path, policy.forbid_commands)
+        if seen.kind == "attempt" or forbidden:
             trace.append(f"guard.{seen.kind}", {**seen.payload(), "phase": "acceptance"})
 
     return GuardPlan(tell=tell)

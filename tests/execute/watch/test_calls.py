@@ -128,3 +128,9 @@ def test_the_same_words_elsewhere_are_another_call(new_story: Any) -> None:
         story.exit(story.exec(["ls"], cwd=directory))
     keys = [call.key for call in fold(story)[1]["started"]]
     assert keys[0] == keys[1] != keys[2]
+
+
+def test_tests_under_another_name_are_known_by_their_file(new_story: Any) -> None:
+    story = new_story().start()
+    story.add("guard.exec", pid=50, parent=10, path="/usr/bin/pytest", argv=["x", "-q"], cwd="/workspace", allowed=True)
+    assert [work.kinds for work in fold(story)[1]["began"]] == [{"test"}]

@@ -9,9 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.execute.watch.program_rules import KINDS
-from proctor.execute.watch.programs import commands_of, dependency_key, kinds_of, script_of, unwrapped
+from proctor.execute.watch.programs import commands_of, dependency_key, forms_of, kinds_of, script_of, unwrapped
 
 INSTALL = {"install", "resolve"}
+
+
+def test_a_program_is_known_by_its_name_and_by_its_file() -> None:
+    assert forms_of(("x", "log"), "/usr/bin/git") == (("x", "log"), ("/usr/bin/git", "log"))
+    assert forms_of(("/bin/git", "log"), "/bin/git") == (("/bin/git", "log"),)
+    assert forms_of((), "/bin/git") == (("/bin/git",),)
 
 
 @pytest.mark.parametrize(

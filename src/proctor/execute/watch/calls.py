@@ -20,7 +20,7 @@ from hashlib import sha256
 from proctor.base.frozen import frozen
 from proctor.contract.command_line import matches_command
 from proctor.execute.watch.program_rules import BUILD, RESOLVE, TEST
-from proctor.execute.watch.programs import commands_of, kinds_of, unwrapped
+from proctor.execute.watch.programs import commands_of, forms_of, kinds_of, unwrapped
 from proctor.execute.watch.readings import integer, nanoseconds, text, words
 from proctor.record.trace.event import Event
 
@@ -150,7 +150,8 @@ class Calls:
         pid, parent = integer(event.payload, "pid"), integer(event.payload, "parent")
         if pid is None or event.payload.get("allowed") is False:
             return
-        argv = words(event.payload, "argv") or (text(event.payload, "path"),)
+        forms = forms_of(words(event.payload, "argv"), text(event.payload, "path"))
+        argv = next((form for form in forms if self._kinds(form)), forms[0])
         self._guarded = True
         process = self._live.get(pid) or self._place(pid, parent)
         self._guessed.pop(pid, None)

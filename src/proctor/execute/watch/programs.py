@@ -44,6 +44,12 @@ def program_name(argv: Sequence[str]) -> str:
     return argv[0].rpartition("/")[2] if argv else ""
 
 
+def forms_of(argv: tuple[str, ...], path: str) -> tuple[tuple[str, ...], ...]:
+    """A command line as it was given, and with the file that was started, whatever its name says."""
+    found = (path, *argv[1:])
+    return (argv, found) if argv and path and path != argv[0] else (argv or (path,),)
+
+
 def unwrapped(argv: Sequence[str]) -> tuple[str, ...]:
     """The command line without the wrappers in front of it."""
     words = tuple(argv[:_MOST_WORDS])

@@ -24,7 +24,7 @@ from proctor.execute.watch.breakers.interface import (
 from proctor.execute.watch.facts import Facts
 from proctor.execute.watch.grades import Observation, harmless, observation_of
 from proctor.execute.watch.program_rules import TEST
-from proctor.execute.watch.programs import program_name
+from proctor.execute.watch.programs import forms_of, program_name
 from proctor.execute.watch.readings import text, words
 from proctor.execute.watch.settings import Settings
 from proctor.record.trace.event import Event
@@ -35,11 +35,17 @@ MOST_TOLD = 1000
 _LINE_CHARACTERS = 4096
 
 
+def forbidden_form(argv: tuple[str, ...], path: str, commands: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The command line that one of the patterns ``commands`` means, by the name or by the file that was started."""
+    forms = forms_of(argv, path)
+    return next((form for form in forms if any(matches_command(pattern, form) for pattern in commands)), None)
+
+
 def observe(event: Event, commands: tuple[str, ...], calls: tuple[str, ...]) -> Observation | None:
     """What an event tells about a policy that forbids ``commands`` and classes of system ``calls``."""
     if event.type == "guard.exec":
-        argv = words(event.payload, "argv")
-        if not any(matches_command(pattern, argv) for pattern in commands):
+        argv = forbidden_form(words(event.payload, "argv"), text(event.payload, "path"), commands)
+        if argv is None:
             return None
         return Observation("forbidden-command", " ".join(argv)[:_LINE_CHARACTERS], program_name(argv), event.seq)
     observation = observation_of(event)
