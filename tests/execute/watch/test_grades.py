@@ -88,6 +88,8 @@ def test_the_gravest_comes_first() -> None:
 def test_compiled_files_beside_sources_are_harmless() -> None:
     assert harmless(seen("write-outside", "/usr/lib/python3/__pycache__/a.cpython-311.pyc"))
     assert not harmless(seen("write-outside", "/usr/lib/python3/a.py"))
+    assert not harmless(seen("write-outside", "/etc/passwd~")), "no name makes another write outside harmless"
+    assert harmless(seen("write-early", "/workspace/.pytest_cache/README.md"))
     assert seen("write-outside", "/usr/lib/x.pyc").grade({"write-outside": "violation"}) == "notice"
 
 

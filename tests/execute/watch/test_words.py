@@ -286,10 +286,25 @@ def test_the_format_of_a_file(path: str, start: str, form: str) -> None:
 
 def test_what_is_not_read_is_said() -> None:
     long = read_words("x" * TEXT_CHARACTERS + " sudo ls", "shell")
-    assert long.hits == () and not long.whole and long.characters == TEXT_CHARACTERS + 8
+    assert [(hit.rule, hit.start, hit.grade) for hit in long.hits] == [("unread", TEXT_CHARACTERS, "notice")]
+    assert not long.whole and long.characters == TEXT_CHARACTERS + 8
     many = read_words("sudo ls\n" * (MOST_HITS + 5), "shell")
     assert len(many.hits) == MOST_HITS and many.more_hits and not many.whole
     assert read_words("ls", "shell").whole
+
+
+def test_many_hits_of_one_rule_hide_none_of_another() -> None:
+    reading = read_words("echo $MY_TOKEN\n" * 1000 + "sudo ls\n", "shell")
+    assert [hit.rule for hit in reading.hits] == ["secrets-variable"] * MOST_HITS + ["privilege-sudo"]
+
+
+def test_a_long_patch_is_read_beyond_its_first_files() -> None:
+    filler = (
+        "diff --git a/f b/f\n--- /dev/null\n+++ b/f\n@@ -0,0 +1,9000 @@\n" + "+filler filler filler filler\n" * 10_000
+    )
+    reading = read_patch(filler + "diff --git a/g b/g\n--- /dev/null\n+++ b/g\n@@ -0,0 +1 @@\n+os._exit(0)\n")
+    assert len(filler) > TEXT_CHARACTERS and reading.whole
+    assert [(hit.rule, hit.where) for hit in reading.hits] == [("tests-forge", "g:1")]
 
 
 def repeats(parsed: Any, inside: int = 0) -> list[tuple[int, int, int]]:

@@ -17,7 +17,7 @@ from proctor.base.frozen import EMPTY, frozen
 from proctor.execute.watch.breakers.interface import ALERT, GRADES, NOTICE, VIOLATION
 from proctor.execute.watch.programs import program_name
 from proctor.execute.watch.readings import integer, text, words
-from proctor.execute.watch.tree import is_litter
+from proctor.execute.watch.tree import is_compiled, is_litter
 from proctor.record.trace.event import Event
 
 DEFAULT_RULES: Mapping[str, str] = MappingProxyType(
@@ -127,8 +127,10 @@ def observation_of(event: Event) -> Observation | None:
 
 
 def harmless(observation: Observation) -> bool:
-    """What interpreters try by themselves: compiled files beside sources that they may not write."""
-    return observation.code in ("write-outside", "write-early") and is_litter(observation.subject)
+    """What tools try by themselves: compiled files beside sources that they may not write, caches in a closed tree."""
+    if observation.code == "write-outside":
+        return is_compiled(observation.subject)
+    return observation.code == "write-early" and is_litter(observation.subject)
 
 
 def subtract(observed: Iterable[Observation], baseline: Iterable[Observation]) -> tuple[Observation, ...]:

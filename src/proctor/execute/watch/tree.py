@@ -34,7 +34,8 @@ LITTER = frozenset(
 )
 """Names that make a path no part of the state, wherever they stand in it."""
 
-LITTER_ENDINGS = (".pyc", ".pyo", ".egg-info", "~", ".swp")
+COMPILED = (".pyc", ".pyo")
+LITTER_ENDINGS = (*COMPILED, ".egg-info", "~", ".swp")
 _FIELD = 1 << 256
 
 
@@ -42,6 +43,11 @@ def is_litter(path: str) -> bool:
     """Whether ``path`` is something that tools leave behind by themselves."""
     parts = path.split("/")
     return any(part in LITTER or part.endswith(LITTER_ENDINGS) for part in parts)
+
+
+def is_compiled(path: str) -> bool:
+    """Whether ``path`` is where an interpreter keeps what it has compiled."""
+    return path.endswith(COMPILED) or "__pycache__" in path.split("/")
 
 
 class TreeState:

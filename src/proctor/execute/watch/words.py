@@ -1,7 +1,8 @@
 """Policy on words: the same rules for shell commands, code, configuration and plain text; each hit says its format.
 
-A reading is bounded: the first :data:`TEXT_CHARACTERS` of a text, and no more than :data:`MOST_HITS` hits; what was not
-read is said, never passed over in silence. Spans are positions in the text that was given. Nothing is judged here: a
+A reading is bounded: the first :data:`TEXT_CHARACTERS` of a text, and no more than :data:`MOST_HITS` hits of each rule,
+so that many hits of one hide none of another. What was not read is said, never passed over in silence: it is a hit of
+the rule ``unread``. Spans are positions in the text that was given. Nothing is judged here: a
 hit has the grade of its rule, and a contract may switch rules off or weigh them otherwise.
 """
 
@@ -19,7 +20,10 @@ NATURAL, CODE, SHELL, CONFIG = "natural", "code", "shell", "config"
 FORMATS = (NATURAL, CODE, SHELL, CONFIG)
 
 TEXT_CHARACTERS = 1 << 18
-MOST_HITS = 200
+PATCH_CHARACTERS = 4 << 20
+"""How much of a text, and of a patch, is read; a policy choice."""
+UNREAD = "unread"
+MOST_HITS = 20
 SHOWN_CHARACTERS = 200
 
 _ENDINGS = {
@@ -94,7 +98,8 @@ def read_command(argv: Sequence[str], *, off: Iterable[str] = ()) -> Reading:
 
 def read_patch(patch: str, *, off: Iterable[str] = ()) -> Reading:
     """What the lines say that a patch adds, each with the format of its file."""
-    return _read(patch, tuple(_added(patch[:TEXT_CHARACTERS])), frozenset(off))
+    segments = tuple(_added(patch[:PATCH_CHARACTERS]))
+    return _read(patch, segments, frozenset(off), PATCH_CHARACTERS)
 
 
 def format_of(path: str, start: str = "") -> str:
@@ -122,19 +127,22 @@ def hit_payload(hit: Hit) -> dict[str, Any]:
     }
 
 
-def _read(text: str, segments: Iterable[Segment], off: frozenset[str]) -> Reading:
+def _read(text: str, segments: tuple[Segment, ...], off: frozenset[str], most: int = TEXT_CHARACTERS) -> Reading:
     found: list[Hit] = []
-    read = min(len(text), TEXT_CHARACTERS)
+    read = min(len(text), most)
+    left = {rule: MOST_HITS for rule in WORD_RULES if rule.id not in off}
     for segment in segments:
         part = text[segment.start : min(segment.end, read)]
         lower = part.lower()
-        for rule in WORD_RULES:
-            if rule.id not in off:
-                found.extend(_hits(rule, part, lower, segment))
-        if len(found) > MOST_HITS:
-            break
+        for rule in [rule for rule in left if left[rule] > 0]:
+            hits = tuple(_hits(rule, part, lower, segment))
+            found.extend(hits[: left[rule]])
+            left[rule] -= len(hits)
+    if read < len(text):
+        where = segments[-1].where if segments else ""
+        found.append(Hit(UNREAD, NATURAL, read, len(text), "", "notice", where))
     found.sort(key=lambda hit: (hit.start, hit.end, hit.rule))
-    return Reading(tuple(found[:MOST_HITS]), read, len(text), len(found) > MOST_HITS)
+    return Reading(tuple(found), read, len(text), any(count < 0 for count in left.values()))
 
 
 def _hits(rule: WordRule, part: str, lower: str, segment: Segment) -> Iterator[Hit]:
