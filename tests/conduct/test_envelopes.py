@@ -102,6 +102,8 @@ def test_a_batch_stops_starting_runs_when_its_envelope_is_used_up(
     (cut / "report.json").unlink()
     spent = spent_before(Home(tmp_path / "home"), answer["batch"])
     assert [usd for _, usd in spent] == [Decimal(1)] * 3, "a run that was cut off has spent, too"
+    (cut / "events.jsonl").unlink()
+    assert len(list(spent_before(Home(tmp_path / "home"), answer["batch"]))) == 2, "but not before its first event"
 
 
 def test_the_envelope_of_a_task_is_its_own_and_ends_a_run_apart_from_failures(

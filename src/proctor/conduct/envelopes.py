@@ -153,5 +153,5 @@ def spent_before(home: Home, batch: str) -> Iterator[tuple[str, Decimal]]:
     for run, task in runs_of(home, batch):
         if run.seal.is_file():
             yield task, spent_usd(run.read_json(run.report)["usage"]["cost"])
-        else:
+        elif run.events.is_file():  # a run that was cut off before its first event has spent nothing
             yield task, _spent_of_ledger(read_again(run).facts.ledger)
