@@ -134,3 +134,20 @@ def test_tests_under_another_name_are_known_by_their_file(new_story: Any) -> Non
     story = new_story().start()
     story.add("guard.exec", pid=50, parent=10, path="/usr/bin/pytest", argv=["x", "-q"], cwd="/workspace", allowed=True)
     assert [work.kinds for work in fold(story)[1]["began"]] == [{"test"}]
+
+
+def test_what_only_starts_the_agent_is_not_the_agent(new_story: Any) -> None:
+    story = new_story().start(root=False)
+    story.exec(["timeout", "3600", "agent"], pid=10, parent=1)
+    story.exec(["agent"], pid=11, parent=10)
+    story.exec(["cat", "a"], pid=12, parent=11)
+    story.exec(["other"], pid=13, parent=10)
+    assert [call.argv for call in fold(story)[1]["started"]] == [("cat", "a"), ("other",)]
+
+
+def test_a_name_makes_nothing_a_launcher(new_story: Any) -> None:
+    story = new_story().start(root=False)
+    started = {"cwd": "/workspace", "allowed": True}
+    story.add("guard.exec", pid=10, parent=1, path="/usr/bin/python3", argv=["timeout", "9", "x"], **started)
+    story.exec(["cat", "a"], pid=11, parent=10)
+    assert [call.argv for call in fold(story)[1]["started"]] == [("cat", "a")]

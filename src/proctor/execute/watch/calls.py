@@ -3,9 +3,11 @@
 What one tool call is
     An agent is a tree of processes. Its own process (the command that the harness started, depth 0) may be a shell, an
     interpreter, anything. A program that stands ``call_depth`` steps below it is one tool call; with the default 1
-    that is every program that the agent's own process starts. What a call starts in turn (helpers, compilers, the
-    stages of a pipeline) belongs to the call. A process that replaces its program stays the same call. For agents
-    whose commands the harness itself runs one by one, ``call_depth`` is 0: each such command is a call.
+    that is every program that the agent's own process starts. Where that process only starts another (``timeout``,
+    ``uv run``; by the file, not by its name), the first program that it starts is the agent's own. What a call starts
+    in turn (helpers, compilers, the stages of a pipeline) belongs to the call. A process that replaces its program
+    stays the same call. For agents whose commands the harness itself runs one by one, ``call_depth`` is 0: each such
+    command is a call.
     A process whose parent was never seen to start a program (a forked sub-shell) belongs to the youngest call that is
     still running; without one it is a call of its own. Without a guard, each ``tool.invocation`` is a call.
 
@@ -63,12 +65,13 @@ class Work:
 class _Process:
     """A live process: where it belongs and what was already told about it."""
 
-    __slots__ = ("above", "call", "depth", "work")
+    __slots__ = ("above", "call", "depth", "launches", "work")
 
     def __init__(self, depth: int, call: _Open | None, above: frozenset[str]) -> None:
         self.depth = depth
         self.call = call
         self.above = above
+        self.launches = False
         self.work: Work | None = None
 
 
@@ -157,6 +160,7 @@ class Calls:
         self._guessed.pop(pid, None)
         if process.call is None and process.depth >= self._depth:
             process.call = self._start(event, pid, argv, text(event.payload, "cwd"), now_ns)
+        process.launches = process.depth == 0 and unwrapped(forms[-1]) != forms[-1]
         self._work(event, process, pid, argv)
 
     def _place(self, pid: int, parent: int | None) -> _Process:
@@ -164,7 +168,8 @@ class Calls:
         above = self._live.get(parent) if parent is not None else None
         if above is not None:
             inherited = above.above | (above.work.kinds if above.work else frozenset())
-            process = _Process(above.depth + 1, above.call, inherited)
+            process = _Process(above.depth + (not above.launches), above.call, inherited)
+            above.launches = False
         elif not self._live:
             process = _Process(0, None, frozenset())
         else:
