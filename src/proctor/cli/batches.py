@@ -65,7 +65,7 @@ def begin(
 
     ``settings`` are kept with the batch: the price table, envelopes, and the options of the models.
     """
-    contracts = _load_all(paths)
+    contracts = _load_all(paths, machine)
     files = str(Path(agent_files).absolute()) if agent_files else ""
     pairs = [(_absolute_patch(agent), model) for agent in agents for model in models or ("",)]
     kept = {"jobs": str(jobs), **settings}
@@ -87,7 +87,7 @@ def take_up(machine: Machine, batch_id: str) -> Plan:
     batch = load_batch(machine.home, batch_id)
     done = finished_places(machine.home, batch)
     places = tuple(place for place in batch.places if place not in done)
-    contracts = _load_all(Path(path) for path in dict.fromkeys(place.contract for place in places))
+    contracts = _load_all((Path(path) for path in dict.fromkeys(place.contract for place in places)), machine)
     for contract in contracts.values():
         refuse_secrets_in_files(contract, batch.agent_files)
     for place in places:
@@ -136,12 +136,12 @@ def fill(machine: Machine, plan: Plan, jobs: int, *, quiet: bool) -> BatchResult
         return run_places(machine, plan.batch, plan.places, prepared, attempt, progress, jobs, prices)
 
 
-def _load_all(paths: Iterable[Path]) -> dict[str, Contract]:
+def _load_all(paths: Iterable[Path], machine: Machine) -> dict[str, Contract]:
     contracts: dict[str, Contract] = {}
     mistakes: list[Mistake] = []
     for path in paths:
         try:
-            contracts[str(path.absolute())] = load_contract(path)
+            contracts[str(path.absolute())] = load_contract(path, memory=machine.home.parsed)
         except ContractError as error:
             mistakes += error.mistakes
     if mistakes:

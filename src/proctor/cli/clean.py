@@ -8,7 +8,9 @@ from proctor.cli.output import as_json, print_json
 
 
 @click.command(epilog="Example: proctor clean --layers")
-@click.option("--layers", is_flag=True, help="Also drop the cached layers; they are built again when needed.")
+@click.option(
+    "--layers", is_flag=True, help="Also drop the cached layers and parsed contracts; they are made again when needed."
+)
 @click.option("--inputs", is_flag=True, help="Also drop the fetched inputs; they are fetched again when needed.")
 @click.option("--agents", is_flag=True, help="Also uninstall all agents; `proctor agents install` brings them back.")
 @as_json
@@ -29,6 +31,8 @@ def command(layers: bool, inputs: bool, agents: bool, json_: bool) -> None:
     if layers:
         store = LayerStore(place.layers)
         removed += [f"layer {key}" for key in store.remove_unused(())]
+        for file in place.parsed.iterdir():
+            file.unlink(missing_ok=True)
         used = store.keys()
         kept += [f"layer {key}" for key in used]
     if inputs:

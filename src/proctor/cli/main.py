@@ -8,7 +8,9 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn
 
@@ -83,10 +85,19 @@ def group() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run one command and exit with its code."""
+    """Run one command and leave with its code.
+
+    The interpreter's own way out takes everything apart piece by piece, which is a tenth of a short run; what is still
+    here goes with the process.
+    """
     code = run_command(arguments)
-    gc.freeze()  # what is still here goes with the process: no need to search it for garbage on the way out
-    sys.exit(code)
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(code)
 
 
 def run_command(arguments: Sequence[str] | None = None) -> int:

@@ -21,26 +21,28 @@ from proctor.contract.lock import LOCK_NAME, Lock, read_lock
 from proctor.contract.model import Contract, Environment, PlacedFile, SetupStep, Targets, Task
 from proctor.contract.named import PLACED_BYTES, NamedFiles
 from proctor.contract.oracle import Oracle, command
+from proctor.contract.remembered import parse_remembered
 from proctor.contract.shapes import Part
 from proctor.contract.sources import Sources
-from proctor.contract.strict_yaml import Report, TooManyMistakes, parse_yaml
+from proctor.contract.strict_yaml import Report, TooManyMistakes
 from proctor.contract.terms import Terms
 
 CONTRACT_NAME = "contract.yaml"
 CONTRACT_BYTES = 1 << 20
 
 
-def load_contract(path: Path, *, allow_unpinned: bool = False) -> Contract:
+def load_contract(path: Path, *, allow_unpinned: bool = False, memory: Path | None = None) -> Contract:
     """The contract at ``path``, a directory or the file in it; :class:`ContractError` with all mistakes otherwise.
 
     With ``allow_unpinned`` sources that nothing pins have no files, which is what ``proctor lock`` starts from.
+    ``memory`` is a directory for what was parsed before.
     """
     file = path / CONTRACT_NAME if path.is_dir() else path
     data = _read(file, path)
     report = Report(str(file))
     contract = None
     try:
-        node = parse_yaml(data, report)
+        node = parse_remembered(data, report, memory)
         if node is not None:
             part = CONTRACT.read(node, report)
             contract = _build(part, file.parent, report, allow_unpinned)

@@ -1,6 +1,7 @@
 """The directory in which Proctor keeps runs, layers and fetched inputs.
 
-Everything in ``layers`` and ``inputs`` can be made again; ``runs`` is evidence and is never removed by Proctor itself.
+Everything in ``layers``, ``inputs``, ``agents`` and ``parsed`` can be made again; ``runs`` is evidence and is never
+removed by Proctor itself.
 ``baselines`` holds what no-ops and references were seen to do; each run keeps the part that it was held against.
 ``scratch`` and ``sessions`` belong to live runs and are swept when their owner is gone.
 """
@@ -13,7 +14,10 @@ from pathlib import Path
 
 from proctor.base.errors import UsageFault
 
-DIRECTORIES = ("runs", "batches", "baselines", "decisions", "layers", "inputs", "scratch", "sessions")
+DIRECTORIES = (
+    *("runs", "batches", "agents", "baselines", "decisions"),
+    *("layers", "inputs", "parsed", "scratch", "sessions"),
+)
 
 
 class Home:
@@ -23,10 +27,12 @@ class Home:
         self.path = path
         self.runs = path / "runs"
         self.batches = path / "batches"
+        self.agents = path / "agents"
         self.baselines = path / "baselines"
         self.decisions = path / "decisions"
         self.layers = path / "layers"
         self.inputs = path / "inputs"
+        self.parsed = path / "parsed"
         self.scratch = path / "scratch"
         self.sessions = path / "sessions"
 

@@ -13,14 +13,16 @@ of a sandbox decides anything here but through a parser.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from proctor.base.frozen import frozen, replace
 from proctor.base.names import name_text
 from proctor.contract.model import Check
 from proctor.execute.workspace.patch import Application, PatchProblem, apply_patch, conflict_markers
-from proctor.judge.attempt import Attempt, attempt
+from proctor.judge.ahead import Ahead
+from proctor.judge.attempt import Attempt, Ready, attempt, make_ready
 from proctor.judge.bench import BASE, PATCHED, Bench, Scene
 from proctor.judge.modules import places_of
 from proctor.judge.outcome import ERROR, FAIL, FORGED_RESULTS, PASS, Judgement, attribute, decide
@@ -60,7 +62,12 @@ def accept(bench: Bench, patch: bytes) -> Acceptance:
             return _blocked(bench, results, repeated.problem)
         scene, restored = _scene(bench, placement, repeated)
         results["restored"] = restored_entries(restored)
-        decisions = {check.id: _judge(bench, check, scene, results) for check in bench.prepared.contract.checks}
+        checks = bench.prepared.contract.checks
+        makers = [
+            partial(make_ready, bench, check, scene, number + 1) for check in checks for number in range(_times(check))
+        ]
+        with Ahead(makers, lambda ready: ready.left.close()) as ahead:
+            decisions = {check.id: _judge(bench, check, ahead, results) for check in checks}
     finally:
         repeated.discard()
     bench.run.write_json(bench.run.results, results, sync=False)
@@ -114,18 +121,24 @@ def _scene(bench: Bench, placement: Placement, repeated: Repeated) -> tuple[Scen
     return Scene(PATCHED, repeated.layers, above), restored
 
 
-def _judge(bench: Bench, check: Check, scene: Scene, results: dict[str, Any]) -> Judgement:
+def _times(check: Check) -> int:
+    """How many attempts ``check`` gets on the patched tree."""
+    return 0 if check.no_op else max(1, check.rerun.times)
+
+
+def _judge(bench: Bench, check: Check, ahead: Ahead[Ready], results: dict[str, Any]) -> Judgement:
     """All attempts of one check, their decision and whose doing it is."""
     attempts: tuple[Attempt, ...] = ()
     if check.no_op:
         decided, attribution = Judgement(PASS, "no-op", "empty on purpose"), ""
     else:
-        attempts = tuple(_recorded(bench, check, scene, number + 1) for number in range(max(1, check.rerun.times)))
+        prepare = ahead.prepare if bench.backend.overlays() else None
+        attempts = tuple(_recorded(bench, check, ahead.take(), prepare) for _ in range(_times(check)))
         decided = decide(check.rerun.decide, [one.judgement for one in attempts])
         attribution = "agent" if decided.outcome == FAIL else ""
         if decided.outcome == ERROR or decided.reason == FORGED_RESULTS:
             base = Scene(BASE, bench.prepared.layers, Placement())
-            compared = _recorded(bench, check, base, 1)
+            compared = _recorded(bench, check, make_ready(bench, check, base, 1))
             attempts = (*attempts, compared)
             decided, attribution = attribute(decided, compared.judgement)
     bench.trace.append("check.decided", _decided_payload(check, decided, attribution, attempts))
@@ -137,9 +150,9 @@ def _judge(bench: Bench, check: Check, scene: Scene, results: dict[str, Any]) ->
     return decided
 
 
-def _recorded(bench: Bench, check: Check, scene: Scene, number: int) -> Attempt:
+def _recorded(bench: Bench, check: Check, ready: Ready, meanwhile: Callable[[], None] | None = None) -> Attempt:
     """One attempt with its event and its logs."""
-    made = attempt(bench, check, scene, number)
+    made = attempt(bench, ready, meanwhile)
     if made.judgement.outcome == ERROR and not made.judgement.detail:
         made = replace(made, judgement=replace(made.judgement, detail="the command did not come to its end"))
     logs = keep_logs(bench.run, check, made)

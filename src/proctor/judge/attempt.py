@@ -11,6 +11,7 @@ import json
 import os
 import posixpath
 import shlex
+from collections.abc import Callable
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
@@ -20,9 +21,10 @@ from proctor.base.frozen import frozen
 from proctor.contract.model import Check
 from proctor.execute.inputs.place import hidden_files
 from proctor.execute.prepare import declared_mounts, limits_of, secret_directories
-from proctor.execute.sandbox.interface import WORKSPACE, Command, Finished, Mount, SandboxPlan, owner
+from proctor.execute.sandbox.interface import WORKSPACE, Command, Finished, Mount, Sandbox, SandboxPlan, owner
 from proctor.execute.workspace.patch import Application
 from proctor.execute.workspace.workspace import Workspace
+from proctor.judge.ahead import beside
 from proctor.judge.bench import Bench, Scene
 from proctor.judge.collect import collect
 from proctor.judge.modules import loaded_as
@@ -56,8 +58,25 @@ class Attempt:
     overridden: tuple[bytes, ...]
 
 
-def attempt(bench: Bench, check: Check, scene: Scene, number: int) -> Attempt:
-    """Run ``check`` once on ``scene``."""
+@frozen
+class Ready:
+    """An attempt that has everything but its command run. ``left`` takes down what was made for it."""
+
+    check: Check
+    tree: str
+    number: int
+    planted: Planted | None
+    overridden: tuple[bytes, ...]
+    key: bytes
+    place: Path
+    command: Command
+    workspace: Workspace
+    sandbox: Sandbox
+    left: ExitStack
+
+
+def make_ready(bench: Bench, check: Check, scene: Scene, number: int) -> Ready:
+    """Open a sandbox for ``check`` on ``scene``, with its hidden files and sentinels in place."""
     placement = scene.placement.copy()
     overridden = place_hidden(bench, check, placement)
     planted = plant(check, sentinel_directory(check, Scene(scene.tree, scene.layers, placement)), bench.entropy)
@@ -65,9 +84,8 @@ def attempt(bench: Bench, check: Check, scene: Scene, number: int) -> Attempt:
         placement.put(planted.path.encode(), FILE, planted.text.encode())
     key = bench.entropy(32)
     place = bench.scratch / f"check-{bench.entropy(4).hex()}"
-    left = ExitStack()
-    left.callback(erase, place)
-    try:
+    with ExitStack() as left:
+        left.callback(erase, place)
         _furnish(place)
         command = Command(
             arguments=command_line(check, planted),
@@ -76,17 +94,31 @@ def attempt(bench: Bench, check: Check, scene: Scene, number: int) -> Attempt:
             timeout_seconds=check.timeout_seconds,
             output_bytes=bench.prepared.contract.budget.output_bytes,
         )
+        workspace, sandbox = _open(bench, scene, placement, place, left)
+        return Ready(
+            *(check, scene.tree, number, planted, overridden, key, place, command, workspace, sandbox),
+            left=left.pop_all(),
+        )
+
+
+def attempt(bench: Bench, ready: Ready, meanwhile: Callable[[], None] | None = None) -> Attempt:
+    """Run the command of ``ready`` to its end, ``meanwhile`` doing something else; every process is dead afterwards."""
+    check, sandbox, command = ready.check, ready.sandbox, ready.command
+    try:
         start = bench.clock.wall_ns()
-        finished, oom_kills = _run(bench, scene, placement, place, command, left)
+        with bench.watch(sandbox, ready.workspace):
+            finished = beside(lambda: sandbox.run(command), meanwhile) if meanwhile else sandbox.run(command)
+        sandbox.end_all()
+        oom_kills = sandbox.usage().oom_kills or 0
         end = bench.clock.wall_ns()
-        results = collect(check, place / "results", key)
+        results = collect(check, ready.place / "results", ready.key)
     finally:
-        bench.later(left.close)
-    sentinels = verdict(planted, results)
-    own = without(planted, results)
+        bench.later(ready.left.close)
+    sentinels = verdict(ready.planted, results)
+    own = without(ready.planted, results)
     judgement = judge_attempt(check, finished, own, sentinels, oom_kills)
-    shown = command.arguments
-    return Attempt(scene.tree, number, shown, finished, start, end, own, sentinels, judgement, overridden)
+    told = (ready.tree, ready.number, command.arguments, finished, start, end, own, sentinels, judgement)
+    return Attempt(*told, overridden=ready.overridden)
 
 
 def _furnish(place: Path) -> None:
@@ -102,13 +134,8 @@ def _furnish(place: Path) -> None:
     copy.chmod(0o644)
 
 
-def _run(
-    bench: Bench, scene: Scene, placement: Placement, place: Path, command: Command, left: ExitStack
-) -> tuple[Finished, int]:
-    """The command to its end in a sandbox of its own; also how many processes ran out of memory.
-
-    Every process is dead afterwards. What has yet to be taken down is left on the stack.
-    """
+def _open(bench: Bench, scene: Scene, placement: Placement, place: Path, left: ExitStack) -> tuple[Workspace, Sandbox]:
+    """A workspace and a sandbox over it; what takes them down is put on ``left``."""
     contract = bench.prepared.contract
     overlays = bench.backend.overlays()
     application = Application(placement.writes(), placement.removals())
@@ -126,11 +153,7 @@ def _run(
         masked=secret_directories(contract),
         guard=bench.guard,
     )
-    sandbox = left.enter_context(bench.backend.open(plan))
-    with bench.watch(sandbox, workspace):
-        finished = sandbox.run(command)
-    sandbox.end_all()
-    return finished, sandbox.usage().oom_kills or 0
+    return workspace, left.enter_context(bench.backend.open(plan))
 
 
 def place_hidden(bench: Bench, check: Check, placement: Placement) -> tuple[bytes, ...]:
