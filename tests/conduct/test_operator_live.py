@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from proctor.conduct.operator import Answer, give_answer, take_answer
 from tests.conduct.live import Proctor, asked, check, ended, watch
 
 SCRIPT = "echo bad > bad.txt; id; sleep 5; sed -i s/-/+/ calc.py"
@@ -130,3 +131,12 @@ def test_an_answer_that_cannot_be_carried_out_ends_the_agent_and_leaves_a_fault(
     assert child.returncode == 3
     assert len(seen.of("run.fault")) == 1
     check(proctor, seen.run)
+
+
+def test_an_answer_to_an_earlier_question_answers_no_later_one(tmp_path: Path) -> None:
+    place = tmp_path / "decisions" / "run.json"
+    give_answer(place, 7, Answer("approve", "harmless", "seen", "me"))
+    assert take_answer(place, 9) is None and not place.exists()
+    give_answer(place, 9, Answer("deny", "this one not", "seen", "me"))
+    answer = take_answer(place, 9)
+    assert answer is not None and answer.decision == "deny"

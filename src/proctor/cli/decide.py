@@ -32,7 +32,10 @@ def command(run: str, decision: str, why: str, code: str, to: str, json_: bool) 
     found = shelf().find(run)
     question = open_question(found)
     if question is None:
-        raise UsageFault("the run does not wait for a decision", where=found.path.name)
+        hint = (
+            "a run waits from its operator.asked to its operator.decided: see proctor trace RUN --type operator.asked"
+        )
+        raise UsageFault("the run does not wait for a decision", where=found.path.name, hint=hint)
     if to and decision != "rollback":
         raise UsageFault(f"--to belongs to a rollback, not to {decision!r}")
     if decision == "rollback" and (not question.checkpoints or (to and to not in question.checkpoints)):
@@ -43,7 +46,7 @@ def command(run: str, decision: str, why: str, code: str, to: str, json_: bool) 
         by = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         by = str(os.getuid())
-    give_answer(home().decisions / f"{found.path.name}.json", Answer(decision, why, code, by, to))
+    give_answer(home().decisions / f"{found.path.name}.json", question.seq, Answer(decision, why, code, by, to))
     if json_:
         print_json({"run": found.path.name, "decision": decision, "to": to, "question": question.words})
     else:

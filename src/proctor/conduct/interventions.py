@@ -124,7 +124,9 @@ class Interventions:
         elif trip.action == SUSPEND_WRITE and sandbox.guard is not None:
             sandbox.guard.hold_writes()
         elif trip.action == KILL_CALL:
+            sandbox.freeze()  # so that nothing starts another process while it is ended
             end_tree(sandbox.init_pid, int(trip.signals["pid"]))
+            sandbox.thaw()
         elif trip.action == PAUSE:
             self._ask(sandbox, decision)
         elif trip.action == ROLLBACK:
@@ -162,7 +164,7 @@ class Interventions:
         sandbox.freeze()
         if self.gateway is not None:
             self.gateway.hold(SETTLE_SECONDS)
-        self._trace.append(
+        asked = self._trace.append(
             "operator.asked",
             {
                 "code": trip.code,
@@ -174,7 +176,7 @@ class Interventions:
         self._trace.sync()
         keeper = self._keeper
         answer = wait_for_answer(
-            self._answers, ask, lambda: self._stopped() or self._gone.is_set(), keeper.ids if keeper else ()
+            self._answers, asked.seq, ask, lambda: self._stopped() or self._gone.is_set(), keeper.ids if keeper else ()
         )
         if answer.by == NOBODY and self._gone.is_set():
             answer = Answer("withdrawn", "the agent had ended before anybody answered", "ended", NOBODY)

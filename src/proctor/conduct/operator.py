@@ -1,7 +1,8 @@
 """A human decides: the question stands in the trace, the answer comes from ``proctor decide``.
 
 An answer is a small file in the home's ``decisions`` directory, outside the run: whoever may write there may decide.
-It is read once and taken away, and what it said becomes an event. When nobody answers before the deadline, the
+It names the question that it answers, by its event: what was meant for an earlier question answers no later one. It is
+read once and taken away, and what it said becomes an event. When nobody answers before the deadline, the
 contract's own answer holds.
 """
 
@@ -48,20 +49,23 @@ class Answer:
 
 @frozen
 class Question:
-    """What a run asks, and the checkpoints that it could go back to: ids with the reasons for which they were taken."""
+    """What a run asks in the event ``seq``, and the checkpoints that it could go back to: ids with their reasons."""
 
+    seq: int
     words: str
     checkpoints: Mapping[str, str]
 
 
-def wait_for_answer(path: Path, ask: Ask, stopped: Callable[[], bool], checkpoints: Collection[str] = ()) -> Answer:
-    """The answer that somebody writes to ``path``, or the contract's own after its deadline.
+def wait_for_answer(
+    path: Path, asked: int, ask: Ask, stopped: Callable[[], bool], checkpoints: Collection[str] = ()
+) -> Answer:
+    """The answer that somebody writes to ``path`` to the question ``asked``, or the contract's own after its deadline.
 
     A rollback to none of the ``checkpoints`` is no answer.
     """
     deadline = time.monotonic() + ask.deadline_seconds
     while True:
-        answer = take_answer(path)
+        answer = take_answer(path, asked)
         if answer is not None and (not answer.to or answer.to in checkpoints):
             return answer
         if stopped():
@@ -72,8 +76,11 @@ def wait_for_answer(path: Path, ask: Ask, stopped: Callable[[], bool], checkpoin
         time.sleep(LOOK_SECONDS)
 
 
-def take_answer(path: Path) -> Answer | None:
-    """Read and take away the answer at ``path``; a file that is none is taken away too, and what is no file stays."""
+def take_answer(path: Path, asked: int) -> Answer | None:
+    """Read and take away the answer to the question ``asked``.
+
+    A file that holds none, or one to another question, is taken away too; what is no file stays.
+    """
     try:
         data = read_bounded(path, ANSWER_BYTES)
         path.unlink(missing_ok=True)
@@ -84,7 +91,7 @@ def take_answer(path: Path) -> Answer | None:
         answer = Answer(*(str(found[name]) for name in ("decision", "why", "code", "by", "to")))
     except (ValueError, KeyError, TypeError):
         return None
-    return answer if answer.decision in ANSWERS else None
+    return answer if answer.decision in ANSWERS and found.get("asked") == asked else None
 
 
 def open_question(run: RunDirectory) -> Question | None:
@@ -95,19 +102,19 @@ def open_question(run: RunDirectory) -> Question | None:
     checkpoints: dict[str, str] = {}
     for event in read_finished_events(run.events)[0]:
         if event.type == "operator.asked":
-            question = str(event.payload["question"])
+            question = event
         elif event.type == "operator.decided":
             question = None
         elif event.type == "workspace.checkpoint":
             checkpoints[str(event.payload["id"])] = str(event.payload["reason"])
             for gone in ("", *event.payload["dropped"]):
                 checkpoints.pop(gone, None)
-    return None if question is None else Question(question, checkpoints)
+    return None if question is None else Question(question.seq, str(question.payload["question"]), checkpoints)
 
 
-def give_answer(path: Path, answer: Answer) -> None:
-    """Write an answer for the run that waits at ``path``."""
+def give_answer(path: Path, asked: int, answer: Answer) -> None:
+    """Write an answer to the question ``asked`` for the run that waits at ``path``."""
     if path.exists():
-        raise UsageFault("an answer is already on its way", where=path.stem)
+        raise UsageFault("an answer is already on its way", where=path.stem, hint="it is taken within a second")
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, canonical({"schema": SCHEMA, "kind": "proctor.decision", **answer.payload()}))
+    write_whole(path, canonical({"schema": SCHEMA, "kind": "proctor.decision", "asked": asked, **answer.payload()}))
