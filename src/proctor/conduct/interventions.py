@@ -62,7 +62,7 @@ class Interventions:
         """Act on ``sandbox`` from now on; it is ended at once when the run was ended before it came up."""
         self._gone.clear()
         self._sandbox, self._keeper = sandbox, keeper
-        if self._trace.ended is not None:
+        if self._trace.ended is not None or self.closed:
             self._close(sandbox)
 
     def detach(self) -> None:
@@ -83,7 +83,8 @@ class Interventions:
                 raise
 
     def give_up(self) -> None:
-        """Something could not be done: the agent must not go on."""
+        """Something could not be done: the agent must not go on, nor begin."""
+        self.closed = True
         if self._sandbox is not None:
             self._close(self._sandbox)
 
