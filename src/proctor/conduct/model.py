@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from proctor.base.errors import InfrastructureFault
 from proctor.base.frozen import frozen, replace
-from proctor.conduct.scene import Open
 from proctor.conduct.watch_post import WatchPost
 from proctor.execute.agents.interface import ModelAccess
 from proctor.execute.gateway.meter import Meter
@@ -24,6 +23,9 @@ from proctor.execute.network.listeners import LOOPBACK, Inhabited, Wanted, open_
 from proctor.execute.watch.panel import envelopes_of
 from proctor.execute.watch.prices import FALLBACK
 from proctor.execute.watch.settings import Settings as WatchSettings
+
+if TYPE_CHECKING:
+    from proctor.conduct.scene import Open
 
 PORT = 4141
 """Where agents find their model."""

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from proctor.base.errors import InfrastructureFault
 from proctor.base.frozen import replace
@@ -16,7 +17,7 @@ from proctor.conduct.allowance import Allowance
 from proctor.conduct.climbing import Climbing, is_early
 from proctor.conduct.interventions import Interventions
 from proctor.conduct.machine import Machine
-from proctor.conduct.scene import Open, no_model
+from proctor.conduct.scene import no_model
 from proctor.conduct.scripts import Scripts
 from proctor.conduct.watched import WatchedTrace
 from proctor.contract.model import Contract
@@ -33,6 +34,9 @@ from proctor.execute.watch.words import Reading, hit_payload, read_command, read
 from proctor.execute.workspace.diff import Changes
 from proctor.execute.workspace.glob import matches
 from proctor.execute.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from proctor.conduct.scene import Open
 
 NANOSECONDS = 1_000_000_000
 MOST_READS = 100

@@ -23,6 +23,7 @@ SYSCALL_CLASSES = (
     "bpf",
     "clock",
     "device",
+    "foreign",
     "handle",
     "io_uring",
     "kernel",

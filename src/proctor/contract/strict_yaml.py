@@ -10,17 +10,17 @@ Nothing here knows what a contract is.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from proctor.base.errors import ContractError, Mistake
 from proctor.base.frozen import frozen
+from proctor.base.pattern import pattern
 
 MAX_DEPTH = 32
 MAX_DIGITS = 40
 MAX_MISTAKES = 500
-NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
-_ODD_NUMBER = re.compile(
+NUMBER = pattern(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+_ODD_NUMBER = pattern(
     r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9_]+)(?:[eE][-+]?[0-9]+)?"
     r"|[-+]?0[xob][0-9a-fA-F_]+|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )

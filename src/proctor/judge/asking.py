@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from proctor.base.frozen import frozen
+from proctor.base.pattern import pattern
 from proctor.execute.watch.program_rules import SHELLS
 from proctor.execute.watch.programs import commands_of, program_name
 
@@ -23,8 +24,8 @@ _COMMANDS = ("command", "cmd", "commands", "script", "cmdline", "keystrokes", "c
 _SHORTEST = 4
 """Characters of a text below which being contained in another says nothing."""
 
-_FENCED = re.compile(r"^```[^\n`]{0,60}\n(.{1,20000}?)^```", re.DOTALL | re.MULTILINE)
-_BEGUN = re.compile(r'"(?:' + "|".join(_COMMANDS) + r')"\s{0,4}:\s{0,4}"((?:[^"\\]|\\.){20,})$', re.DOTALL)
+_FENCED = pattern(r"^```[^\n`]{0,60}\n(.{1,20000}?)^```", re.DOTALL | re.MULTILINE)
+_BEGUN = pattern(r'"(?:' + "|".join(_COMMANDS) + r')"\s{0,4}:\s{0,4}"((?:[^"\\]|\\.){20,})$', re.DOTALL)
 _MOST_TEXTS = 64
 
 

@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from proctor.base.frozen import frozen
+from proctor.base.pattern import pattern
 from proctor.execute.watch.installs import GO, JAVASCRIPT, PHP, PYTHON, RUBY, RUST, host_of, name_of
 
 FILE_BYTES = 4 << 20
 """The largest file of declarations that is read."""
 
-_REQUIREMENTS = re.compile(r"requirements[\w.-]*\.(?:txt|in)|[\w.-]+[-_.]requirements\.(?:txt|in)")
+_REQUIREMENTS = pattern(r"requirements[\w.-]*\.(?:txt|in)|[\w.-]+[-_.]requirements\.(?:txt|in)")
 
 
 class Unreadable(ValueError):

@@ -9,11 +9,11 @@ a name, the name is the project's own and nothing here speaks about it.
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 from proctor.base.frozen import frozen
+from proctor.base.pattern import pattern
 from proctor.contract.model import Contract
 
 _LIBRARY = b"""
@@ -58,8 +58,8 @@ SHADOWED = frozenset((_LIBRARY + _INNER + _NEEDED).split())
 """Names of modules of the standard library, and of those that runners import if they are there."""
 
 _WORKSPACE = "/workspace"
-_WORD = re.compile(r"[^\s'\";|&<>()$`=:,]+")
-_FORM = re.compile(
+_WORD = pattern(r"[^\s'\";|&<>()$`=:,]+")
+_FORM = pattern(
     rb"([A-Za-z_][A-Za-z0-9_]*)(?:(?:\.[A-Za-z0-9_-]+)?\.(?:py|so)|/__init__(?:\.[A-Za-z0-9_-]+)?\.(?:py|so)|)\Z"
 )
 

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import re
 
+from proctor.base.pattern import pattern
+
 WHOLE, TABLES = "whole", "tables"
 
 PARTLY = frozenset((b"pyproject.toml", b"setup.cfg", b"tox.ini", b"package.json"))
@@ -34,7 +36,7 @@ _OTHERS = b"""
 NAMES = frozenset((_PYTHON + _JAVASCRIPT + _OTHERS).split())
 """File names that steer a runner wherever they lie."""
 
-_PATTERNS = re.compile(
+_PATTERNS = pattern(
     rb"(?:^|/)(?:"
     rb"[^/]*\.(?:pth|_pth|egg-link|pyc|pyo|runsettings)"
     rb"|(?:jest|vitest|vite|ava|karma|playwright|cypress|wdio|babel|mocha|nightwatch|tap)\.(?:config|conf|workspace)"
@@ -51,7 +53,7 @@ _MODULES = b"pytest _pytest pluggy iniconfig xdist proctor_results unittest doct
 RUNNER_MODULES = frozenset(_MODULES.split())
 """Modules that run tests: a file of the same name where imports start would be run in their place."""
 
-_PRODUCT = re.compile(
+_PRODUCT = pattern(
     rb"(?:^|/)(?:__pycache__|node_modules|[^/]*\.egg-info|[^/]*\.dist-info)(?:/|\Z)|\.(?:pyc|pyo)\Z", re.IGNORECASE
 )
 

@@ -8,7 +8,6 @@ nothing readable is listed with empty fields and never stops the list.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,11 @@ from typing import Any
 from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.base.frozen import frozen
 from proctor.base.ids import RUN_ID
+from proctor.base.pattern import pattern
 from proctor.record.lock import is_held
 from proctor.record.rundir import RunDirectory
 
-_SHORT = re.compile(r"[0-9A-Za-z-]{1,40}\Z")
+_SHORT = pattern(r"[0-9A-Za-z-]{1,40}\Z")
 _MOST_NAMED = 5
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,10 +21,11 @@ from proctor.base.canonical import sha256
 from proctor.base.erase import erase
 from proctor.base.errors import InfrastructureFault
 from proctor.base.files import write_whole
+from proctor.base.pattern import pattern
 from proctor.contract.model import InputFile, Source
 from proctor.execute.inputs.interface import DigestMismatch, NoSuchInput, NotPinned, Supplier
 
-DIGEST = re.compile(r"[0-9a-f]{64}\Z")
+DIGEST = pattern(r"[0-9a-f]{64}\Z")
 CHUNK_BYTES = 1 << 20
 
 

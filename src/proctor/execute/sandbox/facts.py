@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from proctor.base.canonical import canonical, digest, parse
 from proctor.base.erase import erase
 from proctor.base.errors import InfrastructureFault
 from proctor.base.files import read_bounded, write_whole
+from proctor.base.pattern import pattern
 from proctor.base.process import run
 from proctor.execute.sandbox.bubblewrap.wire import PROGRAM
 
@@ -25,7 +25,7 @@ FILE_BYTES = 1 << 16
 PACKAGES = Path("/var/lib/dpkg/status")
 TOOLS = ("python3", "node", "gcc", "git")
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
-VERSION = re.compile(rb"[0-9]+(?:\.[0-9A-Za-z_-]+)+")
+VERSION = pattern(rb"[0-9]+(?:\.[0-9A-Za-z_-]+)+")
 
 
 def identity(home: Path) -> Mapping[str, str]:

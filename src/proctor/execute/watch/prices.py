@@ -22,19 +22,19 @@ Other actions may stand in a table; nothing here meters them, and the ledger nam
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from decimal import Decimal
 
 from proctor.base.canonical import digest, sha256
 from proctor.base.errors import UsageFault
 from proctor.base.frozen import frozen
+from proctor.base.pattern import pattern
 
 COLUMNS = ("action_type", "unit", "unit_price")
 TABLE_BYTES = 1 << 20
 MOST_ROWS = 10_000
-_PRICE = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,18})?")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/-]{0,99}")
+_PRICE = pattern(r"[0-9]{1,12}(?:\.[0-9]{1,18})?")
+_NAME = pattern(r"[A-Za-z0-9][A-Za-z0-9_.:/-]{0,99}")
 
 
 class BadPrices(UsageFault):

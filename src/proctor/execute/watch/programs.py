@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from proctor.base.pattern import pattern
 from proctor.execute.watch.program_rules import (
     INTERPRETERS,
     LAUNCHERS,
@@ -30,9 +31,9 @@ TEXT_CHARACTERS = 16_384
 
 _MOST_WORDS = 256
 _MOST_COMMANDS = 64
-_PYTHON = re.compile(r"(?:python|pypy)[0-9.]*")
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-_DURATION = re.compile(r"[0-9]+(?:\.[0-9]+)?[smhd]?")
+_PYTHON = pattern(r"(?:python|pypy)[0-9.]*")
+_ASSIGNMENT = pattern(r"[A-Za-z_][A-Za-z0-9_]*=")
+_DURATION = pattern(r"[0-9]+(?:\.[0-9]+)?[smhd]?")
 _QUIET = frozenset({"-q", "-qq", "--quiet", "-y", "--yes", "-v", "-vv", "--verbose", "-s", "--silent"})
 _BY_PROGRAM: dict[str, tuple[Rule, ...]] = {
     name: tuple(rule for rule in RULES if name in rule.programs) for rule in RULES for name in rule.programs

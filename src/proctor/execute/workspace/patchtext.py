@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 
 from proctor.base.frozen import frozen
+from proctor.base.pattern import pattern
 
-_HUNK = re.compile(rb"@@ -[0-9]+(?:,([0-9]+))? \+[0-9]+(?:,([0-9]+))? @@")
-_DATE = re.compile(
+_HUNK = pattern(rb"@@ -[0-9]+(?:,([0-9]+))? \+[0-9]+(?:,([0-9]+))? @@")
+_DATE = pattern(
     rb"[ \t](?:[0-9]{2})?[0-9]{2}-[0-9]{2}-[0-9]{2}"
     rb"(?: [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)?(?: [+-][0-9]{2}:?[0-9]{2})?\Z"
 )
 """What git takes for a date behind a name where no ``diff --git`` line names the file."""
-_OCTAL = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
+_OCTAL = pattern(rb"\\([0-7]{3}|.)", re.DOTALL)
 _LETTERS = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 _EXTENDED = (b"old mode ", b"new mode ", b"similarity index ", b"dissimilarity index ", b"index ")
 _NOTHING = b"/dev/null"

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,10 +25,11 @@ from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.base.files import read_bounded, write_whole
 from proctor.base.frozen import frozen
 from proctor.base.names import name_bytes, name_text
+from proctor.base.pattern import pattern
 from proctor.execute.sandbox.interface import owner
 from proctor.execute.workspace.inventory import Inventory, hand_over, sample_state, take_inventory
 
-_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}\Z")
+_KEY = pattern(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}\Z")
 _RECORD_BYTES = 16 << 20
 _BUILDING = ".building-"
 
