@@ -50,7 +50,7 @@ def test_forbidden_a_declared_dependency_is_a_violation_with_file_and_line(run: 
     assert codes(findings) == [("new-dependency", "violation")]
     assert findings[0]["evidence"] == "workspace/changes.json#requirements.txt:2"
     assert "requirements.txt:2 declares left-pad" in report["gates"][3]["why"]
-    assert [tag["id"] for tag in report["tags"]] == ["boundary-violation", "new-dependency"]
+    assert [tag["id"] for tag in report["tags"]] == ["boundary-violation", "new-dependency", "supply-chain-hazard"]
 
 
 def test_declare_what_is_installed_must_be_declared(run: Any) -> None:
