@@ -178,6 +178,53 @@ def test_what_is_no_lock_is_refused(value: object) -> None:
         read_lock(value, "here")
 
 
+SOUND = AgentLock("small", "1.0", "pypi", (Release("six", "1.17.0", "sha256:" + "0" * 64),))
+PACKAGE = {"version": "7.0.0", "integrity": "sha512-" + "A" * 86 + "==", "dependencies": {"a": "^1.0.0 || ~2"}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "word"),
+    [
+        ({"releases": [["--no-binary=:all:\nsix", "1.0", SOUND.releases[0].digest]]}, "--no-binary"),
+        ({"releases": [["six", "1.0 --index-url=http://a", SOUND.releases[0].digest]]}, "--index-url"),
+        ({"releases": [["six", "1.0", "sha256:0\n-e ."]]}, "-e"),
+        ({"releases": []}, "no releases"),
+        ({"version": "../../outside"}, "outside"),
+        ({"python": "/../../tmp/x"}, "tmp"),
+        ({"node": ["node.whl", "../x"]}, "../x"),
+    ],
+    ids=["option-as-name", "option-in-version", "option-in-digest", "empty", "version-up", "python-up", "node-up"],
+)
+def test_a_lock_that_hides_words_for_a_client_is_refused(fields: dict[str, object], word: str) -> None:
+    assert read_lock(SOUND.payload(), "here") == SOUND
+    with pytest.raises(UsageFault, match="no lock of an agent holds") as refused:
+        read_lock({**SOUND.payload(), **fields}, "here")
+    assert word in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("place", "fields"),
+    [
+        ("node_modules/a", {"resolved": "git+ssh://git@a.example/a.git"}),
+        ("node_modules/a", {"integrity": ""}),
+        ("node_modules/a", {"link": True}),
+        ("node_modules/a", {"dependencies": {"b": "git+https://a.example/b.git"}}),
+        ("node_modules/a", {"optionalDependencies": {"b": "owner/repository"}}),
+        ("../outside", {}),
+        ("", {"dependencies": {"a": "file:/etc"}}),
+    ],
+    ids=["address", "no-digest", "link", "git", "github", "outside", "root-file"],
+)
+def test_a_lock_that_leads_npm_elsewhere_is_refused(place: str, fields: dict[str, object]) -> None:
+    alias = {"c": "npm:@a/c@7.0.0-linux"}
+    sound = {"": {"dependencies": {"a": "7.0.0", **alias}}, "node_modules/a": PACKAGE}
+    lock = replace(SOUND, registry="npm", document={"packages": sound})
+    assert read_lock(lock.payload(), "here") == lock
+    hostile = {**sound, place: {**PACKAGE, **fields}}
+    with pytest.raises(UsageFault, match="no lock of an agent holds"):
+        read_lock(replace(lock, document={"packages": hostile}).payload(), "here")
+
+
 def test_a_damaged_record_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "agents").mkdir()
     (tmp_path / "agents" / "small.json").write_text("{")
