@@ -63,6 +63,23 @@ def terminals() -> None:
     tell(ask("craft/more"))
 
 
+def strange() -> None:
+    tell(ask("terminal/create", command="ls", cwd="/work\0space"))
+    tell(ask("terminal/create", command="echo", args=["x" * (1 << 18)]))
+    tell(ask("fs/read_text_file", path="/" + "x" * (1 << 18)))
+
+
+def waits() -> None:
+    """Ask more often for the end of a terminal than anybody can wait for it."""
+    endless = ask("terminal/create", command="sleep 1000")
+    for number in range(300):
+        send(id=f"wait {number}", method="terminal/wait_for_exit", params=endless)
+    answers = [receive() for _ in range(300 - 256)]
+    tell([{answer["error"]["message"] for answer in answers} == {"256 requests wait for terminals already"}])
+    send(id="kill", method="terminal/kill", params=endless)
+    tell([sum("result" in receive() for _ in range(257))])
+
+
 def permissions() -> None:
     options = [{"optionId": "yes", "kind": "allow_once"}, {"optionId": "no", "kind": "reject_once"}]
     for call in (
@@ -96,7 +113,8 @@ def main() -> None:
             send(id=request["id"], result={"sessionId": "s1"})
         elif method == "session/prompt":
             send(method="session/update", params={"sessionId": "s1", "update": {"sessionUpdate": "plan"}})
-            {"files": files, "terminals": terminals, "permissions": permissions}.get(mode, lambda: None)()
+            modes = {"files": files, "terminals": terminals, "permissions": permissions}
+            {**modes, "strange": strange, "waits": waits}.get(mode, lambda: None)()
             send(id=request["id"], result={"stopReason": "end_turn"})
             if mode == "stays":
                 while True:

@@ -72,6 +72,22 @@ def test_terminals_run_inside_and_can_be_ended(top: Path, make_contract: Contrac
     assert unknown["code"] == -32601
 
 
+def test_what_no_program_can_be_given_is_refused(top: Path, make_contract: ContractMaker) -> None:
+    played, _ = play(top, make_contract(), "strange")
+    assert played.ending.reason == "finished", played.ending.problem
+    assert [one["message"] for one in played.found[1:]] == [
+        "cwd must be an absolute path",
+        "command and args are longer than 131072 characters",
+        "path must be an absolute path",
+    ]
+
+
+def test_a_flood_of_waiting_requests_is_bounded(top: Path, make_contract: ContractMaker) -> None:
+    played, _ = play(top, make_contract(), "waits")
+    assert played.ending.reason == "finished", played.ending.problem
+    assert played.found[1:] == [[True], [257]]
+
+
 def test_questions_are_answered_by_the_policy_and_noted(top: Path, make_contract: ContractMaker) -> None:
     contract = make_contract(policy={"forbid_commands": ["git push"]})
     played, _ = play(top, contract, "permissions")

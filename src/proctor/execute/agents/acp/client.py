@@ -20,6 +20,9 @@ PROTOCOL = 1
 PERMISSION = "session/request_permission"
 WAIT = "terminal/wait_for_exit"
 EVENT = "agent.permission"
+WAITS = 256
+"""How many questions for the end of a terminal stay open at a time; each has a thread of its own."""
+
 LOGIN_METHODS = ("gemini-api-key", "openai", "openai-api-key", "codex-api-key")
 """The ways to log in by a key in the environment, as agents call them."""
 
@@ -32,6 +35,7 @@ class Client:
         self._scene = scene
         self._services = Services(scene)
         self._next = 0
+        self._waits: list[threading.Thread] = []
 
     def work(self, task: str) -> str:
         """Let the agent do ``task``; the reason it gives for stopping. :class:`Broken` when it breaks off."""
@@ -75,9 +79,17 @@ class Client:
         if message.method == PERMISSION:
             self._wire.send({"id": message.id, "result": self._permit(message.content)})
         elif message.method == WAIT:
-            threading.Thread(target=self._serve, args=(message,), name="terminal wait", daemon=True).start()
+            self._wait(message)
         else:
             self._serve(message)
+
+    def _wait(self, message: Message) -> None:
+        self._waits = [one for one in self._waits if one.is_alive()]
+        if len(self._waits) >= WAITS:
+            self._refuse(message, BAD_PARAMETERS, f"{WAITS} requests wait for terminals already")
+            return
+        self._waits.append(threading.Thread(target=self._serve, args=(message,), name="terminal wait", daemon=True))
+        self._waits[-1].start()
 
     def _permit(self, given: dict[str, Any]) -> dict[str, Any]:
         call = given.get("toolCall")

@@ -17,7 +17,11 @@ from proctor.execute.sandbox.interface import WORKSPACE, Command, Finished
 
 FILE_BYTES = 8 << 20
 OUTPUT_BYTES = 1 << 20
+PROGRAM_CHARACTERS = 1 << 17
+"""The longest program with its arguments; the kernel takes no longer argument, and all of it is recorded."""
+
 FILE_SECONDS = 60
+PATH_CHARACTERS = 4096
 TERMINALS = 64
 PLACE = "/tmp/.proctor-acp"
 
@@ -118,7 +122,7 @@ class Services:
         command = Command(
             numbered(name, program),
             _variables(given),
-            directory=given["cwd"] if isinstance(given.get("cwd"), str) else WORKSPACE,
+            directory=_path(given, "cwd") if given.get("cwd") is not None else WORKSPACE,
             timeout_seconds=max(0.001, self._scene.seconds_left()),
             output_bytes=min(OUTPUT_BYTES, max(1, _number(given, "outputByteLimit", OUTPUT_BYTES))),
         )
@@ -180,10 +184,10 @@ def end_program(scene: Scene, name: str, signal: str) -> None:
         scene.look(Command(("/bin/sh", "-c", END, "sh", name, signal), {"PATH": "/usr/bin:/bin"}, timeout_seconds=10))
 
 
-def _path(given: dict[str, Any]) -> str:
-    path = given.get("path")
-    if not isinstance(path, str) or not path.startswith("/") or "\0" in path:
-        raise Unable("path must be an absolute path")
+def _path(given: dict[str, Any], name: str = "path") -> str:
+    path = given.get(name)
+    if not isinstance(path, str) or not path.startswith("/") or "\0" in path or len(path) > PATH_CHARACTERS:
+        raise Unable(f"{name} must be an absolute path")
     return path
 
 
@@ -192,6 +196,8 @@ def _program(given: dict[str, Any]) -> tuple[str, ...]:
     texts = tuple(word for word in words if isinstance(word, str) and "\0" not in word)
     if len(texts) != len(words) or not texts[0]:
         raise Unable("command and args must be texts")
+    if sum(map(len, texts)) > PROGRAM_CHARACTERS:
+        raise Unable(f"command and args are longer than {PROGRAM_CHARACTERS} characters")
     if len(texts) == 1 and any(sign.isspace() for sign in texts[0]):
         return ("/bin/sh", "-c", texts[0])
     return texts

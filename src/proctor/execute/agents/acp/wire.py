@@ -45,6 +45,8 @@ class Wire:
     def __init__(self, reading: int, writing: int) -> None:
         self._reading = reading
         self._writing = writing
+        self._lines: list[bytes] = []
+        """Whole ones that wait to be read, the next one last."""
         self._rest = b""
         self._total = 0
         self._kept = bytearray()
@@ -69,18 +71,17 @@ class Wire:
     def receive(self) -> Message | None:
         """The next message, or ``None`` when the other side has ended."""
         while True:
-            line, found, rest = self._rest.partition(b"\n")
-            if found:
-                self._rest = rest
+            while self._lines:
+                line = self._lines.pop()
                 if line.strip():
                     with self._turn:
                         self._keep(b"< ", line + b"\n")
                     return _message(line)
-                continue
             data = os.read(self._reading, CHUNK_BYTES)
             if not data:
                 return None
-            self._rest += data
+            *lines, self._rest = (self._rest + data).split(b"\n")
+            self._lines = lines[::-1]
             self._total += len(data)
             if len(self._rest) > LINE_BYTES or self._total > TOTAL_BYTES:
                 raise Broken("the agent says more than is listened to")
