@@ -337,3 +337,14 @@ def test_what_is_no_resolved_contract_is_a_contract_error(full: Path) -> None:
     for one in bad:
         with pytest.raises(ContractError):
             from_resolved(one, full)
+
+
+def test_fields_that_came_later_are_left_out_while_they_say_nothing(full: Path) -> None:
+    contract = load_contract(full)
+    assert contract.reference is not None
+    data = resolved(contract)
+    assert not {"flake_tolerance"} & set(data["checks"][0])
+    assert "alternatives" not in data["reference"]
+    tolerant = replace(contract, checks=tuple(replace(one, flake_tolerance="0.1") for one in contract.checks))
+    assert content_id(tolerant) != content_id(contract)
+    assert from_resolved(resolved(tolerant), full).checks == tolerant.checks

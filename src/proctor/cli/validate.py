@@ -1,13 +1,17 @@
-"""``proctor validate``: the no-op must fail and the reference must pass."""
+"""``proctor validate``: the no-op must fail, the reference must pass, and no check may be flaky."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from proctor.cli.output import as_json, print_json, print_table, printable
+
+if TYPE_CHECKING:
+    from proctor.cli.surveys import Surveyed
+    from proctor.conduct.machine import Machine
 
 
 @click.command(epilog="Example: proctor validate examples/parse-time-zone --times 3")
@@ -16,18 +20,44 @@ from proctor.cli.output import as_json, print_json, print_table, printable
     "--times", type=click.IntRange(1, 1000), default=2, show_default=True, help="How often each of the two is run."
 )
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, help="Runs side by side.")
+@click.option(
+    "--flakes",
+    type=click.IntRange(2, 10_000),
+    help="Try base and reference so often, with other seeds and orders; flaky checks are refused.",
+)
+@click.option(
+    "--drop-flaky", "drop", metavar="REASON", default="", help="Take what is flaky out of the suite, with a trail."
+)
+@click.option("--derive", "lists", is_flag=True, help="Derive must_pass and keep_passing from attempts on both trees.")
+@click.option("--write", is_flag=True, help="Write the derived lists back.")
 @as_json
-def command(contracts: tuple[Path, ...], times: int, jobs: int, json_: bool) -> int:
+def command(
+    contracts: tuple[Path, ...],
+    times: int,
+    jobs: int,
+    flakes: int | None,
+    drop: str,
+    lists: bool,
+    write: bool,
+    json_: bool,
+) -> int:
     """Run the no-op and the reference on CONTRACTS: every no-op a failure, every reference a success.
 
     What the checks try meanwhile (a name that is looked up, a write outside the tree) is remembered, and does not count
     against agents that try the same.
     """
+    if write and not lists:
+        raise click.UsageError("--write needs --derive")
+    if drop and flakes is None:
+        raise click.UsageError("--drop-flaky needs --flakes")
     from proctor.cli.batches import begin, fill
     from proctor.cli.run import why
     from proctor.cli.wiring import machine
 
     here = machine()
+    surveys: list[Surveyed] = []
+    if lists or flakes is not None:
+        surveys = _surveyed(here, contracts, flakes, times, jobs, lists, write, drop, json_)
     rows: list[dict[str, Any]] = []
     code = 0
     unready: dict[str, str] = {}
@@ -54,8 +84,11 @@ def command(contracts: tuple[Path, ...], times: int, jobs: int, json_: bool) -> 
     for contract, message in unready.items():
         click.echo(f"proctor: {contract}: {message}", err=True)
     wrong = [row for row in rows if row["status"] != row["wanted"]]
+    flaky = sum(len(seen.flagged) + bool(seen.suite["problem"]) for seen in surveys)
     if json_:
-        print_json({"runs": rows, "valid": not wrong and not code})
+        print_json(
+            {"runs": rows, "valid": not wrong and not code and not flaky, "surveys": [s.record() for s in surveys]}
+        )
     else:
         head = ["CONTRACT", "AGENT", "STATUS", "WANTED", "WHY"]
         print_table(
@@ -65,11 +98,36 @@ def command(contracts: tuple[Path, ...], times: int, jobs: int, json_: bool) -> 
                 for row in rows
             ],
         )
-        click.echo(_verdict(len(wrong), len(unready)))
-    return code or (1 if wrong else 0)
+        click.echo(_verdict(len(wrong), len(unready), flaky))
+    return code or (1 if wrong or flaky else 0)
 
 
-def _verdict(wrong: int, unready: int) -> str:
+def _surveyed(
+    here: Machine,
+    contracts: tuple[Path, ...],
+    flakes: int | None,
+    times: int,
+    jobs: int,
+    lists: bool,
+    write: bool,
+    drop: str,
+    json_: bool,
+) -> list[Surveyed]:
+    """What trying the two trees of every contract shows; told at once, unless as JSON at the end."""
+    from proctor.cli.surveys import print_survey, survey_contract
+
+    found = []
+    for path in contracts:
+        options = {"flakes": flakes is not None, "lists": lists, "write": write}
+        seen = survey_contract(here, path, flakes or times, jobs, **options, drop=drop, quiet=json_)
+        if not json_:
+            print_survey(seen)
+        found.append(seen)
+    return found
+
+
+def _verdict(wrong: int, unready: int, flaky: int) -> str:
     reasons = [f"{wrong} runs came out wrong"] if wrong else []
     reasons += [f"{unready} contracts could not be run"] if unready else []
+    reasons += [f"{flaky} checks cannot be in the primary suite"] if flaky else []
     return f"not valid: {', '.join(reasons)}" if reasons else "valid"

@@ -8,7 +8,7 @@ bytes came from: where the contract lies, the path or address of a git repositor
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,6 +21,9 @@ from proctor.contract.fields import SCHEMA_VERSION
 from proctor.contract.model import ArchiveRepository, Contract, GitRepository, Source
 
 RECORD = "contract"
+GROWN: dict[str, dict[str, Any]] = {"Check": {"flake_tolerance": "0"}, "Reference": {"alternatives": ()}}
+"""Fields that came later, with the value that leaves them out: what was written before keeps its form and its id."""
+
 _HEAD = {"schema": SCHEMA_VERSION, "record": RECORD}
 
 
@@ -65,16 +68,23 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, Mapping):
         return dict(value)
-    return {name: _plain(inner) for name, inner in items(value)}
+    later = GROWN.get(type(value).__name__, {})
+    return {name: _plain(inner) for name, inner in items(value) if name not in later or inner != later[name]}
 
 
 def _fields(cls: type[Any], data: Any, where: str, known: Mapping[str, Any] = EMPTY) -> object:
     """An object of the model class ``cls`` from the fields in ``data``."""
     names = [name for name in field_names(cls) if name not in known]
-    if not isinstance(data, Mapping) or set(data) != set(names):
+    if not isinstance(data, Mapping) or not _has_fields(cls, data, names):
         raise _unreadable(where, f"expected the fields {', '.join(names)}")
-    values = {name: _value(cls.__annotations__[name], data[name], f"{where}.{name}") for name in names}
+    given = [name for name in names if name in data]
+    values = {name: _value(cls.__annotations__[name], data[name], f"{where}.{name}") for name in given}
     return cls(**known, **values)
+
+
+def _has_fields(cls: type[Any], data: Mapping[str, Any], names: Collection[str]) -> bool:
+    """Whether ``data`` has exactly the fields ``names``, but for those that may be left out."""
+    return set(data) | set(GROWN.get(cls.__name__, ())) == set(names)
 
 
 def _value(annotation: str, data: Any, where: str) -> Any:
@@ -108,7 +118,7 @@ def _value(annotation: str, data: Any, where: str) -> Any:
 def _fits(choice: str, data: Any) -> bool:
     """Whether ``data`` can be the member ``choice`` of a union."""
     cls = getattr(model, choice, None)
-    return cls is None or (isinstance(data, dict) and set(data) == set(field_names(cls)))
+    return cls is None or (isinstance(data, dict) and _has_fields(cls, data, field_names(cls)))
 
 
 def _unreadable(where: str, words: str) -> ContractError:

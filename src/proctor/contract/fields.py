@@ -215,6 +215,12 @@ CHECK = Shape(
         Field("rerun", RERUN, "How often it runs and how the attempts decide.", OMITTED),
         Field("sentinel", Optional(SENTINEL), "A test file that shows whether results are genuine.", None),
         Field("no_op", Flag(), "Marks a gate that is empty on purpose.", model.Check.no_op),
+        Field(
+            "flake_tolerance",
+            Decimal(),
+            "The share of attempts on one tree that may come out otherwise than the rest.",
+            model.Check.flake_tolerance,
+        ),
     ),
     (
         Rule("no_op", (False,), needs=("run",)),
@@ -224,11 +230,12 @@ CHECK = Shape(
         Rule("results", ("exit-code",), refuses=("must_pass", "keep_passing", "sentinel")),
     ),
 )
+_ALTERNATIVES = Field("alternatives", ListOf(FILE, unique=True), "Patches that solve the task in other ways.", ())
 REFERENCE = Variants(
     "reference",
     (
-        Shape("reference", (Field("patch", FILE, "A patch of the contract, in git's format."),)),
-        Shape("reference", (Field("from", NAME, "The name of a judge input."), *_TAKE)),
+        Shape("reference", (Field("patch", FILE, "A patch of the contract, in git's format."), _ALTERNATIVES)),
+        Shape("reference", (Field("from", NAME, "The name of a judge input."), *_TAKE, _ALTERNATIVES)),
     ),
 )
 WEIGHTS = Shape(

@@ -213,7 +213,8 @@ class Check:
     ``results`` is one of ``RESULT_FORMATS``; for junit and tap ``results_file`` is the file's name in the directory
     that ``PROCTOR_RESULTS`` names inside the sandbox. ``sentinel`` may be empty for pytest, which has one built in.
     ``no_op`` marks a gate that is empty on purpose. ``must_pass_file`` and ``keep_passing_file`` are the files that the
-    ids were read from, if they were.
+    ids were read from, if they were. ``flake_tolerance`` is the share of attempts on one and the same tree, as a
+    decimal, that may come out otherwise than the rest before the check is called flaky.
     """
 
     id: str
@@ -234,17 +235,22 @@ class Check:
     no_op: bool = False
     must_pass_file: NamedFile | None = None
     keep_passing_file: NamedFile | None = None
+    flake_tolerance: str = "0"
 
 
 @frozen
 class Reference:
-    """A known solution: a patch of the contract, or files of a judge input that replace those of the tree."""
+    """A known solution: a patch of the contract, or files of a judge input that replace those of the tree.
+
+    ``alternatives`` are patches of the contract that solve the task in other ways, which the oracle must accept too.
+    """
 
     patch: NamedFile | None = None
     input: str = ""
     paths: tuple[str, ...] = ()
     strip: int = 0
     to: str = ""
+    alternatives: tuple[NamedFile, ...] = ()
 
 
 @frozen

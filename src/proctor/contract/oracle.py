@@ -67,7 +67,15 @@ class Oracle:
             no_op=part["no_op"],
             must_pass_file=must_file,
             keep_passing_file=keep_file,
+            flake_tolerance=self._tolerance(part),
         )
+
+    def _tolerance(self, part: Part) -> str:
+        value: str = part["flake_tolerance"]
+        if value and _trillionths(value) >= _trillionths("0.5"):
+            words = f"{value} is no tolerance: below 0.5 most attempts agree"
+            self.report.add(part.place("flake_tolerance"), words)
+        return value
 
     def _ids(self, part: Part, name: str) -> tuple[NamedFile | None, tuple[str, ...]]:
         """Test ids, given here or in a file."""
@@ -119,14 +127,20 @@ class Oracle:
         """The known solution, if the contract has one."""
         if part is None or not part.variant:
             return None
+        others = tuple(
+            self.files.file(part.place("alternatives").value[index], path, PATCH_BYTES)[0]
+            for index, path in enumerate(part["alternatives"])
+            if path
+        )
         if part.variant == "patch":
-            return Reference(self.files.file(part.place("patch"), part["patch"], PATCH_BYTES)[0])
+            patch = self.files.file(part.place("patch"), part["patch"], PATCH_BYTES)[0]
+            return Reference(patch, alternatives=others)
         origin, place = part["from"], part.place("from")
         if origin in self.inputs:
             self._judge_only(place, origin)
         elif origin:
             self.report.add(place, f"{quoted(origin)} is not an input", did_you_mean(origin, self.inputs))
-        return Reference(None, origin, part["paths"], part["strip"], part["to"])
+        return Reference(None, origin, part["paths"], part["strip"], part["to"], others)
 
     def _judge_only(self, place: Node, name: str) -> None:
         if self.inputs[name].audience == "setup":

@@ -1,0 +1,124 @@
+"""Patches before the judge without a run: the same sandboxes, checks and parsers, and nothing left behind.
+
+A trial is no evidence about an agent. It tells an author what the oracle says of a patch, on the base that runs use.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from proctor.base.frozen import EMPTY, frozen, replace
+from proctor.conduct.machine import Machine
+from proctor.contract.model import Check, Contract, Rerun
+from proctor.execute.prepare import Prepared
+from proctor.execute.sandbox.interface import Mount
+from proctor.execute.workspace.store import hold
+from proctor.judge.acceptance import accept
+from proctor.judge.bench import Bench
+from proctor.judge.outcome import ERROR, PASS
+from proctor.record.rundir import RunDirectory
+from proctor.record.trace.log import TraceWriter
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@frozen
+class Checked:
+    """What one check said: its outcome, the reason, how long it took, and the outcome of every test it ran."""
+
+    outcome: str
+    reason: str
+    detail: str
+    seconds: float
+    tests: Mapping[str, str]
+    omitted: int = 0
+
+
+@frozen
+class Trial:
+    """What the oracle said of a patch; ``problem`` where it did not even apply."""
+
+    problem: str
+    checks: Mapping[str, Checked]
+
+    def refusal(self, contract: Contract) -> tuple[str, str]:
+        """The gate or check that refuses the patch and why; two empty texts where it is accepted."""
+        if self.problem:
+            return "patch", self.problem
+        for check in contract.checks:
+            said = self.checks[check.id]
+            if check.mandatory and said.outcome != PASS:
+                verb = "no verdict" if said.outcome == ERROR else said.reason
+                return check.id, f"{verb}: {said.detail}" if said.detail else verb
+        return "", ""
+
+
+@contextmanager
+def ready(machine: Machine, contract: Contract) -> Iterator[Prepared]:
+    """The prepared contract; what it is made of stays in the caches meanwhile. Every check makes a single attempt."""
+    with ExitStack() as held, machine.inputs.in_use():
+        prepared = machine.prepare(contract)
+        for layer in prepared.layers:
+            held.callback(os.close, hold(layer))
+        yield prepared
+
+
+def varied(prepared: Prepared, change: Callable[[Check], Check]) -> Prepared:
+    """``prepared`` with other checks, on the same base."""
+    checks = tuple(change(check) for check in prepared.contract.checks)
+    return replace(prepared, contract=replace(prepared.contract, checks=checks))
+
+
+def try_patch(
+    machine: Machine,
+    prepared: Prepared,
+    patch: bytes,
+    variables: Callable[[Check], Mapping[str, str]] | None = None,
+    mounts: tuple[Mount, ...] = (),
+) -> Trial:
+    """Let the judge say what it thinks of ``patch``; ``variables`` are more of them for each check."""
+
+    def once(check: Check) -> Check:
+        more = variables(check) if variables else EMPTY
+        return replace(check, rerun=Rerun(), variables=MappingProxyType({**check.variables, **more}))
+
+    with machine.scratch("trial") as place:
+        run = RunDirectory(place / "run").create()
+        scratch = place / "scratch"
+        scratch.mkdir()
+        with TraceWriter.create(run.events, machine.clock, machine.entropy) as trace:
+            bench = Bench(
+                prepared=varied(prepared, once),
+                backend=machine.backend(prepared.contract),
+                scratch=scratch,
+                trace=trace,
+                run=run,
+                clock=machine.clock,
+                entropy=machine.entropy,
+                mounts=mounts,
+            )
+            accepted = accept(bench, patch)
+        results = run.read_json(run.results)
+    return Trial(accepted.problem, {entry["id"]: _checked(entry) for entry in results["checks"]})
+
+
+def _checked(entry: Mapping[str, Any]) -> Checked:
+    seconds = sum(float(one["observed_seconds"]) for one in entry["attempts"] if one["tree"] == "patched")
+    tests = {test: outcome for test, outcome in entry["tests"] if outcome != "absent"}
+    return Checked(entry["outcome"], entry["reason"], entry["detail"], seconds, tests, entry["tests_omitted"])
+
+
+def side_by_side(act: Callable[[T], R], items: list[T], jobs: int) -> Iterator[R]:
+    """``act`` on all ``items``, ``jobs`` at a time; what it gives, in order."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        try:
+            yield from pool.map(act, items)
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,151 @@
+"""Flaky checks are found by varying seeds and order, refused, and taken out with a trail; lists are derived."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proctor.author.edit import set_ids
+from proctor.author.flakes import ORDER
+from proctor.author.suite import TRAIL_NAME, read_trail, suite_id, untold
+from proctor.base.errors import UsageFault
+from proctor.contract.load import load_contract
+
+Proctor = Callable[..., subprocess.CompletedProcess[str]]
+SEEDED = "os.environ['PROCTOR_SEED'] == '20260307'"
+TAP = f"""
+import os, calc
+tests = [("adds", calc.add(2, 2) == 4), ("zero", calc.add(0, 0) == 0), ("never", False), ("seeded", {SEEDED})]
+with open(os.environ["PROCTOR_RESULTS"] + "/out.tap", "w") as out:
+    print("TAP version 13", "1..%d" % len(tests), sep="\\n", file=out)
+    for number, (name, fine) in enumerate(tests, 1):
+        print("ok" if fine else "not ok", number, "-", name, file=out)
+"""
+CHECK = {
+    "id": "tests",
+    "gate": "acceptance",
+    "run": ["/usr/bin/python3", "-c", TAP],
+    "results": "tap",
+    "results_file": "out.tap",
+    "timeout_seconds": 60,
+}
+SEED_CHECK = {
+    "id": "seeds",
+    "gate": "static",
+    "run": ["/usr/bin/python3", "-c", f"import os; assert {SEEDED}"],
+    "timeout_seconds": 60,
+}
+
+
+def validated(proctor: Proctor, *arguments: str | Path) -> tuple[int, dict[str, Any]]:
+    done = proctor("validate", *arguments, "--times", "1", "--json")
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_lists_are_derived_from_real_attempts_and_written_back(proctor: Proctor, make_contract: Any) -> None:
+    contract = make_contract(checks=[CHECK])
+    text = (contract / "contract.yaml").read_text()
+    code, said = validated(proctor, contract, "--derive", "--flakes", "2", "--write")
+    (derived,) = said["surveys"][0]["derived"]
+    assert derived["must_pass"] == ["adds"]
+    assert derived["keep_passing"] == ["zero"]
+    assert derived["unsteady"] == ["seeded"]
+    assert said["surveys"][0]["written"] == ["must_pass.txt", "keep_passing.txt"]
+    loaded = load_contract(contract)
+    assert (loaded.checks[0].must_pass, loaded.checks[0].keep_passing) == (("adds",), ("zero",))
+    assert [line for line in text.splitlines() if line not in (contract / "contract.yaml").read_text()] == []
+    assert [run["status"] for run in said["runs"]] == ["failure", "success"], "validated with the lists just written"
+    assert code == 0
+
+
+def test_a_flaky_check_is_refused_and_dropped_with_a_trail(proctor: Proctor, make_contract: Any) -> None:
+    listed = {**CHECK, "must_pass": ["adds"], "keep_passing": ["zero", "seeded"]}
+    contract = make_contract(checks=[SEED_CHECK, listed])
+    before = suite_id(load_contract(contract))
+    code, said = validated(proctor, contract, "--flakes", "2")
+    assert code == 1
+    assert not said["valid"]
+    flakes = {one["check"]: one for one in said["surveys"][0]["flakes"]}
+    assert (flakes["seeds"]["flagged"], flakes["seeds"]["deviating"], flakes["seeds"]["attempts"]) == (True, 1, 2)
+    assert flakes["tests"]["tests"] == ["seeded"]
+    assert not (contract / TRAIL_NAME).exists()
+
+    code, said = validated(proctor, contract, "--flakes", "2", "--drop-flaky", "they depend on the seed")
+    after = load_contract(contract)
+    assert code == 0, said
+    assert not after.checks[0].mandatory
+    assert after.checks[1].keep_passing == ("zero",)
+    first, second = read_trail(after)
+    assert (first["id"], second["parent"]) == (before, before)
+    assert second["id"] == suite_id(after) != before
+    assert second["reason"] == "they depend on the seed"
+    assert second["removed"] == [{"check": "seeds", "tests": []}, {"check": "tests", "tests": ["seeded"]}]
+    assert untold(after) == ""
+
+    (contract / "keep_passing.txt").write_text("zero\nnever\n")
+    assert "nobody said why" in untold(load_contract(contract))
+    (contract / TRAIL_NAME).write_text((contract / TRAIL_NAME).read_text().replace(before, "sha256:0", 1))
+    with pytest.raises(UsageFault, match="line 2 is no suite that follows"):
+        read_trail(after)
+
+
+def test_a_tolerance_is_declared_and_the_last_check_is_not_dropped(proctor: Proctor, make_contract: Any) -> None:
+    only = {**SEED_CHECK, "gate": "acceptance"}
+    tolerant = make_contract("tolerant", checks=[{**SEED_CHECK, "flake_tolerance": "0.4"}, make_contract.CHECK])
+    code, said = validated(proctor, tolerant, "--flakes", "3")
+    assert code == 0, said
+    (flake, steady) = said["surveys"][0]["flakes"]
+    assert (flake["flagged"], flake["deviating"]) == (False, 1)
+    assert steady["words"] == "no flake seen in 3 runs: at most 63 % with 95 % confidence"
+    done = proctor("validate", make_contract("only", checks=[only]), "--flakes", "2", "--drop-flaky", "why")
+    assert done.returncode == 2
+    assert "nothing would show that the task was solved" in done.stderr
+
+
+def test_options_that_need_another_are_said(proctor: Proctor, make_contract: Any) -> None:
+    for option, needed in (("--write", "--derive"), ("--drop-flaky=x", "--flakes")):
+        done = proctor("validate", make_contract(option.strip("-=x")), option)
+        assert done.returncode == 2
+        assert f"needs {needed}" in done.stderr
+
+
+def test_the_order_is_another_one_and_keeps_files_and_classes_together(tmp_path: Path) -> None:
+    for name in "abc":
+        classes = "".join(f"class Test{k}:\n" + "".join(f"    def test_{i}(self): pass\n" for i in "xyz") for k in "PQ")
+        (tmp_path / f"test_{name}.py").write_text(classes)
+
+    def order(seed: str) -> list[str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-p", "proctor_order", "--co", "-q", "-p", "no:cacheprovider"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ORDER), "PROCTOR_ORDER": seed, "PYTEST_ADDOPTS": ""},
+            capture_output=True,
+            text=True,
+        )
+        return [line for line in done.stdout.splitlines() if "::" in line]
+
+    usual, other = order(""), order("7")
+    assert sorted(other) == sorted(usual) == usual
+    assert other != usual
+    assert order("7") == other
+    for parts in (1, 2):
+        starts = ["::".join(test.split("::")[:parts]) for test in other]
+        assert sum(a != b for a, b in pairwise(starts)) == len(set(starts)) - 1
+
+
+def test_a_list_that_becomes_empty_is_said_in_the_contract(make_contract: Any) -> None:
+    contract = make_contract(checks=[{**CHECK, "must_pass": {"file": "ids.txt"}}])
+    (contract / "ids.txt").write_text("adds\n")
+    loaded = load_contract(contract)
+    set_ids(loaded, loaded.checks[0], "must_pass", ())
+    assert load_contract(contract).checks[0].must_pass == ()
+    assert not (contract / "ids.txt").exists()
