@@ -21,6 +21,7 @@ DATA = PACKAGE / "author" / "demo" / "contract"
 FLOORS = ("base", "contract", "record", "execute", "judge", "conduct", "author", "study", "present", "cli")
 
 DOORS = {
+    "record.attest": ("record.trace", "record.rundir", "record.seal", "record.verify"),
     "execute.workspace": ("execute.sandbox.interface",),
     "execute.inputs": ("execute.sandbox.interface", "execute.workspace.archive", "execute.workspace.glob"),
     "execute.agents": (
@@ -47,6 +48,7 @@ HEAVY = frozenset(
         "aiohttp",
         "asyncio",
         "concurrent.futures",
+        "cryptography",
         "dataclasses",
         "email",
         "http",

@@ -1,31 +1,53 @@
-"""``proctor verify``: check that a run's evidence is whole."""
+"""``proctor verify``: check that a run's evidence is whole, and who signed it."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from proctor.cli.output import as_json, print_json, printable
 
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-@click.command(epilog="Example: proctor verify 20260307T120000-0123456789")
+    from proctor.record.rundir import RunDirectory
+
+
+@click.command(epilog="Example: proctor verify 20260307T120000-0123456789 --key lab.pub")
 @click.argument("runs", nargs=-1, required=True)
+@click.option("--key", default="", help="The public key that must have signed them: a file, or a name of the home.")
+@click.option(
+    "--authority",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The certificate of the authority that must have stamped the attestations.",
+)
 @as_json
-def command(runs: tuple[str, ...], json_: bool) -> int:
+def command(runs: tuple[str, ...], key: str, authority: Path | None, json_: bool) -> int:
     """Check every byte of RUNS against their seals: ids (or their beginnings) or paths. Exits with 4 on any change.
 
-    A copy under a name of its own is as good as the run; one that goes by another run's id is refused.
+    A copy under a name of its own is as good as the run; one that goes by another run's id is refused. With --key the
+    attestation must be there, be signed by that key and speak of this very directory.
     """
-    from proctor.cli.wiring import shelf
+    from proctor.cli.wiring import key_file, shelf
     from proctor.record.verify import verify
 
+    public = None
+    if key:
+        from proctor.record.attest.keys import load_public
+
+        public = load_public(key_file(key, ".pub"))
     code = 0
     for name in runs:
         run = shelf().find(name)
         result = verify(run)
-        code = code if result.status == "intact" else 4
+        signed = _attestation(run, public, authority)
+        sound = result.status == "intact" and not signed.get("problem")
+        code = code if sound else 4
         if json_:
             problems = [{"where": p.where, "message": p.message} for p in result.problems]
-            counts = {"events": result.events, "seal": result.digest}
+            counts = {"events": result.events, "seal": result.digest, "attestation": signed or None}
             print_json(
                 {"run": run.path.name, "id": result.run_id, "status": result.status, "problems": problems, **counts}
             )
@@ -36,4 +58,35 @@ def command(runs: tuple[str, ...], json_: bool) -> int:
             click.echo(f"  seal {result.digest}")
         for problem in result.problems:
             click.echo(printable(f"  {problem.where}: {problem.message}"))
+        for line in _words(signed):
+            click.echo(printable(f"  {line}"))
     return code
+
+
+def _attestation(run: RunDirectory, key: Ed25519PublicKey | None, authority: Path | None) -> dict[str, Any]:
+    """What is to be said about the attestation of ``run``; nothing where there is none and none is asked for."""
+    if key is None and authority is None and not run.attestation.exists():
+        return {}
+    from proctor.base.errors import BrokenSeal
+    from proctor.record.attest.attestation import check_attestation
+
+    found: dict[str, Any] = {"keyid": "", "checked": False, "timestamp": "", "problem": ""}
+    try:
+        found["keyid"] = check_attestation(run, key).keyid
+        found["checked"] = key is not None
+        if authority is not None:
+            from proctor.record.attest.timestamp import check_timestamp
+
+            found["timestamp"] = check_timestamp(run, authority)
+    except BrokenSeal as error:
+        found["problem"] = str(error)
+    return found
+
+
+def _words(signed: dict[str, Any]) -> list[str]:
+    if not signed:
+        return []
+    if signed["problem"]:
+        return [signed["problem"]]
+    lines = [f"signed by {signed['keyid']}" if signed["checked"] else "attestation not checked: give --key"]
+    return [*lines, f"stamped {signed['timestamp']}"] if signed["timestamp"] else lines

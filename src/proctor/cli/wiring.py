@@ -66,6 +66,12 @@ def shelf() -> Shelf:
     return Shelf(home().runs)
 
 
+def key_file(name: str, suffix: str) -> Path:
+    """The file of a key: a path, or the name of a key of the home, whose halves end in ``.key`` and ``.pub``."""
+    path = Path(name)
+    return path if "/" in name or path.exists() else home().keys / f"{name.removesuffix(suffix)}{suffix}"
+
+
 def agent_for(
     words: str, files: str, prepared: Prepared, machine: Machine, model: str = "", settings: Mapping[str, str] = EMPTY
 ) -> Agent:

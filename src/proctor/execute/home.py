@@ -35,6 +35,7 @@ class Home:
         self.parsed = path / "parsed"
         self.scratch = path / "scratch"
         self.sessions = path / "sessions"
+        self.keys = path / "keys"
 
     @classmethod
     def from_environment(cls, variables: Mapping[str, str]) -> Home:

@@ -10,6 +10,8 @@
     blobs/<sha256>             larger content, under its digest
     report.json                status, gates, score
     seal.json                  the last act
+    attestation.json           a signed statement about all of it, made later if at all
+    attestation.tsr            a time stamp on that, if somebody asked for one
 
 Every JSON file is exactly its canonical bytes, without a newline at the end, so that a file has the digest of its
 value. Modes are set whatever the umask, because the seal covers them.
@@ -59,6 +61,14 @@ class RunDirectory:
     @property
     def seal(self) -> Path:
         return self.path / "seal.json"
+
+    @property
+    def attestation(self) -> Path:
+        return self.path / "attestation.json"
+
+    @property
+    def timestamp(self) -> Path:
+        return self.path / "attestation.tsr"
 
     @property
     def patch(self) -> Path:

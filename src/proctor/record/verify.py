@@ -33,6 +33,8 @@ from proctor.record.trace.read import open_trace
 
 MOST_PROBLEMS = 100
 SEAL_MODE = "0644"
+BESIDE = ("attestation.json", "attestation.tsr")
+"""What may be laid beside a sealed run; ``record.attest`` checks it with the key of whoever did."""
 
 
 @frozen
@@ -137,6 +139,8 @@ class _Examination:
                     self.add(found.path, f"was a directory when it was sealed, and is {_kind(information)}")
             elif found.path in seal.files:
                 self._check_file(found, information, seal.files[found.path])
+            elif found.path in BESIDE and stat.S_ISREG(information.st_mode):
+                self._check_mode(found.path, information, SEAL_MODE)
             else:
                 self.add(found.path, f"{_kind(information)} that is not in the seal: added or renamed")
         for path in missing:

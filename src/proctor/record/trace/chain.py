@@ -63,3 +63,23 @@ class Chain:
 
     def _broken(self, message: str) -> BrokenSeal:
         return BrokenSeal(message, where=f"events.jsonl#{self.count}")
+
+
+def check_alone(line: bytes, header: bytes) -> Event:
+    """The event of one line without the rest of its chain, when ``header`` is its header; :class:`BrokenSeal` if not.
+
+    What came before is believed: a Merkle path from the header to a known root is for that.
+    """
+    parts = _LINE.fullmatch(line)
+    if parts is None:
+        raise BrokenSeal("the line is not an event in canonical form", where="event")
+    actor, hash_bytes, body, salt, number, t, kind = (part.decode() for part in parts.groups())
+    try:
+        payload = parse_payload(body.encode())
+        prev = str(parse_payload(header)["prev"])
+    except (ValueError, KeyError) as error:
+        raise BrokenSeal(f"not canonical JSON: {error}", where="event") from None
+    expected = header_bytes(actor, payload_digest(bytes.fromhex(salt), body.encode()), prev, int(number), t, kind)
+    if header != expected or sha256(header).hexdigest() != hash_bytes:
+        raise BrokenSeal("the event and its header do not belong together", where=f"event {number}")
+    return Event(int(number), t, kind, actor, payload, salt, hash_bytes)

@@ -1,0 +1,62 @@
+"""``proctor attest``: sign a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from proctor.cli.output import as_json, print_json
+
+
+@click.command(epilog="Example: proctor attest 20260307T120000 --key lab")
+@click.argument("run")
+@click.option("--key", default="", help="The private key: a file, or the name of a key of the home.")
+@click.option(
+    "--timestamp",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Keep this RFC 3161 response to a query over attestation.json.",
+)
+@click.option(
+    "--authority",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The certificate of the authority that made the time stamp, in PEM.",
+)
+@as_json
+def command(run: str, key: str, timestamp: Path | None, authority: Path | None, json_: bool) -> None:
+    """Sign the statement about RUN with a key, or add a time stamp to it; only an intact run is signed.
+
+    The statement (in-toto Statement v1 in a DSSE envelope) is attestation.json beside the seal.
+    """
+    from proctor.base.errors import UsageFault
+    from proctor.cli.wiring import key_file, shelf
+    from proctor.record.attest.attestation import attest, load_attestation
+
+    if not key and timestamp is None:
+        raise UsageFault("nothing to do", hint="--key signs the run, --timestamp keeps a time stamp on its attestation")
+    if (timestamp is None) != (authority is None):
+        raise UsageFault("--timestamp and --authority belong together", hint="give both")
+    found = shelf().find(run)
+    stamped = ""
+    if key:
+        from proctor.record.attest.keys import load_private
+
+        envelope = attest(found, load_private(key_file(key, ".key")))
+    if timestamp is not None and authority is not None:
+        from proctor.record.attest.timestamp import keep_timestamp
+
+        stamped = keep_timestamp(found, timestamp, authority)
+        envelope = load_attestation(found)
+    if json_:
+        print_json(
+            {
+                "run": found.path.name,
+                "keyid": envelope.keyid,
+                "attestation": str(found.attestation),
+                "timestamp": stamped,
+            }
+        )
+        return
+    click.echo(f"{found.path.name}: signed by {envelope.keyid}\n  {found.attestation}")
+    if stamped:
+        click.echo(f"  stamped {stamped}")

@@ -1,0 +1,1 @@
+"""Signed statements about finished runs, in formats that other tools verify."""
