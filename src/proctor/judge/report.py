@@ -15,14 +15,17 @@ from proctor.base.clock import seconds_text
 from proctor.base.frozen import replace
 from proctor.contract.model import Check
 from proctor.execute.workspace.patch import known_stat
+from proctor.judge.contract_score import scores
 from proctor.judge.conversation import conversation, unaffordable
 from proctor.judge.evidence import Evidence, pointer, read_evidence
 from proctor.judge.gates import NAMES, gates
+from proctor.judge.indicators import indicators
 from proctor.judge.replayable import replayable
 from proctor.judge.score import distance_of, score
 from proctor.judge.sentinels import forgeable
 from proctor.judge.status import SUCCESS, status
 from proctor.judge.tags import tags
+from proctor.judge.taxonomy import taxonomy_digest
 from proctor.record.rundir import RunDirectory
 from proctor.record.trace.event import Event
 
@@ -89,10 +92,13 @@ def report(evidence: Evidence) -> dict[str, Any]:
             for gate in verdicts
         ],
         "score": score(evidence, verdicts, distance) if standing.status == SUCCESS else None,
+        "scores": scores(evidence, verdicts, standing),
         "checks": [_check(evidence, check) for check in evidence.contract.checks],
         "patch": _patch(evidence, distance),
         "restored": list((evidence.results or {}).get("restored", ())),
         "tags": [tag.record() for tag in tags(evidence, standing)],
+        "taxonomy": taxonomy_digest(),
+        "indicators": indicators(evidence),
         "deviations": deviations(evidence),
         "replayable": replayable(evidence),
         "comparability": comparability(manifest),

@@ -11,18 +11,16 @@ bytes. The weights come with the score as a rubric.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import Decimal
 from typing import Any
 
 from proctor.base.canonical import sha256
 from proctor.execute.workspace.patch import known_stat
 from proctor.judge.evidence import Evidence
+from proctor.judge.exact import CONTEXT, decimal_text, share, weighted
 from proctor.judge.gates import Gate
 from proctor.judge.outcome import PASS
 from proctor.judge.policy import counted_lines
-
-_CONTEXT = Context(prec=40, rounding=ROUND_HALF_EVEN)
-_PLACES = Decimal("0.000001")
 
 NEEDED = ("run.started", "run.identity", "briefing", "agent.started", "agent.finished", "patch.extracted")
 """Events without which a result cannot be reproduced."""
@@ -43,12 +41,9 @@ def score(evidence: Evidence, gates: Sequence[Gate], distance: int) -> dict[str,
         "trace": Decimal(rubric.trace_weight),
         "maintainability": Decimal(rubric.maintainability_weight),
     }
-    total = Decimal(0)
-    for name, value in parts.items():
-        total = _CONTEXT.add(total, _CONTEXT.multiply(weights[name], value))
     return {
-        "value": _text(total),
-        "parts": {name: _text(value) for name, value in parts.items()},
+        "value": decimal_text(weighted(weights, parts)),
+        "parts": {name: decimal_text(value) for name, value in parts.items()},
         "rubric": {
             "lambda": rubric.minimality_lambda,
             "distance": distance,
@@ -70,7 +65,7 @@ def distance_of(evidence: Evidence) -> int:
 
 def minimality(rate: Decimal, distance: int) -> Decimal:
     """exp(-rate * distance), between 0 and 1."""
-    return _CONTEXT.exp(_CONTEXT.minus(_CONTEXT.multiply(rate, Decimal(distance))))
+    return CONTEXT.exp(CONTEXT.minus(CONTEXT.multiply(rate, Decimal(distance))))
 
 
 def trace_quality(evidence: Evidence) -> Decimal:
@@ -89,8 +84,4 @@ def maintainability(evidence: Evidence) -> Decimal:
         return Decimal(0)
     decided = [evidence.decision(check) for check in evidence.contract.checks if check.id in names]
     passed = sum(event is not None and event.payload.get("outcome") == PASS for event in decided)
-    return _CONTEXT.divide(Decimal(passed), Decimal(len(names)))
-
-
-def _text(value: Decimal) -> str:
-    return str(value.quantize(_PLACES, context=_CONTEXT))
+    return share(passed, len(names))

@@ -1,0 +1,105 @@
+"""``proctor rubric``: the published rubric, its table for runs, and how much a ranking owes to the weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from proctor.cli.output import as_json, print_json, print_table, printable
+
+
+@click.command(
+    epilog="Example: proctor rubric; proctor rubric --csv RUN RUN > table.csv; proctor rubric --sensitivity RUN RUN"
+)
+@click.argument("runs", nargs=-1)
+@click.option("--csv", "csv_", is_flag=True, help="The table for reviewers, with a row for each of RUNS.")
+@click.option("--figure", "figure_", is_flag=True, help="Gates and weights as an SVG.")
+@click.option("--sensitivity", is_flag=True, help="Move each weight and compare the rankings of the agents of RUNS.")
+@as_json
+def command(runs: tuple[str, ...], csv_: bool, figure_: bool, sensitivity: bool, json_: bool) -> None:
+    """Print the rubric: gates, and the weights of the graded, the contract and the pilot score."""
+    from proctor.base.errors import UsageFault
+    from proctor.judge.rubric import RUBRIC, rubric, table
+
+    if csv_ + figure_ + sensitivity > 1:
+        raise UsageFault("--csv, --figure and --sensitivity are three different things", hint="give one of them")
+    if runs and not (csv_ or sensitivity):
+        raise UsageFault("runs were named and nothing was asked of them", hint="add --csv or --sensitivity")
+    if figure_:
+        from proctor.judge.figure import figure
+
+        click.echo(figure(rubric()), nl=False)
+    elif csv_:
+        click.echo(table(_reports(runs)), nl=False)
+    elif sensitivity:
+        _sensitivity(_reports(runs), json_)
+    elif json_:
+        print_json(rubric())
+    else:
+        click.echo(RUBRIC.read_text("utf-8"), nl=False)
+
+
+def _reports(runs: tuple[str, ...]) -> list[dict[str, Any]]:
+    from proctor.base.errors import UsageFault
+    from proctor.cli.wiring import shelf
+
+    found = []
+    for name in runs:
+        run = shelf().find(name)
+        if not run.report.is_file():
+            raise UsageFault("the run has no report: it was cut off or is still running", where=run.path.name)
+        found.append(run.read_json(run.report))
+    return found
+
+
+def _sensitivity(reports: list[dict[str, Any]], json_: bool) -> None:
+    from decimal import Decimal
+
+    from proctor.base.errors import UsageFault
+    from proctor.judge.exact import decimal_text
+    from proctor.judge.sensitivity import mean_parts, ranking, sensitivity
+
+    means = mean_parts(reports)
+    used = {tuple(report["score"]["rubric"]["weights"].items()) for report in reports if report["score"]}
+    if len(means) < 2:
+        raise UsageFault(
+            f"{len(means)} agents have runs that passed every gate, and a ranking needs two", hint="name more runs"
+        )
+    if len(used) > 1:
+        raise UsageFault("the contracts of these runs weigh differently", hint="name runs of contracts with one rubric")
+    weights = {name: Decimal(value) for name, value in next(iter(used))}
+    parts = {agent: one for agent, (one, _) in means.items()}
+    scores = ranking(parts, weights)
+    rows = sensitivity(parts, weights)
+    if json_:
+        print_json(
+            {
+                "agents": {
+                    agent: {"score": decimal_text(scores[agent]), "runs": count} for agent, (_, count) in means.items()
+                },
+                "moved": [
+                    {
+                        "weight": row.weight,
+                        "by": row.by,
+                        "weights": dict(row.weights),
+                        "tau_b": None if row.tau is None else decimal_text(row.tau),
+                        "same_first": row.same_first,
+                    }
+                    for row in rows
+                ],
+            }
+        )
+        return
+    listed = [[printable(agent), decimal_text(scores[agent]), str(count)] for agent, (_, count) in means.items()]
+    print_table(["AGENT", "GRADED SCORE", "RUNS THAT PASSED"], listed)
+    table = [
+        [
+            row.weight,
+            row.by,
+            "undefined: a ranking without order" if row.tau is None else decimal_text(row.tau),
+            "same" if row.same_first else "another",
+        ]
+        for row in rows
+    ]
+    print_table(["WEIGHT", "MOVED BY", "TAU-B", "FIRST"], table)
