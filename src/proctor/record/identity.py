@@ -1,0 +1,127 @@
+"""Who may read the vault or approve a retention act: a person's two keys, in one private file.
+
+``age`` opens what was encrypted for them (X25519), ``sign`` proves that a request is theirs (Ed25519). The public
+halves are one line of words, ``NAME age1... HEX``, that can be sent to anyone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from proctor.base.canonical import canonical, parse_canonical
+from proctor.base.errors import InfrastructureFault, UsageFault
+from proctor.base.files import read_bounded, write_whole
+from proctor.base.frozen import frozen
+
+KIND = "proctor.identity"
+FILE_BYTES = 4096
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_PUBLIC = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,63}) (age1[0-9a-z]{40,80}) ([0-9a-f]{64})")
+
+
+@frozen
+class Person:
+    """The public half: a name, who to encrypt for, and the key that checks signatures."""
+
+    name: str
+    age: str
+    sign: str
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.age} {self.sign}"
+
+    def signed(self, purpose: str, value: Mapping[str, Any], signature: str) -> bool:
+        """Whether ``signature`` is this person's, on ``value`` and for ``purpose``."""
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+        try:
+            key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(self.sign))
+            key.verify(bytes.fromhex(signature), _message(purpose, value))
+        except (InvalidSignature, ValueError):
+            return False
+        return True
+
+
+@frozen
+class Identity:
+    """The private half."""
+
+    person: Person
+    age: str
+    seed: bytes
+
+    def sign(self, purpose: str, value: Mapping[str, Any]) -> str:
+        """A signature on ``value`` that holds for one purpose only."""
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        return Ed25519PrivateKey.from_private_bytes(self.seed).sign(_message(purpose, value)).hex()
+
+    def save(self, path: Path) -> None:
+        """Write the private file, which must not exist; the public line goes beside it."""
+        if os.path.lexists(path):
+            raise UsageFault("exists already", where=str(path), hint="an identity is never written over")
+        value = {"schema": 1, "kind": KIND, "name": self.person.name, "age": self.age, "sign": self.seed.hex()}
+        try:
+            write_whole(path, canonical(value), mode=0o600)
+            write_whole(path.with_name(path.name + ".pub"), f"{self.person}\n".encode())
+        except OSError as error:
+            raise UsageFault(f"cannot be written: {error.strerror}", where=str(path)) from None
+
+
+def age() -> Any:
+    """The library that encrypts, loaded when it is needed; it comes without types."""
+    import pyrage  # type: ignore[import-untyped]
+
+    return pyrage
+
+
+def new_identity(name: str, entropy: bytes) -> Identity:
+    """An identity for ``name``; ``entropy`` is 32 bytes for the signing key."""
+    if not NAME.fullmatch(name):
+        raise UsageFault(f"not a name: {name[:80]!r}", hint="letters, digits, dots, dashes; 64 at most")
+    return _identity(name, str(age().x25519.Identity.generate()), entropy)
+
+
+def load_identity(path: Path) -> Identity:
+    """The identity in a private file, which nobody else may read."""
+    try:
+        data = read_bounded(path, FILE_BYTES)
+        if stat.S_IMODE(os.stat(path).st_mode) & 0o077:
+            raise UsageFault("others can read this private file", where=str(path), hint=f"chmod 600 {path}")
+        value = parse_canonical(data)
+        if value["kind"] != KIND or value["schema"] != 1:
+            raise ValueError
+        return _identity(str(value["name"]), str(value["age"]), bytes.fromhex(value["sign"]))
+    except OSError as error:
+        raise UsageFault(f"the identity cannot be read: {error.strerror}", where=str(path)) from None
+    except (ValueError, KeyError, TypeError, InfrastructureFault):
+        raise UsageFault("not an identity", where=str(path), hint="proctor vault identity NAME FILE") from None
+
+
+def read_person(words: str) -> Person:
+    """The public half that one line spells."""
+    match = _PUBLIC.fullmatch(words.strip())
+    if match is None:
+        raise UsageFault(f"not a public identity: {words[:80]!r}", hint="the line in the .pub file: NAME age1... HEX")
+    return Person(*match.groups())
+
+
+def _identity(name: str, private: str, seed: bytes) -> Identity:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    try:
+        recipient = str(age().x25519.Identity.from_str(private).to_public())
+    except age().IdentityError:
+        raise ValueError from None
+    sign = Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw().hex()
+    return Identity(Person(name, recipient, sign), private, seed)
+
+
+def _message(purpose: str, value: Mapping[str, Any]) -> bytes:
+    return purpose.encode() + b"\n" + canonical(dict(value))

@@ -1,0 +1,206 @@
+"""Where secrets stand in bytes, by a rule set in data (``secret_rules.json``).
+
+A rule has literals, all in lower case, one of which stands where its pattern begins (``back`` bytes later at most); the
+group ``secret`` is what is to be hidden, or all of the match. Literals are looked for first, because finding one is
+fifty times faster than a pattern. Those of tokens only near a long run of token characters, which ordinary text has
+few of; those of rules that hold ``anywhere`` in all of it. Every pattern is bounded, so that no text takes long.
+
+``lines`` hides each line of the secret by itself, so that a hunk keeps its lines; ``entropy`` (bits for each byte) and
+``digit`` keep plain words out; ``talk`` is for rules that only conversations are held against.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from hashlib import sha256
+from itertools import accumulate
+from pathlib import Path
+
+from proctor.base.canonical import parse
+from proctor.base.frozen import frozen
+
+RULES = Path(__file__).with_name("secret_rules.json")
+RUN_BYTES = 20
+NEAR_BYTES = 24
+BLOCK_BYTES = 1 << 17
+"""Literals are looked for block by block: a block stays in the cache of the processor."""
+
+_TOKEN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+_RUNS = bytes(ord("a") if byte in _TOKEN else ord(" ") for byte in range(256))
+_RUN = b"a" * RUN_BYTES
+_PIECES = re.compile(rb"\\[nrt]|[A-Za-z0-9/=][A-Za-z0-9+/=]*")
+_DIGIT = re.compile(rb"[0-9]")
+
+
+@frozen
+class Rule:
+    """One kind of secret; ``order`` decides between rules that find the same."""
+
+    kind: str
+    literals: tuple[bytes, ...]
+    pattern: re.Pattern[bytes]
+    back: int
+    anywhere: bool
+    lines: bool
+    talk: bool
+    digit: bool
+    entropy: float
+    order: int
+
+
+@frozen
+class Found:
+    """A secret: where it begins and ends, and its kind."""
+
+    start: int
+    end: int
+    kind: str
+
+
+Hit = tuple[int, int, int, str]
+"""Beginning, order of the rule, end, kind."""
+
+
+class Rules:
+    """The rules, sorted by where their literals are looked for."""
+
+    def __init__(self, data: bytes) -> None:
+        self.id = sha256(data).hexdigest()
+        self.all = tuple(_rule(entry, order) for order, entry in enumerate(parse(data)["rules"]))
+        self._anywhere = _by_literal(rule for rule in self.all if rule.anywhere)
+        self._near = _by_literal(rule for rule in self.all if not rule.anywhere)
+
+    def find(self, data: bytes, *, talk: bool = False) -> list[Found]:
+        """The secrets in ``data`` in order, without overlaps; ``talk`` counts addresses of people among them."""
+        low = data.lower()
+        hits = [*_hits(data, low, self._anywhere, talk), *self._tokens(data, low, talk)]
+        return _joined(hits)
+
+    def _tokens(self, data: bytes, low: bytes, talk: bool) -> Iterator[Hit]:
+        """What the rules for tokens find around long runs of token characters, which are put side by side first."""
+        windows = list(_windows(data))
+        near = b"\n".join([low[start:end] for start, end in windows])
+        begins = [0, *accumulate(end - start + 1 for start, end in windows)]
+        for literal, rules in self._near.items():
+            where = near.find(literal)
+            while where >= 0:
+                number = bisect_right(begins, where) - 1
+                yield from _held(data, rules, windows[number][0] + where - begins[number], talk)
+                where = near.find(literal, where + 1)
+
+
+@cache
+def usual_rules() -> Rules:
+    """The rules that come with Proctor."""
+    return Rules(RULES.read_bytes())
+
+
+def _rule(entry: dict[str, object], order: int) -> Rule:
+    literals = entry["literals"]
+    assert isinstance(literals, list)
+    return Rule(
+        kind=str(entry["kind"]),
+        literals=tuple(str(literal).encode() for literal in literals),
+        pattern=re.compile(str(entry["pattern"]).encode()),
+        back=int(str(entry.get("back", 0))),
+        anywhere=bool(entry.get("anywhere")),
+        lines=bool(entry.get("lines")),
+        talk=bool(entry.get("talk")),
+        digit=bool(entry.get("digit")),
+        entropy=float(str(entry.get("entropy", 0))),
+        order=order,
+    )
+
+
+def _by_literal(rules: Iterator[Rule]) -> dict[bytes, list[Rule]]:
+    table: dict[bytes, list[Rule]] = {}
+    for rule in rules:
+        for literal in rule.literals:
+            table.setdefault(literal, []).append(rule)
+    return table
+
+
+def _windows(data: bytes) -> Iterator[tuple[int, int]]:
+    """The surroundings of each long run of token characters, joined where they touch."""
+    runs = data.translate(_RUNS)
+    first = last = -1
+    where = runs.find(_RUN)
+    while where >= 0:
+        end = runs.find(b" ", where + RUN_BYTES)
+        end = len(data) if end < 0 else end
+        if last >= max(0, where - NEAR_BYTES):
+            last = end
+        else:
+            if last >= 0:
+                yield first, last
+            first, last = max(0, where - NEAR_BYTES), end
+        where = runs.find(_RUN, end)
+    if last >= 0:
+        yield first, last
+
+
+def _hits(data: bytes, low: bytes, table: dict[bytes, list[Rule]], talk: bool) -> Iterator[Hit]:
+    """Every place in all of ``data`` where a rule holds."""
+    for block in range(0, len(low), BLOCK_BYTES):
+        for literal, rules in table.items():
+            end = block + BLOCK_BYTES + len(literal) - 1
+            where = low.find(literal, block, end)
+            while where >= 0:
+                beyond = where + 1
+                for hit in _held(data, rules, where, talk):
+                    beyond = max(beyond, hit[2])
+                    yield hit
+                where = low.find(literal, beyond, end)
+
+
+def _held(data: bytes, rules: list[Rule], where: int, talk: bool) -> Iterator[Hit]:
+    """What those of ``rules`` hide that hold for a literal at ``where``."""
+    for rule in rules:
+        match = None if rule.talk and not talk else _match(rule, data, where)
+        if match is not None:
+            for start, end in _pieces(rule, data, match):
+                yield start, rule.order, end, rule.kind
+
+
+def _match(rule: Rule, data: bytes, where: int) -> re.Match[bytes] | None:
+    """The match that a literal at ``where`` belongs to."""
+    if not rule.back:
+        return rule.pattern.match(data, where)
+    match = rule.pattern.search(data, max(0, where - rule.back), where + 5000)
+    return match if match is not None and match.start() <= where else None
+
+
+def _pieces(rule: Rule, data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
+    """What of a match is to be hidden."""
+    start, end = match.span("secret" if "secret" in match.re.groupindex else 0)
+    if rule.lines:
+        for piece in _PIECES.finditer(data, start, end):
+            if not piece[0].startswith(b"\\"):
+                yield piece.span()
+        return
+    text = data[start:end]
+    if (not rule.digit or _DIGIT.search(text)) and (not rule.entropy or entropy(text) >= rule.entropy):
+        yield start, end
+
+
+def entropy(text: bytes) -> float:
+    """Shannon's entropy of the bytes of ``text``, in bits for each."""
+    total = len(text)
+    return -sum(count / total * math.log2(count / total) for count in Counter(text).values())
+
+
+def _joined(hits: list[Hit]) -> list[Found]:
+    """Hits in order; those that overlap become one, of the kind of the first."""
+    found: list[Found] = []
+    for start, _, end, kind in sorted(hits):
+        if found and start < found[-1].end:
+            if end > found[-1].end:
+                found[-1] = Found(found[-1].start, end, found[-1].kind)
+        elif end > start:
+            found.append(Found(start, end, kind))
+    return found

@@ -1,0 +1,224 @@
+"""The restricted store of originals: encrypted at rest, read by signed tokens, every reading in a chained log.
+
+    key            names originals (HMAC) and authenticates the log; for this user alone
+    entries/NAME.age   one original each, encrypted for every recipient there was when it came in
+    access.jsonl   who was let in, who asked for what and why, and whether they got it
+
+Who may read is what the log says, so that adding oneself to a list is no way in. Writing needs no identity; reading
+needs a token, signed by a recipient for one entry, with a reason, for a short time and for one use. A reading is in the
+log before the first byte is decrypted; so is one that is refused. Where the log does not hold, nothing is read.
+
+What this cannot do: whoever has the key and the directory can write another history from the beginning. Note the head
+of the log elsewhere from time to time (``proctor vault log`` prints it).
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import os
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from proctor.base.canonical import canonical, parse_canonical
+from proctor.base.errors import BrokenSeal, UsageFault
+from proctor.base.files import read_bounded, write_whole
+from proctor.base.frozen import frozen
+from proctor.record.chained import ChainedLog, Entry
+from proctor.record.identity import Identity, Person, age
+from proctor.record.redact import NAME_DIGITS, name_of
+
+KEY_BYTES = 32
+ENTRY_BYTES = 1 << 20
+TOKEN_BYTES = 8192
+TOKEN_SECONDS = 600
+WHY_CHARACTERS = 500
+PURPOSE = "proctor.vault.token"
+_NAME = re.compile(rf"[0-9a-f]{{{NAME_DIGITS}}}")
+
+
+@frozen
+class Original:
+    """What a placeholder stands for."""
+
+    name: str
+    kind: str
+    secret: bytes
+
+
+class Vault:
+    """The vault at ``path``."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.entries = path / "entries"
+
+    def create(self, first: Person, key: bytes, now_ns: int) -> None:
+        """Make the vault with its first recipient."""
+        if os.path.lexists(self.path):
+            raise UsageFault("there is a vault already", where=str(self.path), hint="proctor vault add-recipient")
+        self.path.mkdir(mode=0o700, parents=True)
+        self.entries.mkdir(mode=0o700)
+        write_whole(self.path / "key", key, mode=0o600)
+        self.log().append({"act": "init", "recipient": str(first), "t": str(now_ns)})
+
+    @property
+    def key(self) -> bytes:
+        try:
+            key = read_bounded(self.path / "key", KEY_BYTES)
+        except OSError:
+            raise UsageFault("there is no vault", where=str(self.path), hint="proctor vault init NAME FILE") from None
+        if len(key) != KEY_BYTES:
+            raise BrokenSeal("the key of the vault was changed", where=str(self.path / "key"))
+        return key
+
+    def log(self) -> ChainedLog:
+        """The log as such; :meth:`history` checks that it is this vault's."""
+        return ChainedLog(self.path / "access.jsonl", key=self.key)
+
+    def history(self) -> list[Entry]:
+        """Every record of the access log, which begins with the vault itself."""
+        return _begun(self.log().read())
+
+    def keeper(self) -> Callable[[str, str, bytes], None]:
+        """Takes originals in; whoever is a recipient now can read them later."""
+        put = self._putter()
+
+        def keep(name: str, kind: str, secret: bytes) -> None:
+            if not (self.entries / f"{name}.age").exists():
+                put(Original(name, kind, secret))
+
+        return keep
+
+    def _putter(self) -> Callable[[Original], None]:
+        """Encrypts an original for everyone who is a recipient now, over what stood there."""
+        people = _recipients(self.history()).values()
+        recipients = [age().x25519.Recipient.from_str(person.age) for person in people]
+
+        def put(original: Original) -> None:
+            secret = base64.b64encode(original.secret).decode()
+            value = {"kind": original.kind, "name": original.name, "secret": secret}
+            path = self.entries / f"{original.name}.age"
+            write_whole(path, age().encrypt(canonical(value), recipients), mode=0o600, sync=False)
+
+        return put
+
+    def token(self, identity: Identity, name: str, why: str, nonce: bytes, now_ns: int) -> dict[str, Any]:
+        """A request of ``identity`` to read ``name``, good for one use and for :data:`TOKEN_SECONDS`."""
+        request = {
+            "entry": name,
+            "expires": str(now_ns + TOKEN_SECONDS * 10**9),
+            "nonce": nonce.hex(),
+            "reader": identity.person.name,
+            "vault": self.history()[0].hash,
+            "why": why,
+        }
+        return {**request, "signature": identity.sign(PURPOSE, request)}
+
+    def read(self, token: bytes, identity: Identity, now_ns: int) -> Original:
+        """What ``token`` asks for, opened by ``identity``. The log tells of it first, granted or refused."""
+        request = _request(token)
+
+        def record(entries: list[Entry]) -> dict[str, Any]:
+            reason = self._refusal(_begun(entries), request, now_ns)
+            asked = {key: str(request.get(key, ""))[:WHY_CHARACTERS] for key in ("entry", "nonce", "reader", "why")}
+            outcome = "refused" if reason else "granted"
+            return {"act": "read", **asked, "outcome": outcome, "reason": reason, "t": str(now_ns)}
+
+        said = self.log().decide(record).record
+        if said["outcome"] == "refused":
+            raise UsageFault(f"the vault refuses: {said['reason']}", where=str(said["entry"])[:80])
+        try:
+            return self._open(str(request["entry"]), identity)
+        except (BrokenSeal, UsageFault) as error:
+            asked = {key: said[key] for key in ("entry", "nonce", "reader")}
+            self.log().append({"act": "read-failed", **asked, "reason": error.message, "t": str(now_ns)})
+            raise
+
+    def add_recipient(self, person: Person, identity: Identity, now_ns: int) -> int:
+        """Let ``person`` read what comes in from now on, and what is here already; how many entries that is."""
+        history = self.history()
+        people = _recipients(history)
+        if people.get(identity.person.name) != identity.person:
+            raise UsageFault("only a recipient can add another", where=identity.person.name)
+        if person.name in people:
+            raise UsageFault("a recipient of that name is there already", where=person.name)
+        originals = [self._open(path.stem, identity) for path in sorted(self.entries.glob("*.age"))]
+        record = {"act": "add-recipient", "recipient": str(person), "by": identity.person.name, "t": str(now_ns)}
+        self.log().append({**record, "entries": len(originals)})
+        put = self._putter()
+        for original in originals:
+            put(original)
+        return len(originals)
+
+    def _refusal(self, history: list[Entry], request: dict[str, Any], now_ns: int) -> str:
+        """Why a request is not granted; empty when it is."""
+        if not request:
+            return "this is no token"
+        signature = str(request.get("signature", ""))
+        asked = {key: value for key, value in request.items() if key != "signature"}
+        reader = _recipients(history).get(str(asked.get("reader")))
+        expires, nonce = str(asked.get("expires", "")), str(asked.get("nonce", ""))
+        name = str(asked.get("entry", ""))
+        for refused, reason in (
+            (reader is None, "the reader is no recipient"),
+            (reader is not None and not reader.signed(PURPOSE, asked, signature), "the signature is not the reader's"),
+            (asked.get("vault") != history[0].hash, "the token is for another vault"),
+            (not expires.isdigit() or int(expires) <= now_ns, "the token has expired"),
+            (expires.isdigit() and int(expires) > now_ns + TOKEN_SECONDS * 10**9, "the token is good for too long"),
+            (nonce in _used(history), "the token was used before"),
+            (not str(asked.get("why", "")).strip(), "it does not say why"),
+            (not _NAME.fullmatch(name) or not (self.entries / f"{name}.age").exists(), "there is no such entry"),
+        ):
+            if refused:
+                return reason
+        return ""
+
+    def _open(self, name: str, identity: Identity) -> Original:
+        path = self.entries / f"{name}.age"
+        try:
+            opener = age().x25519.Identity.from_str(identity.age)
+            plain = age().decrypt(read_bounded(path, ENTRY_BYTES), [opener])
+            value = parse_canonical(plain)
+            original = Original(value["name"], value["kind"], base64.b64decode(value["secret"]))
+        except age().DecryptError as error:
+            if "matching keys" in str(error):
+                raise UsageFault("this identity does not open the entry", where=path.name) from None
+            raise BrokenSeal("the entry was changed", where=path.name) from None
+        except (OSError, ValueError, KeyError, TypeError):
+            raise BrokenSeal("the entry cannot be read", where=path.name) from None
+        expected = name_of(self.key, original.secret)[:NAME_DIGITS]
+        if original.name != name or not hmac.compare_digest(expected, name):
+            raise BrokenSeal("the entry holds something else than its name says", where=path.name)
+        return original
+
+
+def _begun(entries: list[Entry]) -> list[Entry]:
+    if not entries or entries[0].record.get("act") != "init":
+        raise BrokenSeal("the access log does not begin with the vault", where="access.jsonl")
+    return entries
+
+
+def _recipients(history: Iterable[Entry]) -> dict[str, Person]:
+    """Who may read, by name."""
+    found = {}
+    for entry in history:
+        if entry.record.get("act") in ("init", "add-recipient"):
+            person = Person(*str(entry.record["recipient"]).split(" "))
+            found[person.name] = person
+    return found
+
+
+def _used(history: Iterable[Entry]) -> set[str]:
+    return {str(entry.record.get("nonce")) for entry in history if entry.record.get("outcome") == "granted"}
+
+
+def _request(token: bytes) -> dict[str, Any]:
+    """What a token asks for; nothing where it is none."""
+    try:
+        value = parse_canonical(token.strip()) if len(token) <= TOKEN_BYTES else None
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
