@@ -1,0 +1,108 @@
+"""``proctor compare``: what makes runs incomparable, and how they came out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import click
+
+from proctor.cli.output import as_json, print_json, print_table, printable
+
+if TYPE_CHECKING:
+    from proctor.conduct.comparison import Side
+
+VARIED = (
+    "contract",
+    "repository",
+    "environment",
+    "toolchain",
+    "budget",
+    "policy",
+    "prices",
+    "harness",
+    "seeds",
+    "model",
+)
+SHOWN = 44
+"""How much of a value a table shows; ``--json`` has all of it."""
+
+
+@click.command(epilog="Example: proctor compare 20260307T120000 20260307T130000 --vary model")
+@click.argument("runs", nargs=-1, required=True)
+@click.option(
+    "--vary",
+    multiple=True,
+    type=click.Choice(VARIED),
+    help="What the comparison is about besides the agent; may be repeated.",
+)
+@as_json
+def command(runs: tuple[str, ...], vary: tuple[str, ...], json_: bool) -> int:
+    """List every field in which RUNS differ from the first of them, then how each came out.
+
+    Runs are comparable when contract, repository, environment, toolchain, budget, policy, prices, harness, seeds and
+    model agree; the agent is what is compared. Exits with 1 when they are not: nothing is counted together then.
+    """
+    from proctor.base.errors import UsageFault
+    from proctor.cli.wiring import shelf
+    from proctor.conduct.comparison import compare
+
+    if len(runs) < 2:
+        raise UsageFault("one run cannot be compared", hint="give two or more")
+    sides, comparable = compare([shelf().find(name) for name in runs], vary)
+    counts = dict(sorted(Counter(side.status for side in sides).items()))
+    if json_:
+        print_json(
+            {
+                "comparable": comparable,
+                "varied": list(vary),
+                "runs": [_record(side, vary) for side in sides],
+                "counts": counts if comparable else None,
+            }
+        )
+        return 0 if comparable else 1
+    rows = [
+        [_group(item.group, item.decides, vary), side.run, item.path, item.one[:SHOWN], item.other[:SHOWN]]
+        for side in sides
+        for item in side.differences
+    ]
+    if rows:
+        print_table(["GROUP", "RUN", "FIELD", "FIRST", "THIS"], [[printable(cell) for cell in row] for row in rows])
+        click.echo()
+    checks = list(dict.fromkeys(check for side in sides for check in side.checks))
+    outcomes = [
+        [side.run, side.agent, side.model, side.status, *(side.checks.get(check, "-") for check in checks)]
+        for side in sides
+    ]
+    head = ["RUN", "AGENT", "MODEL", "STATUS", *checks]
+    print_table(head, [[printable(cell) for cell in row] for row in outcomes])
+    if comparable:
+        click.echo("comparable: " + ", ".join(f"{count} {status}" for status, count in counts.items()))
+    else:
+        click.echo("NOT comparable: the differences without brackets decide, and nothing is counted together")
+    return 0 if comparable else 1
+
+
+def _group(group: str, decides: bool, vary: tuple[str, ...]) -> str:
+    return group if decides and group not in vary else f"({group})"
+
+
+def _record(side: Side, vary: tuple[str, ...]) -> dict[str, object]:
+    return {
+        "run": side.run,
+        "agent": side.agent,
+        "model": side.model,
+        "status": side.status,
+        "gates": dict(side.gates),
+        "checks": dict(side.checks),
+        "differences": [
+            {
+                "group": item.group,
+                "path": item.path,
+                "first": item.one,
+                "this": item.other,
+                "decides": item.decides and item.group not in vary,
+            }
+            for item in side.differences
+        ],
+    }
