@@ -18,14 +18,15 @@ MOST_PROGRAMS = 10
 @click.command(epilog="Example: proctor show examples/parse-time-zone; proctor show 20260307T120000")
 @click.argument("what")
 @click.option("--output", is_flag=True, help="For a run: what the agent printed.")
+@click.option("--why", is_flag=True, help="For a run: how a failure came about, as far as the events tell.")
 @as_json
-def command(what: str, output: bool, json_: bool) -> int:
+def command(what: str, output: bool, why: bool, json_: bool) -> int:
     """Show WHAT: a contract (a directory or its contract.yaml) or a run (its id, the beginning of it, or its path)."""
     path = Path(what)
     if path.name == "contract.yaml" or (path / "contract.yaml").is_file():
         _contract(path, json_)
         return 0
-    return _run(what, json_, output)
+    return _run(what, json_, output, why)
 
 
 def _contract(path: Path, json_: bool) -> None:
@@ -56,7 +57,7 @@ def _contract(path: Path, json_: bool) -> None:
     print_table(["CHECK", "GATE", "LAYER", "RESULTS", "MUST PASS", "KEEP PASSING"], rows)
 
 
-def _run(what: str, json_: bool, output: bool) -> int:
+def _run(what: str, json_: bool, output: bool, why: bool) -> int:
     from proctor.base.canonical import parse
     from proctor.cli.wiring import shelf
     from proctor.record.verify import verify
@@ -70,7 +71,9 @@ def _run(what: str, json_: bool, output: bool) -> int:
         return 3
     report = parse(run.report.read_bytes())
     if json_:
-        print_json(report)
+        print_json(report.get("interpretation") if why else report)
+    elif why:
+        _why(report)
     else:
         _report(report, run.path)
     if verify(run).status != "intact":
@@ -116,6 +119,9 @@ def _report(report: Mapping[str, Any], path: Path) -> None:
         click.echo(printable(f"intervention {intervention['action']}, for {intervention['alert']}"))
     for tag in report["tags"]:
         click.echo(printable(f"tag          {tag['id']}"))
+    for indicator in report.get("indicators", ()):
+        places = f"{indicator['evidence'][0]}{' and more' if indicator['count'] > 1 else ''}"
+        click.echo(printable(f"look at      {indicator['about']} ({indicator['count']}): {places}"))
     for deviation in report["deviations"]:
         click.echo(printable(f"deviation    {deviation['message']}"))
     for reason in report.get("replayable", {}).get("reasons", ()):
@@ -124,7 +130,21 @@ def _report(report: Mapping[str, Any], path: Path) -> None:
         _conversation(report["conversation"])
     if report["score"]:
         click.echo(f"score        {report['score']['value']}")
+    if report.get("scores"):
+        pilot = report["scores"]["pilot"]["value"] or "undefined, since no resource was measured"
+        click.echo(f"contract     {report['scores']['contract']['value']}, pilot {pilot}")
     click.echo(f"evidence     {path}")
+
+
+def _why(report: Mapping[str, Any]) -> None:
+    """How a failure came about; an interpretation, and called so."""
+    account = report.get("interpretation")
+    if not account:
+        click.echo("there is nothing to explain: the patch applied and no check failed")
+        return
+    click.echo(account["label"])
+    for sentence in account["sentences"]:
+        click.echo(printable(f"- {sentence['text']} [{', '.join(sentence['evidence'])}]"))
 
 
 def _conversation(told: Mapping[str, Any]) -> None:

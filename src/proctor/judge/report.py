@@ -15,6 +15,7 @@ from proctor.base.clock import seconds_text
 from proctor.base.frozen import replace
 from proctor.contract.model import Check
 from proctor.execute.workspace.patch import known_stat
+from proctor.judge.attribution import interpretation
 from proctor.judge.contract_score import scores
 from proctor.judge.conversation import conversation, unaffordable
 from proctor.judge.evidence import Evidence, pointer, read_evidence
@@ -99,6 +100,7 @@ def report(evidence: Evidence) -> dict[str, Any]:
         "tags": [tag.record() for tag in tags(evidence, standing)],
         "taxonomy": taxonomy_digest(),
         "indicators": indicators(evidence),
+        "interpretation": interpretation(evidence),
         "deviations": deviations(evidence),
         "replayable": replayable(evidence),
         "comparability": comparability(manifest),
