@@ -2,7 +2,7 @@
 
     regression       a test that the contract lists as passing before does not pass now
     security         an added line that a rule on security knows, by the rules of ``data/risks.jsonl``
-    secret           an added line that looks like a key, a token or a password; its text is never repeated
+    secret           an added line that holds a key, a token or a password by the rules on secrets; it is not repeated
     path             a changed file that builds, ships or guards the project
     dependency       a file that declares dependencies changed, or a finding about one stands
     mode             a file became executable
@@ -22,10 +22,11 @@ from typing import Any
 
 from proctor.base.canonical import parse
 from proctor.base.frozen import frozen
-from proctor.judge.added import PATCH_BYTES, added_lines
+from proctor.judge.added import PATCH_BYTES, Line, added_lines
 from proctor.judge.declared import declares
 from proctor.judge.evidence import Evidence, pointer
 from proctor.judge.testpaths import is_test
+from proctor.record.secrets import usual_rules
 
 RULES = Path(__file__).parent / "data" / "risks.jsonl"
 MOST_PLACES = 20
@@ -111,13 +112,23 @@ def _regressions(evidence: Evidence) -> Iterator[str]:
 
 def _of_lines(patch: bytes) -> Iterator[tuple[str, str, str, str]]:
     lines = list(added_lines(patch))
-    lower = "\n".join(line.text for line in lines).lower()
-    wanted = [rule for rule in rules() if rule.kind != "path" and rule.wanted(lower)] if lines else []
-    for rule in wanted:
-        expression = re.compile(rule.pattern)
-        for line in lines:
-            if expression.search(line.text):
-                yield rule.kind, rule.id, rule.about, f"{PATCH}#{line.path}:{line.number}"
+    if not lines:
+        return
+    whole = "\n".join(line.text for line in lines)
+    for rule in rules():
+        if rule.kind != "path" and rule.wanted(whole.lower()):
+            expression = re.compile(rule.pattern)
+            for line in lines:
+                if expression.search(line.text):
+                    yield rule.kind, rule.id, rule.about, _place(line)
+    data = whole.encode()
+    for found in usual_rules().find(data):
+        line = lines[data.count(b"\n", 0, found.start)]
+        yield "secret", found.kind, "something that looks like a secret was added", _place(line)
+
+
+def _place(line: Line) -> str:
+    return f"{PATCH}#{line.path}:{line.number}"
 
 
 def _changed(evidence: Evidence) -> Iterator[tuple[str, bool]]:
