@@ -27,6 +27,7 @@ COMMANDS = {
     "lint": "check a contract and point at what it leaves open",
     "lock": "resolve a contract's inputs to files and digests",
     "validate": "the no-op must fail and the reference must pass",
+    "strength": "how many faults in the known solution the checks notice",
     "run": "let an agent attempt contracts",
     "runs": "list runs",
     "show": "show a contract or a run",

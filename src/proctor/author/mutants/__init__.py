@@ -1,0 +1,1 @@
+"""Small faults put into a known solution: what an oracle has to notice."""

@@ -1,0 +1,87 @@
+"""What every maker of mutants gives: one edit of one file of the solved tree, and the category of fault it stands for.
+
+Makers are pure functions from bytes to edits. They never see a tree or a sandbox.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Iterable, Iterator
+
+from proctor.base.frozen import frozen
+
+CATEGORIES = {
+    "comparison": "a comparison is another one",
+    "boundary": "a comparison or a number is off by one",
+    "boolean": "a condition is negated, or and and or change places",
+    "arithmetic": "an operator of arithmetic is another one",
+    "constant": "a constant has another value",
+    "return": "nothing is returned",
+    "statement": "a statement is left out",
+    "element": "a member of a tuple, list or set is left out",
+    "line": "a changed line is left out",
+    "hunk": "one of the changes is not made",
+}
+"""The categories of faults, each with what it means."""
+
+ID_DIGITS = 12
+
+
+@frozen
+class Edit:
+    """One change of a file: the bytes from ``start`` to ``end`` become ``text``."""
+
+    start: int
+    end: int
+    text: bytes
+    category: str
+
+    def apply(self, data: bytes) -> bytes:
+        """``data`` with the change made."""
+        return data[: self.start] + self.text + data[self.end :]
+
+
+@frozen
+class Mutant:
+    """A file of the solved tree with a fault. ``data`` is the whole file; ``None`` where the fault is its absence."""
+
+    id: str
+    path: bytes
+    line: int
+    category: str
+    data: bytes | None
+
+    def diff(self, solved: bytes) -> str:
+        """The fault as a diff against the solution."""
+        name = self.path.decode("utf-8", "replace")
+        old, new = (text.decode("utf-8", "replace").splitlines() for text in (solved, self.data or b""))
+        lines = difflib.unified_diff(old, new, f"reference/{name}", f"mutant/{name}", n=2, lineterm="")
+        return "\n".join(lines)
+
+
+def make_mutant(path: bytes, solved: bytes, category: str, data: bytes | None, start: int = 0) -> Mutant:
+    """A mutant whose id depends on the file and its new bytes alone."""
+    seed = path + b"\0" + (b"-" if data is None else b"+" + data)
+    return Mutant(hashlib.sha256(seed).hexdigest()[:ID_DIGITS], path, solved.count(b"\n", 0, start) + 1, category, data)
+
+
+def mutants_of(path: bytes, solved: bytes, edits: Iterable[Edit]) -> Iterator[Mutant]:
+    """The mutants that ``edits`` make of the file ``path``."""
+    for edit in edits:
+        yield make_mutant(path, solved, edit.category, edit.apply(solved), edit.start)
+
+
+def changed_lines(before: bytes, after: bytes) -> set[int]:
+    """The numbers of the lines of ``after`` that are new or other than in ``before``."""
+    found: set[int] = set()
+    for tag, _, _, start, end in hunks(before, after):
+        if tag != "equal":
+            found.update(range(start + 1, end + 1))
+    return found
+
+
+def hunks(before: bytes, after: bytes) -> list[tuple[str, int, int, int, int]]:
+    """How the lines of two texts differ, as ``difflib`` tells it."""
+    matcher = difflib.SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False)
+    return list(matcher.get_opcodes())

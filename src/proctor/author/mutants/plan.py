@@ -1,0 +1,111 @@
+"""Which faults are tried on a contract: in the lines that the reference changes, and where what it changes is called.
+
+Tests, documents and binary files are left alone. The same contract gives the same mutants in the same order.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator, Mapping
+from random import Random
+
+from proctor.author.mutants.interface import Mutant, changed_lines, make_mutant, mutants_of
+from proctor.author.mutants.lines import hunk_edits, line_edits
+from proctor.author.mutants.python import calling_lines, functions_at, python_edits
+from proctor.base.frozen import frozen
+from proctor.base.handles import join
+from proctor.base.names import name_text
+from proctor.execute.prepare import Prepared
+from proctor.execute.workspace.patch import Application, apply_patch
+from proctor.execute.workspace.workspace import base_stack
+from proctor.judge.testpaths import is_test
+
+PATCH, CALLER = "patch", "caller"
+DOCUMENTS = (b".md", b".rst", b".txt", b".toml", b".cfg", b".ini", b".lock", b".json", b".yaml", b".yml", b".html")
+FILE_BYTES = 1 << 20
+SHORTEST_NAME = 4
+"""Names of fewer letters, and those of the built-in types, are called everywhere and lead nowhere."""
+
+_COMMON = frozenset(name for kind in (str, bytes, list, dict, set, tuple, int, float) for name in dir(kind))
+
+
+@frozen
+class Sited:
+    """A mutant and whether it lies in the patched lines or in a caller."""
+
+    mutant: Mutant
+    scope: str
+
+
+@frozen
+class MutationPlan:
+    """The solved tree as far as it was changed or is mutated, and every mutant of it."""
+
+    application: Application
+    solved: Mapping[bytes, bytes]
+    mutants: tuple[Sited, ...]
+
+    def sample(self, limit: int, seed: int) -> tuple[Sited, ...]:
+        """At most ``limit`` mutants, drawn with ``seed``, in their order."""
+        if limit >= len(self.mutants):
+            return self.mutants
+        drawn = Random(seed).sample(range(len(self.mutants)), limit)
+        return tuple(self.mutants[index] for index in sorted(drawn))
+
+
+def plan_mutants(prepared: Prepared, reference: bytes) -> MutationPlan:
+    """Every mutant of the reference solution."""
+    base = base_stack(prepared.layers)
+    application = apply_patch(reference, base.file)
+    solved = {path: data for path, _, data in application.writes}
+    found: list[Sited] = []
+    names: set[str] = set()
+    for path, data in sorted(solved.items()):
+        if not _is_code(path, data):
+            continue
+        before = base.read(path) or b""
+        lines = changed_lines(before, data)
+        if path.endswith(b".py"):
+            names |= functions_at(data, lines)
+        found += (Sited(one, PATCH) for one in _in_patch(path, before, data, lines))
+    found += (
+        Sited(make_mutant(path, b"", "hunk", base.read(path)), PATCH)
+        for path in application.removals
+        if _is_code(path, base.read(path) or b"")
+    )
+    names = {name for name in names if len(name) >= SHORTEST_NAME and name not in _COMMON}
+    if names:
+        files = _python_files(prepared)
+        for path in sorted(files | {path for path in solved if path.endswith(b".py")}):
+            data = solved.get(path) or base.read(path) or b""
+            if _is_code(path, data):
+                lines = calling_lines(data, names) - changed_lines(base.read(path) or b"", data)
+                more = [Sited(one, CALLER) for one in mutants_of(path, data, python_edits(data, lines))]
+                if more:
+                    solved[path] = data
+                    found += more
+    once = {one.mutant.id: one for one in reversed(found)}
+    return MutationPlan(application, solved, tuple(reversed(once.values())))
+
+
+def _in_patch(path: bytes, before: bytes, after: bytes, lines: set[int]) -> Iterator[Mutant]:
+    yield from mutants_of(path, after, hunk_edits(before, after))
+    if path.endswith(b".py"):
+        yield from mutants_of(path, after, python_edits(after, lines))
+    else:
+        yield from mutants_of(path, after, line_edits(after, lines))
+
+
+def _is_code(path: bytes, data: bytes) -> bool:
+    named = not path.lower().endswith(DOCUMENTS) and not is_test(name_text(path))
+    return named and len(data) <= FILE_BYTES and b"\0" not in data
+
+
+def _python_files(prepared: Prepared) -> set[bytes]:
+    """The modules of the repository."""
+    found = set()
+    for directory, shown in base_stack((prepared.source,)).walk():
+        for one in shown:
+            if one.name.endswith(b".py") and stat.S_ISREG(one.status.st_mode):
+                found.add(join(directory, one.name))
+    return found

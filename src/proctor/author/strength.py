@@ -1,0 +1,262 @@
+"""How strong an oracle is: the share of faults in the reference that its checks notice.
+
+Every mutant, every adversary and every alternative solution is judged as a patch, on the base that runs use. A mutant
+that is accepted is a false negative of its category, an alternative that is refused a false positive. What was judged
+is kept in a file, line by line, and is not judged again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from proctor.author.adversaries import Adversary, adversaries
+from proctor.author.bounds import Share, share
+from proctor.author.mutants.interface import CATEGORIES
+from proctor.author.mutants.plan import CALLER, PATCH, MutationPlan, Sited, plan_mutants
+from proctor.author.solutions import files_of, patch_to
+from proctor.author.trial import side_by_side, try_patch, varied
+from proctor.base.canonical import canonical, parse_canonical
+from proctor.base.errors import UsageFault
+from proctor.base.files import read_bounded
+from proctor.base.frozen import frozen, items, replace
+from proctor.base.names import name_text
+from proctor.conduct.machine import Machine
+from proctor.contract.model import Check
+from proctor.execute.agents.patch import PATCH_BYTES
+from proctor.execute.prepare import Prepared
+
+SCHEMA = 1
+KIND = "proctor.strength"
+RESULTS_BYTES = 64 << 20
+TIMES_AS_LONG = 10
+LEAST_SECONDS = 10
+"""A mutant may take ten times as long as the reference; one that hangs is caught by that."""
+
+
+@frozen
+class Verdict:
+    """What the oracle said of one patch: the check that refused it and why; neither where it was accepted.
+
+    ``kind`` is mutant, adversary or alternative, ``scope`` where a mutant lies.
+    """
+
+    kind: str
+    id: str
+    category: str
+    scope: str
+    path: str
+    line: int
+    by: str
+    why: str
+    diff: str
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the oracle let it pass."""
+        return not self.by
+
+
+@frozen
+class Strength:
+    """What was measured. ``planned`` mutants could be tried; ``equivalent`` ones do not count, with the reasons."""
+
+    planned: int
+    verdicts: tuple[Verdict, ...]
+    equivalent: Mapping[str, str]
+    not_made: tuple[Adversary, ...]
+
+    def of(self, kind: str, **wanted: str) -> list[Verdict]:
+        """The verdicts of a kind that count."""
+        return [
+            one
+            for one in self.verdicts
+            if one.kind == kind
+            and one.id not in self.equivalent
+            and all(getattr(one, name) == value for name, value in wanted.items())
+        ]
+
+    def caught(self, **wanted: str) -> Share:
+        """The share of mutants that were noticed."""
+        mutants = self.of("mutant", **wanted)
+        return share(sum(not one.accepted for one in mutants), len(mutants))
+
+    @property
+    def survivors(self) -> list[Verdict]:
+        """The mutants that the oracle accepted."""
+        return [one for one in self.of("mutant") if one.accepted]
+
+    def false_negatives(self) -> dict[str, Share]:
+        """The share of accepted faults in each category that was tried."""
+        tried = {category: self.of("mutant", category=category) for category in CATEGORIES}
+        return {
+            category: share(sum(one.accepted for one in found), len(found))
+            for category, found in tried.items()
+            if found
+        }
+
+    def false_positives(self) -> Share:
+        """The share of alternative solutions that were refused."""
+        others = self.of("alternative")
+        return share(sum(not one.accepted for one in others), len(others))
+
+    @property
+    def passed_adversaries(self) -> list[Verdict]:
+        """The adversaries that the oracle accepted."""
+        return [one for one in self.of("adversary") if one.accepted]
+
+    def record(self) -> dict[str, Any]:
+        """All of it as data."""
+        return {
+            "planned": self.planned,
+            "caught": self.caught().record(),
+            "scopes": {scope: self.caught(scope=scope).record() for scope in (PATCH, CALLER)},
+            "false_negatives": {name: found.record() for name, found in self.false_negatives().items()},
+            "false_positives": self.false_positives().record(),
+            "survivors": [dict(items(one)) for one in self.survivors],
+            "adversaries": [dict(items(one)) for one in self.of("adversary")],
+            "alternatives": [dict(items(one)) for one in self.of("alternative")],
+            "not_made": [{"name": one.name, "why": one.why_not} for one in self.not_made],
+            "equivalent": dict(self.equivalent),
+        }
+
+
+class Results:
+    """The file of what was judged already; without a path nothing is kept."""
+
+    def __init__(self, path: Path | None, prepared: Prepared, reference: bytes) -> None:
+        self.path = path
+        self.known: dict[tuple[str, str], Verdict] = {}
+        head = {"schema": SCHEMA, "kind": KIND, "contract": prepared.content_id}
+        head["reference"] = hashlib.sha256(reference).hexdigest()
+        if path is None:
+            return
+        if not path.exists():
+            path.write_bytes(canonical(head) + b"\n")
+            return
+        lines = read_bounded(path, RESULTS_BYTES).split(b"\n")
+        try:
+            if parse_canonical(lines[0]) != head:
+                raise UsageFault("these results are of another contract or reference", where=str(path))
+            for line in lines[1:-1]:  # what follows the last line end was cut off
+                one = Verdict(**parse_canonical(line))
+                self.known[one.kind, one.id] = one
+        except (ValueError, TypeError):
+            raise UsageFault("these are no results of `proctor strength`", where=str(path)) from None
+        whole = sum(len(line) + 1 for line in lines[:-1])
+        with path.open("r+b") as file:
+            file.truncate(whole)
+
+    def add(self, verdict: Verdict) -> None:
+        """Keep a verdict."""
+        if self.path is not None:
+            with self.path.open("ab") as file:
+                file.write(canonical(dict(items(verdict))) + b"\n")
+
+
+@frozen
+class Job:
+    """One patch to be judged, as the files that differ from the base."""
+
+    verdict: Verdict
+    files: Mapping[bytes, bytes | None]
+    patch: bytes = b""
+
+
+def measure(
+    machine: Machine,
+    prepared: Prepared,
+    reference: bytes,
+    *,
+    limit: int,
+    seed: int,
+    jobs: int,
+    results: Path | None,
+    equivalent: Mapping[str, str],
+    tell: Callable[[int, int], None],
+) -> Strength:
+    """Judge the reference, then a sample of its mutants, the adversaries and the alternatives."""
+    known = Results(results, prepared, reference)
+    quick = _quick(machine, prepared, reference)
+    plan = plan_mutants(prepared, reference)
+    sample = [one for one in plan.sample(limit, seed) if one.mutant.id not in equivalent]
+    foes = list(adversaries(prepared, plan))
+    work = [
+        *(_mutant(one, plan) for one in sample),
+        *(_adversary(number, one) for number, one in enumerate(foes) if not one.why_not),
+        *_alternatives(prepared),
+    ]
+    modes = {path: mode for path, mode, _ in plan.application.writes}
+
+    def judge(job: Job) -> Verdict:
+        found = known.known.get((job.verdict.kind, job.verdict.id))
+        if found is not None:
+            return found
+        patch = job.patch
+        if not patch:
+            with machine.scratch("mutant") as scratch:
+                patch = patch_to(prepared, job.files, scratch, modes)
+        by, why = try_patch(machine, quick, patch).refusal(quick.contract)
+        return replace(job.verdict, by=by, why=why)
+
+    verdicts: list[Verdict] = []
+    for verdict in side_by_side(judge, work, jobs):
+        if (verdict.kind, verdict.id) not in known.known:
+            known.add(verdict)
+        verdicts.append(verdict)
+        tell(len(verdicts), len(work))
+    ids = {one.mutant.id for one in plan.mutants}
+    counted = {name: why for name, why in equivalent.items() if name in ids}
+    return Strength(len(plan.mutants), tuple(verdicts), counted, tuple(one for one in foes if one.why_not))
+
+
+def _quick(machine: Machine, prepared: Prepared, reference: bytes) -> Prepared:
+    """The contract with ceilings that fit the reference, which has to pass, or there is nothing to measure."""
+    tried = try_patch(machine, prepared, reference)
+    by, why = tried.refusal(prepared.contract)
+    if by:
+        hint = "proctor validate shows more"
+        raise UsageFault(f"the reference does not pass {by}: {why}", where=str(prepared.contract.directory), hint=hint)
+
+    def ceiling(check: Check) -> Check:
+        seconds = max(LEAST_SECONDS, math.ceil(TIMES_AS_LONG * tried.checks[check.id].seconds))
+        return replace(check, timeout_seconds=min(check.timeout_seconds, seconds))
+
+    return varied(prepared, ceiling)
+
+
+def _mutant(sited: Sited, plan: MutationPlan) -> Job:
+    one = sited.mutant
+    files = {**files_of(plan.application), one.path: one.data}
+    diff = one.diff(plan.solved.get(one.path, b""))
+    return Job(Verdict("mutant", one.id, one.category, sited.scope, name_text(one.path), one.line, "", "", diff), files)
+
+
+def _adversary(number: int, one: Adversary) -> Job:
+    return Job(Verdict("adversary", f"{number}-{one.name}", one.name, "", "", 0, "", "", one.what), one.files)
+
+
+def _alternatives(prepared: Prepared) -> list[Job]:
+    contract = prepared.contract
+    found = []
+    for file in contract.reference.alternatives if contract.reference else ():
+        data = read_bounded(contract.directory / file.path, PATCH_BYTES)
+        verdict = Verdict("alternative", file.sha256, "alternative", "", file.path, 0, "", "", "")
+        found.append(Job(verdict, {}, data))
+    return found
+
+
+def read_equivalent(path: Path) -> dict[str, str]:
+    """Mutants that mean the same as the reference, by id, with the reason: one on each line; # begins a comment."""
+    found: dict[str, str] = {}
+    for number, line in enumerate(read_bounded(path, RESULTS_BYTES).decode().splitlines(), 1):
+        name, _, why = line.partition(" ")
+        if not line.strip() or line.startswith("#"):
+            continue
+        if not why.strip():
+            raise UsageFault(f"line {number} gives no reason", where=str(path), hint="write `ID why it is equivalent`")
+        found[name] = why.strip()
+    return found

@@ -1,0 +1,98 @@
+"""``proctor strength``: how many faults in the known solution a contract's checks notice."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from proctor.cli.output import as_json, print_json, print_table, printable
+
+if TYPE_CHECKING:
+    from proctor.author.strength import Strength
+
+EQUIVALENT_NAME = "equivalent.txt"
+
+
+@click.command(epilog="Example: proctor strength examples/jsonpointer-missing-key --limit 40 --jobs 2")
+@click.argument("contract", type=click.Path(path_type=Path))
+@click.option(
+    "--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="The most mutants that are tried."
+)
+@click.option("--seed", type=click.IntRange(0), default=20260307, show_default=True, help="Draws the mutants.")
+@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Mutants side by side.")
+@click.option("--results", type=click.Path(path_type=Path), help="A file that keeps what was judged, to go on later.")
+@click.option(
+    "--equivalent",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help=f"A file of mutants that are no faults; {EQUIVALENT_NAME} beside the contract if left out.",
+)
+@as_json
+def command(
+    contract: Path, limit: int, seed: int, jobs: int, results: Path | None, equivalent: Path | None, json_: bool
+) -> int:
+    """Put faults into the reference of CONTRACT and see which of them its checks notice.
+
+    Adversaries that solve nothing (delete the tests, skip them, special-case inputs, hard-code outputs) must all be
+    refused; alternative solutions must all be accepted. Exits with 1 where one of these comes out otherwise; mutants
+    that survive are a measure, not a verdict.
+    """
+    from proctor.author.strength import measure, read_equivalent
+    from proctor.author.trial import ready
+    from proctor.cli.wiring import machine
+    from proctor.conduct.reference import reference_patch
+    from proctor.contract.load import load_contract
+
+    loaded = load_contract(contract)
+    beside = loaded.directory / EQUIVALENT_NAME
+    file = equivalent or (beside if beside.is_file() else None)
+    same = read_equivalent(file) if file else {}
+    here = machine()
+
+    def tell(done: int, all_: int) -> None:
+        if not json_ and sys.stderr.isatty():
+            click.echo(f"\r{loaded.name}: {done} of {all_} ", nl=done == all_, err=True)
+
+    with ready(here, loaded) as prepared:
+        with here.scratch("reference") as scratch:
+            reference = reference_patch(prepared, scratch)
+        found = measure(
+            *(here, prepared, reference),
+            limit=limit,
+            seed=seed,
+            jobs=jobs,
+            results=results,
+            equivalent=same,
+            tell=tell,
+        )
+    if json_:
+        print_json({"contract": loaded.name, "seed": seed, "limit": limit, **found.record()})
+    else:
+        _print(loaded.name, found)
+    refused = [one for one in found.of("alternative") if not one.accepted]
+    return 1 if found.passed_adversaries or refused else 0
+
+
+def _print(name: str, found: Strength) -> None:
+    click.echo(printable(f"{name}: {found.planned} mutants, {len(found.of('mutant'))} tried"))
+    rows = [
+        [category, str(missed.of), str(missed.of - missed.count), missed.words()]
+        for category, missed in found.false_negatives().items()
+    ]
+    print_table(["FAULT", "TRIED", "CAUGHT", "ACCEPTED, WITH 95 % INTERVAL"], rows)
+    for one in found.survivors:
+        click.echo(printable(f"survivor {one.id} ({one.category}, in a {one.scope}) {one.path}:{one.line}"))
+        click.echo(printable(one.diff))
+    for one in found.of("adversary"):
+        verdict = "ACCEPTED" if one.accepted else f"refused by {one.by}"
+        click.echo(printable(f"adversary {one.category}: {verdict} ({one.diff})"))
+    for foe in found.not_made:
+        click.echo(printable(f"adversary {foe.name}: not made: {foe.why_not}"))
+    for one in found.of("alternative"):
+        click.echo(
+            printable(f"alternative {one.path}: {'accepted' if one.accepted else f'REFUSED by {one.by}: {one.why}'}")
+        )
+    click.echo(f"caught {found.caught().words()}; patch {found.caught(scope='patch').words()}", nl=False)
+    click.echo(f"; alternatives refused {found.false_positives().words()}" if found.of("alternative") else "")
