@@ -59,7 +59,7 @@ policy:
   dependencies: {{new: declare, registries: [example.org]}}
   canaries: true
   reads: files
-  words: {{off: [shell.sudo]}}
+  words: {{off: [privilege-sudo]}}
   ask:
     - {{on: [network, write-outside], deadline_seconds: 60, otherwise: deny}}
     - on: [syscall-io_uring]

@@ -60,7 +60,7 @@ def test_remarks_have_the_line_of_what_was_written(full: Path) -> None:
         "check 'tests': decided by 'majority', which every report will flag": "rerun: {times: 3, decide: majority}",
         "a seed other than 20260307 is reported as a protocol deviation": "  seed: 7",
         "the patch may change files that steer the test runner": "  free_steering: [conftest.py]",
-        "rules on words are switched off: 'shell.sudo'": "  words: {off: [shell.sudo]}",
+        "rules on words are switched off: 'privilege-sudo'": "  words: {off: [privilege-sudo]}",
         "'words-*' is only a notice: it never fails a run": "  rules: {dns: alert",
         "the network is recorded: replay the cassette once there is one": "  network: {record: pages",
         "check 'taps': no keep_passing: a patch that breaks other tests is not noticed": "  - id: taps",

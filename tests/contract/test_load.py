@@ -79,7 +79,7 @@ def test_every_field_arrives(full: Path) -> None:
         Dependencies("declare", ("example.org",)),
         True,
         "files",
-        Words(("shell.sudo",)),
+        Words(("privilege-sudo",)),
         (Ask(("network", "write-outside"), 60, "deny"), Ask(("syscall-io_uring",))),
         Checkpoints(10, 60, 4, 1 << 20),
         (Rollback(("forbidden-command",), "end"), Rollback(("patch-oscillation",))),

@@ -13,12 +13,15 @@ import pytest
 from proctor.base.canonical import canonical, parse_canonical
 from proctor.base.errors import ContractError
 from proctor.base.frozen import items
-from proctor.contract import model, policy
+from proctor.contract import codes, model, policy
 from proctor.contract.digest import content_id, from_resolved, resolved
 from proctor.contract.load import load_contract
 from proctor.contract.model import Ask, Budget, Checkpoints, Contract, NamedFile, Network, Policy, Rollback
 from proctor.contract.schema import json_schema
 from proctor.contract.strict_yaml import load_yaml
+from proctor.execute.watch.grades import DEFAULT_RULES
+from proctor.execute.watch.word_rules import WORD_RULES
+from proctor.judge.indicators import DEPENDENCY_CODES
 
 Writer = Callable[..., Path]
 Load = Callable[[str], Contract]
@@ -134,6 +137,30 @@ def test_the_classes_of_calls_are_those_that_the_sandbox_refuses() -> None:
     assert tuple(sorted(kinds - {"space"})) == policy.SYSCALL_CLASSES
 
 
+def test_the_codes_that_a_policy_can_name_are_those_that_are_told() -> None:
+    """What tells them lies on higher floors, so the lists can only be held against it here."""
+    higher = Path(policy.__file__).parent.parent
+    told = {
+        code
+        for file in (higher / "execute/sandbox/native").glob("*.c")
+        for code in re.findall(r'tell_attempt\(stopped, "([a-z-]+)"', file.read_text("utf-8"))
+    }
+    breakers = "".join(file.read_text("utf-8") for file in (higher / "execute/watch/breakers").glob("*.py"))
+    tripped = set(re.findall(r'Trip\(\s*self\.name,\s*"([a-z-]+)"', breakers))
+    tripped |= set(re.findall(r'name, code, words = "[a-z-]+", "([a-z-]+)"', breakers))
+    assert tripped | {"memory-cap", "disk-cap", "inodes-cap"} == set(codes.TRIPPED)
+    seen = {code for code in (*told, *DEFAULT_RULES) if not code.endswith("*") and code not in codes.TRIPPED}
+    families = {code for code in codes.SEEN if code.startswith(("syscall-", "words-"))}
+    assert seen | families == set(codes.SEEN)
+    assert sorted(rule.id for rule in WORD_RULES) == list(codes.WORD_RULES)
+    assert set(DEPENDENCY_CODES) == set(codes.DECLARED)
+
+
+@pytest.mark.parametrize("code", [*codes.GRADED, "syscall-*", "words-*", "words-tests-*"])
+def test_every_code_that_is_told_can_be_graded(load: Load, code: str) -> None:
+    assert load(f'policy: {{rules: {{"{code}": alert}}}}').policy.rules == {code: "alert"}
+
+
 # name: (what is written, words of the message); @@ marks where the mistake must be seen
 BY_SHAPE = {
     "an open network": ("policy: {network: @@all}", "'all' is not one of none"),
@@ -219,6 +246,22 @@ BY_SHAPE = {
     "no inodes": ("budget: {inodes: @@0}", "0 is too small (at least 1)"),
 }
 BY_MEANING = {
+    "a misspelt code of a rule": (
+        "policy: {rules: {@@forbiden-command: alert}}",
+        "nothing has the code 'forbiden-command' (did you mean 'forbidden-command'?)",
+    ),
+    "a rule on words that is none": (
+        "policy: {rules: {@@words-tests-forged: violation}}",
+        "did you mean 'words-tests-forge'?",
+    ),
+    "a class of calls that is none": ("policy: {rules: {@@syscall-ptrace: alert}}", "did you mean 'syscall-trace'?"),
+    "a family that is none": ('policy: {rules: {@@"sycall-*": alert}}', "did you mean 'syscall-*'?"),
+    "a grade that the breaker sets": ("policy: {rules: {@@burst: violation}}", "'burst' is set by its breaker"),
+    "a question about no code": ("policy: {ask: [{on: [dns, @@nonsense]}]}", "no alert has the code 'nonsense'"),
+    "a question at a misspelt cap": ("policy: {ask: [{on: [@@tool-calls-cap]}]}", "did you mean 'tool-call-cap'?"),
+    "a rollback at no code": ("policy: {rollback: [{on: [@@nonsense]}]}", "no alert has the code 'nonsense'"),
+    "a switch for no rule": ("policy: {words: {off: [@@foo]}}", "no rule on words is called 'foo'"),
+    "a misspelt switch": ("policy: {words: {off: [@@histroy-search]}}", "did you mean 'history-search'?"),
     "a missing cassette": ("policy: {network: {replay: @@absent}}", "'absent' does not exist"),
     "a cassette that is a directory": ("policy: {network: {replay: @@hidden}}", "hidden"),
     "an alert in two questions": ("policy: {ask: [{on: [dns]}, {on: [network, @@dns]}]}", "'dns' is asked about twice"),

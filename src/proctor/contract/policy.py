@@ -1,7 +1,7 @@
 """What an agent may do and use up: the policy and the budget of a contract, as frozen data.
 
 Everything here is told to whoever watches a run; nothing here watches, matches or counts. Codes of alerts and ids of
-rules on words belong to the floors above, so they are plain text here. ``contract.model`` offers all of it again.
+rules on words are plain text here; ``contract.codes`` lists them. ``contract.model`` offers all of it again.
 Every default is a policy choice: nobody has tuned them, and a contract may set others.
 """
 

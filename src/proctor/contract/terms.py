@@ -5,7 +5,8 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from proctor.base.frozen import EMPTY
-from proctor.contract.kinds import quoted
+from proctor.contract.codes import DECIDED, GRADED, TRIPPED, WORD_RULES, is_graded
+from proctor.contract.kinds import did_you_mean, quoted
 from proctor.contract.named import CASSETTE_BYTES, NamedFiles
 from proctor.contract.policy import (
     Ask,
@@ -20,6 +21,7 @@ from proctor.contract.policy import (
 )
 from proctor.contract.shapes import Part
 from proctor.contract.strict_yaml import Report
+from proctor.contract.texts import CODES
 
 
 class Terms:
@@ -30,7 +32,8 @@ class Terms:
         self.report = report
 
     def policy(self, part: Part) -> Policy:
-        """The policy; a cassette is read and digested, and no alert is asked about twice."""
+        """The policy; a cassette is read and digested, and codes are known ones."""
+        self._known_rules(part)
         return Policy(
             **{
                 **part,
@@ -65,12 +68,32 @@ class Terms:
             return Network(replay=self.files.file(value.place("replay"), value["replay"], CASSETTE_BYTES)[0])
         return Network(value["allow"], value["record"] if value.variant == "record" else "")
 
+    def _known_rules(self, part: Part) -> None:
+        """Report what is graded or switched off and is nothing that is told."""
+        for code in part["rules"]:
+            if not CODES.matches(code) or is_graded(code):
+                continue
+            if code in TRIPPED:
+                words, hint = f"the grade of {quoted(code)} is set by its breaker", "leave it out"
+            else:
+                words = f"nothing has the code {quoted(code)}"
+                hint = did_you_mean(code, (*GRADED, "syscall-*", "words-*"))
+            self.report.add((part.place("rules").keys or {})[code], words, hint)
+        off: Part = part["words"]
+        for index, rule in enumerate(off["off"]):
+            if rule and rule not in WORD_RULES:
+                words = f"no rule on words is called {quoted(rule)}"
+                self.report.add(off.place("off").value[index], words, did_you_mean(rule, WORD_RULES))
+
     def _once(self, parts: tuple[Part, ...], words: str) -> tuple[Part, ...]:
-        """The parts, in whose ``on`` no code may stand twice."""
+        """The parts, in whose ``on`` only known codes stand, and none twice."""
         seen: set[str] = set()
         for part in parts:
             for index, code in enumerate(part["on"]):
+                place = part.place("on").value[index]
                 if code and code in seen:
-                    self.report.add(part.place("on").value[index], f"{quoted(code)} {words}")
+                    self.report.add(place, f"{quoted(code)} {words}")
+                elif code and code not in DECIDED:
+                    self.report.add(place, f"no alert has the code {quoted(code)}", did_you_mean(code, DECIDED))
             seen.update(part["on"])
         return parts
