@@ -56,6 +56,20 @@ def test_values_are_redacted_in_texts_names_and_lists_and_by_the_name_of_their_f
     assert clean["a"][:3] == [1, None, True] and clean["db_password"].startswith("[secret:named:8:")
 
 
+def test_a_secret_over_several_lines_of_a_hunk_is_found() -> None:
+    lines = [
+        "+-----BEGIN PRIVATE KEY-----",
+        "+" + "MIIEv" * 12,
+        "+-----END PRIVATE KEY-----",
+        "a\nb",
+        "--password",
+        "hu2nter",
+    ]
+    clean = make().value({"lines": lines})["lines"]
+    assert len(clean) == len(lines) and clean[1].startswith("+[secret:private-key:60:")
+    assert clean[2:5] == lines[2:5] and clean[5].startswith("[secret:command-password:7:")
+
+
 def test_digests_of_what_was_redacted_become_keyed_ones() -> None:
     redactor = make()
     text = f"only {TOKEN}"
@@ -92,3 +106,8 @@ def test_redacting_twice_changes_nothing(text: str) -> None:
 @given(st.recursive(PIECES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(PIECES, inner, max_size=3)))
 def test_redaction_is_deterministic(value: Any) -> None:
     assert make().value(value) == make().value(value)
+
+
+@given(st.lists(PIECES, max_size=6).map("".join))
+def test_newlines_stay_where_they_are(text: str) -> None:
+    assert make().text(text).count("\n") == text.count("\n")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
 
+from proctor.base.names import name_text
 from proctor.record.redact import Redactor
 from proctor.record.secrets import BLOCK_BYTES, usual_rules
 from tests.record.planted import SHAPES, TEXTS, planted
@@ -47,6 +49,15 @@ def test_planted_secrets_are_found_wherever_they_stand(wrap: str) -> None:
     assert missed == []
 
 
+def test_secrets_are_found_in_json_inside_of_json_and_in_escaped_output() -> None:
+    missed = []
+    for kind, secret, text in planted(2):
+        for form in (json.dumps(json.dumps(text)), json.dumps(text), name_text(text.encode())):
+            if secret in redactor().text(form):
+                missed.append((kind, form))
+    assert missed == []
+
+
 def test_tokens_are_found_in_file_names() -> None:
     missed = [
         kind for kind, secret, _ in planted(3) if kind in SHAPES and secret in redactor().text(f"src/{secret}.py")
@@ -84,7 +95,7 @@ def test_a_key_in_a_hunk_keeps_its_lines() -> None:
     assert clean.endswith("+-----END RSA PRIVATE KEY-----\n+x = 1\n")
 
 
-@pytest.mark.parametrize("escaped", ["\\n", "\n", "\r\n"])
+@pytest.mark.parametrize("escaped", ["\\n", "\n", "\r\n", "\\x0a", "\\\\n"])
 def test_a_key_is_found_in_escaped_text_and_without_its_end(escaped: str) -> None:
     text = escaped.join(["-----BEGIN EC PRIVATE KEY-----", "MHcCAQEEIIaBcDeF", "oAoGCCqGSM49"])
     clean = redactor().text(text)

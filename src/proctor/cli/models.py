@@ -128,11 +128,12 @@ def plan_model(model: str, options: Mapping[str, str]) -> ModelPlan | None:
         raise UsageFault(f"not a model: {model[:100]!r}", hint="--model PROVIDER/NAME, such as openai/NAME")
     tape = _tape(options.get("cassette", ""))
     redact = options.get("redact", "none")
+    hidden = redact != "none" or "redact_secrets" in options
     common: dict[str, Any] = {
         "models": {"*": name},
         "provider_tools": options.get("provider_tools", "strip"),
         "output_tokens": int(options.get("output_tokens", "8192")),
-        "cassette": "replay" if tape is not None else "record" if redact == "none" else "off",
+        "cassette": "replay" if tape is not None else "off" if hidden else "record",
         "tape": tape,
         "secrets": _secrets(redact, options.get("secrets", "")),
     }
@@ -156,20 +157,18 @@ def _script(path: str) -> bytes:
 
 
 def _secrets(redact: str, path: str) -> tuple[str, ...]:
-    """The expressions for what is taken out of texts: the usual ones, and those of a file."""
+    """The expressions of a file for what is taken out of texts, beside what the usual rules find."""
     if path and redact != "spans":
         raise UsageFault("secrets are taken out of texts by --redact spans", where=path)
     if redact != "spans":
         return ()
-    from proctor.execute.gateway.secrets import USUAL_SECRETS
-
     lines = _read(path, SECRETS_BYTES, "file of secrets").decode("utf-8", "replace").splitlines() if path else []
     for number, line in enumerate(lines, 1):
         try:
             re.compile(line)
         except re.error as error:
             raise UsageFault(f"not a regular expression: {error}", where=f"{path}:{number}") from None
-    return (*USUAL_SECRETS, *(line for line in lines if line.strip()))
+    return tuple(line for line in lines if line.strip())
 
 
 def _upstreams(provider: str, options: Mapping[str, str], make: Callable[[str, str], Any]) -> dict[str, Any]:

@@ -31,6 +31,11 @@ from proctor.cli.output import as_json, print_json, print_table, printable
 @click.option("--prices", default="", help="A price table (CSV) in dollars; without it costs are abstract units.")
 @click.option("--task-usd", default="", help="The most that all runs of one contract may cost together, in dollars.")
 @click.option("--batch-usd", default="", help="The most that the whole batch may cost, in dollars.")
+@click.option(
+    "--redact-secrets",
+    is_flag=True,
+    help="Record placeholders for secrets; originals go to the vault (proctor vault init), and no cassette is made.",
+)
 @click.option("--resume", "resume", is_flag=True, help="Finish the newest batch, or the one given by --batch.")
 @click.option("--batch", default="", help="With --resume: the id of the batch, or its beginning.")
 @model_options
@@ -44,6 +49,7 @@ def command(
     prices: str,
     task_usd: str,
     batch_usd: str,
+    redact_secrets: bool,
     resume: bool,
     batch: str,
     json_: bool,
@@ -69,8 +75,10 @@ def command(
         raise UsageFault("no agent was given", hint="use --agent noop, reference, patch:FILE or 'command:...'")
     if not resume and not contracts:
         raise UsageFault("no contract was given", hint="proctor run CONTRACT... --agent AGENT")
-    if resume and (task_usd or batch_usd or models):
-        raise UsageFault("a batch keeps the models and envelopes it was begun with", hint="proctor run --resume")
+    if resume and (task_usd or batch_usd or models or redact_secrets):
+        raise UsageFault(
+            "a batch keeps the models, envelopes and redaction it was begun with", hint="proctor run --resume"
+        )
     amounts = {"task_usd": _dollars("--task-usd", task_usd), "batch_usd": _dollars("--batch-usd", batch_usd)}
     envelopes = {name: usd for name, usd in amounts.items() if usd}
     here = machine()
@@ -78,6 +86,11 @@ def command(
         plan = take_up(here, batch)
     else:
         kept = {"prices": prices, **envelopes, **kept_options(options, models, shelf().find)}
+        if redact_secrets:
+            from proctor.record.vault import Vault
+
+            Vault(here.home.vault).history()
+            kept["redact_secrets"] = "yes"
         plan = begin(here, contracts, agents, agent_files, repeats, jobs or 1, models, kept)
     result = fill(here, plan, jobs or plan.jobs, quiet=json_)
     rows = [_row(outcome.report, str(outcome.directory)) for _, outcome in result.outcomes]

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from proctor.base.canonical import sha256
 from proctor.base.clock import seconds_text
 from proctor.base.errors import UsageFault
-from proctor.base.files import write_whole
 from proctor.base.frozen import frozen
 from proctor.base.names import name_text
 from proctor.conduct.briefing import Briefing
@@ -147,7 +146,7 @@ def _record(
     stats: Iterable[FileStat],
 ) -> None:
     """Write the patch and the list of changes, each with its size."""
-    write_whole(run.patch, patch, sync=False)
+    shown = run.write_bytes(run.patch, patch)
     sizes = {stat.path: stat for stat in stats}
     listed = [{**_change(change), "lines": _lines(sizes.get(change.path))} for change in changes.changes]
     run.write_json(
@@ -155,7 +154,7 @@ def _record(
     )
     trace.append(
         "patch.extracted",
-        {"sha256": sha256(patch), "bytes": len(patch), "files": len(listed), "dropped": list(dropped)},
+        {"sha256": sha256(shown), "bytes": len(shown), "files": len(listed), "dropped": list(dropped)},
     )
     trace.sync()
 

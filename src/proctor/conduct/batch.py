@@ -31,6 +31,7 @@ from proctor.record.rundir import RunDirectory
 if TYPE_CHECKING:
     from proctor.conduct.envelopes import Envelopes
     from proctor.conduct.model import ModelPlan
+    from proctor.record.redact import Redactor
 
     Attempt = tuple[Agent, ModelPlan | None]
 
@@ -238,6 +239,7 @@ def _run(
             watcher=watcher,
             prices=prices,
             rehearse=bool(batch.settings.get("rehearse")),
+            redactor=_redactor(machine, batch),
         )
     from proctor.conduct.envelopes import spent_usd
 
@@ -253,11 +255,23 @@ def _run(
             watcher=watcher,
             prices=prices,
             envelopes=envelopes.settings(share),
+            redactor=_redactor(machine, batch),
         )
         spent = spent_usd(outcome.report["usage"]["cost"])
     finally:
         envelopes.settle(share, spent)
     return outcome
+
+
+def _redactor(machine: Machine, batch: Batch) -> Redactor | None:
+    """What takes secrets out of a run's records, where the batch asks for it."""
+    if not batch.settings.get("redact_secrets"):
+        return None
+    from proctor.record.redact import Redactor
+    from proctor.record.vault import Vault
+
+    vault = Vault(machine.home.vault)
+    return Redactor(vault.key, vault.keeper())
 
 
 def _in_threads(work: Callable[[], None], jobs: int) -> None:

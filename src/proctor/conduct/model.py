@@ -23,6 +23,7 @@ from proctor.execute.network.listeners import LOOPBACK, Inhabited, Wanted, open_
 from proctor.execute.watch.panel import envelopes_of
 from proctor.execute.watch.prices import FALLBACK
 from proctor.execute.watch.settings import Settings as WatchSettings
+from proctor.record.secrets import usual_rules
 
 if TYPE_CHECKING:
     from proctor.conduct.scene import Open
@@ -58,6 +59,7 @@ class ModelPlan:
             "output_tokens": gateway.output_tokens,
             "redact": self.redact,
             "secrets": list(gateway.secrets),
+            "rules": usual_rules().id if self.redact == "spans" else "",
         }
 
 

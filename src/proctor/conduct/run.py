@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from proctor.conduct.model import ModelPlan
     from proctor.conduct.watch_post import WatchPost
     from proctor.execute.watch.panel import Panel
+    from proctor.record.redact import Redactor
 
 STOPPED = "operator"
 """The code of a run that was stopped from the keyboard."""
@@ -90,15 +91,17 @@ def conduct(
     envelopes: Mapping[str, Any] = EMPTY,
     rehearse: bool = False,
     model: ModelPlan | None = None,
+    redactor: Redactor | None = None,
 ) -> Outcome:
     """Run ``agent`` once on a prepared contract and return what came of it.
 
     ``envelopes`` are the settings that hold the run to its share of what its task and batch may spend. A run that is to
-    ``rehearse`` has its checks watched too, and what they try becomes part of the contract's baseline.
+    ``rehearse`` has its checks watched too, and what they try becomes part of the contract's baseline. A ``redactor``
+    takes secrets out of everything that is recorded.
     """
     watcher = watcher or Watcher()
     run_id = new_run_id(machine.clock, machine.entropy)
-    run = RunDirectory(machine.home.runs / run_id)
+    run = RunDirectory(machine.home.runs / run_id, redactor)
     run.create()
     with RunLock.take(run):
         watcher.phase(run_id, "binding")
@@ -112,6 +115,7 @@ def conduct(
         run.write_json(run.manifest, manifest(machine, prepared, description, run_id, bound, table), sync=False)
         run.write_json(run.contract, resolved(prepared.contract), sync=False)
         with WatchedTrace.create(run.events, machine.clock, machine.entropy) as trace:
+            trace.redact = redactor.value if redactor else None
             post = _watched(machine, prepared.contract, agent, run, trace, settings, watcher, model)
             trace.append(
                 "run.started",
@@ -187,6 +191,8 @@ def _conclude(run: RunDirectory, trace: WatchedTrace) -> tuple[str, bytes]:
     from proctor.execute.watch.ledger import projection
     from proctor.judge.report import conclusion
 
+    if run.redactor is not None:
+        trace.append("secrets.redacted", run.redactor.summary())
     trace.append("cost.projected", projection(trace.catch_up().facts.ledger))
     status, report = conclusion(run, lambda status: trace.append("run.finished", {"status": status}))
     trace.sync()

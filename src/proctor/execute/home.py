@@ -2,6 +2,7 @@
 
 Everything in ``layers``, ``inputs``, ``agents`` and ``parsed`` can be made again; ``runs`` is evidence and is never
 removed by Proctor itself.
+``vault`` holds originals of redacted secrets, for those who may read them; it is made by ``proctor vault init``.
 ``baselines`` holds what no-ops and references were seen to do; each run keeps the part that it was held against.
 ``scratch`` and ``sessions`` belong to live runs and are swept when their owner is gone.
 """
@@ -30,6 +31,7 @@ class Home:
         self.agents = path / "agents"
         self.baselines = path / "baselines"
         self.decisions = path / "decisions"
+        self.vault = path / "vault"
         self.layers = path / "layers"
         self.inputs = path / "inputs"
         self.parsed = path / "parsed"

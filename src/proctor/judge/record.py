@@ -11,7 +11,6 @@ from typing import Any
 
 from proctor.base.canonical import canonical
 from proctor.base.clock import seconds_text
-from proctor.base.files import write_whole
 from proctor.base.names import name_text
 from proctor.contract.model import Check
 from proctor.execute.sandbox.interface import Output
@@ -133,7 +132,7 @@ def keep_logs(run: RunDirectory, check: Check, made: Attempt) -> dict[str, str]:
     for kind, output in (("stdout", made.finished.stdout), ("stderr", made.finished.stderr)):
         path = run.logs / f"{name}.{made.tree}.{made.number}.{kind}"
         if output.prefix:
-            write_whole(path, output.prefix, sync=False)
+            run.write_bytes(path, output.prefix)
             kept[kind] = str(path.relative_to(run.path))
     return kept
 

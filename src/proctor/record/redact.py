@@ -14,7 +14,7 @@ import hmac
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -80,6 +80,8 @@ class Redactor:
         if isinstance(value, str):
             return self._hidden.get(value, value) if _DIGEST.match(value) else self.text(value)
         if isinstance(value, list | tuple):
+            if value and all(type(item) is str for item in value):
+                return self._lines(value)
             return [self.value(item) for item in value]
         if isinstance(value, Mapping):
             return self._fields(value)
@@ -98,6 +100,16 @@ class Redactor:
         for key in value.keys() - plain.keys():
             fields[key] = self._hide(value[key]) if changed else self.value(value[key])
         return fields
+
+    def _lines(self, lines: Sequence[str]) -> list[str]:
+        """Texts that follow each other, such as the lines of a hunk: a secret may be spread over several.
+
+        No secret holds a newline, so that the lines can be told apart afterwards.
+        """
+        whole = "\n".join(lines)
+        rest = iter(self.text(whole).split("\n"))
+        clean = ["\n".join(next(rest) for _ in range(line.count("\n") + 1)) for line in lines]
+        return [self._hidden.get(line, line) for line in clean]
 
     def _field(self, key: str, inner: Any) -> Any:
         """A value under the name ``key``, which may say that it is a secret."""

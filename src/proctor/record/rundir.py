@@ -22,12 +22,15 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from proctor.base.canonical import Json, canonical, parse_canonical
 from proctor.base.errors import BrokenSeal, InfrastructureFault
 from proctor.base.files import read_bounded, write_whole
 from proctor.base.frozen import frozen
+
+if TYPE_CHECKING:
+    from proctor.record.redact import Redactor
 
 JSON_BYTES = 32 << 20
 """The most that one JSON file of a run directory may hold."""
@@ -38,9 +41,14 @@ DIRECTORY_MODE = 0o755
 
 @frozen
 class RunDirectory:
-    """One run directory; nothing is touched before a method is called."""
+    """One run directory; nothing is touched before a method is called.
+
+    A ``redactor`` takes secrets out of everything that is written here, but for the report and the seal, which are made
+    of what was written before.
+    """
 
     path: Path
+    redactor: Redactor | None = None
 
     @property
     def manifest(self) -> Path:
@@ -109,6 +117,8 @@ class RunDirectory:
 
     def write_json(self, path: Path, value: Json, *, sync: bool = True) -> None:
         """Write ``value`` in canonical form; without ``sync`` it becomes durable with the seal."""
+        if self.redactor is not None and path != self.seal:
+            value = self.redactor.value(value)
         data = canonical(value)
         if len(data) > JSON_BYTES:
             raise InfrastructureFault(f"would be larger than {JSON_BYTES} bytes", where=str(path))
@@ -127,8 +137,16 @@ class RunDirectory:
         except OSError as error:
             raise BrokenSeal(f"cannot be read: {error.strerror}", where=self.name(path)) from None
 
+    def write_bytes(self, path: Path, data: bytes) -> bytes:
+        """Write ``data`` as far as it may be shown, which is returned; it becomes durable with the seal."""
+        shown = data if self.redactor is None else self.redactor.data(data)
+        write_whole(path, shown, sync=False)
+        return shown
+
     def write_blob(self, data: bytes) -> str:
-        """Keep ``data`` under its digest, which is returned."""
+        """Keep ``data``, as far as it may be shown, under its digest, which is returned."""
+        if self.redactor is not None:
+            data = self.redactor.data(data)
         digest = hashlib.sha256(data).hexdigest()
         path = self.blobs / digest
         if not path.exists():

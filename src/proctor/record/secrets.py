@@ -23,6 +23,7 @@ from pathlib import Path
 
 from proctor.base.canonical import parse
 from proctor.base.frozen import frozen
+from proctor.base.pattern import pattern
 
 RULES = Path(__file__).with_name("secret_rules.json")
 RUN_BYTES = 20
@@ -30,10 +31,13 @@ NEAR_BYTES = 24
 BLOCK_BYTES = 1 << 17
 """Literals are looked for block by block: a block stays in the cache of the processor."""
 
+SKIPPED_BYTES = 500
+"""So much of a match is read again for its literal, because a value may swallow the name of the next one."""
+
 _TOKEN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 _RUNS = bytes(ord("a") if byte in _TOKEN else ord(" ") for byte in range(256))
 _RUN = b"a" * RUN_BYTES
-_PIECES = re.compile(rb"\\[nrt]|[A-Za-z0-9/=][A-Za-z0-9+/=]*")
+_PIECES = re.compile(rb"\\+(?:x[0-9a-f]{2}|[nrt])|[A-Za-z0-9/=][A-Za-z0-9+/=]*")
 _DIGIT = re.compile(rb"[0-9]")
 
 
@@ -100,13 +104,27 @@ def usual_rules() -> Rules:
     return Rules(RULES.read_bytes())
 
 
+def spans_in_text(text: str) -> list[tuple[int, int]]:
+    """Where secrets and addresses of people stand in a text of a conversation, in characters."""
+    data = text.encode("utf-8", "surrogatepass")
+    found = usual_rules().find(data, talk=True)
+    if len(data) == len(text):
+        return [(one.start, one.end) for one in found]
+    return [(_characters(data[: one.start]), _characters(data[: one.end])) for one in found]
+
+
+def _characters(data: bytes) -> int:
+    """How many characters begin in ``data``."""
+    return sum(byte & 0xC0 != 0x80 for byte in data)
+
+
 def _rule(entry: dict[str, object], order: int) -> Rule:
     literals = entry["literals"]
     assert isinstance(literals, list)
     return Rule(
         kind=str(entry["kind"]),
         literals=tuple(str(literal).encode() for literal in literals),
-        pattern=re.compile(str(entry["pattern"]).encode()),
+        pattern=pattern(str(entry["pattern"]).encode()),
         back=int(str(entry.get("back", 0))),
         anywhere=bool(entry.get("anywhere")),
         lines=bool(entry.get("lines")),
@@ -153,7 +171,7 @@ def _hits(data: bytes, low: bytes, table: dict[bytes, list[Rule]], talk: bool) -
             while where >= 0:
                 beyond = where + 1
                 for hit in _held(data, rules, where, talk):
-                    beyond = max(beyond, hit[2])
+                    beyond = max(beyond, hit[2] - SKIPPED_BYTES)
                     yield hit
                 where = low.find(literal, beyond, end)
 

@@ -69,7 +69,9 @@ class Vault:
         try:
             key = read_bounded(self.path / "key", KEY_BYTES)
         except OSError:
-            raise UsageFault("there is no vault", where=str(self.path), hint="proctor vault init NAME FILE") from None
+            raise UsageFault(
+                "there is no vault", where=str(self.path), hint="proctor vault init --identity FILE"
+            ) from None
         if len(key) != KEY_BYTES:
             raise BrokenSeal("the key of the vault was changed", where=str(self.path / "key"))
         return key
@@ -105,7 +107,7 @@ class Vault:
 
         return put
 
-    def token(self, identity: Identity, name: str, why: str, nonce: bytes, now_ns: int) -> dict[str, Any]:
+    def token(self, identity: Identity, name: str, why: str, nonce: bytes, now_ns: int) -> dict[str, str]:
         """A request of ``identity`` to read ``name``, good for one use and for :data:`TOKEN_SECONDS`."""
         request = {
             "entry": name,

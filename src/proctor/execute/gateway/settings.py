@@ -70,8 +70,8 @@ class Settings:
     name on. ``provider_tools`` (strip, refuse, allow) is about tools that the provider would run outside the sandbox.
     ``output_tokens`` is the maximum for requests that state none. ``cassette`` is off, record or replay, ``tape`` the
     cassette to replay. ``script`` is the YAML of a scripted model, which then answers everything. ``canaries`` are
-    planted tokens by name. ``redact`` hides texts: ``spans`` what ``secrets`` (regular expressions) match, ``all``
-    everything; digests under ``redaction_key`` and lengths stay.
+    planted tokens by name. ``redact`` hides texts: ``spans`` what the usual rules for secrets find or ``secrets``
+    (regular expressions) match, ``all`` everything; digests under ``redaction_key`` and lengths stay.
     """
 
     upstreams: Mapping[str, Upstream] = EMPTY

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from proctor.execute.gateway.settings import Settings
+from proctor.record.secrets import spans_in_text
 
 Keep = Callable[[bytes], str]
 
@@ -90,7 +91,8 @@ class Texts:
     def _spans(self, text: str) -> list[list[int]]:
         """Where secrets stand, in order and without overlaps."""
         spans: list[list[int]] = []
-        for start, end in sorted(found.span() for pattern in self._secrets for found in pattern.finditer(text)):
+        own = [found.span() for pattern in self._secrets for found in pattern.finditer(text)]
+        for start, end in sorted([*own, *spans_in_text(text)]):
             if spans and start <= spans[-1][1]:
                 spans[-1][1] = max(end, spans[-1][1])
             elif end > start:

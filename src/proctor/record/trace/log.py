@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
@@ -59,6 +59,8 @@ class TraceWriter:
         self._flushing = threading.Condition()
         self._flusher = False
         self._synced = -1
+        self.redact: Callable[[Any], Any] | None = None
+        """Takes secrets out of payloads, before anything is hashed."""
 
     @classmethod
     def create(cls, path: Path, clock: Clock, entropy: Entropy) -> Self:
@@ -91,6 +93,8 @@ class TraceWriter:
     def append(self, type: str, payload: Mapping[str, Any], actor: str | None = None) -> Event:  # noqa: A002
         """Write one event; the actor is the type's own unless another is named."""
         who = check_event(type, payload, actor)
+        if self.redact is not None:
+            payload = self.redact(payload)
         body = payload_bytes(payload)
         with self._lock:
             seq = self._count

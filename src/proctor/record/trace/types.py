@@ -130,6 +130,12 @@ _TABLE = (
     EventType("safety.checked", "monitor", ("start", "end", "violations"), "The policy was held against the run."),
     EventType("run.terminated", "harness", ("code", "rationale", "evidence"), "The run was ended before its time."),
     EventType("run.fault", "harness", ("message", "phase"), "The harness or the machine failed."),
+    EventType(
+        "secrets.redacted",
+        "harness",
+        ("rules", "kinds", "secrets", "unkept"),
+        "How many different secrets of each kind were replaced in what is recorded, and by which rules.",
+    ),
     EventType("run.finished", "harness", ("status",), "The run is over and its status stands."),
 )
 
@@ -138,7 +144,7 @@ _WATCHED = (
         "guard.exec",
         "agent",
         ("pid", "parent", "path", "argv", "cwd", "allowed"),
-        "A program that was about to start, as its process claimed it.",
+        "A program that was about to start, as its process claimed it; `origin` is the one that it comes from.",
     ),
     EventType("guard.exit", "agent", ("pid", "exit_code", "wall_seconds"), "The end of a program that had started."),
     EventType(

@@ -1,0 +1,133 @@
+"""``proctor vault``: the restricted store of what redaction took out."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from proctor.cli.output import as_json, print_json, print_table, printable
+
+if TYPE_CHECKING:
+    from proctor.record.vault import Vault
+
+identity_option = click.option(
+    "--identity", required=True, type=click.Path(path_type=Path), help="Your private identity file."
+)
+why_option = click.option("--why", required=True, help="What the original is needed for; it stands in the access log.")
+
+
+@click.group(epilog="Example: proctor vault get 0123456789abcdef01234567 --identity me.key --why 'case 12'")
+def command() -> None:
+    """Originals of redacted secrets, encrypted for their recipients; every reading stands in the access log."""
+
+
+@command.command(epilog="Example: proctor vault identity jo jo.key")
+@click.argument("name")
+@click.argument("file", type=click.Path(path_type=Path))
+def identity(name: str, file: Path) -> None:
+    """Make a private identity for NAME in FILE, and print its public line, which also goes to FILE.pub."""
+    from proctor.base.clock import system_entropy
+    from proctor.record.identity import new_identity
+
+    made = new_identity(name, system_entropy(32))
+    made.save(file)
+    click.echo(str(made.person))
+
+
+@command.command(epilog="Example: proctor vault init --identity jo.key")
+@identity_option
+def init(identity: Path) -> None:
+    """Make the vault of this home, with the owner of the identity as its first recipient."""
+    from proctor.base.clock import SystemClock, system_entropy
+    from proctor.cli.wiring import home
+    from proctor.record.identity import load_identity
+    from proctor.record.vault import KEY_BYTES
+
+    person = load_identity(identity).person
+    home().create()
+    vault = _vault()
+    vault.create(person, system_entropy(KEY_BYTES), SystemClock().wall_ns())
+    click.echo(f"{vault.path}: {person.name} can read it")
+
+
+@command.command(name="add-recipient", epilog="Example: proctor vault add-recipient kim.key.pub --identity jo.key")
+@click.argument("public", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@identity_option
+def add_recipient(public: Path, identity: Path) -> None:
+    """Let the owner of the file PUBLIC (NAME age1... HEX) read the vault; a recipient must say so."""
+    from proctor.base.clock import SystemClock
+    from proctor.base.files import read_bounded
+    from proctor.record.identity import FILE_BYTES, load_identity, read_person
+
+    person = read_person(read_bounded(public, FILE_BYTES).decode("utf-8", "replace"))
+    count = _vault().add_recipient(person, load_identity(identity), SystemClock().wall_ns())
+    click.echo(f"{person.name} can read the vault; entries encrypted anew: {count}")
+
+
+@command.command(epilog="Example: proctor vault token 0123456789abcdef01234567 --identity jo.key --why 'case 12'")
+@click.argument("name")
+@identity_option
+@why_option
+def token(name: str, identity: Path, why: str) -> None:
+    """Print a signed request for the original NAME, good for one reading within ten minutes."""
+    print_json(_token(name, identity, why))
+
+
+@command.command(epilog="Example: proctor vault get 0123456789abcdef01234567 --identity jo.key --why 'case 12'")
+@click.argument("name", required=False)
+@identity_option
+@click.option("--why", default="", help="What the original is needed for; it stands in the access log.")
+@click.option("--token", "token_file", type=click.Path(path_type=Path), help="A request made by `vault token`.")
+@as_json
+def get(name: str | None, identity: Path, why: str, token_file: Path | None, json_: bool) -> None:
+    """Print the original whose placeholder ends in NAME. The access log tells of it first, granted or refused."""
+    from proctor.base.canonical import canonical
+    from proctor.base.clock import SystemClock
+    from proctor.base.errors import UsageFault
+    from proctor.base.files import read_bounded
+    from proctor.record.identity import load_identity
+    from proctor.record.vault import TOKEN_BYTES
+
+    if (token_file is None) == (name is None):
+        raise UsageFault("give the name of an original and --why, or a --token")
+    if token_file is None:
+        request = canonical(_token(str(name), identity, why))
+    else:
+        request = read_bounded(token_file, TOKEN_BYTES)
+    original = _vault().read(request, load_identity(identity), SystemClock().wall_ns())
+    if json_:
+        secret = original.secret.decode("utf-8", "replace")
+        print_json({"name": original.name, "kind": original.kind, "secret": secret})
+    else:
+        sys.stdout.buffer.write(original.secret + b"\n")
+
+
+@command.command(epilog="Example: proctor vault log --json")
+@as_json
+def log(json_: bool) -> None:
+    """Print the access log, after checking that it is whole; its last hash is worth noting elsewhere."""
+    history = _vault().history()
+    if json_:
+        print_json([{"seq": entry.seq, "hash": entry.hash, **entry.record} for entry in history])
+        return
+    keys = ("act", "reader", "entry", "outcome", "reason", "why")
+    rows = [[str(entry.seq), *(printable(str(entry.record.get(key, "")))[:60] for key in keys)] for entry in history]
+    print_table(["SEQ", *(key.upper() for key in keys)], rows)
+    click.echo(f"head {history[-1].hash}")
+
+
+def _vault() -> Vault:
+    from proctor.cli.wiring import home
+    from proctor.record.vault import Vault
+
+    return Vault(home().vault)
+
+
+def _token(name: str, identity: Path, why: str) -> dict[str, str]:
+    from proctor.base.clock import SystemClock, system_entropy
+    from proctor.record.identity import load_identity
+
+    return _vault().token(load_identity(identity), name, why, system_entropy(16), SystemClock().wall_ns())

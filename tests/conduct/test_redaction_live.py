@@ -1,0 +1,119 @@
+"""Runs that record no secret: planted ones in prompts, outputs, diffs and file names, and the whole home searched."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ContractMaker
+from tests.record.planted import SHAPES, planted
+
+Proctor = Callable[..., subprocess.CompletedProcess[str]]
+
+AGENT = """
+import json, os, pathlib, sys
+secrets = json.load(open("/agent/secrets.json"))
+for number, (kind, secret, text) in enumerate(secrets):
+    print(text, file=sys.stdout if number % 2 else sys.stderr)
+pathlib.Path("leaked.txt").write_text("\\n".join(text for _, _, text in secrets) + "\\n")
+for _, secret, _ in secrets[:20]:
+    pathlib.Path("names").mkdir(exist_ok=True)
+    pathlib.Path("names", secret.replace("/", "_") + ".txt").write_text("x\\n")
+calc = pathlib.Path("calc.py")
+calc.write_text(calc.read_text().replace("a - b", "a + b"))
+"""
+
+
+@pytest.fixture
+def vaulted(proctor: Proctor, tmp_path: Path) -> Proctor:
+    """The command line with a vault that jo can read."""
+    assert proctor("vault", "identity", "jo", tmp_path / "jo.key").returncode == 0
+    made = proctor("vault", "init", "--identity", tmp_path / "jo.key")
+    assert made.returncode == 0, made.stderr
+    return proctor
+
+
+def everywhere(home: Path) -> dict[str, bytes]:
+    """The content of every file of a home, with its name in front."""
+    return {str(path): str(path).encode() + b"\n" + path.read_bytes() for path in home.rglob("*") if path.is_file()}
+
+
+def found_in(home: Path, secrets: list[str]) -> list[tuple[str, str]]:
+    files = everywhere(home)
+    return [(secret, name) for secret in secrets for name, data in files.items() if secret.encode() in data]
+
+
+def started(proctor: Proctor, *arguments: Any) -> dict[str, Any]:
+    done = proctor("run", *arguments, "--json")
+    assert done.stdout, done.stderr
+    row: dict[str, Any] = json.loads(done.stdout)["runs"][0]
+    return row
+
+
+def test_no_planted_secret_is_left_outside_the_vault(
+    vaulted: Proctor, make_contract: ContractMaker, tmp_path: Path
+) -> None:
+    secrets = planted(3)
+    assert len(secrets) >= 200 and len({kind for kind, _, _ in secrets}) >= 40
+    (tmp_path / "agent").mkdir()
+    (tmp_path / "agent" / "secrets.json").write_text(json.dumps(secrets))
+    (tmp_path / "agent" / "fix.py").write_text(AGENT)
+    show = "import pathlib, calc; print(pathlib.Path('leaked.txt').read_text()); assert calc.add(2, 2) == 4"
+    contract = make_contract(checks=[{**ContractMaker.CHECK, "run": ["/usr/bin/python3", "-c", show]}])
+    agent = ("--agent", "command:python3 /agent/fix.py", "--agent-files", tmp_path / "agent")
+    row = started(vaulted, contract, *agent, "--redact-secrets")
+    assert row["status"] == "success", row
+
+    home = tmp_path / "home"
+    assert found_in(home, [secret for _, secret, _ in secrets]) == []
+    run = home / "runs" / row["run"]
+    patch = (run / "workspace" / "final.patch").read_text()
+    missing = [kind for kind in (*SHAPES, "jwt", "password") if f"[secret:{kind}:" not in patch]
+    assert missing == []
+    for command in ("verify", "rescore", "replay"):
+        done = vaulted(command, row["run"])
+        assert done.returncode == 0, done.stdout + done.stderr
+    kept = len(list((home / "vault" / "entries").iterdir()))
+    assert kept >= len({secret for _, secret, _ in secrets})
+
+    name = patch.partition("[secret:github-token:40:")[2][:24]
+    got = vaulted("vault", "get", name, "--identity", tmp_path / "jo.key", "--why", "case 12")
+    assert got.stdout.strip() in [secret for kind, secret, _ in secrets if kind == "github-token"]
+
+
+def test_prompts_and_answers_of_a_model_are_redacted_too(
+    vaulted: Proctor, make_contract: ContractMaker, tmp_path: Path
+) -> None:
+    secrets = planted(1)
+    said = "\n".join(text for _, _, text in secrets)
+    turns = {"schema": 1, "turns": [{"call": {"tool": "shell", "arguments": {"command": "cat issue"}}}, {"say": said}]}
+    (tmp_path / "turns.yaml").write_text(json.dumps(turns))
+    contract = make_contract()
+    (contract / "issue.md").write_text("add() subtracts. " + secrets[7][2] + "\n")
+    row = started(
+        vaulted, contract, "--agent", "builtin", "--model", "scripted/m", "--script", "turns.yaml", "--redact-secrets"
+    )
+    home = tmp_path / "home"
+    assert found_in(home / "runs", [secret for _, secret, _ in secrets]) == []
+    assert found_in(home / "batches", [secret for _, secret, _ in secrets]) == []
+    trace = (home / "runs" / row["run"] / "events.jsonl").read_text()
+    blobs = "".join(path.read_text() for path in (home / "runs" / row["run"] / "blobs").iterdir())
+    assert [kind for kind in SHAPES if f"[secret:{kind}:" not in trace + blobs] == []
+    assert vaulted("verify", row["run"]).returncode == 0
+
+
+def test_redaction_without_a_vault_is_refused(proctor: Proctor, make_contract: ContractMaker) -> None:
+    done = proctor("run", make_contract(), "--agent", "noop", "--redact-secrets")
+    assert done.returncode == 2 and "there is no vault" in done.stderr and "vault init" in done.stderr
+
+
+def test_without_the_option_nothing_is_replaced(proctor: Proctor, make_contract: ContractMaker, tmp_path: Path) -> None:
+    contract = make_contract()
+    (contract / "issue.md").write_text("token ghp_" + "Ab3" * 12)
+    row = started(proctor, contract, "--agent", "noop")
+    assert "[secret:" not in (tmp_path / "home" / "runs" / row["run"] / "events.jsonl").read_text()
