@@ -17,9 +17,10 @@ import stat
 from hashlib import sha256
 from typing import Any
 
-from proctor.base.errors import BrokenSeal, UsageFault
+from proctor.base.errors import BrokenSeal, InfrastructureFault, UsageFault
 from proctor.base.frozen import frozen
 from proctor.base.ids import RUN_ID
+from proctor.record import reviews
 from proctor.record.completeness import Witness
 from proctor.record.inventory import Found, hash_file, open_regular, walk
 from proctor.record.lock import is_held
@@ -33,8 +34,8 @@ from proctor.record.trace.read import open_trace
 
 MOST_PROBLEMS = 100
 SEAL_MODE = "0644"
-BESIDE = ("attestation.json", "attestation.tsr")
-"""What may be laid beside a sealed run; ``record.attest`` checks it with the key of whoever did."""
+BESIDE = ("attestation.json", "attestation.tsr", reviews.NAME)
+"""What may be laid beside a sealed run; ``record.attest`` checks the first two with the key of whoever did."""
 
 
 @frozen
@@ -77,6 +78,7 @@ def verify(run: RunDirectory) -> Verification:
         return examination.finding("broken", "")
     examination.check_files(seal)
     examination.check_log(seal)
+    examination.check_reviews(seal)
     if not examination.problems:
         examination.check_meaning(seal)
     return examination.finding("broken" if examination.problems else "intact", seal.digest)
@@ -207,6 +209,15 @@ class _Examination:
             self.add(f"events.jsonl#{self.chain.count - 1}", "the events hold together and are not those of the seal")
         elif digest.hexdigest() != seal.files["events.jsonl"].sha256:
             self.add("events.jsonl", "its content was changed")
+
+    def check_reviews(self, seal: Seal) -> None:
+        """What was said about the run after it was sealed, against its own chain."""
+        try:
+            reviews.read_reviews(self.run, seal.digest)
+        except BrokenSeal as error:
+            self.add(error.where, error.message)
+        except (InfrastructureFault, OSError) as error:
+            self.add(reviews.NAME, f"cannot be read: {error}")
 
     def check_meaning(self, seal: Seal) -> None:
         """Whether the files, which are those of the seal, say what a finished run must say."""

@@ -1,0 +1,216 @@
+"""``proctor review``: which runs a human should look at, what reviewers said, and how far they agree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from proctor.cli.output import as_json, print_json, print_table, printable
+from proctor.record.rundir import RunDirectory
+
+if TYPE_CHECKING:
+    from proctor.record.reviews import Review
+
+    Listed = tuple[str, dict[str, Any], tuple[Review, ...]]
+
+URGENCY = ("secret", "regression", "security", "dependency", "mode", "path", "churn", "unread")
+"""Kinds of indicators, those first that a reviewer should see first; a policy choice."""
+
+
+@click.command(
+    epilog="Example: proctor review; proctor review 20260307T120000 --verdict reject --minutes 4 --by ada --why ..."
+)
+@click.argument("run", default="")
+@click.option(
+    "--verdict", type=click.Choice(["accept", "reject", "unsure"]), help="What you think of the patch of RUN."
+)
+@click.option("--minutes", default="", metavar="M", help="How long you looked; the human cost of the run.")
+@click.option("--by", default="", metavar="NAME", help="Who you are.")
+@click.option("--why", default="", metavar="TEXT", help="The reason, in a sentence.")
+@click.option("--all", "all_", is_flag=True, help="List runs that were reviewed as well.")
+@click.option("--agreement", is_flag=True, help="How far the reviewers agree beyond chance.")
+@as_json
+def command(
+    run: str, verdict: str | None, minutes: str, by: str, why: str, all_: bool, agreement: bool, json_: bool
+) -> int:
+    """List the runs that a human should look at; show what is known of RUN; or record a verdict on it.
+
+    A run is listed when its report has indicators or a check came to no decision, and nobody has reviewed it yet or
+    the reviewers disagree. A verdict goes into a log beside the sealed run, and changes nothing in it. Exits with 4
+    when the evidence or the reviews of a run do not hold.
+    """
+    from proctor.base.errors import UsageFault
+
+    if not run and (verdict or minutes or by or why):
+        raise UsageFault("a verdict needs the run that it is about", hint="`proctor review` lists the runs")
+    if run and (all_ or agreement):
+        raise UsageFault("--all and --agreement are about all runs", hint="leave the run out")
+    if not run:
+        found, broken = _listed()
+        for message in broken:
+            click.echo(f"proctor: left out: {printable(message)}", err=True)
+        if agreement:
+            _agreement(found, json_)
+        else:
+            _queue(found, all_, json_)
+        return 4 if broken else 0
+    if verdict:
+        _record(run, verdict, minutes, by, why, json_)
+    elif minutes or by or why:
+        raise UsageFault("there is no verdict", hint="add --verdict accept, reject or unsure")
+    else:
+        _show(run, json_)
+    return 0
+
+
+def _record(name: str, verdict: str, minutes: str, by: str, why: str, json_: bool) -> None:
+    from proctor.base.clock import SystemClock, utc_text
+    from proctor.cli.wiring import shelf
+    from proctor.record.reviews import Review, add_review
+
+    found = shelf().find(name)
+    review = Review(verdict, minutes, by, why, utc_text(SystemClock().wall_ns()))
+    digest = add_review(found, _intact(found), review)
+    if json_:
+        print_json({"run": found.path.name, "verdict": verdict, "hash": digest})
+    else:
+        click.echo(printable(f"{found.path.name}: {verdict} by {by}, {minutes} minutes"))
+
+
+def _intact(run: RunDirectory) -> str:
+    """The digest of the seal of a run that holds; a review of anything else would be about nothing."""
+    from proctor.base.errors import BrokenSeal
+    from proctor.record.verify import verify
+
+    result = verify(run)
+    if result.status in ("broken", "unsealed"):
+        problem = result.problems[0]
+        raise BrokenSeal(f"{result.status}, {problem.message}", where=f"{run.path.name}/{problem.where}")
+    return result.digest
+
+
+def _listed() -> tuple[list[Listed], list[str]]:
+    """Every sealed run with its report and its reviews, and what is wrong with those that do not hold."""
+    from proctor.base.errors import ProctorError
+    from proctor.cli.wiring import shelf
+    from proctor.record.reviews import read_reviews
+    from proctor.record.seal import load_seal
+
+    found, broken = [], []
+    for item in shelf().list():
+        run = RunDirectory(item.path)
+        if item.state == "finished" and item.status:
+            try:
+                found.append((run.path.name, run.read_json(run.report), read_reviews(run, load_seal(run).digest)))
+            except ProctorError as error:
+                broken.append(f"{item.id}/{error}")
+    return found, broken
+
+
+def _state(reviews: tuple[Review, ...]) -> str:
+    from proctor.record.reviews import latest
+
+    verdicts = set(latest(reviews).values())
+    return "open" if not verdicts else "disputed" if len(verdicts) > 1 else verdicts.pop()
+
+
+def _reasons(report: dict[str, Any]) -> list[str]:
+    """Why a run should be looked at, the most urgent first."""
+    kinds = {str(one["kind"]): 0 for one in report.get("indicators", ())}
+    for one in report.get("indicators", ()):
+        kinds[str(one["kind"])] += int(one["count"])
+    reasons = [f"{kind} ({kinds[kind]})" for kind in URGENCY if kind in kinds]
+    return [*reasons, *(["undecided check"] if report["status"] == "acceptance-error" else [])]
+
+
+def _queue(found: list[Listed], all_: bool, json_: bool) -> None:
+    from proctor.record.reviews import minutes_of
+
+    rows = []
+    for name, report, reviews in found:
+        reasons, state = _reasons(report), _state(reviews)
+        if (reviews and all_) or (reasons and (all_ or state in ("open", "disputed"))):
+            rows.append(
+                {
+                    "run": name,
+                    "contract": report["contract"].get("name", ""),
+                    "agent": report["agent"]["name"],
+                    "status": report["status"],
+                    "review": state,
+                    "minutes": str(minutes_of(reviews)),
+                    "reasons": reasons,
+                }
+            )
+    rows.sort(key=lambda row: min(map(_urgency, row["reasons"]), default=len(URGENCY)))
+    if json_:
+        print_json(rows)
+    elif not rows:
+        click.echo("no run waits for a review")
+    else:
+        columns = ("run", "contract", "agent", "status", "review", "minutes")
+        table = [[*(printable(row[name]) for name in columns), ", ".join(row["reasons"])] for row in rows]
+        print_table([*(name.upper() for name in columns), "LOOK AT"], table)
+
+
+def _urgency(reason: str) -> int:
+    kind = reason.partition(" (")[0]
+    return URGENCY.index(kind) if kind in URGENCY else len(URGENCY)
+
+
+def _show(name: str, json_: bool) -> None:
+    from proctor.base.frozen import items
+    from proctor.cli.wiring import shelf
+    from proctor.record.reviews import minutes_of, read_reviews
+
+    run = shelf().find(name)
+    reviews = read_reviews(run, _intact(run))
+    report = run.read_json(run.report)
+    found = report.get("indicators", [])
+    if json_:
+        told = [dict(items(review)) for review in reviews]
+        print_json({"run": run.path.name, "indicators": found, "reviews": told, "minutes": str(minutes_of(reviews))})
+        return
+    click.echo(
+        printable(f"{run.path.name}: {report['status']}, review {_state(reviews)}, {minutes_of(reviews)} minutes")
+    )
+    for one in found:
+        click.echo(printable(f"{one['kind']:<12} {one['about']} ({one['count']})"))
+        for place in one["evidence"]:
+            click.echo(printable(f"             {place}"))
+    for review in reviews:
+        click.echo(printable(f"{review.at}  {review.verdict} by {review.by}, {review.minutes} minutes: {review.why}"))
+
+
+def _agreement(found: list[Listed], json_: bool) -> None:
+    from proctor.judge.agreement import cohen_kappa, krippendorff_alpha, shared
+    from proctor.record.reviews import latest, minutes_of
+
+    reviewed = [reviews for _, _, reviews in found if reviews]
+    units = [latest(reviews) for reviews in reviewed]
+    two = shared(units)
+    kappa, alpha = cohen_kappa(two[1]) if two else None, krippendorff_alpha(units)
+    twice = sum(len(unit) > 1 for unit in units)
+    names = sorted({name for unit in units for name in unit})
+    minutes = str(sum(map(minutes_of, reviewed)))
+    figures = {"cohen_kappa": kappa, "krippendorff_alpha": alpha}
+    told = {name: None if value is None else f"{float(value):.6f}" for name, value in figures.items()}
+    if json_:
+        counts = {"runs": len(units), "runs_with_several_reviewers": twice, "reviewers": names, "minutes": minutes}
+        print_json({**counts, **told})
+        return
+    click.echo(printable(f"{len(units)} runs reviewed by {len(names)} reviewers in {minutes} minutes"))
+    click.echo(f"{twice} runs have several reviewers")
+    if two:
+        click.echo(
+            printable(f"Cohen's kappa of {two[0][0]} and {two[0][1]}: {told['cohen_kappa'] or _undefined(twice)}")
+        )
+    click.echo(f"Krippendorff's alpha: {told['krippendorff_alpha'] or _undefined(twice)}")
+
+
+def _undefined(twice: int) -> str:
+    return (
+        "undefined, because everybody said the same everywhere"
+        if twice
+        else "undefined, because no run has two reviews"
+    )

@@ -1,0 +1,55 @@
+"""Reviews beside a run: bound to the seal, bounded in what they hold, and no record passes that is no review."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from proctor.base.errors import BrokenSeal, UsageFault
+from proctor.record.reviews import Review, add_review, latest, minutes_of, read_reviews, review_log
+from proctor.record.rundir import RunDirectory
+
+SEAL = "sha256:" + "a" * 64
+
+
+def review(verdict: str = "accept", by: str = "ada", minutes: str = "1.5") -> Review:
+    return Review(verdict, minutes, by, "because", "2026-03-07T12:00:00Z")
+
+
+def test_reviews_come_back_in_order_and_the_last_of_each_counts(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path)
+    said = (review(), review("reject", "bo"), review("reject"))
+    for one in said:
+        add_review(run, SEAL, one)
+    assert read_reviews(run, SEAL) == said
+    assert latest(said) == {"ada": "reject", "bo": "reject"}
+    assert minutes_of(said) == Decimal("4.5")
+    assert oct((tmp_path / "reviews.jsonl").stat().st_mode & 0o777) == "0o644"
+
+
+def test_a_review_cannot_be_carried_to_another_run(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path)
+    add_review(run, SEAL, review())
+    with pytest.raises(BrokenSeal):
+        read_reviews(run, "sha256:" + "b" * 64)
+
+
+def test_a_record_that_is_no_review_is_named(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path)
+    review_log(run, SEAL).append({"kind": "proctor.review", "verdict": "accept"})
+    with pytest.raises(BrokenSeal, match="no review"):
+        read_reviews(run, SEAL)
+
+
+@pytest.mark.parametrize("minutes", ["", "-1", "1e3", "nan", "123456", "1.234", "\u0661"])
+def test_minutes_are_a_plain_number(minutes: str) -> None:
+    with pytest.raises(UsageFault):
+        review(minutes=minutes)
+
+
+@pytest.mark.parametrize("name", ["", " ", "x" * 2001])
+def test_a_reviewer_has_a_name(name: str) -> None:
+    with pytest.raises(UsageFault):
+        review(by=name)
