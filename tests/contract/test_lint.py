@@ -17,6 +17,7 @@ from proctor.contract.model import (
     Contract,
     Dependencies,
     Environment,
+    Hidden,
     NamedFile,
     Network,
     Policy,
@@ -38,14 +39,20 @@ def clean(full: Path) -> Contract:
     """The full contract without what the linter rightly remarks on."""
     contract = load_contract(full)
     checks = tuple(
-        replace(check, rerun=type(check.rerun)(), keep_passing=check.keep_passing or ("x",))
+        replace(
+            check,
+            rerun=type(check.rerun)(),
+            must_pass=(*check.must_pass, "y") if check.must_pass else (),
+            keep_passing=check.keep_passing or ("x",),
+        )
         for check in contract.checks
     )
+    task = replace(contract.task, issue_text=f'{contract.task.issue_text}`parse("a ")` gives `["a"]`.\n')
     environment = replace(contract.environment, seed=Environment.seed)
     policy = replace(
         contract.policy, free_steering=(), network=Network(), dependencies=Dependencies(), words=Words(), rules={}
     )
-    return replace(contract, checks=checks, environment=environment, policy=policy)
+    return replace(contract, task=task, checks=checks, environment=environment, policy=policy)
 
 
 def test_a_good_contract_is_met_with_silence(clean: Contract) -> None:
@@ -55,7 +62,8 @@ def test_a_good_contract_is_met_with_silence(clean: Contract) -> None:
 def test_remarks_have_the_line_of_what_was_written(full: Path) -> None:
     remarks = {remark.message: remark for remark in lint(load_contract(full))}
     lines = (full / "contract.yaml").read_text().splitlines()
-    assert len(remarks) == 7
+    assert len(remarks) == 9
+    assert remarks["no example: show an input and what has to come of it"].where == "issue.md:1:1"
     for words, text in {
         "check 'tests': decided by 'majority', which every report will flag": "rerun: {times: 3, decide: majority}",
         "a seed other than 20260307 is reported as a protocol deviation": "  seed: 7",
@@ -63,6 +71,7 @@ def test_remarks_have_the_line_of_what_was_written(full: Path) -> None:
         "rules on words are switched off: 'privilege-sudo'": "  words: {off: [privilege-sudo]}",
         "'words-*' is only a notice: it never fails a run": "  rules: {dns: alert",
         "the network is recorded: replay the cassette once there is one": "  network: {record: pages",
+        "check 'tests': one test alone shows that the task is solved: is every part of the issue tried?": "must_pass:",
         "check 'taps': no keep_passing: a patch that breaks other tests is not noticed": "  - id: taps",
     }.items():
         file, line, _ = remarks[words].where.split(":")
@@ -211,5 +220,48 @@ def test_what_is_in_order_is_not_remarked_on(clean: Contract) -> None:
 def test_one_weakness_is_one_remark(clean: Contract, words: str) -> None:
     remarks = lint(CASES[words](clean))
     assert about(remarks, words), remarks
-    assert all(remark.where.startswith("contract.yaml:") for remark in remarks)
+    assert all(remark.where.startswith(("contract.yaml:", "issue.md:")) for remark in remarks)
     assert len(remarks) <= 2, remarks
+
+
+@pytest.mark.parametrize(
+    ("issue", "where", "words"),
+    [
+        ("`f` fails.\nIt should  work properly.\n", "issue.md:2:17", "'properly' is vague"),
+        ("`f` fails, etc. and more\n", "issue.md:1:12", "'etc.' is vague"),
+        ("`f` has to give either 1 or 2\n", "issue.md:1:17", "'either' leaves a choice"),
+        ("f has to give 1 and does not give it\n", "issue.md:1:1", "no example"),
+    ],
+)
+def test_vague_words_have_their_place_in_the_issue(clean: Contract, issue: str, where: str, words: str) -> None:
+    text = "x" * 100 + "\n"
+    remarks = lint(replace(clean, task=replace(clean.task, issue_text=issue + text)))
+    (remark,) = about(remarks, words)
+    assert (remark.severity, remark.where) == ("advice", where)
+
+
+def test_words_in_code_and_inside_others_are_not_vague(clean: Contract) -> None:
+    issue = (
+        "`maybe` fails:\n```\nperhaps()\n```\n    etc.\nThe improperly named fetcher of the betterment.\n" + "x" * 99
+    )
+    assert lint(replace(clean, task=replace(clean.task, issue_text=issue))) == ()
+
+
+def test_checks_that_decide_little_are_pointed_at(clean: Contract) -> None:
+    tests = next(check for check in clean.checks if check.results == "pytest")
+    hidden = replace(tests, hidden=(Hidden("", "hidden", (NamedFile("tests/test_other.py", "a" * 64),)),))
+    for changed, words in (
+        (replace(tests, must_pass=("one",)), "one test alone"),
+        (replace(tests, flake_tolerance="0.1"), "may come out wrong in 0.1 of its attempts"),
+        (replace(hidden, must_pass=("tests/test_a.py::x", "y")), "'tests/test_a.py' is in no hidden file"),
+    ):
+        checks = tuple(changed if check is tests else check for check in clean.checks)
+        (remark,) = about(lint(replace(clean, checks=checks)), words)
+        assert remark.where.startswith("contract.yaml:")
+    plain = tuple(
+        replace(check, results="exit-code", must_pass=(), keep_passing=(), hidden=(), sentinel=None)
+        for check in clean.checks
+    )
+    remarks = lint(replace(clean, checks=plain))
+    assert about(remarks, "every acceptance check is an exit code")
+    assert about(remarks, "no acceptance check has hidden files")

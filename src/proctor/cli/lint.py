@@ -17,13 +17,16 @@ def command(contracts: tuple[Path, ...], strict: bool, json_: bool) -> int:
     """Check CONTRACTS: every mistake with its file, line and column, then warnings and advice.
 
     Where the repository lies on this machine, the pinned commit or archive must be there and the reference must fit it.
+    With --json the size of the task is told too, and the tier that it comes to.
     """
     from proctor.author.at_hand import remarks_on_repository
+    from proctor.author.complexity import complexity
     from proctor.base.errors import ContractError
     from proctor.cli.wiring import home
     from proctor.contract.lint import lint
     from proctor.contract.load import load_contract
     from proctor.execute.inputs.fetch import InputCache
+    from proctor.execute.workspace.store import LayerStore
 
     code = 0
     for path in contracts:
@@ -46,7 +49,8 @@ def command(contracts: tuple[Path, ...], strict: bool, json_: bool) -> int:
             code = code or 1
         if json_:
             listed = [{"severity": r.severity, "where": r.where, "message": r.message} for r in remarks]
-            print_json({"contract": str(path), "mistakes": [], "remarks": listed})
+            size = complexity(contract, LayerStore(home().layers), InputCache(home().inputs)).record()
+            print_json({"contract": str(path), "mistakes": [], "remarks": listed, "complexity": size})
             continue
         for remark in remarks:
             click.echo(f"{path}: {remark.severity}: {remark.where}: {remark.message}")

@@ -30,12 +30,17 @@ def command(what: str, output: bool, why: bool, json_: bool) -> int:
 
 
 def _contract(path: Path, json_: bool) -> None:
+    from proctor.author.complexity import complexity
+    from proctor.cli.wiring import home
     from proctor.contract.digest import content_id, resolved
     from proctor.contract.load import load_contract
+    from proctor.execute.inputs.fetch import InputCache
+    from proctor.execute.workspace.store import LayerStore
 
     contract = load_contract(path)
+    size = complexity(contract, LayerStore(home().layers), InputCache(home().inputs))
     if json_:
-        print_json({"id": content_id(contract), "contract": resolved(contract)})
+        print_json({"id": content_id(contract), "contract": resolved(contract), "complexity": size.record()})
         return
     click.echo(printable(f"{contract.name}: {contract.title}"))
     click.echo(f"id       {content_id(contract)}")
@@ -43,6 +48,10 @@ def _contract(path: Path, json_: bool) -> None:
     for key, value in contract.strata.items():
         click.echo(printable(f"stratum  {key} = {value}"))
     click.echo(f"setup    {len(contract.setup)} steps, {len(contract.inputs)} inputs")
+    known = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in size.measures.items())
+    click.echo(f"size     {size.tier} (the thresholds are assumptions): {known}")
+    for name, reason in size.unknown.items():
+        click.echo(f"size     {name.replace('_', ' ')} unknown: {reason}")
     rows = [
         [
             check.id,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from proctor.cli.output import as_json, print_json, print_table, printable
 if TYPE_CHECKING:
     from proctor.cli.surveys import Surveyed
     from proctor.conduct.machine import Machine
+    from proctor.contract.model import Contract
 
 
 @click.command(epilog="Example: proctor validate examples/parse-time-zone --times 3")
@@ -61,14 +63,16 @@ def command(
     rows: list[dict[str, Any]] = []
     code = 0
     unready: dict[str, str] = {}
+    seconds: dict[str, float] = {}
     for agent, wanted in (("noop", "failure"), ("reference", "success")):
-        plan = begin(here, contracts, [agent], repeats=times, settings={"rehearse": "yes"})
+        plan = begin(here, contracts, [agent], repeats=times, settings={"rehearse": "yes", "command": "validate"})
         result = fill(here, plan, jobs, quiet=json_)
         for place, error in result.errors:
             code = max(code, error.exit_code)
             unready[place.contract] = str(error)
-        for _, outcome in result.outcomes:
+        for place, outcome in result.outcomes:
             report = outcome.report
+            seconds[place.contract] = _seconds(report)
             rows.append(
                 {
                     "run": outcome.run_id,
@@ -86,9 +90,8 @@ def command(
     wrong = [row for row in rows if row["status"] != row["wanted"]]
     flaky = sum(len(seen.flagged) + bool(seen.suite["problem"]) for seen in surveys)
     if json_:
-        print_json(
-            {"runs": rows, "valid": not wrong and not code and not flaky, "surveys": [s.record() for s in surveys]}
-        )
+        told = {"surveys": [seen.record() for seen in surveys], "complexity": _sizes(here, plan.contracts, seconds)}
+        print_json({"runs": rows, "valid": not wrong and not code and not flaky, **told})
     else:
         head = ["CONTRACT", "AGENT", "STATUS", "WANTED", "WHY"]
         print_table(
@@ -100,6 +103,22 @@ def command(
         )
         click.echo(_verdict(len(wrong), len(unready), flaky))
     return code or (1 if wrong or flaky else 0)
+
+
+def _seconds(report: Mapping[str, Any]) -> float:
+    """How long the checks of a run took on the patched tree, one attempt each."""
+    attempts = (one for check in report["checks"] for one in check["attempts"])
+    return sum(float(one["observed_seconds"]) for one in attempts if one["tree"] == "patched" and one["attempt"] == 1)
+
+
+def _sizes(here: Machine, contracts: Mapping[str, Contract], seconds: Mapping[str, float]) -> list[dict[str, Any]]:
+    """How large the tasks are, with the time that their checks took in the last run."""
+    from proctor.author.complexity import complexity
+
+    return [
+        {"contract": contract.name, **complexity(contract, here.store, here.inputs, seconds.get(path)).record()}
+        for path, contract in contracts.items()
+    ]
 
 
 def _surveyed(

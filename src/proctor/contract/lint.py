@@ -13,7 +13,9 @@ from proctor.base.errors import InfrastructureFault
 from proctor.base.files import read_bounded
 from proctor.base.frozen import frozen
 from proctor.contract.kinds import quoted
+from proctor.contract.lint_oracle import remarks_on_oracle
 from proctor.contract.lint_terms import Found, Step, remarks_on_terms
+from proctor.contract.lint_words import remarks_on_words
 from proctor.contract.load import CONTRACT_BYTES, CONTRACT_NAME
 from proctor.contract.model import Check, Contract, Environment
 from proctor.contract.strict_yaml import Node, Report, TooManyMistakes, parse_yaml
@@ -33,8 +35,14 @@ class Remark:
 
 def lint(contract: Contract) -> tuple[Remark, ...]:
     """Every remark on ``contract``, with places in its file where that can still be read."""
-    found = [*_task(contract), *_oracle(contract), *_inputs(contract), *_run(contract), *remarks_on_terms(contract)]
-    return remarks(contract, found)
+    found = [
+        *(*_task(contract), *_oracle(contract), *remarks_on_oracle(contract)),
+        *(*_inputs(contract), *_run(contract), *remarks_on_terms(contract)),
+    ]
+    words = (
+        Remark("advice", f"{file}:{line}:{column}", text) for file, line, column, text in remarks_on_words(contract)
+    )
+    return (*remarks(contract, found), *words)
 
 
 def remarks(contract: Contract, found: Iterable[Found]) -> tuple[Remark, ...]:

@@ -106,7 +106,7 @@ def prepare(contract: Contract, backend: Backend, store: LayerStore, inputs: Inp
 def source_layer(contract: Contract, store: LayerStore, inputs: InputCache, scratch: Path) -> Layer:
     """The pristine tree of the contract's repository; git works in a directory below ``scratch``."""
     repository = contract.repository
-    key = digest({"kind": "source", "format": FORMAT, "repository": resolved(contract)["repository"]})
+    key = source_key(contract)
     found = store.get(key)
     if found is not None:
         return found
@@ -126,6 +126,11 @@ def source_layer(contract: Contract, store: LayerStore, inputs: InputCache, scra
         return {}
 
     return store.make(key, build)
+
+
+def source_key(contract: Contract) -> str:
+    """The key under which the pristine tree of the contract's repository is found again."""
+    return digest({"kind": "source", "format": FORMAT, "repository": resolved(contract)["repository"]})
 
 
 def _place(contract: Contract, git: str) -> str:
