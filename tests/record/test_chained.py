@@ -1,0 +1,98 @@
+"""A chained log holds what was appended, and every kind of harm to it is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from proctor.base.errors import BrokenSeal
+from proctor.record.chained import ChainedLog
+
+KEY = b"k" * 32
+
+
+def filled(path: Path, key: bytes = KEY) -> ChainedLog:
+    log = ChainedLog(path / "log.jsonl", key=key)
+    for number in range(4):
+        log.append({"n": number})
+    return log
+
+
+def test_records_come_back_in_order(tmp_path: Path) -> None:
+    log = filled(tmp_path)
+    assert [(entry.seq, entry.record) for entry in log.read()] == [(number, {"n": number}) for number in range(4)]
+
+
+def test_a_log_that_is_not_there_is_empty(tmp_path: Path) -> None:
+    assert ChainedLog(tmp_path / "log.jsonl", key=KEY).read() == []
+
+
+HARM: dict[str, Callable[[list[bytes]], list[bytes]]] = {
+    "edited": lambda lines: [lines[0].replace(b'"n":0', b'"n":9'), *lines[1:]],
+    "removed from the middle": lambda lines: [lines[0], *lines[2:]],
+    "removed from the beginning": lambda lines: lines[1:],
+    "swapped": lambda lines: [lines[1], lines[0], *lines[2:]],
+    "repeated": lambda lines: [*lines, lines[-1]],
+    "torn": lambda lines: [*lines[:-1], lines[-1][:-5]],
+    "not JSON": lambda lines: [*lines, b"x\n"],
+}
+
+
+@pytest.mark.parametrize("name", HARM)
+@pytest.mark.parametrize("key", [KEY, b""])
+def test_harm_is_found(tmp_path: Path, name: str, key: bytes) -> None:
+    log = filled(tmp_path, key)
+    log.path.write_bytes(b"".join(HARM[name](log.path.read_bytes().splitlines(keepends=True))))
+    with pytest.raises(BrokenSeal):
+        log.read()
+    with pytest.raises(BrokenSeal):
+        log.append({"n": 5})
+
+
+@pytest.mark.parametrize("left", [0, 1, 3])
+def test_a_cut_log_with_a_key_is_refused(tmp_path: Path, left: int) -> None:
+    log = filled(tmp_path)
+    log.path.write_bytes(b"".join(log.path.read_bytes().splitlines(keepends=True)[:left]))
+    with pytest.raises(BrokenSeal, match="cut"):
+        log.read()
+
+
+def test_the_note_of_the_end_cannot_be_forged_or_taken_away(tmp_path: Path) -> None:
+    log = filled(tmp_path)
+    end = tmp_path / "log.jsonl.end"
+    whole = end.read_bytes()
+    for harm in (whole.replace(b'"count":4', b'"count":1'), b"", b"[]"):
+        end.write_bytes(harm)
+        with pytest.raises(BrokenSeal, match="note"):
+            log.read()
+    end.unlink()
+    with pytest.raises(BrokenSeal, match="taken away"):
+        log.read()
+
+
+def test_a_crash_before_the_note_loses_nothing(tmp_path: Path) -> None:
+    log = filled(tmp_path)
+    end = tmp_path / "log.jsonl.end"
+    before = end.read_bytes()
+    log.append({"n": 4})
+    end.write_bytes(before)
+    assert len(log.read()) == 5
+    log.append({"n": 5})
+    assert len(log.read()) == 6
+
+
+def test_nobody_without_the_key_adds_a_record(tmp_path: Path) -> None:
+    log = filled(tmp_path)
+    forged = ChainedLog(tmp_path / "other.jsonl", key=b"x" * 32)
+    forged.append({"n": 0})
+    log.path.write_bytes(forged.path.read_bytes())
+    with pytest.raises(BrokenSeal):
+        log.read()
+
+
+def test_records_belong_to_their_anchor(tmp_path: Path) -> None:
+    ChainedLog(tmp_path / "log.jsonl", anchor="a" * 64).append({"n": 1})
+    with pytest.raises(BrokenSeal):
+        ChainedLog(tmp_path / "log.jsonl", anchor="b" * 64).read()
