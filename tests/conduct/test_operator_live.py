@@ -37,6 +37,29 @@ def test_a_human_decides(proctor: Proctor, make_contract: Any, tmp_path: Path, d
     check(proctor, seen.run)
 
 
+def test_those_who_could_answer_are_told(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
+    child, directory = asked(make_contract(policy=policy()), tmp_path / "home", SCRIPT)
+    assert child.stderr is not None
+    line = child.stderr.readline()
+    run = directory.name
+    assert line.startswith(f"{run} asks: forbidden-command: id; proctor decide {run} approve|deny|rollback --why")
+    assert line.endswith("; 100 s left\n"), "also without a terminal, and beside --json"
+    waiting = proctor("runs", "--status", "waiting").stdout
+    assert run in waiting and " waiting " in waiting
+    assert proctor("decide", "last", "deny", "--why", "no").returncode == 0
+    ended(child, directory)
+    assert run not in proctor("runs", "--status", "waiting").stdout
+
+
+def test_a_question_comes_before_a_quarantine_too(proctor: Proctor, make_contract: Any) -> None:
+    """What ends a run for safety has a code of its own; the policy asks about the code of the deed."""
+    asks = {"forbid_syscalls": ["mount"], "ask": [{"on": ["forbidden-syscall"], "deadline_seconds": 1}]}
+    seen = watch(proctor, make_contract(policy=asks), "mount -t tmpfs none /tmp; sleep 5")
+    (asked_about,) = seen.of("operator.asked")
+    assert asked_about["code"] == "safety-forbidden-syscall"
+    assert seen.report["termination"]["code"] == "operator-denied"
+
+
 @pytest.mark.parametrize("to", ["1", ""])
 def test_a_human_rolls_back(proctor: Proctor, make_contract: Any, tmp_path: Path, to: str) -> None:
     child, directory = asked(make_contract(policy=policy()), tmp_path / "home", UNDONE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,61 @@ def test_states(make_run: Any) -> None:
         assert state(run) == "running"
     assert state(run) == "cut"
     assert state(make_run.sealed(2)) == "finished"
+
+
+def test_a_run_that_asks_waits_until_it_is_answered(make_run: Any) -> None:
+    run, trace = make_run.unsealed(1)
+    with RunLock.take(run):
+        trace.append("operator.asked", {"code": "dns", "question": "?", "deadline_seconds": 9, "alert": 1})
+        assert state(run) == "waiting"
+        trace.append("operator.decided", {"decision": "deny", "why": "", "code": "", "by": "me", "to": ""})
+        assert state(run) == "running"
+    trace.append("operator.asked", {"code": "dns", "question": "?", "deadline_seconds": 9, "alert": 1})
+    assert state(run) == "cut", "nobody is there any more to take an answer"
+
+
+CHANGES: dict[str, Callable[[RunDirectory], object]] = {
+    "a report with another verdict": lambda run: replace_in(run.report, b"success", b"failure"),
+    "a manifest with another agent": lambda run: replace_in(run.manifest, b"noop", b"best"),
+    "a longer log": lambda run: run.events.write_bytes(run.events.read_bytes() + b"\n"),
+    "a report that is gone": lambda run: run.report.unlink(),
+    "a seal that is none": lambda run: run.seal.write_bytes(b"{}"),
+}
+
+
+def replace_in(path: Path, old: bytes, new: bytes) -> None:
+    data = path.read_bytes()
+    assert old in data and len(old) == len(new)
+    path.write_bytes(data.replace(old, new))
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_run_that_is_not_what_was_sealed_is_broken_and_has_no_verdict(make_run: Any, name: str) -> None:
+    run = make_run.sealed()
+    CHANGES[name](run)
+    (entry,) = Shelf(make_run.directory).list()
+    assert (entry.state, entry.word) == ("broken", "broken")
+
+
+def test_a_report_without_a_seal_is_no_verdict(make_run: Any) -> None:
+    make_run.unsealed()
+    (entry,) = Shelf(make_run.directory).list()
+    assert (entry.status, entry.word) == ("success", "cut")
+
+
+def test_runs_of_one_second_come_in_the_order_in_which_they_began(tmp_path: Path) -> None:
+    names = [f"20260307T120000-{letter * 10}" for letter in "bca"]
+    shelf = bare(tmp_path, *names, "20260307T115959-ffffffffff")
+    for number, name in enumerate(names):
+        run = RunDirectory(tmp_path / name)
+        run.write_json(run.manifest, {"started": {"wall_ns": str(999_999_999 + number)}}, sync=False)
+    assert shelf.ids()[1:] == names, "999999999 comes before 1000000000"
+    assert shelf.find("last") == RunDirectory(tmp_path / names[-1])
+
+
+def test_without_runs_there_is_no_last_one(tmp_path: Path) -> None:
+    with pytest.raises(UsageFault, match="no run yet"):
+        Shelf(tmp_path).find("last")
 
 
 def test_runs_come_oldest_first_and_nothing_else_comes(tmp_path: Path) -> None:

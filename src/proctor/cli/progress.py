@@ -43,6 +43,13 @@ class Progress(BatchWatcher):
                 self._phases[run_id] = phase
             self._draw()
 
+    def asks(self, run_id: str, code: str, question: str, seconds: int) -> None:
+        about = question if question.startswith(f"{code}:") else f"{code}: {question}"
+        answer = f"proctor decide {run_id} approve|deny|rollback --why '...'"
+        with self._lock:
+            self._line(f"{run_id} asks: {about}; {answer}; {seconds} s left", always=True)
+            self._draw()
+
     def live(self, run_id: str, sandbox: Sandbox | None) -> None:
         with self._lock:
             if sandbox is None:
@@ -94,8 +101,8 @@ class Progress(BatchWatcher):
             for sandbox in list(self._sandboxes.values()):
                 sandbox.close()
 
-    def _line(self, text: str) -> None:
-        if not self._quiet and sys.stderr is not None:
+    def _line(self, text: str, *, always: bool = False) -> None:
+        if (always or not self._quiet) and sys.stderr is not None:
             self._clear()
             sys.stderr.write(printable(text) + "\n")
             sys.stderr.flush()

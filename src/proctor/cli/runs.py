@@ -5,23 +5,28 @@ from __future__ import annotations
 import click
 
 from proctor.cli.output import as_json, print_json, print_table, printable
+from proctor.record.shelf import STATES
 
-STATUSES = ("success", "failure", "acceptance-error", "invalid")
+STATUSES = ("success", "failure", "acceptance-error", "invalid", *STATES)
 
 
 @click.command(epilog="Example: proctor runs --status failure")
-@click.option("--status", type=click.Choice(STATUSES), default=None, help="Only runs with this status.")
+@click.option("--status", type=click.Choice(STATUSES), default=None, help="Only runs with this word under STATUS.")
 @click.option("--contract", default="", help="Only runs of the contract with this name.")
 @click.option("-n", "--last", type=click.IntRange(1), default=None, help="Only the newest N.")
 @as_json
 def command(status: str | None, contract: str, last: int | None, json_: bool) -> None:
-    """List the runs of the home directory, oldest first. A run that was cut off shows as such."""
+    """List the runs of the home directory, oldest first.
+
+    Besides a verdict a run can be running, waiting for a human (see `proctor decide`), cut off, or broken: what is
+    listed of it is not what was sealed. Only `proctor verify` looks at every byte.
+    """
     from proctor.cli.wiring import shelf
 
     found = [
         item
         for item in shelf().list()
-        if (not status or item.status == status) and (not contract or item.contract == contract)
+        if (not status or item.word == status) and (not contract or item.contract == contract)
     ]
     found = found[-last:] if last else found
     if json_:
@@ -40,8 +45,5 @@ def command(status: str | None, contract: str, last: int | None, json_: bool) ->
             ]
         )
         return
-    rows = [
-        [item.id, printable(item.contract), printable(item.agent), item.status or item.state, item.started]
-        for item in found
-    ]
+    rows = [[item.id, printable(item.contract), printable(item.agent), item.word, item.started] for item in found]
     print_table(["RUN", "CONTRACT", "AGENT", "STATUS", "STARTED"], rows)

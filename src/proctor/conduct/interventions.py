@@ -28,6 +28,7 @@ from proctor.execute.watch.breakers.interface import (
     PAUSE,
     QUARANTINE,
     ROLLBACK,
+    SAFETY,
     SUSPEND_WRITE,
     THROTTLE,
 )
@@ -45,11 +46,19 @@ SETTLE_SECONDS = 30.0
 class Interventions:
     """Acts on the sandbox that is attached at the moment."""
 
-    def __init__(self, contract: Contract, trace: WatchedTrace, answers: Path, stopped: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        contract: Contract,
+        trace: WatchedTrace,
+        answers: Path,
+        stopped: Callable[[], bool],
+        asks: Callable[[str, str, int], None],
+    ) -> None:
         self._contract = contract
         self._trace = trace
         self._answers = answers
         self._stopped = stopped
+        self._asks = asks
         self._sandbox: Box | None = None
         self._keeper: Keeper | None = None
         self._gone = threading.Event()
@@ -175,6 +184,7 @@ class Interventions:
             },
         )
         self._trace.sync()
+        self._asks(trip.code, trip.rationale, ask.deadline_seconds)
         keeper = self._keeper
         answer = wait_for_answer(
             self._answers, asked.seq, ask, lambda: self._stopped() or self._gone.is_set(), keeper.ids if keeper else ()
@@ -215,4 +225,5 @@ class Interventions:
         sandbox.close()
 
     def _question(self, code: str) -> Ask:
-        return next(ask for ask in self._contract.policy.ask if code in ask.on)
+        codes = {code, code.removeprefix(SAFETY)}
+        return next(ask for ask in self._contract.policy.ask if codes.intersection(ask.on))

@@ -72,6 +72,9 @@ class Watcher:
     def phase(self, run_id: str, phase: str) -> None:
         """The run has entered ``phase``: binding, agent, judging or done."""
 
+    def asks(self, run_id: str, code: str, question: str, seconds: int) -> None:
+        """The run stands still until a human answers, or until that many seconds have passed."""
+
     def live(self, run_id: str, sandbox: Sandbox | None) -> None:
         """The sandbox in which the run's agent acts."""
 
@@ -176,7 +179,7 @@ def _watched(
     from proctor.conduct.watch_post import WatchPost
 
     answers = machine.home.decisions / f"{run.path.name}.json"
-    interventions = Interventions(contract, trace, answers, watcher.stopped)
+    interventions = Interventions(contract, trace, answers, watcher.stopped, partial(watcher.asks, run.path.name))
     trace.watch(make(), interventions, interventions.give_up)
     post = WatchPost(machine, contract, trace, interventions, run.write_blob)
     if model is not None:

@@ -1,23 +1,34 @@
 """The runs of a home: which there are, in what state, and which one a short name means.
 
-A run is ``running`` while a living process holds its lock, ``finished`` once it is sealed and ``cut`` otherwise. What
-a directory says of itself is shown as it stands; only ``verify`` says whether it is true. A directory that says
-nothing readable is listed with empty fields and never stops the list.
+A run is ``running`` while a living process holds its lock, ``waiting`` while it also asks a human, ``finished`` once it
+is sealed and ``cut`` otherwise. It is ``broken`` when what is shown of it, or the size of any file, is not what was
+sealed; only ``verify`` looks at every byte. A directory that says nothing readable is listed with empty fields and
+never stops the list.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from proctor.base.errors import BrokenSeal, UsageFault
+from proctor.base.errors import BrokenSeal, InfrastructureFault, UsageFault
+from proctor.base.files import read_bounded
 from proctor.base.frozen import frozen
 from proctor.base.ids import RUN_ID
 from proctor.base.pattern import pattern
 from proctor.record.lock import is_held
 from proctor.record.rundir import RunDirectory
+from proctor.record.seal import load_seal
+from proctor.record.trace.read import read_finished_events
+
+LAST = "last"
+"""What the newest run is called for short."""
+
+STATES = ("running", "waiting", "finished", "cut", "broken")
 
 _SHORT = pattern(r"[0-9A-Za-z-]{1,40}\Z")
 _MOST_NAMED = 5
@@ -35,6 +46,11 @@ class Shelved:
     state: str
     path: Path
 
+    @property
+    def word(self) -> str:
+        """The status of a run that has one for good, and the state of any other."""
+        return self.status if self.status and self.state == "finished" else self.state
+
 
 class Shelf:
     """The directory that holds run directories."""
@@ -46,26 +62,35 @@ class Shelf:
         """The ids of all runs, oldest first."""
         try:
             with os.scandir(self.runs) as entries:
-                return sorted(
+                found = sorted(
                     entry.name
                     for entry in entries
                     if RUN_ID.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
                 )
         except FileNotFoundError:
             return []
+        return [run for _, same in groupby(found, _second) for run in self._in_order(tuple(same))]
 
     def list(self) -> tuple[Shelved, ...]:
         """Every run, oldest first."""
         return tuple(self.describe(RunDirectory(self.runs / name)) for name in self.ids())
 
     def find(self, name: str) -> RunDirectory:
-        """The run that ``name`` means: an id, the beginning of an id or of its last part, or a path with a slash."""
+        """The run that ``name`` means: an id, the beginning of an id or of its last part, or a path with a slash.
+
+        ``last`` means the newest.
+        """
         if "/" in name:
             path = Path(name)
             run = RunDirectory(path)
             if not path.is_dir() or not any(os.path.lexists(one) for one in (run.manifest, run.events, run.seal)):
                 raise UsageFault("there is no run directory", where=name)
             return run
+        if name == LAST:
+            newest = self.ids()[-1:]
+            if not newest:
+                raise UsageFault("there is no run yet", where=str(self.runs), hint="proctor run CONTRACT --agent AGENT")
+            return RunDirectory(self.runs / newest[0])
         ids = self.ids() if _SHORT.fullmatch(name) else []
         fitting = [name] if name in ids else [run for run in ids if _fits(run, name)]
         if len(fitting) == 1:
@@ -74,6 +99,14 @@ class Shelf:
             raise UsageFault(f"no run is called {name!r}", hint="`proctor runs` lists them")
         shown = ", ".join(fitting[:_MOST_NAMED]) + (", ..." if len(fitting) > _MOST_NAMED else "")
         raise UsageFault(f"{len(fitting)} runs are called {name!r}: {shown}", hint="give more of the id")
+
+    def _in_order(self, ids: Sequence[str]) -> Sequence[str]:
+        """Runs that began in the same second, in the order in which they began."""
+        if len(ids) == 1:
+            return ids
+        runs = {name: RunDirectory(self.runs / name) for name in ids}
+        starts = {name: _text(_read(run, run.manifest), "started", "wall_ns") for name, run in runs.items()}
+        return sorted(ids, key=lambda name: (len(starts[name]), starts[name], name))
 
     def describe(self, run: RunDirectory) -> Shelved:
         """What ``run`` says of itself."""
@@ -90,10 +123,40 @@ class Shelf:
 
 
 def state(run: RunDirectory) -> str:
-    """``running``, ``finished`` or ``cut``."""
+    """One of :data:`STATES`."""
     if is_held(run):
-        return "running"
-    return "finished" if os.path.lexists(run.seal) else "cut"
+        return "waiting" if _asks(run) else "running"
+    if not os.path.lexists(run.seal):
+        return "cut"
+    return "finished" if _as_sealed(run) else "broken"
+
+
+def _asks(run: RunDirectory) -> bool:
+    """Whether the last question of a living run is still open."""
+    try:
+        events = read_finished_events(run.events)[0]
+    except BrokenSeal:
+        return False
+    spoken = [event.type for event in events if event.type in ("operator.asked", "operator.decided")]
+    return spoken[-1:] == ["operator.asked"]
+
+
+def _as_sealed(run: RunDirectory) -> bool:
+    """Whether manifest and report are those of the seal, and every file has its size."""
+    try:
+        seal = load_seal(run)
+        shown = [run.name(path) for path in (run.manifest, run.report)]
+        return all(
+            os.lstat(run.path / name).st_size == sealed.bytes
+            and (name not in shown or sha256(read_bounded(run.path / name, sealed.bytes)).hexdigest() == sealed.sha256)
+            for name, sealed in seal.files.items()
+        )
+    except (BrokenSeal, InfrastructureFault, OSError):
+        return False
+
+
+def _second(run: str) -> str:
+    return run.partition("-")[0]
 
 
 def _fits(run: str, name: str) -> bool:
