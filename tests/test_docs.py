@@ -34,6 +34,7 @@ PAGES = (
     "docs/isolation.md",
     "docs/agents.md",
     "docs/models.md",
+    "docs/judging.md",
     "docs/attestation.md",
 )
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -100,7 +100,7 @@ def _listed() -> tuple[list[Listed], list[str]]:
     found, broken = [], []
     for item in shelf().list():
         run = RunDirectory(item.path)
-        if item.state == "finished" and item.status:
+        if item.status and run.seal.exists():
             try:
                 found.append((run.path.name, run.read_json(run.report), read_reviews(run, load_seal(run).digest)))
             except ProctorError as error:
