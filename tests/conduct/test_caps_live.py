@@ -36,6 +36,59 @@ import subprocess
 for _ in range(3):
     subprocess.run(["sh", "-c", "for n in 1 2 3 4 5 6 7 8 9; do /bin/true; done; echo >> ran"])
 """
+BEHIND_A_CALL = """
+import os, subprocess
+behind = subprocess.Popen(["sleep", "1000"])
+for _ in range(60):
+    if not (fork := os.fork()):
+        subprocess.run(["sh", "-c", "echo >> ran"])
+        os._exit(0)
+    os.waitpid(fork, 0)
+behind.kill()
+"""
+AS_DAEMONS = """
+import os, subprocess
+behind = subprocess.Popen(["sleep", "1000"])
+heard, done = os.pipe()
+for _ in range(60):
+    if not (fork := os.fork()):
+        os.setsid()
+        if not os.fork():
+            while os.getppid() != 1:
+                os.sched_yield()
+            subprocess.run(["sh", "-c", "echo >> ran"])
+            os.write(done, b"x")
+        os._exit(0)
+    os.waitpid(fork, 0)
+    os.read(heard, 1)
+behind.kill()
+"""
+BEFORE_A_CALL = """
+import os, subprocess
+heard, done = os.pipe()
+def serve():
+    for _ in range(60):
+        subprocess.run(["sh", "-c", "echo >> ran"])
+    os.write(done, b"x")
+    os._exit(0)
+if not (fork := os.fork()):
+    if os.fork():
+        os.execvp("sleep", ["sleep", "1000"])
+    while open(f"/proc/{os.getppid()}/comm").read() != "sleep\\n":
+        os.sched_yield()
+    serve()
+os.read(heard, 1)
+os.kill(fork, 9)
+"""
+FORKS_IN_CALLS = """
+import subprocess
+behind = subprocess.Popen(["sleep", "1000"])
+for _ in range(2):
+    subprocess.run(["sh", "-c", "(/bin/true; (/bin/true | /bin/cat)); for n in 1 2 3; do (/bin/true) & done; wait"])
+    subprocess.run(["python3", "-c", "import os; os.fork() or os.system('/bin/true'); os.system('/bin/true')"])
+    subprocess.run(["sh", "-c", "(/bin/true; /bin/true) & exit"])
+behind.kill()
+"""
 
 
 @pytest.fixture
@@ -80,6 +133,23 @@ def test_what_a_call_starts_waits_for_nobody_to_run_out(spend: Any) -> None:
     assert report["termination"]["code"] is None
     assert (calls_in(events), ran) == (3, 3)
     assert sum(event["type"] == "guard.exec" for event in events) == 1 + 3 * 10
+
+
+@pytest.mark.parametrize(
+    "script", [BEHIND_A_CALL, AS_DAEMONS, BEFORE_A_CALL], ids=["by forks", "by daemons", "by a fork from before"]
+)
+def test_no_fork_hides_behind_a_call_that_is_kept_open(spend: Any, script: str) -> None:
+    report, events, ran = spend(script, tool_calls=7)
+    assert report["termination"]["code"] == "tool-call-cap"
+    assert sum(event["type"] == "guard.exec" for event in events) == 1 + 8, "the agent, seven calls and one too many"
+    assert ran <= 6, "one call sleeps"
+
+
+def test_forks_inside_of_calls_are_no_calls(spend: Any) -> None:
+    report, events, _ = spend(FORKS_IN_CALLS, tool_calls=8)
+    assert report["termination"]["code"] is None
+    assert calls_in(events) == 7
+    assert sum(event["type"] == "guard.exec" for event in events) > 20
 
 
 def test_a_cap_on_cost_is_reached_and_not_passed(spend: Any, tmp_path: Path) -> None:

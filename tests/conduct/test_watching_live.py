@@ -55,6 +55,55 @@ def test_a_call_over_its_ceiling_is_ended_alone(proctor: Proctor, make_contract:
     assert seen.report["status"] == "success", "the agent went on after its call was ended"
 
 
+LEAVE = """
+import os, subprocess, sys, time
+def daemon(act):
+    heard, ready = os.pipe()
+    if not (fork := os.fork()):
+        os.setsid()
+        if not os.fork():
+            act()
+            os.write(ready, b"x")
+            while True:
+                time.sleep(0.05)
+        os._exit(0)
+    os.waitpid(fork, 0)
+    os.read(heard, 1)
+def nothing():
+    pass
+def serve():
+    subprocess.Popen(["sleep", "1000"])
+if sys.argv[1] == "of a shell":
+    subprocess.run(["setsid", "sh", "-c", "sh -c 'while :; do /bin/sleep 0.05; done # leave.py' &"])
+elif sys.argv[1] == "of a fork":
+    daemon(nothing)
+elif sys.argv[1] == "of a program that has ended":
+    subprocess.run([sys.executable, "leave.py", "and serves"])
+elif sys.argv[1] == "and serves":
+    daemon(serve)
+    sys.exit()
+subprocess.run(["sleep", "1000"])
+"""
+COUNT = """
+import glob
+lines = [open(path).read() for path in glob.glob("/proc/[0-9]*/cmdline")]
+print("left:", sum("leave.py" in line and not line.startswith("sh\\0-c\\0python3") for line in lines))
+"""
+
+
+@pytest.mark.parametrize("how", ["of a shell", "of a fork", "of a program that has ended"])
+def test_a_call_over_its_ceiling_is_ended_with_the_daemons_that_came_from_it(
+    proctor: Proctor, make_contract: Any, how: str
+) -> None:
+    contract = make_contract(
+        budget={"wall_seconds": 120, "command_seconds": 2}, files={"leave.py": LEAVE, "count.py": COUNT}
+    )
+    seen = watch(proctor, contract, f'python3 leave.py "{how}"; sed -i s/-/+/ calc.py; python3 count.py')
+    assert [payload["action"] for payload in seen.of("intervention")] == ["kill-call"]
+    assert "left: 0" in seen.output
+    assert seen.report["status"] == "success"
+
+
 def test_an_automatic_ladder_notes_the_first_write(proctor: Proctor, make_contract: Any) -> None:
     contract = make_contract(policy={"stages": {"ladder": "automatic"}})
     seen = watch(proctor, contract, "cat calc.py; sed -i s/-/+/ calc.py")

@@ -19,7 +19,7 @@ from proctor.conduct.operator import NOBODY, Answer, wait_for_answer
 from proctor.conduct.watched import Decision, WatchedTrace
 from proctor.contract.model import Ask, Contract
 from proctor.execute.sandbox.bubblewrap.box import Box
-from proctor.execute.sandbox.end_tree import end_tree
+from proctor.execute.sandbox.end_tree import end_trees
 from proctor.execute.sandbox.sessions import start_time
 from proctor.execute.watch.breakers.interface import (
     END,
@@ -135,7 +135,8 @@ class Interventions:
             sandbox.guard.hold_writes()
         elif trip.action == KILL_CALL:
             sandbox.freeze()  # so that nothing starts another process while it is ended
-            end_tree(sandbox.init_pid, int(trip.signals["pid"]))
+            seen = self._trace.processes_of(int(trip.signals["call"]))
+            end_trees(sandbox.init_pid, int(trip.signals["pid"]), seen)
             sandbox.thaw()
         elif trip.action == PAUSE:
             self._ask(sandbox, decision)

@@ -109,6 +109,11 @@ class WatchedTrace(TraceWriter):
         """How many tool calls were seen."""
         return self._panel.facts.calls.count if self._panel is not None else 0
 
+    def processes_of(self, call: int) -> tuple[int, ...]:
+        """The processes of a tool call that were seen to start a program and not to end."""
+        with self._turn:
+            return self._panel.facts.calls.processes_of(call) if self._panel is not None else ()
+
     @property
     def programs_left(self) -> int | None:
         """How many programs may start before a cap needs a decision; ``None`` while no cap counts them."""

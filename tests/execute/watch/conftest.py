@@ -55,12 +55,21 @@ class Story:
         self.add("agent.finished", reason="finished", exit_code=0, wall_seconds="1")
         return self
 
-    def exec(self, argv: list[str], *, pid: int | None = None, parent: int = 10, cwd: str = "/workspace") -> int:
-        """A program starts; without a pid it is a new child of the agent."""
+    def exec(
+        self,
+        argv: list[str],
+        *,
+        pid: int | None = None,
+        parent: int = 10,
+        cwd: str = "/workspace",
+        origin: int | None = None,
+    ) -> int:
+        """A program starts; without a pid it is a new child of the agent. Older traces tell no origin."""
         if pid is None:
             self.pids += 1
             pid = self.pids
-        self.add("guard.exec", pid=pid, parent=parent, path=argv[0], argv=argv, cwd=cwd, allowed=True)
+        more = {} if origin is None else {"origin": origin}
+        self.add("guard.exec", pid=pid, parent=parent, path=argv[0], argv=argv, cwd=cwd, allowed=True, **more)
         return pid
 
     def exit(self, pid: int, code: int | None = 0, seconds: str = "0.1") -> Story:

@@ -77,6 +77,36 @@ def test_a_fork_of_the_agent_makes_calls_of_its_own(new_story: Any) -> None:
     assert calls.count == 2
 
 
+def test_a_fork_of_the_agent_hides_behind_no_call(new_story: Any) -> None:
+    story = new_story().start()
+    story.exec(["sleep", "inf"], origin=10)
+    for number in range(5):
+        story.exec(["ls"], pid=501 + number, parent=500, origin=10)
+    calls, _ = fold(story)
+    assert calls.count == 6
+
+
+def test_a_fork_belongs_where_it_comes_from_also_after_its_end(new_story: Any) -> None:
+    story = new_story().start()
+    shell = story.exec(["bash", "-c", "(make; make test) &"], origin=10)
+    story.exec(["make"], pid=501, parent=500, origin=shell)
+    story.exit(501).exit(shell)
+    story.exec(["ls"], pid=600, origin=10)
+    story.exec(["make", "test"], pid=502, parent=500, origin=shell)
+    calls, told = fold(story)
+    assert [call.argv[0] for call in told["started"]] == ["bash", "ls"]
+    assert [work.call for work in told["began"]] == [0, 1, 0]
+    assert calls.processes_of(0) == (502,)
+
+
+def test_programs_that_come_from_nobody_are_calls(new_story: Any) -> None:
+    story = new_story().start()
+    story.exec(["sleep", "inf"], origin=10)
+    for number in range(3):
+        story.exec(["ls"], pid=501 + number, parent=1, origin=0)
+    assert fold(story)[0].count == 4
+
+
 def test_deeper_agents_have_deeper_calls(new_story: Any) -> None:
     story = new_story().start()
     agent = story.exec(["node", "agent.js"])

@@ -26,11 +26,12 @@ WRITABLE = ("/workspace", "/tmp", "/home/agent", "/dev/shm")
 class Observation:
     """One thing that was seen; ``kind`` says which fields count.
 
-    ``exec``: a program is about to start. ``exit``: a process that had started one has ended; ``exit_code`` is negative
-    for a signal and ``None`` where the kernel cannot tell. ``attempt``: something that is told whatever came of it;
-    ``errno`` names the answer, empty when the kernel gave its own. ``read``: a file was opened for reading. ``held``: a
-    write waits for ``release_writes``. ``more``: ``count`` attempts with ``code`` that were too many to be told one by
-    one. ``lost``: ``count`` records that nobody took in time. Equal attempts are counted, not repeated.
+    ``exec``: a program is about to start; ``origin`` is the nearest ancestor that has itself started one, 0 where its
+    ancestors had ended before anybody saw it. ``exit``: a process that had started one has ended; ``exit_code`` is
+    negative for a signal and ``None`` where the kernel cannot tell. ``attempt``: something that is told whatever came
+    of it; ``errno`` names the answer, empty when the kernel gave its own. ``read``: a file was opened for reading.
+    ``held``: a write waits for ``release_writes``. ``more``: ``count`` attempts with ``code`` that were too many to be
+    told one by one. ``lost``: ``count`` records that nobody took in time. Equal attempts are counted, not repeated.
     """
 
     kind: str
@@ -38,6 +39,7 @@ class Observation:
     pid: int = 0
     count: int = 1
     parent: int = 0
+    origin: int = 0
     path: str = ""
     argv: tuple[str, ...] = ()
     cwd: str = ""
@@ -64,7 +66,7 @@ class Observation:
 
 
 _PAYLOADS = {
-    "exec": ("pid", "parent", "path", "argv", "cwd", "allowed"),
+    "exec": ("pid", "parent", "origin", "path", "argv", "cwd", "allowed"),
     "exit": ("pid", "exit_code"),
     "attempt": (*("code", "syscall", "pid", "argv", "detail", "path", "address", "allowed", "errno", "count"),),
     "read": ("pid", "path", "count"),

@@ -48,12 +48,13 @@ def _text(words: list[bytes]) -> tuple[str, ...]:
 
 
 def _exec(time_ns: int, count: int, fields: list[bytes]) -> Observation:
-    pid, parent, path, cwd, allowed, *argv = fields
+    pid, parent, origin, path, cwd, allowed, *argv = fields
     return Observation(
         "exec",
         time_ns,
         pid=int(pid),
         parent=int(parent),
+        origin=int(origin),
         path=name_text(path),
         cwd=name_text(cwd),
         allowed=allowed == b"1",

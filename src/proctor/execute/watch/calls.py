@@ -8,8 +8,10 @@ What one tool call is
     in turn (helpers, compilers, the stages of a pipeline) belongs to the call. A process that replaces its program
     stays the same call. For agents whose commands the harness itself runs one by one, ``call_depth`` is 0: each such
     command is a call.
-    A process whose parent was never seen to start a program (a forked sub-shell) belongs to the youngest call that is
-    still running; without one it is a call of its own. Without a guard, each ``tool.invocation`` is a call.
+    A process that was forked without a program (a sub-shell) belongs where its ``origin`` does, the nearest ancestor
+    that has started one, also after that one's end. Without an origin (its ancestors had ended before anybody saw it)
+    each program is a call of its own: it may come from the agent. Traces without origins have the older rule: such a
+    process belongs to the youngest call that is still running. Without a guard, each ``tool.invocation`` is a call.
 
 What a call does is told by the names of the programs in it. :class:`Work` is the topmost program of a kind: the
 ``pip`` that another ``pip`` starts is not a second installation.
@@ -28,6 +30,9 @@ from proctor.record.trace.event import Event
 
 MOST_LIVE = 65_536
 """How many live processes are remembered; the oldest are forgotten first."""
+
+MOST_GONE = 8_192
+"""How many ended processes are remembered."""
 
 PASSED, FAILED, UNKNOWN = "passed", "failed", "unknown"
 
@@ -118,6 +123,8 @@ class Calls:
         self._depth = call_depth
         self._tests = test_commands
         self._live: dict[int, _Process] = {}
+        self._gone: dict[int, _Process] = {}
+        """Processes that have ended; forks of theirs may live on."""
         self._open: dict[int, _Open] = {}
         self._guessed: dict[int, int] = {}
         self._late: list[Work] = []
@@ -132,6 +139,10 @@ class Calls:
     def live(self) -> int:
         """How many processes are known to run."""
         return len(self._live)
+
+    def processes_of(self, number: int) -> tuple[int, ...]:
+        """The live processes that were seen to start a program as a part of one call, whoever their parent is now."""
+        return tuple(pid for pid, one in self._live.items() if one.call is not None and one.call.number == number)
 
     def running_since(self, moment_ns: int) -> tuple[Call, ...]:
         """The running calls that were begun at or before ``moment_ns`` of the agent's time."""
@@ -156,22 +167,27 @@ class Calls:
         forms = forms_of(words(event.payload, "argv"), text(event.payload, "path"))
         argv = next((form for form in forms if self._kinds(form)), forms[0])
         self._guarded = True
-        process = self._live.get(pid) or self._place(pid, parent)
+        origin = integer(event.payload, "origin")
+        process = self._live.get(pid) or self._place(pid, parent, origin)
         self._guessed.pop(pid, None)
         if process.call is None and process.depth >= self._depth:
             process.call = self._start(event, pid, argv, text(event.payload, "cwd"), now_ns)
         process.launches = process.depth == 0 and unwrapped(forms[-1]) != forms[-1]
         self._work(event, process, pid, argv)
 
-    def _place(self, pid: int, parent: int | None) -> _Process:
+    def _place(self, pid: int, parent: int | None, origin: int | None) -> _Process:
         """Where a process that was not known before belongs."""
-        above = self._live.get(parent) if parent is not None else None
+        self._gone.pop(pid, None)
+        near = parent if origin is None else origin
+        above = None if near is None else self._live.get(near) or self._gone.get(near)
         if above is not None:
             inherited = above.above | (above.work.kinds if above.work else frozenset())
             process = _Process(above.depth + (not above.launches), above.call, inherited)
             above.launches = False
         elif not self._live:
             process = _Process(0, None, frozenset())
+        elif origin is not None:
+            process = _Process(max(self._depth, 1), None, frozenset())
         else:
             youngest = next(reversed(self._open.values())) if self._open else None
             process = _Process(max(self._depth, 1), youngest, frozenset(youngest.kinds) if youngest else frozenset())
@@ -216,8 +232,11 @@ class Calls:
     def _exit(self, event: Event, now_ns: int) -> None:
         pid = integer(event.payload, "pid")
         process = self._live.pop(pid, None) if pid is not None else None
-        if process is None:
+        if pid is None or process is None:
             return
+        self._gone[pid] = process
+        if len(self._gone) > MOST_GONE:
+            del self._gone[next(iter(self._gone))]
         if process.work is not None:
             code = event.payload.get("exit_code")
             if type(code) is not int and self._depth == 0:
@@ -265,6 +284,7 @@ class Calls:
         for opened in tuple(self._open.values()):
             self._end(opened, event.seq, wall_ns if self._depth == 0 else None, now_ns)
         self._live.clear()
+        self._gone.clear()
         self._guessed.clear()
         self._late.clear()
         self._guarded = False

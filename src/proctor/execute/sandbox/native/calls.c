@@ -26,6 +26,8 @@ const struct call calls[] = {
     {NAMED(openat), .rule = OPEN, AT(0, 1), .extra = 2},
     {NAMED(clone), .kind = "namespace", .rule = CLONE, .error = EPERM},
     {NAMED(ioctl), .kind = "terminal", .rule = IOCTL, .error = EPERM},
+    {NAMED(prctl), .kind = "trace", .rule = PRCTL, .error = EPERM},
+    {NAMED(set_tid_address), .rule = BEGIN},
     {NAMED(sendto), .rule = SEND, .extra = 4},
     {NAMED(socket), .kind = "socket", .rule = SOCKET, .error = EAFNOSUPPORT},
     {NAMED(socketpair), .kind = "socket", .rule = SOCKET, .error = EAFNOSUPPORT},

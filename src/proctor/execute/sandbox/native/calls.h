@@ -25,6 +25,7 @@ enum rule {
     CLONE,         /* refused like that when it asks for new namespaces */
     CLONE3,        /* refused always; told only when it asks for namespaces */
     IOCTL,         /* refused for what pushes bytes into terminals */
+    PRCTL,         /* refused for changing what /proc shows of a process's memory: the guard goes by it */
     SOCKET,        /* refused for odd families, with or without a guard */
     /* From here on only a sandbox with a guard takes notice. */
     OPEN,          /* `extra` is the argument with the flags; -1: they lie in memory; -2: always for writing */
@@ -35,6 +36,7 @@ enum rule {
     RENAME,        /* two paths change */
     LINK,          /* the second path changes, the first one gets another name */
     EXECUTE,       /* `extra` is the argument with the arguments */
+    BEGIN,         /* what every libc does first in a new program and never again */
     CONNECT, SEND, SEND_MANY, BIND,
     SIGNAL,        /* `extra` is the argument with the signal number, `path` that with the target */
     SIGNAL_BY_PIDFD,

@@ -73,6 +73,14 @@ static void check_ioctl(unsigned action)
     give(SECCOMP_RET_ALLOW);
 }
 
+static void check_prctl(unsigned action)
+{
+    load(argument(0));
+    equal(PR_SET_MM, 0, 1);
+    give(action);
+    give(SECCOMP_RET_ALLOW);
+}
+
 /* Some families are allowed; raw sockets of them, which the kernel refuses, are worth telling where there is a guard. */
 static void check_socket(unsigned action, int guarded)
 {
@@ -100,6 +108,9 @@ static void check(const struct call *call, int guarded)
         break;
     case IOCTL:
         check_ioctl(refused);
+        break;
+    case PRCTL:
+        check_prctl(refused);
         break;
     case SOCKET:
         check_socket(refused, guarded);

@@ -67,13 +67,18 @@ int open_sandbox(void);
 struct process {
     pid_t outside;
     long long inside, parent_outside;
+    long long origin;                        /* the nearest ancestor that has started a program; 0: none was left */
+    int started;                             /* it has started one itself */
+    uint64_t fork_of;                        /* what it was a copy of before that: see find_origin */
     int handle;                              /* a pidfd, or -1 */
     int64_t start;
     struct process *next;
 };
 struct process *who_is(pid_t thread);        /* valid until the next call; NULL when it is gone */
 long long inside_of(long long outside);
-void follow(struct process *process);        /* tell when it ends */
+void find_origin(struct process *process);
+void follow_program(struct process *process); /* it starts a program: tell when it ends */
+void program_began(pid_t thread);            /* the program that it had started runs now */
 void process_ended(struct process *process);
 size_t command_line(pid_t process, char *into, size_t size);
 

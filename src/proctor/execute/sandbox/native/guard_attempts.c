@@ -71,15 +71,17 @@ static void tell_program(const struct stopped *stopped, const struct place *plac
     snprintf(link, sizeof link, "/proc/%d/cwd", (int)stopped->thread);
     ssize_t size = readlink(link, directory, sizeof directory - 1);
     directory[size > 0 ? size : 0] = 0;
+    find_origin(process);
     begin(&record, "exec");
     add_number(&record, process->inside);
     add_number(&record, inside_of(process->parent_outside));
+    add_number(&record, process->origin);
     add_word(&record, place->real);
     add_word(&record, directory);
     add_number(&record, 1);
     add_words(&record, words, read_arguments(stopped->thread, stopped->arguments[(int)stopped->call->extra], words));
     tell(&record);
-    follow(process);
+    follow_program(process);
 }
 
 static int decide_execute(const struct stopped *stopped)
@@ -156,11 +158,15 @@ int decide(const struct stopped *stopped)
     case REFUSE:
     case CLONE:
     case IOCTL:
+    case PRCTL:
         return refuse_call(stopped, "");
     case CLONE3:
         return decide_clone3(stopped);
     case EXECUTE:
         return decide_execute(stopped);
+    case BEGIN:
+        program_began(stopped->thread);
+        return 0;
     case SOCKET:
     case CONNECT:
     case SEND:

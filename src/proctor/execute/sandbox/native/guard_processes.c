@@ -2,6 +2,11 @@
  *
  * A process that has started a program is followed by a pidfd until it ends. Its exit status is in /proc while nobody has
  * waited for it, and with the pidfd afterwards on kernels from 6.15 on; where neither answers, it stays unknown.
+ *
+ * Forks are not seen, so who a program comes from is looked up when it starts. A program and all its forks share what
+ * was chosen at random for it: where its stack begins. A program is known by that from its first steps on, also after its
+ * end. Of those that did not show it (they have no libc) the forks are found along their parents, and followed as well,
+ * so that they are still known when what they come from has ended. What neither tells comes from nobody.
  */
 #include "guard.h"
 
@@ -20,6 +25,8 @@
 
 #define BUCKETS 1024
 #define MAX_FOLLOWED 4096
+#define MAX_FORKS 64 /* between a program and the one that it comes from */
+#define MAX_PROGRAMS 8191
 #define UNKNOWN (-1)
 
 /* The first version of struct pidfd_info, which every later kernel takes as well. */
@@ -69,45 +76,47 @@ static long long field(const char *text, const char *name, int last)
     return value;
 }
 
-struct process *who_is(pid_t thread)
+/* The process of `thread` as /proc shows it; 0, or -1 when it is gone. */
+static int look_up(pid_t thread, struct process *process)
 {
-    static struct process stranger;
     char text[4096];
-    struct process *process = find(thread);
-    if (process)
-        return process;
     if (read_proc(thread, "status", text, sizeof text) < 0)
-        return NULL;
-    pid_t leader = field(text, "\nTgid:", 0);
-    if (leader != thread && (process = find(leader)))
-        return process;
-    stranger = (struct process){
-        .outside = leader,
+        return -1;
+    *process = (struct process){
+        .outside = field(text, "\nTgid:", 0),
         .inside = field(text, "\nNStgid:", 1),
         .parent_outside = field(text, "\nPPid:", 0),
         .handle = -1,
     };
-    return &stranger;
+    return 0;
+}
+
+struct process *who_is(pid_t thread)
+{
+    static struct process stranger;
+    struct process *process = find(thread);
+    if (process)
+        return process;
+    if (look_up(thread, &stranger) < 0)
+        return NULL;
+    process = find(stranger.outside);
+    return process ? process : &stranger;
 }
 
 long long inside_of(long long outside)
 {
-    char text[4096];
-    struct process *process = find(outside);
+    struct process *process = find(outside), stranger;
     if (process)
         return process->inside;
-    if (outside <= 0 || read_proc(outside, "status", text, sizeof text) < 0)
-        return 0;
-    return field(text, "\nNStgid:", 1);
+    return outside <= 0 || look_up(outside, &stranger) < 0 ? 0 : stranger.inside;
 }
 
-void follow(struct process *process)
+static void follow(const struct process *process)
 {
     struct process *copy;
     if (find(process->outside) || followed_count >= MAX_FOLLOWED || !(copy = malloc(sizeof *copy)))
         return;
     *copy = *process;
-    copy->start = clock_ns(CLOCK_MONOTONIC);
     copy->handle = syscall(SYS_pidfd_open, process->outside, 0);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = copy};
     if (copy->handle < 0 || epoll_ctl(plan.epoll, EPOLL_CTL_ADD, copy->handle, &event) < 0) {
@@ -119,6 +128,75 @@ void follow(struct process *process)
     copy->next = followed[copy->outside % BUCKETS];
     followed[copy->outside % BUCKETS] = copy;
     followed_count++;
+}
+
+/* Where the stack of a process begins; 0: nobody can tell. */
+static uint64_t stack_of(pid_t pid)
+{
+    char text[1024];
+    char *at = read_proc(pid, "stat", text, sizeof text) > 0 ? strrchr(text, ')') : NULL;
+    for (int i = 2; at && i < 28; i++)
+        at = strchr(at + 1, ' ');
+    return at ? strtoull(at, NULL, 10) : 0;
+}
+
+/* Programs by their stacks, the newest in each place. One that two processes share, as without randomness, is nobody's. */
+static struct {
+    uint64_t stack;
+    long long inside;
+} programs[MAX_PROGRAMS];
+
+static size_t place_of(uint64_t stack) { return (stack >> 4) % MAX_PROGRAMS; }
+
+void program_began(pid_t thread)
+{
+    struct process *process = who_is(thread);
+    uint64_t stack = process && process->started ? stack_of(process->outside) : 0;
+    size_t place = place_of(stack);
+    if (!stack || stack == process->fork_of)
+        return; /* it has not begun yet: that is still its parent's */
+    int shared = programs[place].stack == stack && programs[place].inside != process->inside;
+    programs[place].stack = stack;
+    programs[place].inside = shared ? 0 : process->inside;
+}
+
+/* Whether `process` was forked before its ancestor started its first program: both are copies of the same one then. */
+static int is_older(const struct process *process, const struct process *above)
+{
+    return process->fork_of && process->fork_of == above->fork_of;
+}
+
+void find_origin(struct process *process)
+{
+    struct process forks[MAX_FORKS], *above = NULL;
+    int count = 0;
+    if (find(process->outside))
+        return; /* it was found when it was first seen */
+    process->fork_of = stack_of(process->outside);
+    size_t place = place_of(process->fork_of);
+    if (process->fork_of && programs[place].stack == process->fork_of) {
+        process->origin = programs[place].inside;
+        return;
+    }
+    for (pid_t next = process->parent_outside; next > 0 && next != plan.init; next = forks[count++].parent_outside)
+        if ((above = find(next)) || count == MAX_FORKS || look_up(next, &forks[count]) < 0)
+            break;
+    if (above)
+        process->origin = above->started && !is_older(process, above) ? above->inside : above->origin;
+    while (count-- > 0) {
+        forks[count].origin = process->origin;
+        forks[count].fork_of = process->fork_of;
+        follow(&forks[count]);
+    }
+}
+
+void follow_program(struct process *process)
+{
+    follow(process);
+    if (!(process = find(process->outside)) || process->started)
+        return;
+    process->started = 1;
+    process->start = clock_ns(CLOCK_MONOTONIC);
 }
 
 /* As wait would give it, or UNKNOWN. */
@@ -136,7 +214,7 @@ static int exit_status(const struct process *process)
     return UNKNOWN;
 }
 
-void process_ended(struct process *process)
+static void tell_end(const struct process *process)
 {
     static struct record record;
     int status = exit_status(process);
@@ -148,6 +226,12 @@ void process_ended(struct process *process)
         add_number(&record, WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status));
     add_number(&record, clock_ns(CLOCK_MONOTONIC) - process->start);
     tell(&record);
+}
+
+void process_ended(struct process *process)
+{
+    if (process->started)
+        tell_end(process);
     struct process **link = &followed[process->outside % BUCKETS];
     while (*link && *link != process)
         link = &(*link)->next;
