@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -60,18 +62,10 @@ def test_a_killed_batch_is_completed_under_new_ids(make_contract: Any, proctor: 
     assert again["runs"] == []
 
 
-def test_runs_that_were_made_before_count_in_the_exit_code(
-    make_contract: Any, proctor: Proctor, tmp_path: Path
-) -> None:
-    contract = make_contract()
-    flag = tmp_path / "agent"
-    flag.mkdir()
-    (flag / "fix").write_text("sed -i 's/a - b/a + b/' calc.py")
-    agent = ["--agent", "command:sh -c 'test ! -e /agent/fix || . /agent/fix'", "--agent-files", flag]
-    assert proctor("run", contract, *agent, "-n", "2").returncode == 0
-    newest = sorted((tmp_path / "home" / "runs").iterdir())[-1]
-    (newest / "seal.json").unlink()
-    (flag / "fix").unlink()
+def test_runs_that_were_made_before_count_in_the_exit_code(proctor: Proctor, make_contract: Any) -> None:
+    done = proctor("run", make_contract(), "--agent", "reference", "--agent", "noop", "--json")
+    failed = next(row for row in json.loads(done.stdout)["runs"] if row["agent"] == "noop")
+    (Path(failed["evidence"]) / "seal.json").unlink()
     taken_up = proctor("run", "--resume", "--json")
     answer = json.loads(taken_up.stdout)
     assert [row["status"] for row in answer["earlier"]] == ["success"]
@@ -95,7 +89,11 @@ def test_an_interrupt_ends_the_agent_and_seals_the_run(make_contract: Any, tmp_p
     contract = make_contract()
     files = tmp_path / "agent"
     files.mkdir()
-    agent = ["--agent", "command:sh -c 'test -e /agent/go || sleep 1000'", "--agent-files", str(files)]
+    for name in ("then", "now"):
+        (files / name).write_text("")
+        os.utime(files / name, (0, 0))
+    waits = "echo waiting; test /agent/now -nt /agent/then || sleep 1000"  # the time of a file is no part of an agent
+    agent = ["--agent", f"command:sh -c '{waits}'", "--agent-files", str(files)]
     child = subprocess.Popen(
         [sys.executable, "-m", "proctor", "run", str(contract), *agent, "-n", "2"],
         env={**os.environ, "PROCTOR_HOME": str(tmp_path / "home")},
@@ -106,18 +104,20 @@ def test_an_interrupt_ends_the_agent_and_seals_the_run(make_contract: Any, tmp_p
     )
     runs = tmp_path / "home" / "runs"
     deadline = time.monotonic() + 120
-    while not any("agent.started" in path.read_text() for path in runs.glob("*/events.jsonl")):
+    while not any('"sleep"' in path.read_text() for path in runs.glob("*/events.jsonl")):
         assert time.monotonic() < deadline
         time.sleep(0.02)
     child.send_signal(signal.SIGINT)
     _, errors = child.communicate(timeout=120)
     assert child.returncode == 3, errors
-    assert "proctor run --resume" in errors
+    (batch,) = (tmp_path / "home" / "batches").iterdir()
+    assert f"proctor run --resume --batch {batch.stem}" in errors
     (row,) = json.loads(proctor("runs", "--json").stdout)
     assert row["status"] == "invalid"
     assert proctor("verify", row["run"]).returncode == 0
     assert "stopped from the keyboard" in proctor("show", row["run"]).stdout
-    (files / "go").write_text("")
+    assert "waiting" in proctor("show", row["run"], "--output").stdout, "what it had printed is kept"
+    os.utime(files / "now")
     rest = json.loads(proctor("run", "--resume", "--json").stdout)["runs"]
     assert [run["status"] for run in rest] == ["failure", "failure"], "a run that was stopped is run again"
     assert "nothing is left to do" in proctor("run", "--resume").stdout
@@ -139,6 +139,20 @@ def test_sigterm_stops_in_order_too(make_contract: Any, tmp_path: Path, proctor:
     assert child.wait(120) == 3
     (row,) = json.loads(proctor("runs", "--json").stdout)
     assert (row["state"], row["status"]) == ("finished", "invalid")
+    assert "stopped by SIGTERM at" in proctor("show", row["run"]).stdout
+
+
+@pytest.mark.parametrize("agent", ["noop", "reference", "patch:fix.patch"])
+def test_a_model_for_an_agent_that_uses_none_is_refused(
+    make_contract: Any, tmp_path: Path, proctor: Proctor, agent: str
+) -> None:
+    contract = make_contract()
+    (tmp_path / "fix.patch").write_text(make_contract.FIX)
+    (tmp_path / "turns.yaml").write_text("schema: 1\nturns:\n  - {say: hello}\n")
+    done = proctor("run", contract, "--agent", agent, "--model", "scripted/m", "--script", "turns.yaml")
+    assert done.returncode == 2
+    assert f"the agent {agent.partition(':')[0]} uses no model" in done.stderr
+    assert not list((tmp_path / "home" / "batches").iterdir())
 
 
 def test_a_batch_remembers_how_many_went_side_by_side(make_contract: Any, tmp_path: Path, proctor: Proctor) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from proctor.base.errors import ContractError, Mistake, UsageFault
 from proctor.base.frozen import EMPTY, frozen
 from proctor.cli.progress import Progress
-from proctor.cli.wiring import agent_for, check_agent, planned_model, read_prices, refuse_secrets_in_files
+from proctor.cli.wiring import agent_for, described_agent, planned_model, read_prices, refuse_secrets_in_files
 from proctor.conduct.batch import (
     Batch,
     BatchResult,
@@ -20,9 +20,11 @@ from proctor.conduct.batch import (
     finished_places,
     load_batch,
     new_batch,
+    newest_batch,
     run_places,
     save_batch,
 )
+from proctor.conduct.batch_lock import batch_lock
 from proctor.conduct.machine import Machine
 from proctor.contract.digest import content_id
 from proctor.contract.load import load_contract
@@ -38,11 +40,15 @@ if TYPE_CHECKING:
 
 @frozen
 class Plan:
-    """A batch, the contracts it names, the places that are still to be filled, and what came of the others."""
+    """A batch, the contracts it names, the places that are still to be filled, and what came of the others.
+
+    ``held`` is the lock on the batch, from before its places were looked at until they are filled.
+    """
 
     batch: Batch
     contracts: dict[str, Contract]
     places: tuple[Place, ...]
+    held: ExitStack
     earlier: tuple[Mapping[str, str], ...] = ()
 
     @property
@@ -71,33 +77,51 @@ def begin(
     kept = {"jobs": str(jobs), **settings}
     if kept.get("prices"):
         kept["prices"] = str(Path(kept["prices"]).absolute())
-    for words, model in pairs:
-        check_agent(machine, words, files, model, kept)
+    digests = {(words, model): described_agent(machine, words, files, model, kept).digest for words, model in pairs}
     for contract in contracts.values():
         refuse_secrets_in_files(contract, files)
     read_prices(kept.get("prices", ""))
     named = [(path, content_id(contract)) for path, contract in contracts.items()]
-    batch = new_batch(machine.clock, machine.entropy, pairs, files, named, repeats, kept)
-    save_batch(machine.home, batch)
-    return Plan(batch, contracts, batch.places)
+    batch = new_batch(machine.clock, machine.entropy, digests, files, named, repeats, kept)
+    with ExitStack() as held:
+        held.enter_context(batch_lock(machine.home, batch.id))
+        save_batch(machine.home, batch)
+        return Plan(batch, contracts, batch.places, held.pop_all())
 
 
 def take_up(machine: Machine, batch_id: str) -> Plan:
-    """The rest of an earlier batch; its contracts must still be what they were."""
-    batch = load_batch(machine.home, batch_id)
-    done = finished_places(machine.home, batch)
-    places = tuple(place for place in batch.places if place not in done)
-    contracts = _load_all((Path(path) for path in dict.fromkeys(place.contract for place in places)), machine)
-    for contract in contracts.values():
-        refuse_secrets_in_files(contract, batch.agent_files)
-    for place in places:
-        if content_id(contracts[place.contract]) != place.content_id:
-            raise UsageFault(
-                "the contract has changed since the batch began",
-                where=place.contract,
-                hint="begin a new batch: runs of different versions are not counted together",
-            )
-    return Plan(batch, contracts, places, tuple(_finished(RunDirectory(path)) for path in done.values()))
+    """The rest of an earlier batch; its contracts and agents must still be what they were."""
+    batch = load_batch(machine.home, batch_id) if batch_id else newest_batch(machine.home)
+    with ExitStack() as held:
+        held.enter_context(batch_lock(machine.home, batch.id))
+        done = finished_places(machine.home, batch)
+        places = tuple(place for place in batch.places if place not in done)
+        contracts = _load_all((Path(path) for path in dict.fromkeys(place.contract for place in places)), machine)
+        for contract in contracts.values():
+            refuse_secrets_in_files(contract, batch.agent_files)
+        for place in places:
+            if content_id(contracts[place.contract]) != place.content_id:
+                raise _changed("contract", place.contract)
+        for pair in dict.fromkeys((place.agent, place.model) for place in places):
+            words, model = pair
+            now = described_agent(machine, words, batch.agent_files, model, batch.settings).digest
+            if now != batch.digests.get(pair, now):
+                raise _changed("agent", words)
+        earlier = tuple(_finished(RunDirectory(path)) for path in done.values())
+        return Plan(batch, contracts, places, held.pop_all(), earlier)
+
+
+def _changed(what: str, where: str) -> UsageFault:
+    return UsageFault(
+        f"the {what} has changed since the batch began",
+        where=where,
+        hint="begin a new batch: runs of different versions are not counted together",
+    )
+
+
+def resume_command(batch: Batch) -> str:
+    """What runs the rest of ``batch``; nothing for those that other commands make for themselves."""
+    return "" if batch.settings.get("command") else f"proctor run --resume --batch {batch.id}"
 
 
 def _finished(run: RunDirectory) -> Mapping[str, str]:
@@ -131,8 +155,8 @@ def fill(machine: Machine, plan: Plan, jobs: int, *, quiet: bool) -> BatchResult
 
     prices = read_prices(plan.batch.settings.get("prices", ""))
     total = len(plan.batch.places)
-    progress = Progress(total, total - len(plan.places), quiet=quiet)
-    with ExitStack() as held, machine.inputs.in_use(), progress:
+    progress = Progress(total, total - len(plan.places), quiet=quiet, resume=resume_command(plan.batch))
+    with plan.held, ExitStack() as held, machine.inputs.in_use(), progress:
         return run_places(machine, plan.batch, plan.places, prepared, attempt, progress, jobs, prices)
 
 

@@ -31,7 +31,8 @@ def command(json_: bool) -> int:
             ("cheat", CHEAT_COMMAND, forger, "forges the test results"),
         )
         for name, agent, files, words in story:
-            result = fill(here, begin(here, [contract], [agent], files), 1, quiet=json_)
+            plan = begin(here, [contract], [agent], files, settings={"command": "demo"})
+            result = fill(here, plan, 1, quiet=json_)
             for _, error in result.errors:
                 raise error
             for _, outcome in result.outcomes:

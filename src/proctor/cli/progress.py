@@ -1,7 +1,8 @@
 """Live progress of a batch on standard error, and the interrupt that stops it in order.
 
 On a terminal one line is redrawn as runs go through their phases; elsewhere each finished run gets a line. The first
-Ctrl-C or SIGTERM ends the agents that act, seals their runs as stopped, and starts no more.
+Ctrl-C or SIGTERM ends the agents that act, seals their runs as stopped, and starts no more. A second one leaves at
+once: what is cut off then is swept away by the next command, as after a crash.
 """
 
 from __future__ import annotations
@@ -19,14 +20,19 @@ from proctor.conduct.batch import BatchWatcher, Place
 from proctor.conduct.run import Outcome
 from proctor.execute.sandbox.interface import Sandbox
 
+INTERRUPTED = 130
+"""The exit code of a command that was interrupted and left without its end."""
+
 
 class Progress(BatchWatcher):
-    """Shows a batch of ``total`` runs, of which ``done`` were done before."""
+    """Shows a batch of ``total`` runs, of which ``done`` were done before; ``resume`` is the command for the rest."""
 
-    def __init__(self, total: int, done: int = 0, *, quiet: bool = False) -> None:
+    def __init__(self, total: int, done: int = 0, *, quiet: bool = False, resume: str = "") -> None:
         self._total = total
         self._done = done
         self._quiet = quiet
+        self._resume = resume
+        self._why = ""
         self._terminal = sys.stderr is not None and sys.stderr.isatty() and not quiet
         self._start = time.monotonic()
         self._phases: dict[str, str] = {}
@@ -62,6 +68,9 @@ class Progress(BatchWatcher):
     def stopped(self) -> bool:
         return self._stop.is_set()
 
+    def why_stopped(self) -> str:
+        return self._why
+
     def finished(self, place: Place, outcome: Outcome) -> None:
         with self._lock:
             self._done += 1
@@ -89,9 +98,12 @@ class Progress(BatchWatcher):
         self._clear()
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        """Ask all to stop; the runs notice at their next step. A second interrupt is not waited for."""
+        """Ask all to stop; the runs notice at their next step. A second interrupt waits for nobody."""
         if self._stop.is_set():
-            raise KeyboardInterrupt
+            hint = f"; the rest is run by: {self._resume}" if self._resume else ""
+            os.write(2, f"\nproctor: left at once{hint}\n".encode())
+            os._exit(INTERRUPTED)
+        self._why = "from the keyboard" if number == signal.SIGINT else f"by {signal.Signals(number).name}"
         self._stop.set()
         os.write(2, b"\nstopping: live agents are ended and their runs sealed; press again to leave at once\n")
         threading.Thread(target=self._end_live, name="stop").start()

@@ -74,7 +74,8 @@ def _run_again(found: RunDirectory, json_: bool) -> int:
     here = machine()
     before = load_batch(here.home, batch_id)
     kept = {name: text for name, text in before.settings.items() if name not in ("jobs", "task_usd", "batch_usd")}
-    settings = {**kept, "cassette": str(found.path.absolute())}
+    marks = {"command": "replay", "replay_of": found.path.name}
+    settings = {**kept, **marks, "cassette": str(found.path.absolute())}
     plan = begin(here, paths, agents, before.agent_files, models=models, settings=settings)
     if plan.places[0].content_id != asked["contract"]:
         raise UsageFault("the contract has changed since the run", where=str(paths[0]))

@@ -36,7 +36,9 @@ from proctor.cli.output import as_json, print_json, print_table, printable
     is_flag=True,
     help="Record placeholders for secrets; originals go to the vault (proctor vault init), and no cassette is made.",
 )
-@click.option("--resume", "resume", is_flag=True, help="Finish the newest batch, or the one given by --batch.")
+@click.option(
+    "--resume", "resume", is_flag=True, help="Finish the newest batch with runs left, or the one given by --batch."
+)
 @click.option("--batch", default="", help="With --resume: the id of the batch, or its beginning.")
 @model_options
 @as_json
@@ -63,7 +65,7 @@ def command(
     which is no failure. Without a price table they are held against the units of the fallback schedule.
     """
     from proctor.base.errors import UsageFault
-    from proctor.cli.batches import begin, fill, take_up
+    from proctor.cli.batches import begin, fill, resume_command, take_up
     from proctor.cli.wiring import machine, shelf
 
     if resume == bool(contracts or agents) or (batch and not resume):
@@ -119,7 +121,7 @@ def command(
         for place, error in (*result.errors, *result.refused):
             click.echo(f"proctor: {place.contract}: {error}", err=True)
         if result.stopped:
-            click.echo("stopped; the rest is run by: proctor run --resume", err=True)
+            click.echo(f"stopped; the rest is run by: {resume_command(plan.batch)}", err=True)
     return _code([*plan.earlier, *rows], result.errors, result.stopped or bool(result.refused))
 
 

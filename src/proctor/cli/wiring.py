@@ -13,8 +13,8 @@ from proctor.base.files import read_bounded
 from proctor.base.frozen import EMPTY
 from proctor.conduct.machine import Machine
 from proctor.contract.model import Contract
-from proctor.execute.agents.interface import Agent, AgentRequest
-from proctor.execute.agents.registry import make_agent
+from proctor.execute.agents.interface import Agent, AgentDescription, AgentRequest
+from proctor.execute.agents.registry import WITHOUT_MODEL, make_agent
 from proctor.execute.home import Home
 from proctor.execute.prepare import Prepared
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
@@ -129,10 +129,15 @@ def read_prices(path: str) -> PriceTable | None:
         raise UsageFault(f"the price table cannot be read: {error.strerror}", where=path) from None
 
 
-def check_agent(machine: Machine, words: str, files: str, model: str, settings: Mapping[str, str]) -> None:
-    """Say what is wrong with the words that ask for an agent and its model, before anything is begun."""
+def described_agent(
+    machine: Machine, words: str, files: str, model: str, settings: Mapping[str, str]
+) -> AgentDescription:
+    """What identifies the agent that is asked for; what is wrong with the words is said before anything is begun."""
     planned_model(model, settings)
-    make_agent(_request(machine, words, files, model, settings, bytes))
+    kind = words.partition(":")[0]
+    if model and kind in WITHOUT_MODEL:
+        raise UsageFault(f"the agent {kind} uses no model", where=f"--model {model}", hint="run it without --model")
+    return make_agent(_request(machine, words, files, model, settings, bytes)).describe()
 
 
 def refuse_secrets_in_files(contract: Contract, files: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,31 +54,32 @@ class Place:
 
 @frozen
 class Batch:
-    """What was asked for."""
+    """What was asked for. ``digests`` are those of the agents, by agent and model, when the batch began."""
 
     id: str
     agent_files: str
     places: tuple[Place, ...]
-    settings: Mapping[str, str] = EMPTY
+    settings: Mapping[str, str]
+    digests: Mapping[tuple[str, str], str]
 
 
 def new_batch(
     clock: Clock,
     entropy: Entropy,
-    agents: Sequence[tuple[str, str]],
+    agents: Mapping[tuple[str, str], str],
     agent_files: str,
     contracts: Sequence[tuple[str, str]],
     repeats: int,
     settings: Mapping[str, str] = EMPTY,
 ) -> Batch:
-    """A batch of ``agents`` (agent and model) over ``contracts`` (path and content id), repeat by repeat."""
+    """A batch of ``agents`` (agent and model, with a digest) over ``contracts`` (path and id), repeat by repeat."""
     places = tuple(
         Place(path, content_id, repeat, agent, model)
         for repeat in range(1, repeats + 1)
         for path, content_id in contracts
         for agent, model in agents
     )
-    return Batch(new_run_id(clock, entropy), agent_files, places, settings)
+    return Batch(new_run_id(clock, entropy), agent_files, places, settings, agents)
 
 
 def save_batch(home: Home, batch: Batch, refused: Iterable[tuple[Place, ProctorError]] = ()) -> None:
@@ -89,6 +90,7 @@ def save_batch(home: Home, batch: Batch, refused: Iterable[tuple[Place, ProctorE
         "id": batch.id,
         "agent_files": batch.agent_files,
         "settings": dict(batch.settings),
+        "digests": [[*pair, digest] for pair, digest in batch.digests.items()],
         "places": [_row(place) for place in batch.places],
         "refused": [[*_row(place), error.message] for place, error in refused],
     }
@@ -99,26 +101,59 @@ def _row(place: Place) -> list[Any]:
     return [place.contract, place.content_id, place.repeat, place.agent, place.model]
 
 
-def load_batch(home: Home, batch_id: str = "") -> Batch:
-    """The batch with this id (or the beginning of it), or the newest one."""
-    names = sorted(path.stem for path in home.batches.glob("*.json"))
-    found = [name for name in names if name.startswith(batch_id)]
+def load_batch(home: Home, batch_id: str) -> Batch:
+    """The batch with this id, or the beginning of it."""
+    found = [name for name in _names(home) if name.startswith(batch_id)]
     if not found:
-        raise UsageFault("there is no such batch to resume" if batch_id else "there is no batch to resume")
-    if batch_id and len(found) > 1:
+        raise UsageFault(f"there is no batch {batch_id!r}", hint="a batch is named by the command that began it")
+    if len(found) > 1:
         raise UsageFault(f"{len(found)} batches begin with {batch_id}", hint=", ".join(found[:5]))
-    data = parse((home.batches / f"{found[-1]}.json").read_bytes())
+    return _load(home, found[0])
+
+
+def newest_batch(home: Home) -> Batch:
+    """The newest batch of ``proctor run`` that has places left, or the newest of all where none has.
+
+    Batches that other commands made for themselves name those in their settings; nobody wants to resume them.
+    """
+    filled: dict[str, set[Place]] = {}
+    for batch_id, place, _ in _sealed(home):
+        filled.setdefault(batch_id, set()).add(place)
+    newest: Batch | None = None
+    for name in reversed(_names(home)):
+        batch = _load(home, name)
+        if batch.settings.get("command"):
+            continue
+        if not filled.get(name, set()).issuperset(batch.places):
+            return batch
+        newest = newest or batch
+    if newest is None:
+        raise UsageFault("there is no batch to resume", hint="proctor run CONTRACT... --agent AGENT begins one")
+    return newest
+
+
+def _names(home: Home) -> list[str]:
+    return sorted(path.stem for path in home.batches.glob("*.json"))
+
+
+def _load(home: Home, name: str) -> Batch:
+    data = parse((home.batches / f"{name}.json").read_bytes())
     return Batch(
         id=data["id"],
         agent_files=data["agent_files"],
         places=tuple(Place(*row) for row in data["places"]),
         settings=data["settings"],
+        digests={(agent, model): digest for agent, model, digest in data.get("digests", ())},
     )
 
 
 def finished_places(home: Home, batch: Batch) -> dict[Place, Path]:
-    """The places of a batch that a sealed run holds; a run that was stopped from the keyboard holds none."""
-    found: dict[Place, Path] = {}
+    """The places of a batch that a sealed run holds."""
+    return {place: path for batch_id, place, path in _sealed(home) if batch_id == batch.id}
+
+
+def _sealed(home: Home) -> Iterator[tuple[str, Place, Path]]:
+    """Batch, place and directory of every run that holds its place; one that an operator stopped holds none."""
     for path in sorted(home.runs.iterdir()) if home.runs.is_dir() else ():
         run = RunDirectory(path)
         if not run.seal.is_file():
@@ -126,11 +161,10 @@ def finished_places(home: Home, batch: Batch) -> dict[Place, Path]:
         try:
             configuration = parse(run.manifest.read_bytes())["configuration"]
             ended = parse(run.report.read_bytes())["termination"]["code"]
+            if ended != STOPPED:
+                yield str(configuration["batch"]), _place(configuration), path
         except (OSError, ValueError, KeyError, TypeError):
             continue
-        if configuration.get("batch") == batch.id and ended != STOPPED:
-            found[_place(configuration)] = path
-    return found
 
 
 def _place(configuration: Mapping[str, Any]) -> Place:
@@ -287,7 +321,9 @@ def _in_threads(work: Callable[[], None], jobs: int) -> None:
 
 
 def _configuration(batch: Batch, place: Place) -> dict[str, Any]:
+    replayed = batch.settings.get("replay_of")
     return {
+        **({"replay_of": replayed} if replayed else {}),
         "batch": batch.id,
         "contract": place.content_id,
         "contract_path": place.contract,

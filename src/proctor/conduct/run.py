@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from proctor.record.redact import Redactor
 
 STOPPED = "operator"
-"""The code of a run that was stopped from the keyboard."""
+"""The code of a run that was stopped from the keyboard or by a signal."""
 
 
 class Interrupted(Exception):
@@ -81,6 +81,10 @@ class Watcher:
     def stopped(self) -> bool:
         """Whether the operator asked to stop."""
         return False
+
+    def why_stopped(self) -> str:
+        """How the operator asked, as in "stopped from the keyboard"."""
+        return "by the operator"
 
 
 def conduct(
@@ -268,7 +272,7 @@ def _act_and_judge(
             raise Interrupted
     except (Interrupted, ProctorError, OSError) as error:
         if watcher.stopped():
-            rationale = f"stopped from the keyboard at {utc_text(machine.clock.wall_ns())}"
+            rationale = f"stopped {watcher.why_stopped()} at {utc_text(machine.clock.wall_ns())}"
             trace.append("run.terminated", {"code": STOPPED, "rationale": rationale, "evidence": ""})
         else:
             message = str(error) if isinstance(error, ProctorError) else f"{type(error).__name__}: {error}"

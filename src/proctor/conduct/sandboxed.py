@@ -26,7 +26,7 @@ from proctor.execute.network.service import NetworkService
 from proctor.execute.network.told import Exchange, Lookup
 from proctor.execute.prepare import Prepared, declared_mounts, limits_of, secret_directories
 from proctor.execute.sandbox.bubblewrap.box import Box
-from proctor.execute.sandbox.interface import Command, Finished, Mount, Output, Sandbox, SandboxPlan
+from proctor.execute.sandbox.interface import Command, CommandLost, Finished, Mount, Output, Sandbox, SandboxPlan
 from proctor.execute.workspace.diff import Changes
 from proctor.execute.workspace.patch import make_patch
 from proctor.execute.workspace.workspace import Workspace
@@ -173,7 +173,11 @@ def _note_termination(trace: WatchedTrace, ending: Ending, wall_seconds: int) ->
 
 def _logged(sandbox: Box, trace: WatchedTrace, post: WatchPost) -> Run:
     def run(command: Command, ends: tuple[int, int] | None = None) -> Finished:
-        finished = sandbox.run(command, ends)
+        try:
+            finished = sandbox.run(command, ends)
+        except CommandLost as lost:
+            trace.append("tool.invocation", _invocation(command, lost.finished))
+            raise
         post.settle(sandbox)
         post.look()
         trace.append("tool.invocation", _invocation(command, finished))

@@ -41,6 +41,9 @@ BUILT_IN: dict[str, Maker] = {
     "acp": _later("acp.agent", "AcpAgent"),
 }
 
+WITHOUT_MODEL = frozenset({"noop", "reference", "patch"})
+"""Agents that have nothing to ask a model."""
+
 WORDS = {
     "noop": "changes nothing; every contract must fail it",
     "reference": "hands over the contract's reference solution",

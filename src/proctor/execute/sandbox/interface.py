@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
+from proctor.base.errors import InfrastructureFault
 from proctor.base.frozen import EMPTY, frozen
 from proctor.execute.sandbox.guard import Guard, GuardPlan
 
@@ -132,6 +133,14 @@ class Finished:
     start_ns: int
     wall_ns: int
     cpu_ns: int
+
+
+class CommandLost(InfrastructureFault):
+    """The sandbox ended under a command; ``finished`` is what is known of it, with what it had printed by then."""
+
+    def __init__(self, finished: Finished) -> None:
+        super().__init__(finished.problem)
+        self.finished = finished
 
 
 @frozen

@@ -21,7 +21,7 @@ from proctor.execute.sandbox.bubblewrap import wire
 from proctor.execute.sandbox.bubblewrap.exchange import Exchange
 from proctor.execute.sandbox.bubblewrap.start import Guarded
 from proctor.execute.sandbox.guard import Guard
-from proctor.execute.sandbox.interface import Command, Finished, Usage
+from proctor.execute.sandbox.interface import Command, CommandLost, Finished, Usage
 from proctor.execute.sandbox.sessions import start_time
 
 ANSWER_SECONDS = 60
@@ -56,7 +56,11 @@ class Box:
             answer = exchange.answer()
             wall_ns = self.active_ns() - begin
             if answer is None:
-                return exchange.lost(self._why_lost(), timed_out, start_ns, wall_ns)
+                problem, own = self._why_lost()
+                lost = exchange.lost(problem, timed_out, start_ns, wall_ns)
+                if own:
+                    return lost
+                raise CommandLost(lost)
             with self._turn:
                 self._command_cpu_ns += answer.cpu_ns
             return exchange.finished(answer, timed_out, start_ns, wall_ns)
@@ -178,14 +182,14 @@ class Box:
         with open(children) as file:
             return tuple(int(pid) for pid in file.read().split())
 
-    def _why_lost(self) -> str:
-        """Why pid 1 is gone: for want of memory, which what runs inside has brought about, or it is our own fault."""
+    def _why_lost(self) -> tuple[str, bool]:
+        """Why pid 1 is gone, and whether what ran inside has itself brought it about, for want of memory."""
         if self._guarded.guard is not None and not self._guarded.guard.alive:
-            raise InfrastructureFault("the guard of the sandbox ended, and the sandbox with it")
+            return "the guard of the sandbox ended, and the sandbox with it", False
         with self._turn:
             if not self._closed and self._guarded.group.usage().oom_kills:
-                return "the sandbox ran out of memory and ended"
-        raise InfrastructureFault("the sandbox ended while a command was running")
+                return "the sandbox ran out of memory and ended", True
+        return "the sandbox ended while a command was running", False
 
     def _send(self, operation: int, handles: tuple[int, ...]) -> None:
         self._check_open()

@@ -17,7 +17,7 @@ class ContainerBox(Box):
         """Nothing but pid 1 and its descendants is in a container's group."""
         return ()
 
-    def _why_lost(self) -> str:
+    def _why_lost(self) -> tuple[str, bool]:
         if not self._closed:
             self._contained.container.ended()
         return super()._why_lost()
