@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from proctor.cli.output import as_json, print_json, print_table, printable
+from proctor.cli.output import as_json, counted, print_json, print_table, printable
 
 if TYPE_CHECKING:
     from proctor.execute.watch.ledger import Item, Ledger
@@ -91,7 +91,7 @@ def _several(read: Sequence[tuple[RunDirectory, Panel]], json_: bool) -> None:
         return
     _print_rows(["PHASE", "PART", "AMOUNT"], phases)
     _print_rows(["TASK", "RUNS", "AMOUNT"], [{"task": name, **task} for name, task in tasks.items()])
-    click.echo(f"projected    {total} {currencies[0]} in {len(read)} runs by {', '.join(methods)}")
+    click.echo(f"projected    {total} {currencies[0]} in {counted(len(read), 'run')} by {', '.join(methods)}")
     click.echo(f"billed       {billed + ' USD' if billed else 'nothing was billed'}")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from proctor.cli.output import as_json, print_json, print_table, printable
+from proctor.cli.output import as_json, print_json, print_table, printable, shortened
 
 
 @click.command(epilog="Example: proctor demo")
@@ -54,7 +54,7 @@ def command(json_: bool) -> int:
     click.echo("")
     print_table(
         ["AGENT", "WHAT IT DOES", "VERDICT", "WHY", "RUN"],
-        [[row["agent"], row["words"], row["status"], printable(row["why"])[:80], row["run"]] for row in rows],
+        [[row["agent"], row["words"], row["status"], shortened(printable(row["why"]), 80), row["run"]] for row in rows],
     )
     click.echo(f"\nThe evidence lies in {Path(rows[0]['evidence']).parent}")
     click.echo(f"Check it:   proctor verify {rows[-1]['run']}")

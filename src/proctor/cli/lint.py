@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from proctor.cli.output import as_json, print_json
+from proctor.cli.output import as_json, counted, print_json
 
 
 @click.command(epilog="Example: proctor lint examples/parse-time-zone")
@@ -43,7 +43,7 @@ def command(contracts: tuple[Path, ...], strict: bool, json_: bool) -> int:
                 print_json({"contract": str(path), "mistakes": rows, "remarks": []})
             else:
                 click.echo(str(error), err=True)
-                click.echo(f"{path}: {len(error.mistakes)} mistakes", err=True)
+                click.echo(f"{path}: {counted(len(error.mistakes), 'mistake')}", err=True)
             continue
         if strict and any(remark.severity == "warning" for remark in remarks):
             code = code or 1
@@ -54,5 +54,5 @@ def command(contracts: tuple[Path, ...], strict: bool, json_: bool) -> int:
             continue
         for remark in remarks:
             click.echo(f"{path}: {remark.severity}: {remark.where}: {remark.message}")
-        click.echo(f"{path}: no mistakes, {len(remarks)} remarks")
+        click.echo(f"{path}: no mistakes, {counted(len(remarks), 'remark')}")
     return code

@@ -26,6 +26,19 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
+def counted(number: int, noun: str) -> str:
+    """``1 run``, ``2 runs``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def shortened(text: str, most: int) -> str:
+    """``text`` in at most that many characters, cut after a word and marked where it was."""
+    if len(text) <= most:
+        return text
+    kept = text[: most - 3]
+    return f"{kept.rpartition(' ')[0] or kept}..."
+
+
 def printable(text: str) -> str:
     """``text`` without control characters, which could steer a terminal."""
     return "".join(character if character.isprintable() or character == "\n" else "?" for character in text)

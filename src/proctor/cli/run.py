@@ -9,7 +9,10 @@ from typing import Any
 import click
 
 from proctor.cli.models import kept_options, model_options
-from proctor.cli.output import as_json, print_json, print_table, printable
+from proctor.cli.output import as_json, print_json, print_table, printable, shortened
+
+WIDEST = 100
+"""Characters of a cell in the table of results; JSON has all of it."""
 
 
 @click.command(
@@ -147,30 +150,42 @@ def _row(report: Mapping[str, Any], directory: str) -> dict[str, Any]:
         "status": report["status"],
         "attribution": report["attribution"],
         "ended": report["termination"]["code"],
+        "failed": _failed(report),
         "why": why(report),
         "evidence": directory,
     }
 
 
 def why(report: Mapping[str, Any]) -> str:
-    """What ended or invalidated the run, or the first gate that was not passed, in its own words."""
-    if report["status"] == "invalid" and report["termination"]["code"]:
-        return str(report["termination"]["rationale"])
+    """How the agent ended unless it simply finished, then the problem or the first gate that was not passed."""
+    termination = report["termination"]
+    ending = f"ended: {termination['code']}; " if termination["code"] else ""
+    if _failed(report):
+        ending = f"the agent exited with {termination['exit_code']}; "
+    if report["status"] == "invalid" and termination["code"]:
+        return f"{ending}{termination['rationale']}"
     if report["problems"]:
-        return str(report["problems"][0])
-    for gate in report["gates"]:
-        if not gate["passed"]:
-            return f"{gate['id']}: {gate['why']}"
-    return "every gate passed"
+        return f"{ending}{report['problems'][0]}"
+    missed = [f"{gate['id']}: {gate['why']}" for gate in report["gates"] if not gate["passed"]]
+    return ending + (missed[0] if missed else "every gate passed")
+
+
+def _failed(report: Mapping[str, Any]) -> bool:
+    """Whether the agent ended by itself, and not well."""
+    termination = report["termination"]
+    return bool(not termination["code"] and termination["reason"] == "failed" and termination.get("exit_code"))
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
     if not rows:
         return
     titles = ["run", "contract", "agent", *(["model"] if any(row["model"] for row in rows) else []), "status", "why"]
-    cells = [[printable(row[title])[:90] for title in titles] for row in rows]
+    cells = [[shortened(printable(row[title]), WIDEST) for title in titles] for row in rows]
     print_table([title.upper() for title in titles], cells)
     click.echo(f"evidence: {Path(rows[-1]['evidence']).parent}")
+    failed = [row["run"] for row in rows if row["failed"]]
+    if failed:
+        click.echo(f"what the agent printed: proctor show {failed[0]} --output")
 
 
 def _counts(statuses: Iterable[str]) -> list[str]:

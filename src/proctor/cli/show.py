@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from proctor.cli.output import as_json, print_json, print_table, printable
+from proctor.cli.output import as_json, counted, print_json, print_table, printable
 from proctor.record.rundir import RunDirectory
+
+STATES = {
+    "running": "is still running",
+    "waiting": "is still running and waits for a human (proctor decide)",
+    "cut": "was cut off",
+    "finished": "is sealed",
+    "broken": "was changed after it was sealed",
+}
+"""What is said of a run without a report, by its state."""
 
 MOST_TESTS = 10
 MOST_PROGRAMS = 10
@@ -47,7 +57,7 @@ def _contract(path: Path, json_: bool) -> None:
     click.echo(f"kind     {contract.kind}")
     for key, value in contract.strata.items():
         click.echo(printable(f"stratum  {key} = {value}"))
-    click.echo(f"setup    {len(contract.setup)} steps, {len(contract.inputs)} inputs")
+    click.echo(f"setup    {counted(len(contract.setup), 'step')}, {counted(len(contract.inputs), 'input')}")
     known = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in size.measures.items())
     click.echo(f"size     {size.tier} (the thresholds are assumptions): {known}")
     for name, reason in size.unknown.items():
@@ -69,6 +79,7 @@ def _contract(path: Path, json_: bool) -> None:
 def _run(what: str, json_: bool, output: bool, why: bool) -> int:
     from proctor.base.canonical import parse
     from proctor.cli.wiring import shelf
+    from proctor.record.shelf import state
     from proctor.record.verify import verify
 
     run = shelf().find(what)
@@ -76,7 +87,7 @@ def _run(what: str, json_: bool, output: bool, why: bool) -> int:
         _output(run)
         return 0
     if not run.report.is_file():
-        click.echo(f"{run.path.name} was cut off or is still running: it has no report", err=True)
+        click.echo(f"{run.path.name} {STATES[state(run)]}: it has no report", err=True)
         return 3
     report = parse(run.report.read_bytes())
     if json_:
@@ -86,7 +97,9 @@ def _run(what: str, json_: bool, output: bool, why: bool) -> int:
     else:
         _report(report, run.path)
     if verify(run).status != "intact":
-        click.echo(f"do not trust this: the evidence was changed; proctor verify {run.path.name} says where", err=True)
+        click.echo(
+            f"do not trust this: the evidence was changed; proctor verify {shlex.quote(what)} says where", err=True
+        )
         return 4
     return 0
 
@@ -178,9 +191,9 @@ def _conversation(told: Mapping[str, Any]) -> None:
 
 
 def _check(check: Mapping[str, Any]) -> list[str]:
-    forgeable = ", forgeable" if check["forgeable"] else ""
-    detail = f": {check['detail']}" if check["detail"] else ""
-    return [check["id"], check["outcome"], printable(f"{check['reason']}{detail}{forgeable}")]
+    reason = ": ".join(filter(None, (check["reason"], check["detail"])))
+    forgeable = "forgeable" if check["forgeable"] else ""
+    return [check["id"], check["outcome"], printable(", ".join(filter(None, (reason, forgeable))))]
 
 
 def _ending(termination: Mapping[str, Any]) -> None:
@@ -188,4 +201,5 @@ def _ending(termination: Mapping[str, Any]) -> None:
     if termination["code"]:
         click.echo(printable(f"ended        {termination['code']}: {termination['rationale']}"))
     elif termination["reason"] not in ("", "finished"):
-        click.echo(f"ended        the agent {termination['reason']}")
+        code = f" with exit code {termination['exit_code']}" if termination.get("exit_code") else ""
+        click.echo(f"ended        the agent {termination['reason']}{code}")

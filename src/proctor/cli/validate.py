@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from proctor.cli.output import as_json, print_json, print_table, printable
+from proctor.cli.output import as_json, counted, print_json, print_table, printable, shortened
 
 if TYPE_CHECKING:
     from proctor.cli.surveys import Surveyed
@@ -97,7 +97,13 @@ def command(
         print_table(
             head,
             [
-                [printable(row["contract"]), row["agent"], row["status"], row["wanted"], printable(row["why"])[:80]]
+                [
+                    printable(row["contract"]),
+                    row["agent"],
+                    row["status"],
+                    row["wanted"],
+                    shortened(printable(row["why"]), 80),
+                ]
                 for row in rows
             ],
         )
@@ -146,7 +152,7 @@ def _surveyed(
 
 
 def _verdict(wrong: int, unready: int, flaky: int) -> str:
-    reasons = [f"{wrong} runs came out wrong"] if wrong else []
+    reasons = [f"{counted(wrong, 'run')} came out wrong"] if wrong else []
     reasons += [f"{unready} contracts could not be run"] if unready else []
     reasons += [f"{flaky} checks cannot be in the primary suite"] if flaky else []
     return f"not valid: {', '.join(reasons)}" if reasons else "valid"

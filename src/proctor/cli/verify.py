@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from proctor.cli.output import as_json, print_json, printable
+from proctor.cli.output import as_json, counted, print_json, printable
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -53,7 +53,7 @@ def command(runs: tuple[str, ...], key: str, authority: Path | None, json_: bool
             )
             continue
         copied = f", a copy of {result.run_id}" if result.run_id not in ("", run.path.name) else ""
-        click.echo(printable(f"{run.path.name}: {result.status}, {result.events} events{copied}"))
+        click.echo(printable(f"{run.path.name}: {result.status}, {counted(result.events, 'event')}{copied}"))
         if result.digest:
             click.echo(f"  seal {result.digest}")
         for problem in result.problems:

@@ -121,7 +121,11 @@ def report(evidence: Evidence) -> dict[str, Any]:
 def _termination(evidence: Evidence) -> dict[str, Any]:
     """How the agent came to its end: of its own accord, or ended by a rule that is named."""
     finished, ended = evidence.last("agent.finished"), evidence.last("run.terminated")
-    found: dict[str, Any] = {"reason": str(finished.payload["reason"]) if finished else "", "code": None}
+    found: dict[str, Any] = {
+        "reason": str(finished.payload["reason"]) if finished else "",
+        "exit_code": finished.payload["exit_code"] if finished else None,
+        "code": None,
+    }
     refused = unaffordable(evidence)
     if ended is not None:
         found |= {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +22,26 @@ def test_files_are_part_of_what_identifies_a_command(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text("print(2)")
     second = CommandAgent(("python3", "/agent/agent.py"), tmp_path).describe()
     assert first.digest != second.digest
-    assert first.name == second.name == "command:python3"
+    assert first.name == second.name == "command:agent.py"
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("/usr/bin/python3.11 /agent/fix.py --fast", "fix.py"),
+        ("python3 -u /agent/cheat.py", "cheat.py"),
+        ("python3 -m package", "python3"),
+        ("python3 -c pass", "python3"),
+        ("sh -c 'echo x > y'", "sh"),
+        ("sh", "sh"),
+        ("sh /", "sh"),
+        ("/opt/tool/agent run task.md", "agent"),
+    ],
+)
+def test_commands_are_called_by_what_tells_them_apart(words: str, name: str) -> None:
+    found = make_agent(AgentRequest("command", words)).describe()
+    assert found.name == f"command:{name}"
+    assert found.command == tuple(shlex.split(words)), "the whole of it is kept"
 
 
 def test_a_patch_agent_is_identified_by_its_bytes(tmp_path: Path) -> None:

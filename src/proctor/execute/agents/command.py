@@ -13,6 +13,7 @@ from pathlib import Path
 
 from proctor.base.canonical import digest
 from proctor.base.errors import UsageFault
+from proctor.base.pattern import pattern
 from proctor.execute.agents.interface import (
     AGENT_FILES,
     BRIEFING,
@@ -25,6 +26,9 @@ from proctor.execute.sandbox.interface import Command, Mount
 from proctor.execute.workspace.tree import scan, tree_digest
 
 KEPT_OUTPUT_BYTES = 1 << 20
+INTERPRETER = pattern(r"(?:python|pypy|node|bun|ruby|perl|php|lua|Rscript|(?:ba|da|z|k)?sh)[0-9.]*")
+_HARMLESS_OPTIONS = ("-u", "-I", "-B", "-E", "-s")
+"""Options of interpreters that may stand before the script."""
 
 
 def requested_command(request: AgentRequest, example: str) -> tuple[str, ...]:
@@ -38,6 +42,15 @@ def requested_command(request: AgentRequest, example: str) -> tuple[str, ...]:
     if request.files is not None and not request.files.is_dir():
         raise UsageFault("the agent's files must be a directory", where=str(request.files))
     return arguments
+
+
+def program_of(arguments: tuple[str, ...]) -> str:
+    """What a command line is called for short: its program, or the script that an interpreter is given."""
+    program = Path(arguments[0]).name
+    given = [argument for argument in arguments[1:] if argument not in _HARMLESS_OPTIONS]
+    if INTERPRETER.fullmatch(program) and given and not given[0].startswith("-"):
+        return Path(given[0]).name or program
+    return program
 
 
 class CommandAgent:
@@ -56,7 +69,7 @@ class CommandAgent:
     def describe(self) -> AgentDescription:
         files = tree_digest(scan(self._files)) if self._files else ""
         return AgentDescription(
-            name=f"command:{Path(self._arguments[0]).name}",
+            name=f"command:{program_of(self._arguments)}",
             kind="command",
             command=self._arguments,
             digest=digest({"command": list(self._arguments), "files": files}),

@@ -20,7 +20,7 @@ from proctor.execute.agents.acp.wire import Broken, Wire
 from proctor.execute.agents.adapted import KEPT_OUTPUT_BYTES, command_line, installation_of, model_of
 from proctor.execute.agents.adapters.interface import Adapter, Launch, Order, variables
 from proctor.execute.agents.adapters.table import NAMES, find_adapter
-from proctor.execute.agents.command import requested_command
+from proctor.execute.agents.command import program_of, requested_command
 from proctor.execute.agents.endpoint import filled, model_variables
 from proctor.execute.agents.install.store import Installation
 from proctor.execute.agents.interface import (
@@ -80,7 +80,7 @@ class AcpAgent:
             settings |= {**self._installation.settings(), "dialect": self._dialect}
         files = tree_digest(scan(self._files)) if self._files else ""
         return AgentDescription(
-            name=f"acp:{Path(self._arguments[0]).name}",
+            name=f"acp:{program_of(self._arguments)}",
             kind="acp",
             command=launch.arguments,
             digest=digest({"settings": settings, "command": list(command_line(launch)), "files": files}),

@@ -1,0 +1,85 @@
+"""What is said of runs: how they ended, in words that are whole, and where to look further."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proctor.cli.output import counted, shortened
+from proctor.record.lock import RunLock
+from proctor.record.rundir import RunDirectory
+
+Proctor = Callable[..., subprocess.CompletedProcess[str]]
+FIX = "sed -i s/a.-.b/a+b/ calc.py"
+
+
+def test_the_table_says_how_an_agent_was_ended(proctor: Proctor, make_contract: Any) -> None:
+    agent = f"command:sh -c '{FIX}; for i in 1 2 3 4 5 6 7 8 9; do /bin/true; done; sleep 9'"
+    done = proctor("run", make_contract(budget={"tool_calls": 5}), "--agent", agent)
+    assert "success  ended: tool-call-cap; every gate passed" in done.stdout, done.stdout + done.stderr
+    assert "--output" not in done.stdout
+
+
+def test_the_table_says_how_an_agent_failed_and_where_to_look(proctor: Proctor, make_contract: Any) -> None:
+    done = proctor("run", make_contract(), "--agent", "command:python3 /agent/absent.py")
+    assert done.returncode == 1
+    assert " command:absent.py " in done.stdout
+    assert " the agent exited with 2; G3: " in done.stdout
+    hint = done.stdout.splitlines()[-1].removeprefix("what the agent printed: proctor ")
+    assert "absent.py" in proctor(*hint.split()).stdout, "the hint works as it is printed"
+    assert "the agent failed with exit code 2" in proctor("show", "last").stdout
+    row = json.loads(proctor("runs", "--json").stdout)[0]
+    manifest = json.loads((Path(row["path"]) / "manifest.json").read_bytes())
+    assert manifest["agent"]["command"] == ["python3", "/agent/absent.py"]
+
+
+def test_a_broken_run_is_no_verdict_and_the_hint_works(proctor: Proctor, make_contract: Any) -> None:
+    row = json.loads(proctor("run", make_contract(), "--agent", "reference", "--json").stdout)["runs"][0]
+    directory = Path(row["evidence"])
+    moved = directory.parent.parent / "a copy"
+    directory.rename(moved)
+    (moved / "report.json").write_bytes((moved / "report.json").read_bytes() + b"\n")
+    done = proctor("show", moved)
+    assert done.returncode == 4
+    assert f"proctor verify '{moved}' says where" in done.stderr
+    assert proctor("verify", moved).returncode == 4
+    moved.rename(directory)
+    for words in ((), ("--status", "broken")):
+        assert " broken " in proctor("runs", *words).stdout
+    assert row["run"] not in proctor("runs", "--status", "success").stdout
+
+
+def test_a_run_without_a_report_says_why(proctor: Proctor, tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path / "home/runs/20260307T120000-0123456789").create()
+    with RunLock.take(run):
+        done = proctor("show", "last")
+        assert (done.returncode, "is still running: it has no report" in done.stderr) == (3, True)
+    assert "was cut off: it has no report" in proctor("show", "last").stderr
+
+
+def test_a_check_that_passes_and_can_be_forged_is_told_so(proctor: Proctor, make_contract: Any) -> None:
+    proctor("run", make_contract(), "--agent", "reference")
+    shown = proctor("show", "last").stdout
+    assert "forgeable" in shown and " , forgeable" not in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("short", "short"),
+        ("a sentence of words", "a sentence..."),
+        ("x" * 30, "x" * 11 + "..."),
+        ("exactly so long", "exactly so..."),
+    ],
+)
+def test_what_is_cut_is_cut_after_a_word_and_marked(text: str, shown: str) -> None:
+    assert shortened(text, 14) == shown
+
+
+def test_one_is_no_plural() -> None:
+    assert [counted(number, "run") for number in (0, 1, 2)] == ["0 runs", "1 run", "2 runs"]
