@@ -36,6 +36,7 @@ PAGES = (
     "docs/models.md",
     "docs/judging.md",
     "docs/attestation.md",
+    "docs/replay.md",
 )
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -81,13 +81,18 @@ def proctor(*arguments: str | Path) -> Any:
     return json.loads(done.stdout)
 
 
+def validated(example: Path, times: int) -> set[Path]:
+    """The runs that a validation of ``example`` makes."""
+    shelf = Path(os.environ["PROCTOR_HOME"]) / "runs"
+    before = set(shelf.iterdir()) if shelf.exists() else set()
+    proctor("validate", example, "--times", str(times))
+    return set(shelf.iterdir()) - before
+
+
 @pytest.mark.corpus
 @each
 def test_the_no_op_fails_and_the_reference_passes_every_time(example: Path) -> None:
-    shelf = Path(os.environ["PROCTOR_HOME"]) / "runs"
-    before = set(shelf.iterdir()) if shelf.exists() else set()
-    proctor("validate", example, "--times", str(TIMES))
-    runs = set(shelf.iterdir()) - before
+    runs = validated(example, TIMES)
     statuses = [json.loads((run / "report.json").read_bytes())["status"] for run in runs]
     assert sorted(statuses) == ["failure"] * TIMES + ["success"] * TIMES
     for run in sorted(runs):

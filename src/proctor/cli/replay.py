@@ -1,4 +1,4 @@
-"""``proctor replay``: derive the decisions of a run again from its trace, or let its agent run on recorded answers."""
+"""``proctor replay``: repeat a run from its evidence, at the depth that is asked for."""
 
 from __future__ import annotations
 
@@ -7,30 +7,143 @@ from typing import TYPE_CHECKING
 
 import click
 
-from proctor.cli.output import as_json, print_json, print_table, printable
+from proctor.cli.output import as_json, counted, print_json, print_table, printable
 
 if TYPE_CHECKING:
+    from proctor.judge.compare import Difference
     from proctor.record.rundir import RunDirectory
 
 
-@click.command(epilog="Example: proctor replay 20260307T120000 --breakers")
+@click.command(epilog="Example: proctor replay 20260307T120000 --acceptance")
 @click.argument("run")
 @click.option("--breakers", is_flag=True, help="Derive every decision of the breakers; the default.")
+@click.option("--acceptance", is_flag=True, help="Judge the recorded patch again and compare check by check.")
+@click.option("--tools", is_flag=True, help="Run the recorded commands again and name the first that differs.")
 @click.option("--model", is_flag=True, help="Run the agent again on the recorded answers and compare its tool calls.")
+@click.option(
+    "--contract",
+    type=click.Path(exists=True, path_type=Path),
+    help="Where the contract lies now, with --acceptance and --tools.",
+)
 @as_json
-def command(run: str, breakers: bool, model: bool, json_: bool) -> int:
+def command(
+    run: str, breakers: bool, acceptance: bool, tools: bool, model: bool, contract: Path | None, json_: bool
+) -> int:
     """Let the breakers decide again over the events of RUN; exits with 4 when they decide otherwise than recorded.
 
-    With --model the agent runs again in a fresh sandbox, with no provider: its calls are answered from the cassette.
-    That exits with 1 when its tool calls or its status differ from the recorded ones.
+    With --acceptance the recorded patch is judged again in fresh sandboxes, without the agent or a model. With --tools
+    the recorded commands run again in a fresh sandbox, with the recorded differences between them. With --model the
+    agent runs again in a fresh sandbox, with no provider: its calls are answered from the cassette. These exit with 1
+    when something comes out otherwise than recorded, and name what.
     """
     from proctor.base.errors import UsageFault
     from proctor.cli.wiring import shelf
 
-    if breakers and model:
-        raise UsageFault("one thing is replayed at a time", hint="--breakers or --model")
+    if breakers + acceptance + tools + model > 1:
+        raise UsageFault("one thing is replayed at a time", hint="--breakers, --acceptance, --tools or --model")
+    if contract is not None and not acceptance and not tools:
+        raise UsageFault("--contract goes with --acceptance or --tools")
     found = shelf().find(run)
+    if acceptance:
+        return _judge_again(found, contract, json_)
+    if tools:
+        return _act_again(found, contract, json_)
     return _run_again(found, json_) if model else _decide_again(found, json_)
+
+
+def _judge_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
+    from proctor.cli.wiring import machine
+    from proctor.conduct.rerun import accept_again, find_base
+
+    here = machine()
+    base = find_base(here, found, contract)
+    rows = accept_again(here, found, base)
+    same = bool(rows) and not base.differences and all(row.same for row in rows)
+    if json_:
+        print_json(
+            {
+                "run": found.path.name,
+                "same": same,
+                "base": [_difference(item) for item in base.differences],
+                "checks": [
+                    {
+                        "check": row.check,
+                        "recorded": row.recorded,
+                        "now": row.now,
+                        "tests": list(row.tests),
+                        "same": row.same,
+                    }
+                    for row in rows
+                ],
+            }
+        )
+        return 0 if same else 1
+    _print_base(base.differences)
+    if rows:
+        cells = [[row.check, row.recorded, row.now, "" if row.same else "DIFFERENT"] for row in rows]
+        print_table(["CHECK", "RECORDED", "NOW", ""], [[printable(cell) for cell in row] for row in cells])
+    for row in rows:
+        for test in row.tests:
+            click.echo(printable(f"{row.check}: {test} came out differently"))
+    words = "the same outcomes" if same else "DIFFERENT" if rows else "NOT judged again: the contract is another"
+    click.echo(f"{found.path.name}: {words}")
+    return 0 if same else 1
+
+
+def _act_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
+    from proctor.base.errors import UsageFault
+    from proctor.cli.wiring import agent_for, machine
+    from proctor.conduct.batch import load_batch
+    from proctor.conduct.recorded import is_plain, recorded_commands
+    from proctor.conduct.rerun import find_base
+    from proctor.conduct.retrace import Retraced, retrace
+    from proctor.judge.compare import Difference
+
+    here = machine()
+    base = find_base(here, found, contract)
+    if not recorded_commands(base.evidence):
+        raise UsageFault("the run recorded no command", where=found.path.name, hint="--acceptance judges its patch")
+    differences, result = base.differences, Retraced(0, ())
+    if base.prepared is not None:
+        manifest = base.evidence.manifest
+        asked = manifest["configuration"]
+        batch = load_batch(here.home, str(asked["batch"]))
+        words, model = str(asked["agent"]), str(asked["model"])
+        agent = agent_for(words, batch.agent_files, base.prepared, here, model, batch.settings)
+        digest = agent.describe().digest
+        if is_plain(base.evidence) and digest != manifest["agent"]["digest"]:
+            differences += (Difference("agent", "agent.digest", str(manifest["agent"]["digest"]), digest),)
+        result = retrace(here, base.prepared, base.evidence, agent.mounts())
+    same = base.prepared is not None and not differences and not result.divergence
+    if json_:
+        print_json(
+            {
+                "run": found.path.name,
+                "same": same,
+                "base": [_difference(item) for item in differences],
+                "commands": result.commands,
+                "placed": list(result.placed),
+                "where": result.where,
+                "divergence": result.divergence,
+            }
+        )
+        return 0 if same else 1
+    _print_base(differences)
+    if result.divergence:
+        click.echo(printable(f"{result.where}: {result.divergence}"))
+    words = "as recorded" if same else "DIFFERENT" if base.prepared else "NOT run again: the contract is another"
+    put = f", {counted(len(result.placed), 'change')} put in place between them" if result.placed else ""
+    click.echo(f"{found.path.name}: {result.commands} commands came out as recorded{put}: {words}")
+    return 0 if same else 1
+
+
+def _print_base(differences: tuple[Difference, ...]) -> None:
+    for item in differences:
+        click.echo(printable(f"{item.group}: {item.path}: recorded {item.one}, now {item.other}"))
+
+
+def _difference(item: Difference) -> dict[str, str]:
+    return {"group": item.group, "path": item.path, "recorded": item.one, "now": item.other}
 
 
 def _decide_again(found: RunDirectory, json_: bool) -> int:
@@ -51,7 +164,7 @@ def _decide_again(found: RunDirectory, json_: bool) -> int:
         for difference in result.differences:
             click.echo(printable(difference))
         words = "the same decisions" if result.agree else "DIFFERENT decisions"
-        click.echo(f"{found.path.name}: {len(rows)} decisions recorded, {words} when derived again")
+        click.echo(f"{found.path.name}: {counted(len(rows), 'decision')} recorded, {words} when derived again")
     return 0 if result.agree else 4
 
 

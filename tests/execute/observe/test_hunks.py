@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.execute.observe.hunks import HunkLimits, structured_diff
+from proctor.execute.observe.hunks import HunkLimits, structured_diff, text_after
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=14)
 
@@ -34,6 +34,21 @@ def test_hunks_lead_from_one_text_to_the_other(old: list[str], new: list[str], c
     diff = structured_diff(before, after, HunkLimits(context_lines=context, edits=edits))
     assert applied(before, diff) == new and diff["truncated"] is False
     assert diff["added"] - diff["removed"] == len(new) - len(old)
+
+
+@given(LINES, LINES, st.booleans(), st.booleans())
+def test_a_whole_difference_gives_the_text_back(old: list[str], new: list[str], cut: bool, open_end: bool) -> None:
+    before, after = "\n".join(old).encode(), "\n".join(new).encode()
+    before, after = before if cut else before + b"\n", after if open_end else after + b"\n"
+    assert text_after(before, structured_diff(before, after)) == after
+    assert text_after(None, structured_diff(None, after)) == after
+
+
+def test_what_a_difference_does_not_hold_is_not_given_back() -> None:
+    many = b"".join(b"%d\n" % number for number in range(2000))
+    assert text_after(b"", structured_diff(b"", many)) is None
+    assert text_after(b"", structured_diff(b"", b"\0")) is None
+    assert text_after(b"\0", structured_diff(b"", b"a\n")) is None
 
 
 def test_a_small_change_is_a_small_hunk() -> None:

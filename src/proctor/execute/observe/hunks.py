@@ -6,13 +6,15 @@ texts differ in too many places to compare them cheaply, the whole part between 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from proctor.base.frozen import frozen
 
 Edit = tuple[str, int, int]
 """A line that stays, goes or comes (one of space, minus, plus), and its place in the old and in the new text."""
+
+_OPEN_END = "\n\\ no newline at the end"
 
 
 @frozen
@@ -59,13 +61,36 @@ def structured_diff(before: bytes | None, after: bytes | None, limits: HunkLimit
     }
 
 
+def text_after(before: bytes | None, diff: Mapping[str, Any]) -> bytes | None:
+    """What :func:`structured_diff` of ``before`` was made with; ``None`` where the difference does not hold all of it.
+
+    A difference of another text gives something else: compare digests.
+    """
+    if diff.get("kind") != "text" or diff.get("truncated"):
+        return None
+    try:
+        old = _lines(before or b"")
+    except ValueError:
+        return None
+    new: list[str] = []
+    done = 0
+    for hunk in diff["hunks"]:
+        start = hunk["old_start"] - 1
+        new += old[done:start]
+        new += [line[1:] for line in hunk["lines"] if line[0] != "-"]
+        done = start + hunk["old_lines"]
+    new += old[done:]
+    text = "".join(line + "\n" for line in new)
+    return (text[: -len(_OPEN_END) - 1] if new and new[-1].endswith(_OPEN_END) else text).encode()
+
+
 def _lines(data: bytes) -> list[str]:
     """The lines of a text without their ends; one that has no end says so."""
     if b"\0" in data:
         raise ValueError("not text")
     lines = data.decode("utf-8").split("\n")
     if lines[-1]:
-        lines[-1] += "\n\\ no newline at the end"
+        lines[-1] += _OPEN_END
     else:
         lines.pop()
     return lines

@@ -1,0 +1,144 @@
+"""What a finished trace says about an agent's commands and about what became of its files. Pure.
+
+For an agent that is a plain program without a model, the commands are those that the harness ran (``tool.invocation``),
+with the digests of what they printed. For any other agent they are its tool calls: the programs that its own process
+was seen to start, with their exit codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from proctor.base.frozen import frozen
+from proctor.execute.sandbox.guard import Observation
+from proctor.execute.watch.calls import Calls
+from proctor.judge.evidence import Evidence
+from proctor.record.trace.event import Event
+
+State = tuple[str, str] | None
+"""Mode and digest of a file; nothing where there is none."""
+
+
+@frozen
+class Recorded:
+    """One command; ``exit_code`` and the digests are ``None`` where they were not recorded."""
+
+    seq: int
+    argv: tuple[str, ...]
+    directory: str
+    exit_code: int | None
+    at_ns: int
+    wall_ns: int = 0
+    stdout: str | None = None
+    stderr: str | None = None
+
+    @property
+    def where(self) -> str:
+        return f"events.jsonl#{self.seq}"
+
+
+@frozen
+class Step:
+    """One change of one file as it was recorded, and when it was seen at the latest."""
+
+    seq: int
+    t: int
+    path: str
+    before: State
+    after: State
+    diff: Mapping[str, Any]
+
+
+Program = tuple[tuple[str, ...], str, int | None]
+"""A program that was started: its words, its directory, and how it ended."""
+
+
+def is_plain(evidence: Evidence) -> bool:
+    """Whether the agent was a program without a model, which does the same when it is started again."""
+    manifest = evidence.manifest
+    return manifest["agent"]["kind"] == "command" and not manifest["configuration"].get("model")
+
+
+def recorded_commands(evidence: Evidence) -> tuple[Recorded, ...]:
+    """The commands of the run's agent, in the order in which they were started."""
+    if is_plain(evidence):
+        return tuple(_invocation(event) for event in evidence.of("tool.invocation"))
+    watch = evidence.manifest["configuration"].get("watch", {})
+    calls = Calls(watch.get("call_depth", 1), tuple(watch.get("test_commands", ())))
+    begun: dict[int, Event] = {}
+    found: dict[int, Recorded] = {}
+    for event in evidence.of("guard.exec", "guard.exit", "tool.invocation"):
+        calls.see(event, int(event.t))
+        for call in calls.started:
+            begun[call.number] = event
+            found[call.number] = _called(event, None, 0)
+        for call in calls.ended:
+            code = event.payload["exit_code"] if event.type == "guard.exit" else None
+            found[call.number] = _called(begun[call.number], code, call.wall_ns or 0)
+    return tuple(found[number] for number in sorted(found))
+
+
+def _invocation(event: Event) -> Recorded:
+    payload = event.payload
+    return Recorded(
+        seq=event.seq,
+        argv=tuple(payload["command"]),
+        directory=payload["directory"],
+        exit_code=None if payload["timed_out"] else payload["exit_code"],
+        at_ns=0,
+        stdout=payload["stdout"]["sha256"],
+        stderr=payload["stderr"]["sha256"],
+    )
+
+
+def _called(event: Event, code: int | None, wall_ns: int) -> Recorded:
+    if event.type == "tool.invocation":
+        return _invocation(event)
+    payload = event.payload
+    at_ns = int(payload.get("at", event.t))
+    return Recorded(event.seq, tuple(payload["argv"]), payload["cwd"], code, at_ns, wall_ns)
+
+
+def recorded_steps(evidence: Evidence) -> tuple[Step, ...]:
+    """Every change of a file that was told, in order."""
+    return tuple(
+        Step(
+            seq=event.seq,
+            t=int(event.t),
+            path=event.payload["path"],
+            before=_state(event.payload["before"]),
+            after=_state(event.payload["after"]),
+            diff=event.payload.get("diff", {}),
+        )
+        for event in evidence.of("workspace.mutation")
+    )
+
+
+def recorded_programs(evidence: Evidence) -> list[Program]:
+    """Every program that the guard saw while the agent acted."""
+    ended: dict[int, int | None] = {}
+    programs: list[Program] = []
+    started = [event.payload for event in evidence.of("guard.exec", "guard.exit")]
+    for payload in reversed(started):
+        if "argv" not in payload:
+            ended[payload["pid"]] = payload["exit_code"]
+        else:
+            programs.append((tuple(payload["argv"]), payload["cwd"], ended.get(payload["pid"])))
+    return programs[::-1]
+
+
+def observed_programs(observations: Iterable[Observation]) -> list[Program]:
+    """The same of what a guard tells now."""
+    ended: dict[int, int | None] = {}
+    programs: list[Program] = []
+    for one in reversed(list(observations)):
+        if one.kind == "exit":
+            ended[one.pid] = one.exit_code
+        elif one.kind == "exec":
+            programs.append((one.argv, one.cwd, ended.get(one.pid)))
+    return programs[::-1]
+
+
+def _state(side: Mapping[str, Any] | None) -> State:
+    return None if side is None else (str(side["mode"]), str(side["sha256"]))

@@ -1,0 +1,150 @@
+"""The second half of a run again: the recorded patch, judged in fresh sandboxes, check by check.
+
+Nothing of the agent or its model takes part. The evidence must verify, and the contract must be the one of the run;
+where it, the repository, the sandbox or the tool chain is another, the fields that differ are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from proctor.base.errors import BrokenSeal, UsageFault
+from proctor.base.frozen import frozen
+from proctor.conduct.comparison import check_intact
+from proctor.conduct.identity import manifest
+from proctor.conduct.machine import Machine
+from proctor.contract.digest import content_id, resolved
+from proctor.contract.load import load_contract
+from proctor.execute.agents.interface import AgentDescription
+from proctor.execute.prepare import Prepared
+from proctor.judge.acceptance import accept
+from proctor.judge.bench import Bench
+from proctor.judge.compare import Difference, differences
+from proctor.judge.evidence import PATCH_BYTES, Evidence, read_evidence
+from proctor.record.rundir import RunDirectory
+from proctor.record.trace.log import TraceWriter
+
+PATCH = "patch"
+"""What the outcome of applying the patch is listed as, before all checks."""
+
+
+@frozen
+class Base:
+    """What a run is repeated on: its evidence, the prepared contract, and where both are not as recorded.
+
+    ``prepared`` is missing where the contract is another: nothing is repeated then.
+    """
+
+    evidence: Evidence
+    prepared: Prepared | None
+    differences: tuple[Difference, ...]
+
+
+@frozen
+class Rejudged:
+    """One check: what was recorded, what came out now, and which tests fail differently."""
+
+    check: str
+    recorded: str
+    now: str
+    tests: tuple[str, ...] = ()
+
+    @property
+    def same(self) -> bool:
+        return self.recorded == self.now and not self.tests
+
+
+def find_base(machine: Machine, run: RunDirectory, place: Path | None = None) -> Base:
+    """Make ready what ``run`` was made on; ``place`` is where its contract lies now, if that is elsewhere."""
+    check_intact(run)
+    evidence = read_evidence(run)
+    recorded = evidence.manifest
+    try:
+        contract = load_contract(place or Path(recorded["configuration"]["contract_path"]))
+        expected = str(recorded["contract"]["id"])
+    except (KeyError, TypeError):
+        raise BrokenSeal("the manifest does not say which contract the run had", where=run.path.name) from None
+    found = content_id(contract)
+    if found != expected:
+        now = {**recorded, "contract": {**recorded["contract"], "id": found}}
+        contracts = (run.read_json(run.contract), resolved(contract))
+        return Base(evidence, None, _deciding(differences(recorded, now, contracts)))
+    prepared = machine.prepare(contract)
+    return Base(evidence, prepared, _deciding(differences(recorded, _bound_now(machine, prepared, recorded))))
+
+
+def accept_again(machine: Machine, run: RunDirectory, base: Base) -> tuple[Rejudged, ...]:
+    """Judge the recorded patch of ``run`` once more."""
+    if base.evidence.patch is None:
+        raise UsageFault("the run was over before there was a patch to judge", where=run.path.name)
+    if base.prepared is None:
+        return ()
+    patch = run.read(run.patch, PATCH_BYTES)
+    with machine.scratch("replay") as scratch:
+        again = RunDirectory(scratch / "again").create()
+        again.write_json(again.manifest, base.evidence.manifest, sync=False)
+        again.write_json(again.contract, run.read_json(run.contract), sync=False)
+        with TraceWriter.create(again.events, machine.clock, machine.entropy) as trace:
+            bench = Bench(
+                prepared=base.prepared,
+                backend=machine.backend(base.prepared.contract),
+                scratch=scratch,
+                trace=trace,
+                run=again,
+                clock=machine.clock,
+                entropy=machine.entropy,
+            )
+            accept(bench, patch)
+        return _held_against(base.evidence, read_evidence(again))
+
+
+def _bound_now(machine: Machine, prepared: Prepared, recorded: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest that a run would have here and now, with the agent and the configuration of the recorded one."""
+    nobody = AgentDescription("", "")
+    now = manifest(
+        machine, prepared, nobody, str(recorded["run"]), recorded["configuration"], recorded.get("price_table")
+    )
+    return {**now, "agent": recorded["agent"]}
+
+
+def _deciding(found: tuple[Difference, ...]) -> tuple[Difference, ...]:
+    return tuple(item for item in found if item.decides)
+
+
+def _held_against(recorded: Evidence, again: Evidence) -> tuple[Rejudged, ...]:
+    rows = [Rejudged(PATCH, _applied(recorded), _applied(again))]
+    for check in recorded.contract.checks:
+        before, after = _failing(recorded, check.id), _failing(again, check.id)
+        rows.append(
+            Rejudged(check.id, _decided(recorded, check.id), _decided(again, check.id), tuple(sorted(before ^ after)))
+        )
+    return tuple(rows)
+
+
+def _applied(evidence: Evidence) -> str:
+    event = evidence.last("patch.applied")
+    return str(event.payload["outcome"]) if event else "not reached"
+
+
+def _decided(evidence: Evidence, check: str) -> str:
+    for event in evidence.of("check.decided", "check.blocked"):
+        if event.payload["check"] == check:
+            return " ".join(filter(None, (str(event.payload.get("outcome", "blocked")), _reason(event.payload))))
+    return "not reached"
+
+
+def _reason(payload: Mapping[str, Any]) -> str:
+    reason = str(payload.get("reason", ""))
+    return f"({reason})" if reason else ""
+
+
+def _failing(evidence: Evidence, check: str) -> set[str]:
+    """The tests that failed in some attempt on the patched tree."""
+    return {
+        str(test)
+        for event in evidence.of("check.finished")
+        if event.payload["check"] == check and event.payload["tree"] == "patched"
+        for test in event.payload["failing"]
+    }

@@ -1,0 +1,41 @@
+"""Finished runs that say something else than what happened, and whose evidence holds together all the same."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from proctor.base.canonical import canonical, parse
+from proctor.base.clock import SystemClock
+from proctor.record.rundir import RunDirectory
+from proctor.record.seal import write_seal
+from proctor.record.trace.log import TraceWriter
+from proctor.record.trace.read import read_events
+
+Edit = Callable[[Any], None]
+
+
+def nothing(value: Any) -> None:
+    """Changes nothing."""
+
+
+def forge(directory: Path, *, manifest: Edit = nothing, event: Edit = nothing) -> None:
+    """Write the run in ``directory`` anew: its manifest and every event pass through the edits, and all is resealed.
+
+    ``event`` is handed ``{"type": ..., "payload": ...}``.
+    """
+    run = RunDirectory(directory)
+    whole = parse(run.manifest.read_bytes())
+    manifest(whole)
+    run.manifest.write_bytes(canonical(whole))
+    events = read_events(run.events)
+    run.events.unlink()
+    run.seal.unlink()
+    trace = TraceWriter.create(run.events, SystemClock(), os.urandom)
+    for one in events:
+        value = {"type": one.type, "payload": parse(canonical(one.payload))}
+        event(value)
+        trace.append(one.type, value["payload"], one.actor)
+    write_seal(run, trace)

@@ -1,0 +1,192 @@
+"""Runs repeated from their evidence: the patch judged again, the commands run again, and planted differences named."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conduct.forging import forge
+
+Proctor = Callable[..., subprocess.CompletedProcess[str]]
+
+SCRIPT = 'sed -i s/-/+/ calc.py; python3 -c "import calc; print(calc.add(1, 2))"; echo more > new.txt; rm README.md'
+TURNS = """\
+schema: 1
+turns:
+  - calls:
+    - {tool: run, arguments: {command: "sed -i s/-/+/ calc.py"}}
+    - {tool: run, arguments: {command: "grep -q minus calc.py"}}
+    - {tool: run, arguments: {command: "cp calc.py copy.py && chmod 755 copy.py"}}
+  - say: "Done."
+"""
+
+
+def made(proctor: Proctor, contract: Path, agent: str, *more: str | Path) -> Path:
+    """The directory of one run."""
+    done = proctor("run", contract, "--agent", agent, *more, "--json")
+    assert done.stdout, done.stderr
+    return Path(json.loads(done.stdout)["runs"][0]["evidence"])
+
+
+def again(proctor: Proctor, run: Path, depth: str, *more: str | Path) -> tuple[int, Any]:
+    done = proctor("replay", run.name, depth, *more, "--json")
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(("agent", "outcome"), [("noop", "fail"), ("reference", "pass")])
+def test_the_recorded_patch_is_judged_the_same_again(
+    proctor: Proctor, make_contract: Any, agent: str, outcome: str
+) -> None:
+    run = made(proctor, make_contract(), agent)
+    code, told = again(proctor, run, "--acceptance")
+    assert (code, told["same"], told["base"]) == (0, True, [])
+    assert [row["check"] for row in told["checks"]] == ["patch", "adds"]
+    assert told["checks"][1]["recorded"] == told["checks"][1]["now"] == f"{outcome} (exit-code)"
+    assert "the same outcomes" in proctor("replay", run.name, "--acceptance").stdout
+
+
+def test_a_patch_that_does_not_apply_is_blocked_again(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
+    patch = tmp_path / "other.patch"
+    patch.write_text(make_contract.FIX.replace("a - b", "a * b"))
+    code, told = again(proctor, made(proctor, make_contract(), f"patch:{patch}"), "--acceptance")
+    assert code == 0 and told["checks"][0]["now"] == "fail" and told["checks"][1]["now"].startswith("blocked")
+
+
+def test_another_outcome_is_named_by_its_check(proctor: Proctor, make_contract: Any) -> None:
+    run = made(proctor, make_contract(), "noop")
+
+    def pass_it(event: Any) -> None:
+        if event["type"] == "check.decided":
+            event["payload"]["outcome"] = "pass"
+
+    forge(run, event=pass_it)
+    assert proctor("verify", run.name).returncode == 0
+    code, told = again(proctor, run, "--acceptance")
+    assert code == 1 and not told["base"]
+    assert [row["check"] for row in told["checks"] if not row["same"]] == ["adds"]
+
+
+@pytest.mark.parametrize("depth", ["--acceptance", "--tools"])
+def test_another_python_is_named(proctor: Proctor, make_contract: Any, depth: str) -> None:
+    run = made(proctor, make_contract(), "command:true")
+    here = json.loads((run / "manifest.json").read_bytes())["toolchain"]["python3"]
+
+    def older(manifest: Any) -> None:
+        manifest["toolchain"]["python3"] = manifest["sandbox"]["identity"]["python3"] = "3.6.9"
+
+    forge(run, manifest=older)
+    code, told = again(proctor, run, depth)
+    assert code == 1
+    assert {"group": "toolchain", "path": "toolchain.python3", "recorded": "3.6.9", "now": here} in told["base"]
+    assert {item["path"] for item in told["base"]} == {"toolchain.python3", "sandbox.identity.python3"}
+
+
+def test_a_changed_file_of_the_contract_is_named(proctor: Proctor, make_contract: Any) -> None:
+    contract = make_contract()
+    run = made(proctor, contract, "reference")
+    (contract / "fix.patch").write_text(make_contract.FIX.replace("a + b", "b + a"))
+    code, told = again(proctor, run, "--acceptance")
+    assert (code, told["checks"]) == (1, [])
+    assert [item["path"] for item in told["base"]] == ["contract.id", "contract.json: reference.patch.sha256"]
+    assert "NOT judged again" in proctor("replay", run.name, "--acceptance").stdout
+
+
+def test_a_contract_that_moved_is_found_where_it_is(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
+    contract = make_contract()
+    run = made(proctor, contract, "reference")
+    contract.rename(tmp_path / "moved")
+    gone = proctor("replay", run.name, "--acceptance")
+    assert gone.returncode == 2 and str(contract) in gone.stderr
+    assert again(proctor, run, "--acceptance", "--contract", tmp_path / "moved")[0] == 0
+
+
+@pytest.mark.parametrize("depth", ["--acceptance", "--tools"])
+def test_an_altered_event_is_named(proctor: Proctor, make_contract: Any, depth: str) -> None:
+    run = made(proctor, make_contract(), "command:true")
+    lines = (run / "events.jsonl").read_bytes().splitlines(keepends=True)
+    at = next(number for number, line in enumerate(lines) if b'"check.decided"' in line)
+    lines[at] = lines[at].replace(b'"fail"', b'"pass"')
+    (run / "events.jsonl").write_bytes(b"".join(lines))
+    done = proctor("replay", run.name, depth)
+    assert done.returncode == 4 and f"events.jsonl#{at}" in done.stderr
+
+
+def test_a_program_does_the_same_again(proctor: Proctor, make_contract: Any) -> None:
+    run = made(proctor, make_contract(), f"command:sh -c '{SCRIPT}'")
+    code, told = again(proctor, run, "--tools")
+    assert (code, told["commands"], told["divergence"], told["placed"]) == (0, 1, "", [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value", "divergence"),
+    [
+        ("guard.exit", "exit_code", 7, "program 2, sed -i s/-/+/ calc.py: exit code 0, recorded was 7"),
+        ("guard.exec", "cwd", "/elsewhere", "program 2, sed -i s/-/+/ calc.py: was not started now"),
+        ("tool.invocation", "exit_code", 9, "exit code 0, recorded was 9"),
+        ("tool.invocation", "stdout", {"sha256": "0" * 64, "bytes": 0, "prefix": ""}, f"recorded was {'0' * 64}"),
+    ],
+)
+def test_what_a_program_did_otherwise_is_named(
+    proctor: Proctor, make_contract: Any, kind: str, field: str, value: Any, divergence: str
+) -> None:
+    run = made(proctor, make_contract(), f"command:sh -c '{SCRIPT}'")
+    events = [json.loads(line) for line in (run / "events.jsonl").read_bytes().splitlines()]
+    pid = next(e["payload"]["pid"] for e in events if e["type"] == "guard.exec" and e["payload"]["argv"][0] == "sed")
+
+    def edit(event: Any) -> None:
+        if event["type"] == kind and event["payload"].get("pid", pid) == pid:
+            event["payload"][field] = value
+
+    forge(run, event=edit)
+    code, told = again(proctor, run, "--tools")
+    assert code == 1 and divergence in told["divergence"]
+    invocation = next(number for number, event in enumerate(events) if event["type"] == "tool.invocation")
+    assert told["where"] == f"events.jsonl#{invocation}"
+
+
+def test_a_changed_file_of_the_agent_is_named_and_what_came_of_it(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    files = tmp_path / "agent"
+    files.mkdir()
+    (files / "fix.py").write_text("open('calc.py', 'a').write('# one\\n')\n")
+    run = made(proctor, make_contract(), "command:python3 /agent/fix.py", "--agent-files", files)
+    assert again(proctor, run, "--tools")[0] == 0
+    (files / "fix.py").write_text("open('calc.py', 'a').write('# two\\n')\n")
+    code, told = again(proctor, run, "--tools")
+    assert code == 1 and [item["path"] for item in told["base"]] == ["agent.digest"]
+    assert told["where"] == "workspace/changes.json" and told["divergence"].startswith("calc.py: came to 100644 ")
+
+
+def test_the_commands_of_an_agent_with_a_model_run_again_without_it(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    script = tmp_path / "turns.yaml"
+    script.write_text(TURNS)
+    model = ("--model", "scripted/any", "--script", script)
+    run = made(proctor, make_contract(), "builtin", *model)
+    code, told = again(proctor, run, "--tools")
+    assert (code, told["commands"], told["divergence"]) == (0, 3, "")
+
+    def edit(event: Any) -> None:
+        if event["type"] == "guard.exec" and event["payload"]["argv"][-1:] == ["grep -q minus calc.py"]:
+            event["payload"]["argv"][-1] = "grep -q add calc.py"
+
+    forge(run, event=edit)
+    code, told = again(proctor, run, "--tools")
+    assert (code, told["commands"]) == (1, 1)
+    assert "grep -q add calc.py: exit code 0, recorded was 1" in told["divergence"]
+
+
+def test_a_run_without_commands_has_none_to_run_again(proctor: Proctor, make_contract: Any) -> None:
+    run = made(proctor, make_contract(), "reference")
+    done = proctor("replay", run.name, "--tools")
+    assert done.returncode == 2 and "recorded no command" in done.stderr
+    for wrong in (("--tools", "--acceptance"), ("--breakers", "--contract", ".")):
+        assert proctor("replay", run.name, *wrong).returncode == 2
