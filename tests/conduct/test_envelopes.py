@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from proctor.base.errors import BudgetExceeded
-from proctor.conduct.envelopes import Envelopes, spent_before, spent_usd
+from proctor.conduct.envelopes import Envelopes, spent_before, spent_usd, start_usd
+from proctor.contract.lint import AGENTS_SHARE, START_USD
 from proctor.execute.home import Home
+from proctor.execute.watch.thresholds import Thresholds
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -85,25 +87,26 @@ def test_a_batch_stops_starting_runs_when_its_envelope_is_used_up(
     done = proctor(*arguments, "--batch-usd", "2.5")
     answer = json.loads(done.stdout)
     assert done.returncode == 3, done.stderr
-    assert [row["status"] for row in answer["runs"]] == ["success"] * 3
-    assert len(answer["refused"]) == 1
-    assert "want of resources" in answer["refused"][0]["why"]
+    assert [row["status"] for row in answer["runs"]] == ["success"] * 2
+    assert len(answer["refused"]) == 2
+    assert "want of resources: to start costs 1.00 USD" in answer["refused"][0]["why"]
     batch = json.loads((tmp_path / "home" / "batches" / f"{answer['batch']}.json").read_text())
     assert [row[2] for row in batch["refused"]] == [row["repeat"] for row in answer["refused"]]
     again = proctor("run", "--resume", "--json")
     assert again.returncode == 3
     assert json.loads(again.stdout)["runs"] == []
-    assert "the batch has spent 3.00 of 2.50 USD" in json.loads(again.stdout)["refused"][0]["why"]
+    why = json.loads(again.stdout)["refused"][0]["why"]
+    assert "of the 2.50 USD for the batch (a policy choice) an agent may spend 0.25 now" in why
     assert proctor("run", "--resume", "--batch-usd", "9").returncode == 2
     whole = json.loads(proctor("cost", "--batch", answer["batch"], "--json").stdout)
-    assert (whole["projected"], len(whole["runs"])) == ("3", 3)
+    assert (whole["projected"], len(whole["runs"])) == ("2", 2)
     cut = Path(answer["runs"][0]["evidence"])
     (cut / "seal.json").unlink()
     (cut / "report.json").unlink()
     spent = spent_before(Home(tmp_path / "home"), answer["batch"])
-    assert [usd for _, usd in spent] == [Decimal(1)] * 3, "a run that was cut off has spent, too"
+    assert [usd for _, usd in spent] == [Decimal(1)] * 2, "a run that was cut off has spent, too"
     (cut / "events.jsonl").unlink()
-    assert len(list(spent_before(Home(tmp_path / "home"), answer["batch"]))) == 2, "but not before its first event"
+    assert len(list(spent_before(Home(tmp_path / "home"), answer["batch"]))) == 1, "but not before its first event"
 
 
 def test_the_envelope_of_a_task_is_its_own_and_ends_a_run_apart_from_failures(
@@ -125,6 +128,34 @@ def test_the_envelope_of_a_task_is_its_own_and_ends_a_run_apart_from_failures(
         "two": {"runs", "amount"},
     }
     assert Decimal(whole["projected"]) == sum(Decimal(task["amount"]) for task in whole["tasks"].values())
+
+
+@pytest.mark.parametrize(
+    ("options", "budget", "hint"),
+    [(("--task-usd", "1.05"), "5.00", "a larger envelope"), ((), "1.05", "raise budget.usd")],
+    ids=["task", "run"],
+)
+def test_a_run_that_cannot_pay_for_its_start_is_refused_and_fails_nothing(
+    proctor: Proctor, make_contract: Any, tmp_path: Path, options: tuple[str, ...], budget: str, hint: str
+) -> None:
+    (tmp_path / "prices.csv").write_text(PRICES)
+    contract = make_contract(budget={"wall_seconds": 60, "usd": budget})
+    done = proctor("run", contract, "--agent", "command:true", "--prices", "prices.csv", *options)
+    assert done.returncode == 3
+    assert "not run for want of resources: to start costs 1.00 USD" in done.stderr and hint in done.stderr
+    assert not list((tmp_path / "home").glob("runs/*")), "nothing has begun"
+
+
+def test_the_fallback_schedule_has_a_start_to_pay_for_too(proctor: Proctor, make_contract: Any) -> None:
+    contract = make_contract(budget={"wall_seconds": 60, "usd": "0.001"})
+    assert proctor("run", contract, "--agent", "noop").returncode == 3
+    assert "to start costs 0.001 USD" in proctor("validate", contract, "--times", "1").stderr
+    assert "no run can start: that alone costs 0.001 USD" in proctor("lint", contract).stdout
+
+
+def test_what_lint_knows_of_costs_is_what_runs_pay() -> None:
+    assert start_usd(None) == START_USD
+    assert Decimal(Thresholds().headroom_share) == 1 - AGENTS_SHARE
 
 
 @pytest.mark.parametrize("amount", ["much", "-1", "1e3", "1,50"])

@@ -33,7 +33,7 @@ def command(json_: bool) -> int:
         for name, agent, files, words in story:
             plan = begin(here, [contract], [agent], files, settings={"command": "demo"})
             result = fill(here, plan, 1, quiet=json_)
-            for _, error in result.errors:
+            for _, error in (*result.errors, *result.refused):
                 raise error
             for _, outcome in result.outcomes:
                 rows.append(

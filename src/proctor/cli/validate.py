@@ -67,7 +67,7 @@ def command(
     for agent, wanted in (("noop", "failure"), ("reference", "success")):
         plan = begin(here, contracts, [agent], repeats=times, settings={"rehearse": "yes", "command": "validate"})
         result = fill(here, plan, jobs, quiet=json_)
-        for place, error in result.errors:
+        for place, error in (*result.errors, *result.refused):
             code = max(code, error.exit_code)
             unready[place.contract] = str(error)
         for place, outcome in result.outcomes:

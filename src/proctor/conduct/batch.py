@@ -206,7 +206,7 @@ def run_places(
 
     A contract that cannot be prepared costs its own places only.
     """
-    envelopes = _envelopes(machine.home, batch)
+    envelopes = _envelopes(machine.home, batch, prices)
     waiting: queue.SimpleQueue[Place] = queue.SimpleQueue()
     for place in places:
         waiting.put(place)
@@ -235,19 +235,18 @@ def run_places(
                 watcher.finished(place, outcome)
 
     _in_threads(work, jobs)
-    if envelopes is not None:
+    if envelopes.capped or refused:
         save_batch(machine.home, batch, refused)
     return BatchResult(tuple(outcomes), tuple(errors), watcher.stopped(), tuple(refused))
 
 
-def _envelopes(home: Home, batch: Batch) -> Envelopes | None:
-    """The envelopes that the batch was begun with, less what its runs have spent; nothing where it has none."""
-    task_usd, batch_usd = batch.settings.get("task_usd"), batch.settings.get("batch_usd")
-    if task_usd is None and batch_usd is None:
-        return None
-    from proctor.conduct.envelopes import Envelopes, spent_before
+def _envelopes(home: Home, batch: Batch, prices: PriceTable | None) -> Envelopes:
+    """The envelopes that the batch was begun with, less what its runs have spent."""
+    from proctor.conduct.envelopes import Envelopes, spent_before, start_usd
 
-    return Envelopes(task_usd, batch_usd, spent_before(home, batch.id))
+    task_usd, batch_usd = batch.settings.get("task_usd"), batch.settings.get("batch_usd")
+    spent = spent_before(home, batch.id) if task_usd or batch_usd else ()
+    return Envelopes(task_usd, batch_usd, spent, start_usd(prices))
 
 
 def _run(
@@ -258,25 +257,12 @@ def _run(
     attempt: Attempt,
     watcher: Watcher,
     prices: PriceTable | None,
-    envelopes: Envelopes | None,
+    envelopes: Envelopes,
 ) -> Outcome:
     """One run, within its share of the envelopes. What is not known to be left of a share counts as spent."""
-    configuration = _configuration(batch, place)
-    agent, model = attempt
-    if envelopes is None:
-        return conduct(
-            machine,
-            prepared,
-            agent,
-            model=model,
-            configuration=configuration,
-            watcher=watcher,
-            prices=prices,
-            rehearse=bool(batch.settings.get("rehearse")),
-            redactor=_redactor(machine, batch),
-        )
     from proctor.conduct.envelopes import spent_usd
 
+    agent, model = attempt
     share = envelopes.take(place.content_id, prepared.contract.budget.usd, watcher.stopped)
     spent = share.usd
     try:
@@ -285,10 +271,11 @@ def _run(
             prepared,
             agent,
             model=model,
-            configuration=configuration,
+            configuration=_configuration(batch, place),
             watcher=watcher,
             prices=prices,
             envelopes=envelopes.settings(share),
+            rehearse=bool(batch.settings.get("rehearse")),
             redactor=_redactor(machine, batch),
         )
         spent = spent_usd(outcome.report["usage"]["cost"])

@@ -2,8 +2,9 @@
 
 A run takes its share out before it starts and settles what it really spent afterwards, so that runs side by side never
 promise the same money twice. A run whose own cap does not fit waits while others hold shares that may come back, and
-later runs wait behind it; when nobody holds any, it starts with what is left, and where nothing is left it is refused.
-A run that was refused or ended here lacked resources; it failed nothing. Both caps are policy choices.
+later runs wait behind it; when nobody holds any, it starts with what is left, and where nothing is left, or less than
+its start alone costs, it is refused. A run that was refused or ended here lacked resources; it failed nothing. Both
+caps are policy choices.
 
 What is spent is the projection, or a provider's bill where that is higher; units of the fallback schedule count by its
 rate. Acceptance is paid after the agent's part is over: what it costs beyond its headroom can pass a cap.
@@ -21,7 +22,7 @@ from proctor.base.frozen import frozen
 from proctor.execute.home import Home
 from proctor.execute.watch.envelope import make_envelopes
 from proctor.execute.watch.ledger import Ledger, plain, total_of
-from proctor.execute.watch.prices import FALLBACK
+from proctor.execute.watch.prices import FALLBACK, PriceTable
 from proctor.execute.watch.thresholds import POLICY_CHOICE, Thresholds
 from proctor.record.rundir import RunDirectory
 
@@ -40,10 +41,20 @@ class Share:
 
 
 class Envelopes:
-    """The envelopes of one batch; ``None`` is no cap. ``spent`` is what its earlier runs used, by task."""
+    """The envelopes of one batch; ``None`` is no cap. ``spent`` is what its earlier runs used, by task.
 
-    def __init__(self, task_usd: str | None, batch_usd: str | None, spent: Iterable[tuple[str, Decimal]] = ()) -> None:
+    ``start_usd`` is what a run costs before its agent has done anything.
+    """
+
+    def __init__(
+        self,
+        task_usd: str | None,
+        batch_usd: str | None,
+        spent: Iterable[tuple[str, Decimal]] = (),
+        start_usd: Decimal = Decimal(0),
+    ) -> None:
         self._task_usd, self._batch_usd = task_usd, batch_usd
+        self._start_usd = start_usd
         self._spent: dict[str, Decimal] = {}
         self._held: list[Share] = []
         self._line: list[object] = []
@@ -77,8 +88,15 @@ class Envelopes:
             self._add(share.task, spent)
             self._turn.notify_all()
 
+    @property
+    def capped(self) -> bool:
+        """Whether there is anything that runs share."""
+        return self._task_usd is not None or self._batch_usd is not None
+
     def settings(self, share: Share) -> dict[str, Any]:
         """The fields of a panel's settings that hold one run to its share."""
+        if not self.capped:
+            return {}
         return {
             "task_usd": self._task_usd,
             "task_spent_usd": plain(share.task_spent),
@@ -119,6 +137,19 @@ class Envelopes:
                     f"{plain(envelope.cap)} USD ({POLICY_CHOICE}), and no more than headroom is left",
                     hint="begin a new batch with a larger envelope; what was run is kept",
                 )
+            if 0 < self._start_usd >= envelope.limit:
+                raise BudgetExceeded(
+                    f"not run for want of resources: to start costs {plain(self._start_usd)} USD, and of the "
+                    f"{plain(envelope.cap)} USD for the {envelope.scope} ({POLICY_CHOICE}) an agent may spend "
+                    f"{plain(envelope.limit)} now",
+                    hint="raise budget.usd" if envelope.scope == "run" else "begin a new batch with a larger envelope",
+                )
+
+
+def start_usd(prices: PriceTable | None) -> Decimal:
+    """What a run costs however little it does, by its price table or else by the fallback schedule."""
+    cost = total_of(price.price for price in (prices or FALLBACK.table).of("run"))
+    return cost if prices is not None else cost / FALLBACK.units_per_usd
 
 
 def spent_usd(cost: Mapping[str, Any] | None) -> Decimal:

@@ -8,6 +8,7 @@ the contract: that the no-op fails and the reference passes is for validation to
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 
 from proctor.base.errors import InfrastructureFault
 from proctor.base.files import read_bounded
@@ -22,6 +23,8 @@ from proctor.contract.strict_yaml import Node, Report, TooManyMistakes, parse_ya
 
 PLANNED_SEED = Environment.seed
 SHORT_ISSUE_CHARACTERS = 80
+START_USD, AGENTS_SHARE = Decimal("0.001"), Decimal("0.9")
+"""What the fallback schedule takes for the start of a run, and how much of a budget an agent may spend."""
 
 
 @frozen
@@ -153,6 +156,8 @@ def _run(contract: Contract) -> Iterator[Found]:
             ("environment", "seed"),
             f"a seed other than {PLANNED_SEED} is reported as a protocol deviation",
         )
+    if Decimal(budget.usd) * AGENTS_SHARE <= START_USD:
+        yield "warning", ("budget", "usd"), f"no run can start: that alone costs {START_USD} USD without a price table"
     if budget.command_seconds > budget.wall_seconds:
         yield "advice", ("budget", "command_seconds"), "one command may take longer than the whole run"
     if policy.free_steering:
