@@ -40,10 +40,22 @@ def command(status: str | None, contract: str, last: int | None, json_: bool) ->
                     "state": item.state,
                     "started": item.started,
                     "path": str(item.path),
+                    "replay_of": item.replay_of,
                 }
                 for item in found
             ]
         )
         return
-    rows = [[item.id, printable(item.contract), printable(item.agent), item.word, item.started] for item in found]
-    print_table(["RUN", "CONTRACT", "AGENT", "STATUS", "STARTED"], rows)
+    replays = any(item.replay_of for item in found)
+    rows = [
+        [
+            item.id,
+            printable(item.contract),
+            printable(item.agent),
+            item.word,
+            item.started,
+            *([printable(item.replay_of)] if replays else []),
+        ]
+        for item in found
+    ]
+    print_table(["RUN", "CONTRACT", "AGENT", "STATUS", "STARTED", *(["REPLAY OF"] if replays else [])], rows)

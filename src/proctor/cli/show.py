@@ -122,6 +122,8 @@ def _output(run: RunDirectory) -> None:
 def _report(report: Mapping[str, Any], path: Path) -> None:
     who = report["agent"]["name"] + (f" with {report['model']}" if report.get("model") else "")
     click.echo(printable(f"{report['run']}: {report['contract']['name']} by {who}"))
+    if report.get("replay_of"):
+        click.echo(printable(f"replay of    {report['replay_of']}, on its recorded answers"))
     whose = "" if report["status"] == "success" else f" (attributed to {report['attribution']})"
     click.echo(f"status       {report['status']}{whose}")
     _ending(report["termination"])

@@ -49,6 +49,7 @@ _PATHS = {
     "seeds": "seeds",
     "configuration.model": "model",
     "configuration.gateway": "model",
+    "configuration.replay_of": "model",
     "agent": SUBJECT,
     "configuration.agent": SUBJECT,
     "os": MACHINE,

@@ -55,6 +55,12 @@ def conclusion(run: RunDirectory, finish: Callable[[str], Event]) -> tuple[str, 
     return standing.status, canonical(report(replace(evidence, events=(*evidence.events, last))))
 
 
+def _replay(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Which run this one repeats on recorded answers; nothing for a run of its own."""
+    replayed = manifest.get("configuration", {}).get("replay_of")
+    return {"replay_of": str(replayed)} if replayed else {}
+
+
 def report(evidence: Evidence) -> dict[str, Any]:
     """The report as data."""
     verdicts = gates(evidence)
@@ -68,6 +74,7 @@ def report(evidence: Evidence) -> dict[str, Any]:
         "contract": manifest.get("contract", {}),
         "agent": {key: manifest.get("agent", {}).get(key, "") for key in ("name", "kind", "digest")},
         "model": str(manifest.get("configuration", {}).get("model", "")),
+        **_replay(manifest),
         "status": standing.status,
         "attribution": standing.attribution,
         "problems": list(standing.problems),

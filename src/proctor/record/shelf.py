@@ -45,6 +45,7 @@ class Shelved:
     started: str
     state: str
     path: Path
+    replay_of: str = ""
 
     @property
     def word(self) -> str:
@@ -119,6 +120,7 @@ class Shelf:
             started=_text(manifest, "started", "text"),
             state=state(run),
             path=run.path,
+            replay_of=_text(manifest, "configuration", "replay_of"),
         )
 
 
