@@ -144,6 +144,7 @@ def exit_codes() -> str:
         2: "usage, or a contract that cannot be used",
         3: "infrastructure: the machine, a registry or the harness failed, or a verdict could not be reached",
         4: "integrity: evidence is missing, changed or out of order",
+        130: "interrupted, and left at once: a command without runs, or a second Ctrl-C during one that has any",
     }
     kinds: dict[int, list[str]] = {code: [] for code in words}
     for name, kind in vars(errors).items():

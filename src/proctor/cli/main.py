@@ -1,6 +1,6 @@
 """``proctor``: finds the command, loads only that one, and turns errors into messages and exit codes.
 
-Exit codes: 0 yes, 1 a negative verdict, 2 usage or a bad contract, 3 infrastructure, 4 integrity.
+Exit codes: 0 yes, 1 a negative verdict, 2 usage or a bad contract, 3 infrastructure, 4 integrity, 130 interrupted.
 """
 
 from __future__ import annotations
