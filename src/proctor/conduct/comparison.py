@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from proctor.base.errors import BrokenSeal
 from proctor.base.frozen import frozen
 from proctor.judge.compare import Difference, differences
+from proctor.record.attest.attestation import require
 from proctor.record.rundir import RunDirectory
-from proctor.record.verify import verify
 
 
 @frozen
@@ -25,14 +24,6 @@ class Side:
     differences: tuple[Difference, ...] = ()
 
 
-def check_intact(run: RunDirectory) -> None:
-    """Refuse a run whose evidence does not verify."""
-    found = verify(run)
-    if found.status != "intact":
-        problem = found.problems[0]
-        raise BrokenSeal(f"the run is {found.status}: {problem.message}", where=f"{run.path.name}/{problem.where}")
-
-
 def compare(runs: Sequence[RunDirectory], vary: Sequence[str] = ()) -> tuple[tuple[Side, ...], bool]:
     """Every run with its differences from the first, and whether all of them are comparable.
 
@@ -41,7 +32,7 @@ def compare(runs: Sequence[RunDirectory], vary: Sequence[str] = ()) -> tuple[tup
     sides: list[Side] = []
     first: tuple[Any, Any] | None = None
     for run in runs:
-        check_intact(run)
+        require(run, "partial")
         manifest, contract, report = (run.read_json(path) for path in (run.manifest, run.contract, run.report))
         first = first or (manifest, contract)
         sides.append(_side(manifest, report, differences(first[0], manifest, (first[1], contract))))

@@ -12,7 +12,6 @@ from typing import Any
 
 from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.base.frozen import frozen
-from proctor.conduct.comparison import check_intact
 from proctor.conduct.identity import manifest
 from proctor.conduct.machine import Machine
 from proctor.contract.digest import content_id, resolved
@@ -23,6 +22,7 @@ from proctor.judge.acceptance import accept
 from proctor.judge.bench import Bench
 from proctor.judge.compare import Difference, differences
 from proctor.judge.evidence import PATCH_BYTES, Evidence, read_evidence
+from proctor.record.attest.attestation import require
 from proctor.record.rundir import RunDirectory
 from proctor.record.trace.log import TraceWriter
 
@@ -58,7 +58,7 @@ class Rejudged:
 
 def find_base(machine: Machine, run: RunDirectory, place: Path | None = None) -> Base:
     """Make ready what ``run`` was made on; ``place`` is where its contract lies now, if that is elsewhere."""
-    check_intact(run)
+    require(run)
     evidence = read_evidence(run)
     recorded = evidence.manifest
     try:

@@ -23,12 +23,20 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 
+def require(run: RunDirectory, *statuses: str) -> None:
+    """Refuse a run that does not verify as ``intact``, or as one of ``statuses`` besides."""
+    found = verify(run)
+    if found.status in ("intact", *statuses):
+        return
+    if not found.problems:
+        raise BrokenSeal(f"the run is {found.status}", where=run.path.name)
+    problem = found.problems[0]
+    raise BrokenSeal(f"the run is {found.status}: {problem.message}", where=f"{run.path.name}/{problem.where}")
+
+
 def attest(run: RunDirectory, key: Ed25519PrivateKey) -> Envelope:
     """Sign the statement about ``run`` and leave it beside the seal; only an intact run is signed."""
-    found = verify(run)
-    if found.status != "intact":
-        problem = found.problems[0]
-        raise BrokenSeal(f"the run is {found.status}: {problem.message}", where=f"{run.path.name}/{problem.where}")
+    require(run)
     payload = statement_bytes(run)
     envelope = Envelope(payload, key_id(key.public_key()), key.sign(signed_bytes(payload)))
     data = envelope_bytes(envelope)
