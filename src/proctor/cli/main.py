@@ -46,6 +46,7 @@ COMMANDS = {
     "rubric": "gates, weights and scores, and how much a ranking owes to the weights",
     "agents": "list the kinds of agents",
     "image": "base images for containers, pinned by their layers",
+    "retain": "move a run to another retention tier, with an approval",
     "vault": "originals of redacted secrets, for those who may read them",
     "schema": "print the JSON Schema of contracts",
     "doctor": "what this machine can isolate, and how to get the rest",

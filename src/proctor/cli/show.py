@@ -96,7 +96,7 @@ def _run(what: str, json_: bool, output: bool, why: bool) -> int:
         _why(report)
     else:
         _report(report, run.path)
-    if verify(run).status != "intact":
+    if not verify(run).sound:
         click.echo(
             f"do not trust this: the evidence was changed; proctor verify {shlex.quote(what)} says where", err=True
         )

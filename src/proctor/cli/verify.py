@@ -12,6 +12,7 @@ from proctor.cli.output import as_json, counted, print_json, printable
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+    from proctor.record.retain import Retained
     from proctor.record.rundir import RunDirectory
 
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 def command(runs: tuple[str, ...], key: str, authority: Path | None, json_: bool) -> int:
     """Check every byte of RUNS against their seals: ids (or their beginnings) or paths. Exits with 4 on any change.
 
+    A run is partial when an approved retention act removed what is missing, and nothing else is.
     A copy under a name of its own is as good as the run; one that goes by another run's id is refused. With --key the
     attestation must be there, be signed by that key and speak of this very directory.
     """
@@ -43,11 +45,12 @@ def command(runs: tuple[str, ...], key: str, authority: Path | None, json_: bool
         run = shelf().find(name)
         result = verify(run)
         signed = _attestation(run, public, authority)
-        sound = result.status == "intact" and not signed.get("problem")
+        sound = result.sound and not signed.get("problem")
         code = code if sound else 4
         if json_:
             problems = [{"where": p.where, "message": p.message} for p in result.problems]
             counts = {"events": result.events, "seal": result.digest, "attestation": signed or None}
+            counts["retained"] = _retained(result.retained)
             print_json(
                 {"run": run.path.name, "id": result.run_id, "status": result.status, "problems": problems, **counts}
             )
@@ -56,6 +59,11 @@ def command(runs: tuple[str, ...], key: str, authority: Path | None, json_: bool
         click.echo(printable(f"{run.path.name}: {result.status}, {counted(result.events, 'event')}{copied}"))
         if result.digest:
             click.echo(f"  seal {result.digest}")
+        if result.retained:
+            kept = result.retained
+            how = "signed" if kept.signed else "not signed"
+            click.echo(printable(f"  {kept.tier} since {kept.at}, approved by {kept.approved_by} ({how}): {kept.why}"))
+            click.echo(f"  removed: {len(kept.files)} files, the payloads of {kept.events} events")
         for problem in result.problems:
             click.echo(printable(f"  {problem.where}: {problem.message}"))
         for line in _words(signed):
@@ -81,6 +89,14 @@ def _attestation(run: RunDirectory, key: Ed25519PublicKey | None, authority: Pat
     except BrokenSeal as error:
         found["problem"] = str(error)
     return found
+
+
+def _retained(kept: Retained | None) -> dict[str, Any] | None:
+    """A retention act for programs."""
+    if kept is None:
+        return None
+    words = {"tier": kept.tier, "approved_by": kept.approved_by, "why": kept.why, "at": kept.at}
+    return {**words, "signed": kept.signed, "files": len(kept.files), "events": kept.events}
 
 
 def _words(signed: dict[str, Any]) -> list[str]:

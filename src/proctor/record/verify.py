@@ -1,6 +1,7 @@
 """Whether a run directory is still what was sealed.
 
     intact     every file, mode, event and digest is as the seal says, and the trace is complete (T7)
+    partial    the same, but for what an approved retention act removed; that it was there is proven by what is left
     unsealed   there is no seal: the run goes on, was cut, or its seal was taken away; the finished events hold together
     broken     anything else, and the problems name the file or the event
 
@@ -20,7 +21,7 @@ from typing import Any
 from proctor.base.errors import BrokenSeal, InfrastructureFault, UsageFault
 from proctor.base.frozen import frozen
 from proctor.base.ids import RUN_ID
-from proctor.record import reviews
+from proctor.record import retain, reviews
 from proctor.record.completeness import Witness
 from proctor.record.inventory import Found, hash_file, open_regular, walk
 from proctor.record.lock import is_held
@@ -34,7 +35,7 @@ from proctor.record.trace.read import open_trace
 
 MOST_PROBLEMS = 100
 SEAL_MODE = "0644"
-BESIDE = ("attestation.json", "attestation.tsr", reviews.NAME)
+BESIDE = ("attestation.json", "attestation.tsr", reviews.NAME, retain.NAME)
 """What may be laid beside a sealed run; ``record.attest`` checks the first two with the key of whoever did."""
 
 
@@ -53,7 +54,7 @@ class Problem:
 class Verification:
     """The finding, how many events hold together, and the digest of the seal to compare with one noted elsewhere.
 
-    ``run_id`` is the id in a sealed manifest, empty where that was not read.
+    ``run_id`` is the id in a sealed manifest, empty where that was not read; ``retained`` the retention act, if any.
     """
 
     status: str
@@ -61,6 +62,12 @@ class Verification:
     events: int
     digest: str = ""
     run_id: str = ""
+    retained: retain.Retained | None = None
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is wrong: all is there, or all but what was removed with approval."""
+        return self.status in ("intact", "partial")
 
 
 def verify(run: RunDirectory) -> Verification:
@@ -76,12 +83,14 @@ def verify(run: RunDirectory) -> Verification:
         examination.add(error.where, error.message)
         examination.check_chain()
         return examination.finding("broken", "")
+    examination.check_retention(seal)
     examination.check_files(seal)
     examination.check_log(seal)
     examination.check_reviews(seal)
     if not examination.problems:
         examination.check_meaning(seal)
-    return examination.finding("broken" if examination.problems else "intact", seal.digest)
+    whole = "partial" if examination.retained else "intact"
+    return examination.finding("broken" if examination.problems else whole, seal.digest)
 
 
 def _unsealed(run: RunDirectory) -> Verification:
@@ -109,6 +118,7 @@ class _Examination:
         self.chain = Chain()
         self.witness = Witness()
         self.problems: list[Problem] = []
+        self.retained: retain.Retained | None = None
         self._unlisted = 0
         self._run_id = ""
 
@@ -122,7 +132,17 @@ class _Examination:
         problems = self.problems
         if self._unlisted:
             problems = [*problems, Problem(".", f"and {self._unlisted} more problems")]
-        return Verification(status, tuple(problems), self.chain.count, digest, self._run_id)
+        return Verification(status, tuple(problems), self.chain.count, digest, self._run_id, self.retained)
+
+    def check_retention(self, seal: Seal) -> None:
+        """What was removed with approval, before anything is missed."""
+        try:
+            self.retained = retain.read_retention(self.run, seal)
+        except BrokenSeal as error:
+            self.add(error.where, error.message)
+        except (InfrastructureFault, OSError) as error:
+            self.add(retain.NAME, f"cannot be read: {error}")
+        self.chain = Chain(removed=self.retained is not None)
 
     def check_files(self, seal: Seal) -> None:
         """Everything that lies there against the seal, and everything in the seal against what lies there."""
@@ -145,7 +165,8 @@ class _Examination:
                 self._check_mode(found.path, information, SEAL_MODE)
             else:
                 self.add(found.path, f"{_kind(information)} that is not in the seal: added or renamed")
-        for path in missing:
+        removed = self.retained.files if self.retained else frozenset[str]()
+        for path in (path for path in missing if path not in removed):
             self.add(path, "is in the seal and not in the directory: removed or renamed")
 
     def _check_mode(self, path: str, information: os.stat_result, expected: str) -> None:
@@ -158,6 +179,8 @@ class _Examination:
             self.add(found.path, f"was a file when it was sealed, and is {_kind(information)}")
             return
         self._check_mode(found.path, information, sealed.mode)
+        if found.path == "events.jsonl" and self.retained and information.st_size == self.retained.log_bytes:
+            return
         if information.st_size != sealed.bytes:
             self.add(found.path, f"holds {information.st_size} bytes and held {sealed.bytes}")
             return
@@ -207,8 +230,13 @@ class _Examination:
             self.add(f"events.jsonl#{self.chain.count}", f"is missing, with all up to the last of {seal.count} events")
         elif self.chain.head != seal.head or self.chain.root() != seal.root:
             self.add(f"events.jsonl#{self.chain.count - 1}", "the events hold together and are not those of the seal")
-        elif digest.hexdigest() != seal.files["events.jsonl"].sha256:
+        elif digest.hexdigest() not in self._logs(seal):
             self.add("events.jsonl", "its content was changed")
+
+    def _logs(self, seal: Seal) -> tuple[str, ...]:
+        """Digests of the logs that may stand there: the sealed one, or what a retention act left of it."""
+        sealed = seal.files["events.jsonl"].sha256
+        return (sealed, self.retained.log_sha256) if self.retained else (sealed,)
 
     def check_reviews(self, seal: Seal) -> None:
         """What was said about the run after it was sealed, against its own chain."""
@@ -236,9 +264,10 @@ class _Examination:
             gaps.extend(Problem("manifest.json", text) for text in check_manifest(values["manifest.json"]))
             self._check_name(values["manifest.json"])
         changes, results = values["workspace/changes.json"], values["acceptance/results.json"]
-        gaps.extend(
-            Problem("events.jsonl", text) for text in self.witness.gaps(changes, results, self._patch_paths(seal))
-        )
+        if self.retained is None:
+            gaps.extend(
+                Problem("events.jsonl", text) for text in self.witness.gaps(changes, results, self._patch_paths(seal))
+            )
         report = values["report.json"]
         if not isinstance(report, dict) or report.get("status") != "invalid":
             for gap in gaps:

@@ -4,12 +4,16 @@ A line is accepted when it is the canonical form of an event, its number is the 
 one before, and its hash covers the previous hash and its own header. So an edit, a removal, a repetition and a swap
 are each found at the first line that they touch. What the chain cannot see is a cut tail or a log rewritten from some
 event to its end: the count, head and root in the seal are for that. Pure: no file is touched here.
+
+A retention act leaves ``{actor, digest, hash, seq, t, type}`` of an event: the payload and its salt are gone, and the
+digest still proves that it was there. Only a chain that is told so takes such lines.
 """
 
 from __future__ import annotations
 
 import re
 from hashlib import sha256
+from typing import Any
 
 from proctor.base.errors import BrokenSeal
 from proctor.record.trace.event import ACTORS, GENESIS, Event, header_bytes, payload_digest
@@ -22,14 +26,20 @@ _LINE = re.compile(
     % "|".join(ACTORS).encode(),
     re.DOTALL,
 )
+_REMOVED = re.compile(
+    rb'\{"actor":"(%s)","digest":"([0-9a-f]{64})","hash":"([0-9a-f]{64})",'
+    rb'"seq":(0|[1-9][0-9]{0,15}),"t":"(0|[1-9][0-9]{0,18})","type":"([a-z][a-z_.]{0,63})"\}\n'
+    % "|".join(ACTORS).encode()
+)
 
 
 class Chain:
     """The state after some events: how many, the last hash, the last time, the Merkle tree of the headers."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, removed: bool = False) -> None:
         self.count = 0
         self.head = GENESIS
+        self._may_be_removed = removed
         self._time = -1
         self._tree = Frontier()
 
@@ -41,25 +51,50 @@ class Chain:
         """The event that ``line`` holds, if it is the next one; :class:`BrokenSeal` names the event otherwise."""
         parts = _LINE.fullmatch(line)
         if parts is None:
-            raise self._broken("the line is not an event in canonical form")
+            return self._take_removed(line)
         actor, hash_bytes, body, salt, number, t_bytes, kind = parts.groups()
-        seq, hash_text, t = self.count, hash_bytes.decode(), t_bytes.decode()
         try:
             payload = parse_payload(body)
         except ValueError as error:
             raise self._broken(f"the payload is not canonical JSON: {error}") from None
+        digest = payload_digest(bytes.fromhex(salt.decode()), body)
+        return self._follow(actor, digest, hash_bytes, number, t_bytes, kind, payload, salt.decode())
+
+    def _take_removed(self, line: bytes) -> Event:
+        """The event of a line that a retention act left."""
+        parts = _REMOVED.fullmatch(line)
+        if parts is None:
+            raise self._broken("the line is not an event in canonical form")
+        if not self._may_be_removed:
+            raise self._broken("its payload was removed by a retention act")
+        actor, digest, hash_bytes, number, t_bytes, kind = parts.groups()
+        return self._follow(actor, digest.decode(), hash_bytes, number, t_bytes, kind, {}, "")
+
+    def _follow(
+        self,
+        actor: bytes,
+        digest: str,
+        hash_bytes: bytes,
+        number: bytes,
+        t_bytes: bytes,
+        kind: bytes,
+        payload: dict[str, Any],
+        salt: str,
+    ) -> Event:
+        """The event with these parts, if it follows from the one before."""
+        seq, hash_text, t = self.count, hash_bytes.decode(), t_bytes.decode()
         if int(number) != seq:
             raise self._broken(f"the line holds event {int(number)}: events are missing, repeated or out of order")
         time = int(t)
         if time <= self._time:
             raise self._broken("its time is not later than that of the event before")
-        salt_text, who, name = salt.decode(), actor.decode(), kind.decode()
-        header = header_bytes(who, payload_digest(bytes.fromhex(salt_text), body), self.head, seq, t, name)
+        who, name = actor.decode(), kind.decode()
+        header = header_bytes(who, digest, self.head, seq, t, name)
         if sha256(header).hexdigest() != hash_text:
             raise self._broken("its hash does not match: the event or the one before it was changed")
         self._tree.add(header)
         self.head, self._time, self.count = hash_text, time, seq + 1
-        return Event(seq, t, name, who, payload, salt_text, hash_text)
+        return Event(seq, t, name, who, payload, salt, hash_text)
 
     def _broken(self, message: str) -> BrokenSeal:
         return BrokenSeal(message, where=f"events.jsonl#{self.count}")

@@ -1,0 +1,168 @@
+"""Retention: what may be removed from a sealed run, who approved it, and how the rest still verifies.
+
+    full        everything, as it was sealed
+    long-term   outcomes, digests, identities and metrics: the manifest, the contract, the list of changes, the results,
+                the report, the seal, and of most events their header alone. The patch, logs, blobs and the payloads of
+                events with their salts are gone.
+
+An act is a record in ``retention.jsonl`` beside the sealed run, chained to the seal's digest: the tier, who approved it
+and why, what was removed, and the digest of the log that stays. It may be signed; then the signature must hold. The
+record is durable before anything is removed, so that a crash leaves an act that can be finished by calling it again.
+What was removed is proven to have existed: the seal has each file's digest, the chain each payload's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any
+
+from proctor.base.canonical import canonical
+from proctor.base.clock import utc_text
+from proctor.base.errors import BrokenSeal, UsageFault
+from proctor.base.files import sync_directory, write_whole
+from proctor.base.frozen import frozen
+from proctor.record.chained import ChainedLog
+from proctor.record.identity import Identity, read_person
+from proctor.record.rundir import RunDirectory
+from proctor.record.seal import Seal
+from proctor.record.trace.event import payload_digest
+from proctor.record.trace.payload import payload_bytes
+from proctor.record.trace.read import iterate_events
+
+NAME = "retention.jsonl"
+KIND = "proctor.retention"
+PURPOSE = "proctor.retention"
+TIERS = ("long-term",)
+TEXT_CHARACTERS = 500
+KEPT_EVENTS = frozenset(
+    {
+        *("run.started", "run.identity", "run.finished", "patch.extracted", "patch.applied"),
+        *("cost.projected", "safety.checked", "secrets.redacted"),
+    }
+)
+"""Events whose payloads are outcomes, digests and sums."""
+
+
+@frozen
+class Retained:
+    """What a retention act took away: files by name, and which log may stand in place of the sealed one."""
+
+    tier: str
+    approved_by: str
+    why: str
+    at: str
+    signed: bool
+    files: frozenset[str]
+    events: int
+    log_bytes: int
+    log_sha256: str
+
+
+def read_retention(run: RunDirectory, seal: Seal) -> Retained | None:
+    """The act that holds for ``run``; nothing where there is none, :class:`BrokenSeal` where the log does not hold."""
+    entries = _log(run, seal).read()
+    if not entries:
+        if os.path.lexists(run.path / NAME):
+            raise BrokenSeal("is empty", where=NAME)
+        return None
+    if len(entries) > 1:
+        raise BrokenSeal("holds more than the one act that there can be", where=NAME)
+    record = dict(entries[0].record)
+    signer, signature = str(record.pop("signer", "")), str(record.pop("signature", ""))
+    try:
+        if signer and not read_person(signer).signed(PURPOSE, record, signature):
+            raise BrokenSeal("the signature of the approval does not hold", where=f"{NAME}#0")
+        if record["kind"] != KIND or record["tier"] not in TIERS or record["seal"] != seal.digest:
+            raise BrokenSeal("is no retention act of this run", where=f"{NAME}#0")
+        log, files = record["log"], frozenset(map(str, record["files"]))
+        if not files <= seal.files.keys() - _kept_files(seal):
+            raise BrokenSeal("removes what its tier keeps", where=f"{NAME}#0")
+        return Retained(
+            tier=str(record["tier"]),
+            approved_by=str(record["approved_by"]),
+            why=str(record["why"]),
+            at=str(record["at"]),
+            signed=bool(signer),
+            files=files,
+            events=int(record["events"]),
+            log_bytes=int(log["bytes"]),
+            log_sha256=str(log["sha256"]),
+        )
+    except (KeyError, TypeError, ValueError, UsageFault):
+        raise BrokenSeal("lacks what a retention act must say", where=f"{NAME}#0") from None
+
+
+def retain(
+    run: RunDirectory, seal: Seal, tier: str, approved_by: str, why: str, now_ns: int, identity: Identity | None = None
+) -> Retained:
+    """Move a run that verifies to ``tier``: note the approval, then remove."""
+    for option, text in (("--approve", approved_by), ("--why", why)):
+        if not text.strip() or len(text) > TEXT_CHARACTERS:
+            raise UsageFault(f"needs between 1 and {TEXT_CHARACTERS} characters", where=option)
+    if identity is not None and identity.person.name != approved_by:
+        raise UsageFault(f"the identity is that of {identity.person.name}", where="--approve")
+    done = read_retention(run, seal)
+    if done is None:
+        lines, removed = _stripped(run)
+        record: dict[str, Any] = {
+            "kind": KIND,
+            "schema": 1,
+            "tier": tier,
+            "approved_by": approved_by,
+            "why": why,
+            "at": utc_text(now_ns),
+            "seal": seal.digest,
+            "files": sorted(seal.files.keys() - _kept_files(seal)),
+            "events": removed,
+            "log": {"bytes": len(lines), "sha256": sha256(lines).hexdigest()},
+        }
+        if identity is not None:
+            signature = identity.sign(PURPOSE, record)
+            record |= {"signer": str(identity.person), "signature": signature}
+        _log(run, seal).append(record)
+        os.chmod(run.path / NAME, 0o644)
+        done = read_retention(run, seal)
+        assert done is not None
+        write_whole(run.events, lines)
+    elif run.events.stat().st_size != done.log_bytes:
+        write_whole(run.events, _stripped(run)[0])
+    for name in sorted(done.files):
+        (run.path / name).unlink(missing_ok=True)
+    for directory in {(run.path / name).parent for name in done.files}:
+        sync_directory(directory)
+    return done
+
+
+def _log(run: RunDirectory, seal: Seal) -> ChainedLog:
+    return ChainedLog(run.path / NAME, anchor=seal.digest.removeprefix("sha256:"))
+
+
+def _kept_files(seal: Seal) -> frozenset[str]:
+    """The files that every tier keeps: all but the patch, logs and blobs."""
+    gone = ("blobs/", "acceptance/logs/", "workspace/final.patch")
+    return frozenset(name for name in seal.files if not name.startswith(gone))
+
+
+def _stripped(run: RunDirectory) -> tuple[bytes, int]:
+    """The log without the payloads that the tier does not keep, and how many those are."""
+    lines = list(_lines(run))
+    return b"".join(line for line, _ in lines), sum(removed for _, removed in lines)
+
+
+def _lines(run: RunDirectory) -> Iterator[tuple[bytes, bool]]:
+    with open(run.events, "rb") as file:
+        for event, line in zip(iterate_events(run.events), file, strict=True):
+            if event.type in KEPT_EVENTS:
+                yield line, False
+                continue
+            header = {
+                "actor": event.actor,
+                "digest": payload_digest(bytes.fromhex(event.salt), payload_bytes(event.payload)),
+                "hash": event.hash,
+                "seq": event.seq,
+                "t": event.t,
+                "type": event.type,
+            }
+            yield canonical(header) + b"\n", True
