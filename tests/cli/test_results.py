@@ -68,6 +68,24 @@ def test_a_check_that_passes_and_can_be_forged_is_told_so(proctor: Proctor, make
     assert "forgeable" in shown and " , forgeable" not in shown
 
 
+def test_a_changed_trace_is_shown_up_to_the_change(proctor: Proctor, make_contract: Any) -> None:
+    row = json.loads(proctor("run", make_contract(), "--agent", "noop", "--json").stdout)["runs"][0]
+    events = Path(row["evidence"]) / "events.jsonl"
+    lines = events.read_bytes().splitlines(keepends=True)
+    events.write_bytes(b"".join([*lines[:4], lines[4].replace(b'"actor"', b'"Actor"'), *lines[5:]]))
+    for words, told in (((), 4), (("--json",), 4), (("--type", "run.started"), 1)):
+        done = proctor("trace", "last", *words)
+        assert (done.returncode, len(done.stdout.splitlines())) == (4, told), done.stderr
+        assert "events.jsonl#4" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_directory_without_a_contract_is_told_as_lint_tells_it(proctor: Proctor, tmp_path: Path) -> None:
+    for words in ("show", "lint"):
+        done = proctor(words, tmp_path)
+        assert done.returncode == 2
+        assert "there is no contract.yaml in this directory" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

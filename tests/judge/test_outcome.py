@@ -87,9 +87,18 @@ def test_checks_with_tests(
 
 
 def test_failing_ids_are_named_in_order() -> None:
-    made = judge_attempt(check(must_pass=("z", "a"), keep_passing=("a", "m")), ended(), results(m="passed"), "genuine")
+    wanted = check(must_pass=("z", "a"), keep_passing=("a", "m"))
+    made = judge_attempt(wanted, ended(), results(m="passed", a="failed", z="skipped"), "genuine")
     assert made.failing == ("a", "z")
     assert made.detail == "2 of 3 listed tests did not pass"
+
+
+def test_ids_that_never_turned_up_are_told_apart_from_failures() -> None:
+    wanted = check(must_pass=("a", "b", "c", "d", "e", "f" * 1000))
+    made = judge_attempt(wanted, ended(), results(a="failed", b="passed"), "genuine")
+    assert made.detail == "1 of 6 listed tests did not pass; 4 of 6 listed tests not found: c, d, e, ..."
+    none = judge_attempt(check(must_pass=("f" * 1000,)), ended(), results(a="passed"), "genuine")
+    assert none.detail == f"1 of 1 listed tests not found: {'f' * 100}"
 
 
 P, F, E = Judgement(PASS, "tests"), Judgement(FAIL, "tests"), Judgement(ERROR, "timeout")

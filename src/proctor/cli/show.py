@@ -32,11 +32,21 @@ MOST_PROGRAMS = 10
 @as_json
 def command(what: str, output: bool, why: bool, json_: bool) -> int:
     """Show WHAT: a contract (a directory or its contract.yaml) or a run (its id, the beginning of it, or its path)."""
+    from proctor.base.errors import UsageFault
+    from proctor.cli.wiring import shelf
+    from proctor.contract.load import load_contract
+
     path = Path(what)
     if path.name == "contract.yaml" or (path / "contract.yaml").is_file():
         _contract(path, json_)
         return 0
-    return _run(what, json_, output, why)
+    try:
+        run = shelf().find(what)
+    except UsageFault:
+        if path.is_dir():
+            load_contract(path)  # which says what is missing there
+        raise
+    return _run(run, what, json_, output, why)
 
 
 def _contract(path: Path, json_: bool) -> None:
@@ -76,13 +86,11 @@ def _contract(path: Path, json_: bool) -> None:
     print_table(["CHECK", "GATE", "LAYER", "RESULTS", "MUST PASS", "KEEP PASSING"], rows)
 
 
-def _run(what: str, json_: bool, output: bool, why: bool) -> int:
+def _run(run: RunDirectory, what: str, json_: bool, output: bool, why: bool) -> int:
     from proctor.base.canonical import parse
-    from proctor.cli.wiring import shelf
     from proctor.record.shelf import state
     from proctor.record.verify import verify
 
-    run = shelf().find(what)
     if output:
         _output(run)
         return 0

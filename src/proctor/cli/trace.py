@@ -31,6 +31,8 @@ SHORT, LONG = 160, 1000
 def command(run: str, types: tuple[str, ...], conversation: bool, json_: bool) -> None:
     """Print what happened in RUN, in order. A run that was cut off shows every event that was finished.
 
+    Of a trace that was changed, the events before the change are shown; then it is named, and the exit code is 4.
+
     Where the agent talked to a model, each program is followed by the tool call that caused it, and by what that
     rests on: words, descent or order. Nothing stands for what matches no call.
     """
@@ -38,7 +40,7 @@ def command(run: str, types: tuple[str, ...], conversation: bool, json_: bool) -
     from proctor.cli.wiring import shelf
     from proctor.judge.causes import programs_of
     from proctor.record.trace.event import line_bytes
-    from proctor.record.trace.read import read_finished_events
+    from proctor.record.trace.read import read_up_to_break
     from proctor.record.trace.types import EVENT_TYPES
 
     unknown = [name for name in types if name not in EVENT_TYPES]
@@ -46,7 +48,7 @@ def command(run: str, types: tuple[str, ...], conversation: bool, json_: bool) -
         raise UsageFault(f"there is no type of event {unknown[0]!r}", hint=", ".join(EVENT_TYPES))
     wanted = {*types, *(CONVERSATION if conversation else ())}
     found = shelf().find(run)
-    events, torn = read_finished_events(found.events)
+    events, torn, problem = read_up_to_break(found.events)
     causes = {} if json_ else {program.event.seq: program.cause for program in programs_of(events)}
     first = int(events[0].t) if events else 0
     for event in events:
@@ -62,6 +64,9 @@ def command(run: str, types: tuple[str, ...], conversation: bool, json_: bool) -
         click.echo(printable(f"{event.seq:>5} {seconds:>9.3f}s {event.actor:<8} {event.type:<20} {short}"))
     if torn:
         click.echo(f"the last {torn} bytes are not a finished event", err=True)
+    if problem is not None:
+        sys.stdout.flush()
+        raise problem
 
 
 def _words(event: Event, most: int) -> str:

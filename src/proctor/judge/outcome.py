@@ -29,6 +29,10 @@ TESTS = "tests"
 EXIT_CODE = "exit-code"
 NO_TESTS = "no-tests"
 
+MOST_NAMED = 3
+MOST_NAME_CHARACTERS = 100
+"""How many tests a sentence names, and how much of each name; the record has all of them."""
+
 SHELL_COULD_NOT_START = (126, 127)
 """What a shell exits with when the program that it was asked for is missing or cannot be executed."""
 
@@ -92,7 +96,7 @@ def _by_tests(check: Check, finished: Finished, results: TestResults, sentinels:
     if wanted:
         missing = tuple(sorted({test for test in wanted if results.outcomes.get(test) != "passed"}))
         if missing:
-            return Judgement(FAIL, TESTS, _count(len(missing), len(set(wanted)), "listed tests did not pass"), missing)
+            return Judgement(FAIL, TESTS, _missed(missing, len(set(wanted)), results), missing)
         return Judgement(PASS, TESTS)
     failing = tuple(results.failing())
     if failing:
@@ -102,6 +106,18 @@ def _by_tests(check: Check, finished: Finished, results: TestResults, sentinels:
     if finished.exit_code and (sentinels == NONE or check.results == "pytest"):
         return Judgement(FAIL, EXIT_CODE, f"exited with {finished.exit_code} although no test failed")
     return Judgement(PASS, TESTS)
+
+
+def _missed(missing: Sequence[str], whole: int, results: TestResults) -> str:
+    """How many listed tests failed, and apart from those which never turned up: mostly a wrong id."""
+    absent = [test for test in missing if test not in results.outcomes]
+    failed = len(missing) - len(absent)
+    told = [_count(failed, whole, "listed tests did not pass")] if failed else []
+    if absent:
+        names = ", ".join(test[:MOST_NAME_CHARACTERS] for test in absent[:MOST_NAMED])
+        more = ", ..." if len(absent) > MOST_NAMED else ""
+        told.append(_count(len(absent), whole, f"listed tests not found: {names}{more}"))
+    return "; ".join(told)
 
 
 def _count(some: int, whole: int, words: str) -> str:

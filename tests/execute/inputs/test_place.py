@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from proctor.base.frozen import replace
 from proctor.contract.model import (
+    Check,
     Contract,
     GitRepository,
     Hidden,
@@ -93,8 +95,17 @@ def test_a_reference_that_is_a_patch_has_no_files(fixed: Contract, cache: InputC
 
 
 def test_paths_that_match_nothing_are_a_mistake(fixed: Contract, cache: InputCache) -> None:
-    with pytest.raises(CannotPlace, match="nothing in it matches"):
-        hidden_files(Hidden(input="fixed", paths=("tests",), strip=1), fixed, cache)
+    hidden = Hidden(input="fixed", paths=("tests",), strip=1)
+    reference = Reference(input="fixed", paths=("code",))
+    text = "reference:\n  from: fixed\n  paths: [code]\nchecks:\n- id: a\n  hidden: [{from: fixed, paths: [tests]}]\n"
+    (fixed.directory / "contract.yaml").write_text(text)
+    checks = (Check(id="a", gate="acceptance", run=("true",), hidden=(hidden,)),)
+    with pytest.raises(CannotPlace, match="nothing in it matches the field paths") as caught:
+        hidden_files(hidden, replace(fixed, checks=checks), cache)
+    assert str(caught.value).startswith("contract.yaml:6:26: hidden files from 'fixed': ")
+    with pytest.raises(CannotPlace) as caught:
+        reference_files(reference, fixed, cache)
+    assert str(caught.value).startswith("contract.yaml:3:3: the reference from 'fixed': ")
 
 
 def test_an_input_that_is_not_there_is_a_mistake(fixed: Contract, cache: InputCache) -> None:

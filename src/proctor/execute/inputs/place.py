@@ -14,6 +14,10 @@ from pathlib import Path
 from proctor.base.canonical import sha256
 from proctor.base.errors import ProctorError
 from proctor.base.files import read_bounded
+from proctor.base.frozen import frozen
+from proctor.contract.lint import place_of
+from proctor.contract.lint_terms import Step
+from proctor.contract.load import CONTRACT_NAME
 from proctor.contract.model import Contract, Hidden, Input, NamedFile, Reference
 from proctor.execute.inputs.fetch import InputCache
 from proctor.execute.inputs.interface import MAX_FILE_BYTES, DigestMismatch, NoSuchInput
@@ -38,7 +42,15 @@ def hidden_files(hidden: Hidden, contract: Contract, cache: InputCache) -> list[
         found = _from_input(hidden.input, hidden.paths, contract, cache)
     else:
         found = _from_directory(hidden, contract.directory)
-    return _placed(found, hidden.strip, hidden.to, hidden.input or hidden.directory)
+    ways = [
+        ("checks", number, "hidden", inner)
+        for number, check in enumerate(contract.checks)
+        for inner, one in enumerate(check.hidden)
+        if one == hidden
+    ]
+    what = f"hidden files from {hidden.input or hidden.directory!r}"
+    place = _Place(contract, ways[0] if ways else ("checks",), what)
+    return _placed(found, hidden.strip, hidden.to, place)
 
 
 def reference_files(reference: Reference, contract: Contract, cache: InputCache) -> list[File]:
@@ -46,7 +58,8 @@ def reference_files(reference: Reference, contract: Contract, cache: InputCache)
     if not reference.input:
         return []
     found = _from_input(reference.input, reference.paths, contract, cache)
-    return _placed(found, reference.strip, reference.to, reference.input)
+    place = _Place(contract, ("reference",), f"the reference from {reference.input!r}")
+    return _placed(found, reference.strip, reference.to, place)
 
 
 def inputs_directory(contract: Contract, cache: InputCache, directory: Path) -> Path:
@@ -112,7 +125,20 @@ def _named_bytes(file: NamedFile, contract_directory: Path) -> bytes:
     return data
 
 
-def _placed(found: Iterable[File], strip: int, to: str, origin: str) -> list[File]:
+@frozen
+class _Place:
+    """Where a contract asks for files, and what they are, for messages."""
+
+    contract: Contract
+    way: tuple[Step, ...]
+    what: str
+
+    def problem(self, message: str, hint: str = "") -> CannotPlace:
+        line, column = place_of(self.contract, (*self.way, "paths"))
+        return CannotPlace(f"{self.what}: {message}", where=f"{CONTRACT_NAME}:{line}:{column}", hint=hint)
+
+
+def _placed(found: Iterable[File], strip: int, to: str, place: _Place) -> list[File]:
     """``found`` moved to where it belongs in the tree, sorted; nothing at all is a mistake of the contract."""
     start = [part for part in os.fsencode(to).split(b"/") if part not in (b"", b".")]
     placed: dict[bytes, File] = {}
@@ -122,9 +148,10 @@ def _placed(found: Iterable[File], strip: int, to: str, origin: str) -> list[Fil
             continue
         whole = [*start, *parts]
         if b".." in whole or any(part.lower() == b".git" for part in whole):
-            raise CannotPlace(f"{os.fsdecode(path)!r} cannot be placed in the tree", where=origin)
+            raise place.problem(f"{os.fsdecode(path)!r} cannot be placed in the tree")
         target = b"/".join(whole)
         placed[target] = (target, mode, data)
     if not placed:
-        raise CannotPlace("nothing in it matches the paths that the contract names", where=origin)
+        hint = f"paths begin at the root of the input, and strip ({strip}) takes parts off all of them"
+        raise place.problem("nothing in it matches the field paths", hint)
     return sorted(placed.values())

@@ -47,14 +47,25 @@ def read_events(path: Path) -> list[Event]:
 
 def read_finished_events(path: Path) -> tuple[list[Event], int]:
     """The finished events of a log that may have been cut off, and how many bytes of an unfinished one follow."""
+    events, torn, problem = read_up_to_break(path)
+    if problem is not None:
+        raise problem
+    return events, torn
+
+
+def read_up_to_break(path: Path) -> tuple[list[Event], int, BrokenSeal | None]:
+    """Like :func:`read_finished_events`, for showing: what stands before the first line that is wrong, and what is."""
     chain = Chain()
     events: list[Event] = []
     with open_trace(path) as file:
         while line := file.readline(EVENT_BYTES + 1):
             if not line.endswith(b"\n") and len(line) <= EVENT_BYTES:
-                return events, len(line)
-            events.append(chain.take(line))
-    return events, 0
+                return events, len(line), None
+            try:
+                events.append(chain.take(line))
+            except BrokenSeal as problem:
+                return events, 0, problem
+    return events, 0, None
 
 
 def follow(path: Path, *, stop: Callable[[], bool], poll_seconds: float = 0.05) -> Iterator[Event]:
