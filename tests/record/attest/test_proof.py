@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from proctor.base.canonical import canonical
+from proctor.base.canonical import canonical, digest
 from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.record.attest.keys import create_key, load_public
 from proctor.record.attest.proof import check_proof, prove
@@ -81,6 +82,42 @@ def test_parts_of_another_proof_do_not_fit(harm: Any, signed: RunDirectory, sign
     harm(value, other)
     with pytest.raises(BrokenSeal):
         check_proof(canonical(value), "proof.json", load_public(signing.with_suffix(".pub")))
+
+
+def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in inner:
+        yield (*path, key)
+        yield from _places(item, (*path, key))
+
+
+def _with(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    if not path:
+        return new
+    changed = dict(value) if isinstance(value, dict) else list(value)
+    changed[path[0]] = _with(value[path[0]], path[1:], new)
+    return changed
+
+
+@pytest.mark.parametrize("new", [None, 0, -1, "", "zz", [], {}, [1], {"a": 1}], ids=repr)
+def test_no_value_of_a_proof_can_be_another(new: Any, signed: RunDirectory, signing: Path) -> None:
+    public = load_public(signing.with_suffix(".pub"))
+    value = json.loads(prove(signed, 6))
+    for path in _places(value):
+        changed = _with(value, path, new)
+        if changed != value:
+            with pytest.raises(BrokenSeal):
+                check_proof(canonical(changed), "proof.json", public)
+
+
+@pytest.mark.parametrize("root", ["", "zz", "0" * 63, 7, None], ids=repr)
+def test_a_seal_that_is_whole_and_has_no_root_is_refused(root: Any, signed: RunDirectory) -> None:
+    value = json.loads(prove(signed, 6))
+    del value["seal"]["digest"]
+    value["seal"]["events"]["root"] = root
+    value["seal"]["digest"] = digest(value["seal"])
+    with pytest.raises(BrokenSeal):
+        check_proof(canonical(value), "proof.json")
 
 
 def test_another_key_does_not_convince(signed: RunDirectory, tmp_path: Path) -> None:

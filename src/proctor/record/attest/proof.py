@@ -92,9 +92,10 @@ def check_proof(data: bytes, where: str, key: Ed25519PublicKey | None = None) ->
     try:
         path = [bytes.fromhex(step) for step in value["path"]]
         exact = [step.hex() for step in path] == value["path"]
+        root = bytes.fromhex(seal.root)
     except (TypeError, ValueError):
-        exact = False
-    if not exact or not check_inclusion(header, event.seq, seal.count, path, bytes.fromhex(seal.root)):
+        exact, root = False, b""
+    if not exact or not check_inclusion(header, event.seq, seal.count, path, root):
         raise BrokenSeal(f"event {event.seq} does not lead to the root of the seal", where=f"{where}: path")
     if key is None:
         return Proven(event, seal.count, seal.digest)
