@@ -67,11 +67,15 @@ class Rig:
 
     def wait(self, kind: str, count: int = 1) -> list[dict[str, Any]]:
         """The same, once there are ``count``."""
-        deadline = time.monotonic() + 30
-        while len(self.of(kind)) < count:
-            assert time.monotonic() < deadline, f"no {kind}: {[name for name, _ in self.events]}"
-            time.sleep(0.005)
+        self.wait_until(lambda: len(self.of(kind)) >= count)
         return self.of(kind)
+
+    def wait_until(self, come: Callable[[], bool]) -> None:
+        """Wait for what is to come."""
+        deadline = time.monotonic() + 30
+        while not come():
+            assert time.monotonic() < deadline, [name for name, _ in self.events]
+            time.sleep(0.005)
 
     def text(self, content: Mapping[str, Any]) -> str:
         """The whole text of a content in a record."""

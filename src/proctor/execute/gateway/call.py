@@ -11,7 +11,7 @@ import time
 
 import orjson
 
-from proctor.base.frozen import frozen
+from proctor.base.frozen import frozen, replace
 from proctor.execute.gateway.cassette import Taped
 from proctor.execute.gateway.classify import STREAM, WHOLE, failure_of, form_of, passed_headers
 from proctor.execute.gateway.desk import Desk
@@ -24,6 +24,7 @@ from proctor.execute.gateway.sse import EventSplitter, Piece
 from proctor.execute.gateway.telling import Failure, Timing
 from proctor.execute.gateway.texts import Scrubber
 
+CLIENT_ABORT = "client-abort"
 ERROR_BYTES = 1 << 20
 _BYTES_PER_TOKEN = 3
 """For estimates, on the high side for prose and code."""
@@ -64,7 +65,7 @@ class ModelCall:
         self.forward = forward
         self._pieces: asyncio.Queue[Head | bytes | End] = asyncio.Queue()
         self._taken: Head | End | None = None
-        self.aborted = "client-abort"
+        self.aborted = CLIENT_ABORT
         self._desk = desk
         self._limits: Limits = desk.settings.limits
         self._dialect = DIALECTS[forward.dialect]
@@ -155,14 +156,19 @@ class ModelCall:
         if answer.status != 200:
             await self._read_error(answer)
         elif form == STREAM:
-            self._pieces.put_nowait(Head(200, passed_headers(answer.headers)))
+            self._pieces.put_nowait(Head(200, self._passed(answer)))
             await self._read_stream(answer)
         elif form == WHOLE:
             await self._read_whole(answer)
         else:
-            kind = answer.headers.get("content-type", "none")[:100]
+            kind = self._desk.teller.texts.short(answer.headers.get("content-type", "none"))[:100]
             self._failure = Failure("malformed", f"an answer of the content type {kind!r}", answer.status)
             await self._take(answer, ERROR_BYTES)
+
+    def _passed(self, answer: Answer) -> dict[str, str]:
+        """The headers that the agent sees, in which a provider may say a key too."""
+        short = self._desk.teller.texts.short
+        return {name: short(value) for name, value in passed_headers(answer.headers).items()}
 
     async def _take(self, answer: Answer, limit: int) -> bool:
         """Read the body up to ``limit``; whether that was all."""
@@ -188,7 +194,7 @@ class ModelCall:
         self._failure = failure_of(answer.status, words)
         if answer.status >= 400:
             self._settle()
-            self._pieces.put_nowait(Head(answer.status, passed_headers(answer.headers)))
+            self._pieces.put_nowait(Head(answer.status, self._passed(answer)))
             self._pieces.put_nowait(bytes(self._body))
 
     async def _read_whole(self, answer: Answer) -> None:
@@ -203,7 +209,7 @@ class ModelCall:
                 self._failure = Failure("malformed", f"an answer that is not JSON: {error.msg}", 200)
                 return
         self._settle()
-        self._pieces.put_nowait(Head(200, passed_headers(answer.headers)))
+        self._pieces.put_nowait(Head(200, self._passed(answer)))
         self._pieces.put_nowait(body)
 
     async def _read_stream(self, answer: Answer) -> None:
@@ -293,12 +299,24 @@ class ModelCall:
         estimated = self._answer.estimated if self._answer is not None and self._answer.counted else False
         was_sent = self._status == 200 or (self._failure is not None and self._failure.kind == self.aborted)
         if usage is None and was_sent:
-            usage, estimated = _estimate(self.forward, answered.message), True
+            usage, estimated = self._estimate(self._reservation, answered.message), True
         self._desk.settle(self.number, self.forward.asked.model, self._reservation, usage, estimated=estimated)
         self._counted = usage, estimated
 
+    def _estimate(self, reservation: int, message: Message) -> Usage:
+        """What a call has used about, from what is known of it.
+
+        A provider finishes an answer that comes in one piece, whether or not somebody waits for it; so an agent that
+        went away has used all that it might have.
+        """
+        usage = _estimate(self.forward, message)
+        left = self._failure is not None and self._failure.kind == CLIENT_ABORT
+        if left and not self.forward.asked.stream:
+            return replace(usage, output_tokens=self._desk.meter.reserved(reservation).output_tokens)
+        return usage
+
     def _tape(self) -> None:
-        headers = tuple(passed_headers(self._answer.headers).items()) if self._answer is not None else ()
+        headers = tuple(self._passed(self._answer).items()) if self._answer is not None else ()
         fault = self._failure if self._failure is not None and self._is_fault(self._failure) else None
         self._desk.tape(
             Taped(

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from aiohttp import web
 
 _NO_RETRY = {"x-should-retry": "false"}
+_LEAVE_SECONDS = 1.0
+"""How long requests that are no calls yet are waited for at the end."""
 
 
 class _Closed:
@@ -45,8 +47,10 @@ class Server:
         self._limits = desk.settings.limits
         self._listeners: list[asyncio.Server] = []
         self._running: dict[asyncio.Task[None], ModelCall] = {}
-        self._heard: set[Any] = set()
+        self._silent: set[Any] = set()
         self._coming = 0
+        self._open_bytes: dict[Any, int] = {}
+        """What has come of the bodies of requests that are not answered yet, by connection."""
         self._runner: web.AppRunner | None = None
 
     async def open(self) -> None:
@@ -60,7 +64,9 @@ class Server:
         quiet.propagate = False
         app = web.Application(logger=quiet)
         app.router.add_route("*", "/{path:.*}", self._handle)
-        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, logger=quiet)
+        self._runner = web.AppRunner(
+            app, access_log=None, handler_cancellation=True, shutdown_timeout=_LEAVE_SECONDS, logger=quiet
+        )
         await self._runner.setup()
 
     async def serve(self, listener: socket.socket) -> None:
@@ -89,7 +95,11 @@ class Server:
             task.cancel()
         if self._running:
             await asyncio.wait(list(self._running), timeout=self._limits.close_seconds)
-        if self._runner is not None:
+        if self._runner is not None and self._runner.server is not None:
+            for connection in self._runner.server.connections:
+                if connection.transport is not None:
+                    connection.transport.abort()
+            await asyncio.sleep(0)
             await self._runner.cleanup()
 
     def _connection(self) -> Any:
@@ -102,6 +112,7 @@ class Server:
         made = self._runner.server()
         loop = asyncio.get_running_loop()
         self._coming += 1
+        self._silent.add(made)
         loop.call_soon(self._came)
         loop.call_later(self._limits.head_seconds, self._close_silent, made)
         return made
@@ -112,12 +123,18 @@ class Server:
 
     def _close_silent(self, connection: Any) -> None:
         """Close a connection whose first request has not come in time."""
-        if connection not in self._heard:
+        if connection in self._silent:
+            self._silent.discard(connection)
             connection.force_close()
-        self._heard.discard(connection)
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
-        self._heard.add(request.protocol)
+        try:
+            return await self._serve(request)
+        finally:
+            self._open_bytes.pop(request.protocol, None)
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        self._silent.discard(request.protocol)
         desk = self._desk
         if desk.teller.problem is not None:
             return self._error(likely(request.path).name, Refused("closed", "the record of this run is closed", 503))
@@ -128,6 +145,8 @@ class Server:
         try:
             if desk.full:
                 raise Refused("too-many", "there have been too many requests", 403)
+            if desk.teller.texts.kept_bytes > self._limits.kept_bytes:
+                raise Refused("too-much", "more has been said than is kept of a run", 403)
             if found is None:
                 raise Refused("unknown-path", f"{request.method} {request.path[:200]} is not served here", 404)
             if found.kind == MODELS:
@@ -153,6 +172,9 @@ class Server:
                     data += chunk
                     if len(data) > limit:
                         raise Refused("too-large", f"a request of more than {limit} bytes", 413)
+                    self._open_bytes[request.protocol] = len(data)
+                    if sum(self._open_bytes.values()) > self._limits.open_bytes:
+                        raise Refused("too-much-at-once", "all open requests together are too large", 429)
         except TimeoutError:
             words = f"the request did not come within {self._limits.body_seconds:g} seconds"
             raise Refused("too-slow", words, 408) from None

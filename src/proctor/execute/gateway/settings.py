@@ -49,6 +49,8 @@ class Limits:
     event_bytes: int = 4 << 20
     inline_bytes: int = 4096
     tape_bytes: int = 256 << 20
+    kept_bytes: int = 2 << 30
+    open_bytes: int = 64 << 20
     connections: int = 256
     requests: int = 100_000
     messages: int = 10_000

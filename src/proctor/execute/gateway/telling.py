@@ -162,7 +162,7 @@ class Teller:
             "status": failure.status,
             "detail": self.texts.quoted(failure.words),
             "infrastructure": failure.infrastructure,
-            "retry_after": retry_after[:100],
+            "retry_after": self.texts.short(retry_after)[:100],
         }
         self.event("model.error", {**payload, "body": self.texts.body(body) if body else None})
 

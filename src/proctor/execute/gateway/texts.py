@@ -31,6 +31,7 @@ class Texts:
 
     def __init__(self, settings: Settings, keep: Keep) -> None:
         self._keep = keep
+        self.kept_bytes = 0
         self._inline = settings.limits.inline_bytes
         self._redact = settings.redact
         self._key = settings.redaction_key
@@ -75,6 +76,7 @@ class Texts:
         return {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
 
     def _kept(self, data: bytes) -> dict[str, Any]:
+        self.kept_bytes += len(data)
         content: dict[str, Any] = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
         if len(data) <= self._inline:
             try:

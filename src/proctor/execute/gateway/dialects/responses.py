@@ -185,7 +185,7 @@ def _content(content: Any) -> str:
     if not isinstance(content, list):
         return text(content)
     return "".join(
-        text(part.get("text")) if part.get("type") in _TEXTS else text(part.get("refusal")) or opaque(part)
+        text(part.get("text")) if text(part.get("type")) in _TEXTS else text(part.get("refusal")) or opaque(part)
         for part in objects(content)
     )
 
@@ -204,7 +204,7 @@ def _tools(body: Body) -> list[Body]:
 def _is_own(tool: Body) -> bool:
     if tool.get("type") == "shell":
         return inner(tool, "environment").get("type") in (None, "local")
-    return tool.get("type") in _OWN
+    return _kind(tool) in _OWN
 
 
 def _kind(tool: Body) -> str:
