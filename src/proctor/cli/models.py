@@ -26,6 +26,7 @@ SCRIPTED = "scripted"
 SCRIPT_BYTES = 4 << 20
 KEY_BYTES = 16 << 10
 SECRETS_BYTES = 64 << 10
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 
 @frozen
@@ -188,6 +189,9 @@ def _key(usual: str, options: Mapping[str, str]) -> str:
     variable, file = options.get("key_env", ""), options.get("key_file", "")
     if variable and file:
         raise UsageFault("a key comes from --key-env or from --key-file, not from both")
+    if variable and not _VARIABLE.fullmatch(variable):
+        # It may be the key itself, so it is not repeated.
+        raise UsageFault("--key-env takes the name of a variable, not what it holds", hint="--key-env OPENAI_API_KEY")
     if file:
         key = _read(file, KEY_BYTES, "key").decode("utf-8", "replace").strip()
     else:
