@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -78,3 +80,17 @@ def test_what_is_no_time_stamp_is_refused(signed: RunDirectory, signing: Path, t
     signed.attestation.unlink()
     with pytest.raises(UsageFault, match="there is none"):
         keep_timestamp(signed, token, signing)
+
+
+def test_from_the_command_line(proctor: Any, signed: RunDirectory, signing: Path, tmp_path: Path) -> None:
+    authority = Authority(tmp_path / "one")
+    stamp = ("--timestamp", authority.stamp(signed.attestation))
+    half = proctor("attest", signed.path, *stamp)
+    assert half.returncode == 2 and "belong together" in half.stderr
+    kept = proctor("attest", signed.path, *stamp, "--authority", authority.certificate)
+    assert kept.returncode == 0 and "stamped" in kept.stdout
+    public = signing.with_suffix(".pub")
+    checked = proctor("verify", signed.path, "--key", public, "--authority", authority.certificate, "--json")
+    assert checked.returncode == 0 and json.loads(checked.stdout)["attestation"]["timestamp"].endswith("GMT")
+    signed.timestamp.write_bytes(b"")
+    assert proctor("verify", signed.path, "--key", public, "--authority", authority.certificate).returncode == 4
