@@ -11,7 +11,9 @@ import pytest
 
 from proctor.base.errors import UsageFault
 from proctor.record.lock import RunLock
+from proctor.record.retain import retain
 from proctor.record.rundir import RunDirectory
+from proctor.record.seal import load_seal
 from proctor.record.shelf import Shelf, state
 
 
@@ -74,6 +76,15 @@ def test_a_run_that_is_not_what_was_sealed_is_broken_and_has_no_verdict(make_run
     CHANGES[name](run)
     (entry,) = Shelf(make_run.directory).list()
     assert (entry.state, entry.word) == ("broken", "broken")
+
+
+def test_what_was_removed_with_approval_does_not_break_a_run(make_run: Any) -> None:
+    run = make_run.sealed()
+    retain(run, load_seal(run), "long-term", "jo", "the case is closed", 1)
+    (entry,) = Shelf(make_run.directory).list()
+    assert entry.word == "success" and not run.patch.exists()
+    replace_in(run.report, b"success", b"failure")
+    assert state(run) == "broken"
 
 
 def test_a_report_without_a_seal_is_no_verdict(make_run: Any) -> None:

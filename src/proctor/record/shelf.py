@@ -9,7 +9,7 @@ never stops the list.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
@@ -22,7 +22,7 @@ from proctor.base.ids import RUN_ID
 from proctor.base.pattern import pattern
 from proctor.record.lock import is_held
 from proctor.record.rundir import RunDirectory
-from proctor.record.seal import load_seal
+from proctor.record.seal import Seal, load_seal
 from proctor.record.trace.read import read_finished_events
 
 LAST = "last"
@@ -144,17 +144,29 @@ def _asks(run: RunDirectory) -> bool:
 
 
 def _as_sealed(run: RunDirectory) -> bool:
-    """Whether manifest and report are those of the seal, and every file has its size."""
+    """Whether manifest and report are those of the seal, and every file that was not removed with approval its size."""
     try:
         seal = load_seal(run)
+        gone = _removed(run, seal)
         shown = [run.name(path) for path in (run.manifest, run.report)]
         return all(
             os.lstat(run.path / name).st_size == sealed.bytes
             and (name not in shown or sha256(read_bounded(run.path / name, sealed.bytes)).hexdigest() == sealed.sha256)
             for name, sealed in seal.files.items()
+            if name not in gone
         )
     except (BrokenSeal, InfrastructureFault, OSError):
         return False
+
+
+def _removed(run: RunDirectory, seal: Seal) -> Collection[str]:
+    """What a retention act took away or, of the log, made shorter."""
+    from proctor.record.retain import NAME, read_retention
+
+    if not os.path.lexists(run.path / NAME):
+        return ()
+    act = read_retention(run, seal)
+    return {*act.files, run.name(run.events)} if act else ()
 
 
 def _second(run: str) -> str:
