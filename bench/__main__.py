@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.measure import Row
 
-BENCHES = ("run", "command", "workspace", "append", "verify", "start", "guard", "gateway")
+BENCHES = ("run", "command", "workspace", "append", "verify", "start", "guard", "gateway", "redact")
 HEADINGS = ("bench", "proctor", "floor", "ratio", "bar", "")
 
 

@@ -28,6 +28,7 @@ from proctor.execute.watch.thresholds import caps_of
 PROJECT = Path(__file__).resolve().parent.parent
 PAGES = (
     "README.md",
+    "docs/privacy.md",
     "docs/tutorial.md",
     "docs/contracts.md",
     "docs/watching.md",

@@ -47,6 +47,7 @@ COMMANDS = {
     "agents": "list the kinds of agents",
     "image": "base images for containers, pinned by their layers",
     "retain": "move a run to another retention tier, with an approval",
+    "redact": "take secrets out of a text, or say where they are",
     "vault": "originals of redacted secrets, for those who may read them",
     "schema": "print the JSON Schema of contracts",
     "doctor": "what this machine can isolate, and how to get the rest",
