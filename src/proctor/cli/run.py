@@ -11,7 +11,7 @@ import click
 from proctor.cli.models import kept_options, model_options
 from proctor.cli.output import as_json, print_json, print_table, printable, shortened
 
-WIDEST = 100
+WIDEST = 120
 """Characters of a cell in the table of results; JSON has all of it."""
 
 

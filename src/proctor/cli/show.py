@@ -31,7 +31,10 @@ MOST_PROGRAMS = 10
 @click.option("--why", is_flag=True, help="For a run: how a failure came about, as far as the events tell.")
 @as_json
 def command(what: str, output: bool, why: bool, json_: bool) -> int:
-    """Show WHAT: a contract (a directory or its contract.yaml) or a run (its id, the beginning of it, or its path)."""
+    """Show WHAT: a contract (a directory or its contract.yaml) or a run.
+
+    A run is named by its id, the beginning of it, its path, or the word last for the newest; so in every command.
+    """
     from proctor.base.errors import UsageFault
     from proctor.cli.wiring import shelf
     from proctor.contract.load import load_contract
