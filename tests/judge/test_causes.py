@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from proctor.judge.asking import asked_by_call
 from proctor.judge.causes import Program, programs_of
 from proctor.record.trace.event import Event
 
@@ -234,3 +235,9 @@ def test_an_open_call_takes_any_number_of_programs() -> None:
     for number in range(2_000):
         talk.program("x", str(number))
     assert {row[1:] for row in talk.tell().found()} == {("a", "order")}
+
+
+def test_arguments_that_are_nested_deep_are_read_as_far_as_can_be() -> None:
+    deep = "[" * 1010 + '"x"' + "]" * 1010
+    asked = asked_by_call({"text": f'{{"command": [["make all"], {deep}]}}'})
+    assert asked.texts == {"make all"}

@@ -27,6 +27,7 @@ _SHORTEST = 4
 _FENCED = pattern(r"^```[^\n`]{0,60}\n(.{1,20000}?)^```", re.DOTALL | re.MULTILINE)
 _BEGUN = pattern(r'"(?:' + "|".join(_COMMANDS) + r')"\s{0,4}:\s{0,4}"((?:[^"\\]|\\.){20,})$', re.DOTALL)
 _MOST_TEXTS = 64
+_MOST_DEPTH = 50
 
 
 Line = tuple[str, tuple[str, ...]]
@@ -139,12 +140,12 @@ def _holds(word: str, text: str) -> bool:
     return False
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: Any, depth: int = 0) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict | list):
+    elif isinstance(value, dict | list) and depth < _MOST_DEPTH:
         for inner in value.values() if isinstance(value, dict) else value:
-            yield from _texts(inner)
+            yield from _texts(inner, depth + 1)
 
 
 def _unescaped(begun: str) -> str:

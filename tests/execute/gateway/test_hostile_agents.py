@@ -91,3 +91,22 @@ def test_a_tool_of_a_strange_type_is_stripped(make_rig: MakeRig) -> None:
     tools = [{"type": ["web_search"], "name": "a"}, {"type": "function", "name": "b"}]
     assert rig.post(PATHS["responses"], body_of("responses", tools=tools))[0] == 200
     assert rig.of("model.request")[0]["tools"] == ["b"]
+
+
+@pytest.mark.parametrize("arguments", ["[" * 300 + "]" * 300, '{"a":' * 300 + "1" + "}" * 300, "[" * 2000])
+def test_arguments_that_are_nested_deep_close_nothing(make_rig: MakeRig, arguments: str) -> None:
+    """An agent whose own words end the gateway would have its run called invalid."""
+    rig = make_rig(ONE)
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": arguments}}
+    messages = [{"role": "user", "content": "x"}, {"role": "assistant", "tool_calls": [call]}]
+    for _ in range(2):
+        assert rig.post(PATHS["chat"], body_of("chat", messages=messages))[0] == 200
+    assert rig.stop().calls == 2
+
+
+def test_a_deep_answer_is_malformed(make_rig: MakeRig) -> None:
+    with provider("Content-Type: application/json", '{"content":' + "[" * 300 + "]" * 300 + "}") as url:
+        rig = make_rig(url=url)
+        assert rig.post(PATHS["anthropic"], body_of("anthropic"))[0] == 502
+        assert rig.of("model.error")[0]["class"] == "malformed"
+        assert "nested too deep" in (rig.stop().outage or "")

@@ -16,6 +16,7 @@ from proctor.execute.gateway.cassette import Taped
 from proctor.execute.gateway.classify import STREAM, WHOLE, failure_of, form_of, passed_headers
 from proctor.execute.gateway.desk import Desk
 from proctor.execute.gateway.dialects.interface import GENERATE, Answered, Message, Usage
+from proctor.execute.gateway.dialects.reading import shallow
 from proctor.execute.gateway.dialects.table import DIALECTS
 from proctor.execute.gateway.lineage import Told
 from proctor.execute.gateway.settings import Limits
@@ -204,10 +205,14 @@ class ModelCall:
         body = bytes(self._body)
         if self.forward.kind == GENERATE:
             try:
-                self._answered = self._dialect.answered(orjson.loads(body))
+                value = orjson.loads(body)
             except orjson.JSONDecodeError as error:
                 self._failure = Failure("malformed", f"an answer that is not JSON: {error.msg}", 200)
                 return
+            if not shallow(value):
+                self._failure = Failure("malformed", "an answer that is nested too deep", 200)
+                return
+            self._answered = self._dialect.answered(value)
         self._settle()
         self._pieces.put_nowait(Head(200, self._passed(answer)))
         self._pieces.put_nowait(body)

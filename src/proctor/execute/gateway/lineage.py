@@ -71,8 +71,8 @@ def _name(parent: str, message: Message) -> str:
 
 
 def _plain(arguments: str) -> str:
-    """Arguments in one spelling, because clients write them anew."""
+    """Arguments in one spelling, because clients write them anew; what is no JSON, or nested too deep, as it is."""
     try:
         return orjson.dumps(orjson.loads(arguments), option=orjson.OPT_SORT_KEYS).decode()
-    except orjson.JSONDecodeError:
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         return arguments

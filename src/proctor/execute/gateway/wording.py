@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from proctor.execute.gateway.dialects.interface import Call, Message
+from proctor.execute.gateway.dialects.reading import shallow
 from proctor.execute.watch.words import CODE, CONFIG, SHELL, Reading, format_of, hit_payload, read_document, read_words
 
 _COMMANDS = ("command", "cmd", "commands", "script", "cmdline", "keystrokes")
@@ -48,7 +49,7 @@ def _arguments(call: Call, where: str, off: tuple[str, ...]) -> list[Reading]:
         values = orjson.loads(call.arguments)
     except orjson.JSONDecodeError:
         return [read_words(call.arguments, CODE, off=off, where=where)]
-    if not isinstance(values, dict):
+    if not isinstance(values, dict) or not shallow(values):
         return [read_words(call.arguments, CODE, off=off, where=where)]
     path = next((values[name] for name in _PATHS if isinstance(values.get(name), str)), "")
     readings = []
