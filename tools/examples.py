@@ -4,7 +4,8 @@
 
 The old release is the repository; the hidden tests and the reference come out of the new one, which only the judge
 has. Issues, test ids and locks are files beside each contract and are not touched here; the examples in other
-languages are written by hand.
+languages are written by hand. Tests of the example's own, which notice what those of the release let pass, lie in
+``hidden``.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class Example:
     tests: tuple[str, ...] = ("tests",)
     tools: tuple[str, ...] = ("pytest==8.4.2",)
     path: str = "/setup/site"
+    own_tests: bool = False
     ambiguity: str = "Only what the issue describes has to change; everything else behaves as before."
 
 
@@ -65,6 +67,7 @@ TABLE = (
         behaviour="None as text or as the value of an attribute is written as nothing at all.",
         entry_points=("xmltodict.unparse",),
         sources=("xmltodict.py",),
+        own_tests=True,
     ),
     Example(
         name="simpleeval-unhashable-arguments",
@@ -130,6 +133,7 @@ def contract(example: Example) -> str:
     top = f"{example.project}-{example.new}"
     tools = "\n".join(f'  - {{pypi: "{tool}", with_dependencies: true}}' for tool in example.tools)
     protected = [f"{test}/**" if not test.endswith(".py") else test for test in example.tests]
+    own = "      - {from: hidden}\n" if example.own_tests else ""
     return f"""\
 schema: 1
 
@@ -195,7 +199,7 @@ checks:
       - from: fixed
         paths: [{", ".join(f"{top}/{test}" for test in example.tests)}]
         strip: 1
-
+{own}
 reference:
   from: fixed
   paths: [{", ".join(f"{top}/{source}" for source in example.sources)}]

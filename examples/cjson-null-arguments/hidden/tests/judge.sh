@@ -8,7 +8,7 @@ git apply --include=tests/misc_tests.c tests/0001-add-null-checkings.patch
 results=$PROCTOR_RESULTS/tests.tap
 : > "$results"
 cd tests
-for suite in misc_tests compare_tests cjson_add minify_tests parse_value print_value readme_examples "$@"; do
+for suite in insert_tests misc_tests compare_tests cjson_add minify_tests parse_value print_value readme_examples "$@"; do
     if cc -g -o "/tmp/$suite" "$suite.c" unity/src/unity.c -I unity/src -lm 2> "/tmp/$suite.log"; then
         code=0
         "/tmp/$suite" > "/tmp/$suite.out" 2>&1 || code=$?

@@ -11,7 +11,7 @@ from random import Random
 
 from proctor.author.mutants.interface import Mutant, changed_lines, make_mutant, mutants_of
 from proctor.author.mutants.lines import hunk_edits, line_edits
-from proctor.author.mutants.python import calling_lines, functions_at, python_edits
+from proctor.author.mutants.python import calling_lines, functions_at, means_other, python_edits
 from proctor.base.frozen import frozen
 from proctor.base.handles import join
 from proctor.base.names import name_text
@@ -89,8 +89,10 @@ def plan_mutants(prepared: Prepared, reference: bytes) -> MutationPlan:
 
 
 def _in_patch(path: bytes, before: bytes, after: bytes, lines: set[int]) -> Iterator[Mutant]:
-    yield from mutants_of(path, after, hunk_edits(before, after))
-    if path.endswith(b".py"):
+    is_python = path.endswith(b".py")
+    hunks = hunk_edits(before, after)
+    yield from mutants_of(path, after, (one for one in hunks if not is_python or means_other(after, one)))
+    if is_python:
         yield from mutants_of(path, after, python_edits(after, lines))
     else:
         yield from mutants_of(path, after, line_edits(after, lines))

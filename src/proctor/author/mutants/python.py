@@ -49,15 +49,23 @@ def python_edits(data: bytes, lines: Collection[int]) -> Iterator[Edit]:
     seen = {ast.dump(tree)}
     source = _Source(data)
     for edit in _edits(tree, source):
-        if source.line(edit.start) not in lines:
-            continue
-        try:
-            meaning = ast.dump(ast.parse(edit.apply(data)))
-        except (SyntaxError, ValueError):
-            continue
-        if meaning not in seen:
+        meaning = _meaning(edit.apply(data)) if source.line(edit.start) in lines else ""
+        if meaning and meaning not in seen:
             seen.add(meaning)
             yield edit
+
+
+def means_other(data: bytes, edit: Edit) -> bool:
+    """Whether an edit of a module leaves one that compiles and is not the same but for spaces and comments."""
+    return _meaning(edit.apply(data)) not in ("", _meaning(data))
+
+
+def _meaning(data: bytes) -> str:
+    """What a module says without its spaces and comments; nothing where it does not parse."""
+    try:
+        return ast.dump(ast.parse(data))
+    except (SyntaxError, ValueError):
+        return ""
 
 
 def functions_at(data: bytes, lines: Collection[int]) -> set[str]:
