@@ -81,6 +81,14 @@ def test_digests_of_what_was_redacted_become_keyed_ones() -> None:
     assert make().value({"sha256": other, "prefix": "plain text"})["sha256"] == other
 
 
+def test_the_digest_of_a_changed_file_stays_although_its_content_was_printed() -> None:
+    redactor = make()
+    side = {"sha256": sha256(TOKEN.encode()).hexdigest(), "bytes": 40, "mode": "100644"}
+    before = redactor.value({"path": "a", "after": side})
+    redactor.value({"prefix": TOKEN})
+    assert redactor.value({"path": "a", "after": side}) == before == {"path": "a", "after": side}
+
+
 def test_very_many_secrets_are_hidden_and_not_all_kept() -> None:
     kept: dict[str, bytes] = {}
     redactor = make(kept)

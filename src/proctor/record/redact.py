@@ -5,7 +5,8 @@ placeholder everywhere, so that paths still fit each other and hunks keep their 
 guess a short one. Redacting twice changes nothing. Each original is handed to ``keep`` once.
 
 A digest of something that held a secret could confirm a guess, too. So where a text was redacted, the ``sha256`` beside
-it and every later mention of its own digest become keyed ones. Digests of whole files that an agent changed stay.
+it and every later mention of its own digest become keyed ones. Digests of whole files that an agent changed stay: the
+events and lists that tell of a file must agree, whatever was printed in between.
 """
 
 from __future__ import annotations
@@ -98,7 +99,8 @@ class Redactor:
         fields = {self.text(key): self._field(key, inner) for key, inner in plain.items()}
         changed = any(isinstance(inner, str) and inner != fields.get(key) for key, inner in plain.items())
         for key in value.keys() - plain.keys():
-            fields[key] = self._hide(value[key]) if changed else self.value(value[key])
+            of_a_file = "mode" in value
+            fields[key] = value[key] if of_a_file else self._hide(value[key]) if changed else self.value(value[key])
         return fields
 
     def _lines(self, lines: Sequence[str]) -> list[str]:
