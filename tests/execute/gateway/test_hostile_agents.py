@@ -110,3 +110,23 @@ def test_a_deep_answer_is_malformed(make_rig: MakeRig) -> None:
         assert rig.post(PATHS["anthropic"], body_of("anthropic"))[0] == 502
         assert rig.of("model.error")[0]["class"] == "malformed"
         assert "nested too deep" in (rig.stop().outage or "")
+
+
+@pytest.mark.parametrize(
+    "value", [b"\xff\xfe", b"a\tb\xe9", b"\xc3\xa9", b"x" * 5000], ids=["bytes", "tab", "text", "long"]
+)
+def test_a_strange_header_closes_nothing(make_rig: MakeRig, value: bytes) -> None:
+    rig = make_rig(ONE)
+    asked = json.dumps(body_of("anthropic")).encode()
+    strange = b"".join(name + b": " + value + b"\r\n" for name in (b"Accept", b"User-Agent", b"anthropic-beta"))
+    with socket.create_connection(("127.0.0.1", rig.port)) as agent:
+        head = f"POST {PATHS['anthropic']} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(asked)}\r\n"
+        agent.sendall(head.encode() + strange + b"\r\n" + asked)
+        assert b" 200 OK" in agent.makefile("rb").readline()
+    assert rig.stop().outage is None
+
+
+def test_a_body_in_another_encoding_than_it_says_is_refused(make_rig: MakeRig) -> None:
+    rig = make_rig(ONE)
+    assert rig.post(PATHS["chat"], b"no archive", {"Content-Encoding": "gzip"})[0] == 400
+    assert rig.of("model.refused")[0]["code"] == "malformed"

@@ -164,6 +164,8 @@ class Server:
     async def _body(self, request: web.Request) -> bytes:
         import asyncio
 
+        from aiohttp import web
+
         data = bytearray()
         limit = self._limits.request_bytes
         try:
@@ -178,6 +180,8 @@ class Server:
         except TimeoutError:
             words = f"the request did not come within {self._limits.body_seconds:g} seconds"
             raise Refused("too-slow", words, 408) from None
+        except web.RequestPayloadError:
+            raise Refused("malformed", "the body is not encoded as the request says") from None
         return bytes(data)
 
     async def _start(self, number: int, found: Route, body: bytes, request: web.Request) -> ModelCall:
