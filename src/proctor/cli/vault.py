@@ -27,19 +27,24 @@ def command() -> None:
 @command.command(epilog="Example: proctor vault identity jo jo.key")
 @click.argument("name")
 @click.argument("file", type=click.Path(path_type=Path))
-def identity(name: str, file: Path) -> None:
+@as_json
+def identity(name: str, file: Path, json_: bool) -> None:
     """Make a private identity for NAME in FILE, and print its public line, which also goes to FILE.pub."""
     from proctor.base.clock import system_entropy
     from proctor.record.identity import new_identity
 
     made = new_identity(name, system_entropy(32))
     made.save(file)
-    click.echo(str(made.person))
+    if json_:
+        print_json({"name": made.person.name, "private": str(file), "public": str(made.person)})
+    else:
+        click.echo(str(made.person))
 
 
 @command.command(epilog="Example: proctor vault init --identity jo.key")
 @identity_option
-def init(identity: Path) -> None:
+@as_json
+def init(identity: Path, json_: bool) -> None:
     """Make the vault of this home, with the owner of the identity as its first recipient."""
     from proctor.base.clock import SystemClock, system_entropy
     from proctor.cli.wiring import home
@@ -50,13 +55,17 @@ def init(identity: Path) -> None:
     home().create()
     vault = _vault()
     vault.create(person, system_entropy(KEY_BYTES), SystemClock().wall_ns())
-    click.echo(f"{vault.path}: {person.name} can read it")
+    if json_:
+        print_json({"vault": str(vault.path), "recipient": person.name})
+    else:
+        click.echo(f"{vault.path}: {person.name} can read it")
 
 
 @command.command(name="add-recipient", epilog="Example: proctor vault add-recipient kim.key.pub --identity jo.key")
 @click.argument("public", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @identity_option
-def add_recipient(public: Path, identity: Path) -> None:
+@as_json
+def add_recipient(public: Path, identity: Path, json_: bool) -> None:
     """Let the owner of the file PUBLIC (NAME age1... HEX) read the vault; a recipient must say so."""
     from proctor.base.clock import SystemClock
     from proctor.base.files import read_bounded
@@ -64,7 +73,10 @@ def add_recipient(public: Path, identity: Path) -> None:
 
     person = read_person(read_bounded(public, FILE_BYTES).decode("utf-8", "replace"))
     count = _vault().add_recipient(person, load_identity(identity), SystemClock().wall_ns())
-    click.echo(f"{person.name} can read the vault; entries encrypted anew: {count}")
+    if json_:
+        print_json({"recipient": person.name, "entries": count})
+    else:
+        click.echo(f"{person.name} can read the vault; entries encrypted anew: {count}")
 
 
 @command.command(epilog="Example: proctor vault token 0123456789abcdef01234567 --identity jo.key --why 'case 12'")
