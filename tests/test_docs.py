@@ -38,6 +38,7 @@ PAGES = (
     "docs/judging.md",
     "docs/attestation.md",
     "docs/replay.md",
+    "docs/oracles.md",
 )
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
