@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 
+from proctor.base.frozen import replace
 from proctor.judge.agreement import krippendorff_alpha
 from proctor.judge.evidence import Evidence
 from proctor.judge.gates import gates
 from proctor.judge.score import score
-from proctor.judge.status import HARNESS, INVALID, NOBODY, Status, status
+from proctor.judge.status import FAILURE, HARNESS, INVALID, NOBODY, Status, status
 from proctor.judge.tags import Tag, tags
+from proctor.judge.taxonomy import claimants
+from tests.judge.report.conftest import MANIFEST
 from tests.judge.scene import CHANGE, Told, evidence_of, happened
 
 BROKEN = Status(INVALID, HARNESS)
@@ -119,3 +122,25 @@ def test_a_stopped_run_is_nobodys_doing_unless_something_broke() -> None:
 
 def test_two_verdicts_are_enough_for_an_alpha() -> None:
     assert krippendorff_alpha([{"a": "x", "b": "y"}]) == 0
+
+
+def test_a_failed_gate_points_at_the_decision_and_the_attempts() -> None:
+    assert gates(evidence_of(happened(outcome="fail")))[2].evidence == ("events.jsonl#9", "events.jsonl#8")
+
+
+def test_an_error_counts_only_where_the_patch_applied() -> None:
+    error = {"check": "tests", "outcome": "error", "reason": "x", "attribution": "agent"}
+    judged = replace(
+        evidence_of(happened(applied="fail", more=[("check.decided", error)])), manifest=MANIFEST, changes=None
+    )
+    assert status(judged, gates(judged)).status == FAILURE
+
+
+def test_changes_that_were_never_listed_are_no_configuration() -> None:
+    evidence = replace(evidence_of(happened(outcome="error", reason="x", attribution="agent")), changes={})
+    assert [tag.id for tag in tags(evidence, Status(FAILURE, "agent"))] == ["evaluation-error"]
+
+
+def test_a_code_leads_to_a_tag_only_through_events_that_show_it() -> None:
+    assert claimants("wall-ceiling", "", ("patch.applied",)) == ()
+    assert claimants("wall-ceiling", "", ("run.terminated",))
