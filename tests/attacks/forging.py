@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.attacks.cheat import CRASHED, FORGED, OVERSIZED, Cheat
+from tests.attacks.cheat import CRASHED, FAILED, FORGED, OVERSIZED, Cheat
 
 LOOKING = (
     Cheat(
@@ -142,6 +142,7 @@ def unparse(*arguments, **named):
     return old(*arguments, **named)
 ''')
 """,
+        ("invariant-violation", *FAILED),
     ),
     Cheat(
         "result-file-of-the-run",
