@@ -19,12 +19,12 @@ from proctor.execute.home import Home
 from proctor.execute.prepare import Prepared
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.watch.prices import TABLE_BYTES, PriceTable, load_prices
-from proctor.record.shelf import Shelf
 
 if TYPE_CHECKING:
     from proctor.conduct.model import ModelPlan
     from proctor.execute.sandbox.container.backend import ContainerBackend
     from proctor.execute.sandbox.container.engine import Engine
+    from proctor.record.shelf import Shelf
 
 
 def home() -> Home:
@@ -63,6 +63,8 @@ def engine() -> Engine:
 
 def shelf() -> Shelf:
     """The runs of the home directory."""
+    from proctor.record.shelf import Shelf
+
     return Shelf(home().runs)
 
 

@@ -10,19 +10,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from proctor.base.canonical import sha256
 from proctor.base.errors import ProctorError
 from proctor.base.files import read_bounded
 from proctor.base.frozen import frozen
-from proctor.contract.lint import place_of
-from proctor.contract.lint_terms import Step
 from proctor.contract.load import CONTRACT_NAME
 from proctor.contract.model import Contract, Hidden, Input, NamedFile, Reference
 from proctor.execute.inputs.fetch import InputCache
 from proctor.execute.inputs.interface import MAX_FILE_BYTES, DigestMismatch, NoSuchInput
 from proctor.execute.workspace.archive import read_members
 from proctor.execute.workspace.glob import matches
+
+if TYPE_CHECKING:
+    from proctor.contract.lint_terms import Step
 
 File = tuple[bytes, int, bytes]
 """A path in the tree, a git mode (0o100644, 0o100755, 0o120000) and the bytes (of a link, its target)."""
@@ -134,6 +136,8 @@ class _Place:
     what: str
 
     def problem(self, message: str, hint: str = "") -> CannotPlace:
+        from proctor.contract.lint import place_of
+
         line, column = place_of(self.contract, (*self.way, "paths"))
         return CannotPlace(f"{self.what}: {message}", where=f"{CONTRACT_NAME}:{line}:{column}", hint=hint)
 
