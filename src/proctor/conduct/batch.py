@@ -54,13 +54,17 @@ class Place:
 
 @frozen
 class Batch:
-    """What was asked for. ``digests`` are those of the agents, by agent and model, when the batch began."""
+    """What was asked for. ``digests`` are those of the agents, by agent and model, when the batch began.
+
+    ``begun`` is when that was, in nanoseconds: ids tell seconds only.
+    """
 
     id: str
     agent_files: str
     places: tuple[Place, ...]
     settings: Mapping[str, str]
     digests: Mapping[tuple[str, str], str]
+    begun: int
 
 
 def new_batch(
@@ -79,7 +83,7 @@ def new_batch(
         for path, content_id in contracts
         for agent, model in agents
     )
-    return Batch(new_run_id(clock, entropy), agent_files, places, settings, agents)
+    return Batch(new_run_id(clock, entropy), agent_files, places, settings, agents, clock.wall_ns())
 
 
 def save_batch(home: Home, batch: Batch, refused: Iterable[tuple[Place, ProctorError]] = ()) -> None:
@@ -88,6 +92,7 @@ def save_batch(home: Home, batch: Batch, refused: Iterable[tuple[Place, ProctorE
         "schema": SCHEMA,
         "kind": "proctor.batch",
         "id": batch.id,
+        "begun": str(batch.begun),
         "agent_files": batch.agent_files,
         "settings": dict(batch.settings),
         "digests": [[*pair, digest] for pair, digest in batch.digests.items()],
@@ -120,11 +125,11 @@ def newest_batch(home: Home) -> Batch:
     for batch_id, place, _ in _sealed(home):
         filled.setdefault(batch_id, set()).add(place)
     newest: Batch | None = None
-    for name in reversed(_names(home)):
-        batch = _load(home, name)
+    batches = sorted((_load(home, name) for name in _names(home)), key=lambda batch: batch.begun, reverse=True)
+    for batch in batches:
         if batch.settings.get("command"):
             continue
-        if not filled.get(name, set()).issuperset(batch.places):
+        if not filled.get(batch.id, set()).issuperset(batch.places):
             return batch
         newest = newest or batch
     if newest is None:
@@ -144,6 +149,7 @@ def _load(home: Home, name: str) -> Batch:
         places=tuple(Place(*row) for row in data["places"]),
         settings=data["settings"],
         digests={(agent, model): digest for agent, model, digest in data.get("digests", ())},
+        begun=int(data.get("begun", "0")),
     )
 
 
