@@ -70,7 +70,8 @@ def _one(run: RunDirectory, panel: Panel, json_: bool) -> None:
 
 def _several(read: Sequence[tuple[RunDirectory, Panel]], json_: bool) -> None:
     from proctor.base.errors import UsageFault
-    from proctor.execute.watch.ledger import by_phase, total_of
+    from proctor.execute.watch.ledger import by_phase
+    from proctor.execute.watch.money import total_of
 
     ledgers = [panel.facts.ledger for _, panel in read]
     currencies = sorted({ledger.table.currency for ledger in ledgers})
@@ -97,7 +98,7 @@ def _several(read: Sequence[tuple[RunDirectory, Panel]], json_: bool) -> None:
 
 def _by_task(read: Sequence[tuple[RunDirectory, Panel]]) -> dict[str, dict[str, Any]]:
     """How many runs each task had and what they cost; versions of a contract are tasks of their own."""
-    from proctor.execute.watch.ledger import total_of
+    from proctor.execute.watch.money import total_of
 
     costs: dict[tuple[str, str], list[Decimal]] = {}
     for run, panel in read:
@@ -129,7 +130,7 @@ def _print_rows(head: list[str], rows: Sequence[dict[str, Any]]) -> None:
 
 
 def _billed(ledgers: Sequence[Ledger]) -> str | None:
-    from proctor.execute.watch.ledger import total_of
+    from proctor.execute.watch.money import total_of
 
     billed = [ledger.observed_usd for ledger in ledgers if ledger.billed_requests]
     return _text(total_of(billed)) if billed else None

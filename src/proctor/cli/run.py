@@ -90,7 +90,7 @@ def command(
     if resume:
         plan = take_up(here, batch)
     else:
-        kept = {"prices": prices, **envelopes, **kept_options(options, models, shelf().find)}
+        kept = {"prices": prices, **envelopes, **kept_options(options, models, lambda name: shelf().find(name))}
         if redact_secrets:
             from proctor.record.vault import Vault
 

@@ -15,16 +15,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from proctor.base.errors import BudgetExceeded, ProctorError
 from proctor.base.frozen import frozen
 from proctor.execute.home import Home
 from proctor.execute.watch.envelope import make_envelopes
-from proctor.execute.watch.ledger import Ledger, plain, total_of
+from proctor.execute.watch.money import plain, total_of
 from proctor.execute.watch.prices import FALLBACK, PriceTable
 from proctor.execute.watch.thresholds import POLICY_CHOICE, Thresholds
 from proctor.record.rundir import RunDirectory
+
+if TYPE_CHECKING:
+    from proctor.execute.watch.ledger import Ledger
 
 LOOK_SECONDS = 0.2
 """How often a run that waits for its share looks whether it was told to stop."""

@@ -213,8 +213,18 @@ def _seal(run: RunDirectory, trace: WatchedTrace) -> None:
     write_seal(run, trace)
 
 
+def _loader() -> Callable[[], None]:
+    """Loads what only the end of a run needs, beside the first check, while the judge has nothing to do but wait."""
+    thread = threading.Thread(target=_load_the_rest, name="load", daemon=True)
+
+    def begin() -> None:
+        if thread.ident is None:
+            thread.start()
+
+    return begin
+
+
 def _load_the_rest() -> None:
-    """Load what only the end of a run needs, while the judge waits for its sandboxes."""
     import proctor.execute.watch.panel
     import proctor.judge.report
     import proctor.record.seal  # noqa: F401
@@ -253,8 +263,7 @@ def _act_and_judge(
         made = attempt(machine, prepared, agent, briefing, run, trace, scratch, live, post)
         enter("judging")
         _note_policy(machine, prepared, made.patch, run, trace, scratch)
-        threading.Thread(target=_load_the_rest, name="load", daemon=True).start()
-        watch = check_watch(machine, prepared.contract, trace)
+        watch = check_watch(machine, prepared.contract, trace, _loader())
         bench = Bench(
             prepared=prepared,
             backend=machine.backend(prepared.contract),

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from proctor.base.canonical import canonical
 from proctor.execute.watch.facts import Facts
-from proctor.execute.watch.ledger import Ledger, by_phase, plain, projection
+from proctor.execute.watch.ledger import Ledger, by_phase, projection
+from proctor.execute.watch.money import plain
 from proctor.execute.watch.prices import FALLBACK, PriceTable, load_prices
 from proctor.record.trace.event import Event
 

@@ -12,7 +12,7 @@ from decimal import Decimal
 
 from proctor.base.frozen import frozen
 from proctor.execute.gateway.settings import Caps
-from proctor.execute.watch.ledger import total_of
+from proctor.execute.watch.money import total_of
 from proctor.execute.watch.prices import PriceTable
 
 _TEMPLATE_TOKENS = 64

@@ -18,7 +18,7 @@ from proctor.execute.gateway.settings import Settings
 from proctor.execute.gateway.sources.interface import Diverged, Forward
 from proctor.execute.gateway.texts import Keep, Texts
 from proctor.execute.gateway.wording import read_message
-from proctor.execute.watch.ledger import plain
+from proctor.execute.watch.money import plain
 
 Record = Callable[[str, Mapping[str, Any]], object]
 """Takes the type of an event and its payload."""

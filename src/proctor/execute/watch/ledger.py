@@ -12,12 +12,13 @@ step and check. Human time runs from a question to the operator's decision.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 from proctor.base.frozen import frozen
 from proctor.execute.watch.calls import Calls
 from proctor.execute.watch.clock import AgentClock
+from proctor.execute.watch.money import EXACT, plain, total_of
 from proctor.execute.watch.prices import Price, PriceTable
 from proctor.execute.watch.readings import NANOSECONDS, decimal, inner, integer, moment_ns, nanoseconds, text
 from proctor.record.trace.event import Event
@@ -33,7 +34,6 @@ PROGRAM_EVENTS = 8
 """The events that the start of one program usually makes at most: it, its end, words in it, and what follows."""
 
 _STEP = Decimal("1e-12")
-_EXACT = Context(prec=80, rounding=ROUND_CEILING)
 _TIME = {"second": NANOSECONDS, "minute": 60 * NANOSECONDS, "hour": 3600 * NANOSECONDS}
 _GIGABYTE = 10**9
 
@@ -231,20 +231,6 @@ def by_phase(items: Iterable[Item]) -> dict[str, dict[str, Decimal]]:
     return sums
 
 
-def total_of(amounts: Iterable[Decimal]) -> Decimal:
-    """The sum, with every digit kept."""
-    total = Decimal(0)
-    for amount in amounts:
-        total = _EXACT.add(total, amount)
-    return total
-
-
-def plain(amount: Decimal) -> str:
-    """An amount as a decimal string without an exponent and without needless zeros; cents always stand."""
-    whole, _, rest = format(amount, "f").partition(".")
-    return f"{whole}.{rest.rstrip('0').ljust(2, '0')}"
-
-
 def projection(ledger: Ledger) -> dict[str, Any]:
     """The payload of ``cost.projected``: what the run has cost up to now, by the ledger's method."""
     items = tuple(ledger.items())
@@ -277,10 +263,10 @@ def projection(ledger: Ledger) -> dict[str, Any]:
 
 def _amount(price: Decimal, quantity: int, divisor: int) -> Decimal:
     """``price`` times ``quantity`` over ``divisor``: exact, or rounded up at the twelfth place."""
-    product = _EXACT.multiply(price, Decimal(quantity))
+    product = EXACT.multiply(price, Decimal(quantity))
     if divisor == 1:
         return product
-    return _EXACT.divide(product, Decimal(divisor)).quantize(_STEP, rounding=ROUND_CEILING, context=_EXACT)
+    return EXACT.divide(product, Decimal(divisor)).quantize(_STEP, rounding=ROUND_CEILING, context=EXACT)
 
 
 def _order(key: tuple[str, str, str]) -> tuple[int, str, str]:

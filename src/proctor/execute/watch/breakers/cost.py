@@ -13,7 +13,7 @@ from proctor.execute.watch.breakers.interface import ALERT, KILL, THROTTLE, Trip
 from proctor.execute.watch.breakers.ladder import Backoff
 from proctor.execute.watch.envelope import STOP, Envelope, Standing, standing
 from proctor.execute.watch.facts import Facts
-from proctor.execute.watch.ledger import plain
+from proctor.execute.watch.money import plain
 from proctor.execute.watch.thresholds import POLICY_CHOICE, Thresholds
 from proctor.record.trace.event import Event
 
