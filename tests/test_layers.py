@@ -33,7 +33,7 @@ DOORS = {
     ),
     "execute.network": ("execute.sandbox.interface",),
     "execute.observe": ("execute.sandbox.interface", "execute.workspace"),
-    "execute.gateway": ("execute.watch.ledger", "execute.watch.prices", "execute.watch.words"),
+    "execute.gateway": ("execute.watch.money", "execute.watch.prices", "execute.watch.words"),
 }
 """The steps from one room to another of the same floor."""
 
