@@ -54,7 +54,7 @@ def test_what_the_suite_itself_tries_counts_until_the_contract_was_validated(
     honest = "sed -i s/-/+/ calc.py; python3 suite.py"
     before, directory = attempt(proctor, contract, honest)
     assert before["status"] == "invalid", "three violations quarantine the run"
-    assert {"network", "write-outside"} <= set(before["alerts"])
+    assert {"network", "write-outside", "dns"} & set(before["alerts"]), "which come first depends on who tells of them"
     assert json.loads((directory / "manifest.json").read_bytes())["configuration"]["watch"]["baseline"] == []
 
     validated = proctor("validate", contract, "--times", "1", "--json")
