@@ -12,11 +12,11 @@ demo:             ## run a bundled task with three agents, and catch the one tha
 	.venv/bin/proctor demo
 
 test: lint        ## everything but the long tests and those that need a container engine or real agents
-	$(PYTHON) -m pytest -n 2 -m "not soak and not container and not agents"
+	$(PYTHON) -m pytest -n 2 -m "not soak and not container and not agents and not browser"
 
 soak:             ## the long tests
 	@tools/bootstrap test
-	$(PYTHON) -m pytest -n 2 -m "soak and not container"
+	$(PYTHON) -m pytest -n 2 -m "soak and not container and not browser"
 
 containers:       ## the tests that start Docker and podman themselves
 	@tools/bootstrap containers

@@ -62,6 +62,7 @@ HEAVY = frozenset(
         "xml.etree",
         "zipfile",
         "yaml",
+        "duckdb",
         "numpy",
         "scipy",
     }

@@ -1,0 +1,1 @@
+"""Presentation: findings as pages, figures and tables."""

@@ -1,0 +1,1 @@
+"""Studies: what many runs say together, planned before they begin."""
