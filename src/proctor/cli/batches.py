@@ -92,6 +92,8 @@ def begin(
 def take_up(machine: Machine, batch_id: str) -> Plan:
     """The rest of an earlier batch; its contracts and agents must still be what they were."""
     batch = load_batch(machine.home, batch_id) if batch_id else newest_batch(machine.home)
+    if batch.settings.get("pilot"):
+        raise UsageFault(f"batch {batch.id} belongs to a pilot", hint="proctor pilot run PILOT goes on with it")
     with ExitStack() as held:
         held.enter_context(batch_lock(machine.home, batch.id))
         done = finished_places(machine.home, batch)

@@ -43,6 +43,7 @@ class Place:
     """One run that a batch wants: the contract's path and id, the number of the repeat, from 1, and who attempts it.
 
     Agent and model are kept in the words of the request, so that they can be made again; no model is an empty word.
+    A pilot names its methods too: two of them may be the same agent with other files.
     """
 
     contract: str
@@ -50,6 +51,7 @@ class Place:
     repeat: int
     agent: str
     model: str = ""
+    method: str = ""
 
 
 @frozen
@@ -103,7 +105,8 @@ def save_batch(home: Home, batch: Batch, refused: Iterable[tuple[Place, ProctorE
 
 
 def _row(place: Place) -> list[Any]:
-    return [place.contract, place.content_id, place.repeat, place.agent, place.model]
+    method = [place.method] if place.method else []
+    return [place.contract, place.content_id, place.repeat, place.agent, place.model, *method]
 
 
 def load_batch(home: Home, batch_id: str) -> Batch:
@@ -175,7 +178,7 @@ def _sealed(home: Home) -> Iterator[tuple[str, Place, Path]]:
 
 def _place(configuration: Mapping[str, Any]) -> Place:
     names = ("contract_path", "contract", "repeat", "agent", "model")
-    return Place(*(configuration[name] for name in names))
+    return Place(*(configuration[name] for name in names), method=str(configuration.get("method", "")))
 
 
 class BatchWatcher(Watcher):
@@ -251,7 +254,7 @@ def _envelopes(home: Home, batch: Batch, prices: PriceTable | None) -> Envelopes
     from proctor.conduct.envelopes import Envelopes, spent_before, start_usd
 
     task_usd, batch_usd = batch.settings.get("task_usd"), batch.settings.get("batch_usd")
-    spent = spent_before(home, batch.id) if task_usd or batch_usd else ()
+    spent = spent_before(home, batch.id, batch.settings.get("pilot", "")) if task_usd or batch_usd else ()
     return Envelopes(task_usd, batch_usd, spent, start_usd(prices))
 
 
@@ -314,9 +317,11 @@ def _in_threads(work: Callable[[], None], jobs: int) -> None:
 
 
 def _configuration(batch: Batch, place: Place) -> dict[str, Any]:
-    replayed = batch.settings.get("replay_of")
+    """What a run says of its place; of a pilot also the digest of its protocol, the stage and the method."""
+    bound = {name: batch.settings[name] for name in ("replay_of", "pilot", "stage") if batch.settings.get(name)}
     return {
-        **({"replay_of": replayed} if replayed else {}),
+        **bound,
+        **({"method": place.method} if place.method else {}),
         "batch": batch.id,
         "contract": place.content_id,
         "contract_path": place.contract,

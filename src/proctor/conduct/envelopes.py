@@ -168,23 +168,26 @@ def _spent_of_ledger(ledger: Ledger) -> Decimal:
     return max(ledger.projected if in_money else ledger.projected / FALLBACK.units_per_usd, ledger.observed_usd)
 
 
-def runs_of(home: Home, batch: str) -> Iterator[tuple[RunDirectory, str]]:
-    """Every run of a batch with the task that it belongs to, oldest first; those that were cut off too."""
+def runs_of(home: Home, batch: str, pilot: str = "") -> Iterator[tuple[RunDirectory, str]]:
+    """Every run of a batch, and of the pilot that it belongs to, with its task, oldest first; also those cut off."""
     for path in sorted(home.runs.iterdir()) if home.runs.is_dir() else ():
         run = RunDirectory(path)
         try:
             configuration = run.read_json(run.manifest)["configuration"]
-            if configuration["batch"] == batch:
+            if configuration["batch"] == batch or (pilot and configuration.get("pilot") == pilot):
                 yield run, str(configuration["contract"])
         except (ProctorError, KeyError, TypeError):
             continue
 
 
-def spent_before(home: Home, batch: str) -> Iterator[tuple[str, Decimal]]:
-    """What each run of a batch has spent, with its task; of a run that was cut off, as far as its trace tells."""
+def spent_before(home: Home, batch: str, pilot: str = "") -> Iterator[tuple[str, Decimal]]:
+    """What each run of a batch has spent, with its task; of a run that was cut off, as far as its trace tells.
+
+    The batches of one ``pilot`` share its envelopes.
+    """
     from proctor.conduct.replay import read_again
 
-    for run, task in runs_of(home, batch):
+    for run, task in runs_of(home, batch, pilot):
         if run.seal.is_file():
             yield task, spent_usd(run.read_json(run.report)["usage"]["cost"])
         elif run.events.is_file():  # a run that was cut off before its first event has spent nothing
