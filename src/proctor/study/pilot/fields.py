@@ -1,0 +1,243 @@
+"""The table of every field that a pilot file may hold.
+
+The loader reads by this table and the published JSON Schema is made from it. Defaults come from the model.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal as Exact
+from typing import Any
+
+from proctor.base.frozen import frozen
+from proctor.contract.kinds import DECIMAL_TEXT, Decimal, Flag, Money, Optional, Text, Whole, shown, whole
+from proctor.contract.shapes import OMITTED, Either, Field, ListOf, MapOf, Shape
+from proctor.contract.strict_yaml import Node, Report
+from proctor.contract.texts import ANY, KEY, NAME, WORDS
+from proctor.study.pilot import model
+
+SCHEMA_VERSION = 1
+MOST_RUNS = 1000
+DIALECTS = ("chat", "responses", "anthropic", "gemini")
+PROVIDER_TOOLS = ("strip", "refuse", "allow")
+
+
+@frozen
+class Share:
+    """A share of one, kept as decimal text; ``ends`` says whether 0 and 1 are allowed."""
+
+    ends: bool = True
+    blank: str = ""
+
+    def read(self, node: Node, report: Report) -> str:
+        text = Decimal().read(node, report)
+        if not text:
+            return self.blank
+        if Exact(text) > 1 or (not self.ends and Exact(text) in (0, 1)):
+            bounds = "from 0 to 1" if self.ends else "between 0 and 1"
+            report.add(node, f"{shown(node)} is no share", f"a decimal number {bounds}")
+            return self.blank
+        return text
+
+    def schema(self) -> dict[str, Any]:
+        bounds = {"minimum": 0, "maximum": 1} if self.ends else {"exclusiveMinimum": 0, "exclusiveMaximum": 1}
+        return {"anyOf": [{"type": "number", **bounds}, {"type": "string", "pattern": whole(DECIMAL_TEXT)}]}
+
+
+PATH = Text("a path, relative to the pilot file", r"[^\u0000-\u001f]+")
+OPTIONAL_PATH = Text(PATH.words, PATH.pattern, empty=True)
+MODEL = Text("PROVIDER/NAME, such as openai/NAME", r"[^/\u0000-\u0020]+/[^\u0000-\u0020]+", empty=True)
+VARIABLE = Text("the name of a variable, not what it holds", r"[A-Za-z_][A-Za-z0-9_]{0,99}", empty=True)
+LABEL = Text(KEY.words, KEY.pattern)
+
+HEAD = Shape(
+    "pilot",
+    (
+        Field("name", NAME, "The pilot's name."),
+        Field("title", WORDS, "One line that says what the pilot is about."),
+        Field("question", WORDS, "The question that it is to answer."),
+    ),
+)
+METHOD = Shape(
+    "method",
+    (
+        Field("name", NAME, "What reports call the method."),
+        Field("agent", WORDS, "Who attempts, in the words of proctor run --agent."),
+        Field("model", MODEL, "The model, as PROVIDER/NAME; empty for none.", model.Method.model),
+        Field("endpoint", ANY, "The base URL of the model's provider.", model.Method.endpoint),
+        Field("key_env", VARIABLE, "The variable that holds the key.", model.Method.key_env),
+        Field("key_file", OPTIONAL_PATH, "A file that holds the key.", model.Method.key_file),
+        Field(
+            "dialect",
+            Text("a dialect", choices=DIALECTS, empty=True),
+            "The one way to talk to the model.",
+            model.Method.dialect,
+        ),
+        Field("script", OPTIONAL_PATH, "With scripted/NAME: the turns that answer.", model.Method.script),
+        Field(
+            "provider_tools",
+            Text("a choice", choices=PROVIDER_TOOLS),
+            "What becomes of tools that the provider would run.",
+            model.Method.provider_tools,
+        ),
+        Field("output_tokens", Whole(1, 1_000_000), "The most tokens of an answer.", model.Method.output_tokens),
+        Field("files", OPTIONAL_PATH, "A directory that the agent finds at /agent.", model.Method.files),
+        Field("configuration", MapOf(KEY, ANY), "How the agent is set up; declared, and shown in reports.", {}),
+    ),
+)
+COMPARISON = Shape(
+    "comparison",
+    (
+        Field("candidate", NAME, "The method that may be adopted."),
+        Field("against", NAME, "The method that it would replace."),
+    ),
+)
+BASELINES = Shape(
+    "baselines",
+    (
+        Field("noop", Flag(), "Whether every task is tried with no change.", model.Baselines.noop),
+        Field("reference", Flag(), "Whether it is tried with the known solution.", model.Baselines.reference),
+        Field("human", Flag(), "Whether it is tried with the task's human_patch.", model.Baselines.human),
+        Field("human_minutes", Decimal(), "Minutes of a person for one patch.", model.Baselines.human_minutes),
+    ),
+)
+TASK = Shape(
+    "task",
+    (
+        Field("contract", PATH, "The contract's directory, relative to the pilot file."),
+        Field("strata", MapOf(LABEL, WORDS), "Labels besides the contract's own, or in place of them.", {}),
+        Field("human_patch", OPTIONAL_PATH, "The patch that a person made.", model.Task.human_patch),
+    ),
+)
+BUDGETS = Shape(
+    "budgets",
+    (
+        Field("pilot_usd", Money(), "The most that the whole pilot may cost."),
+        Field("task_usd", Optional(Money()), "The most that all runs of one task may cost.", None),
+        Field("run_usd", Optional(Money()), "The most that one run may cost; the contract's own cap stays.", None),
+    ),
+)
+ENDPOINTS = Shape(
+    "endpoints",
+    (
+        Field("primary", Text("an endpoint", choices=model.PRIMARY), "What decides.", model.Endpoints.primary),
+        Field(
+            "secondary",
+            ListOf(Text("an endpoint", choices=model.SECONDARY), unique=True),
+            "What is looked at besides.",
+            model.Endpoints.secondary,
+        ),
+    ),
+)
+_COUNT = Whole(0, 10**12)
+USAGE = Shape(
+    "usage",
+    (
+        Field("requests", _COUNT, "Requests to the model.", 0),
+        Field("tokens_in", _COUNT, "Tokens that the model reads.", 0),
+        Field("tokens_out", _COUNT, "Tokens that the model writes.", 0),
+        Field("tool_calls", _COUNT, "Commands that the agent runs.", 0),
+        Field("seconds", _COUNT, "Seconds that the agent takes.", 0),
+        Field("judge_seconds", _COUNT, "Seconds that acceptance takes.", 0),
+        Field("review_minutes", Decimal(), "Minutes of reviewers, on the average.", model.Usage.review_minutes),
+    ),
+)
+ASSUMED = Shape(
+    "assumed",
+    (
+        Field("rate", Share(ends=False), "The success rate of the method that is compared against.", "0.5"),
+        Field("icc", ListOf(Share(), least=1, unique=True), "Correlations of runs of a task.", model.Assumed.icc),
+        Field("invalid", Share(), "The share of runs that will not be scorable.", model.Assumed.invalid),
+        Field("usage", Optional(USAGE), "What one run uses; shares of the contract's caps if left out.", None),
+        Field("low", Decimal(), "Times the usage: the low end of the projection.", model.Assumed.low),
+        Field("high", Decimal(), "Times the usage: the high end of it.", model.Assumed.high),
+    ),
+)
+FLAKES = Shape(
+    "flakes",
+    (
+        Field("tolerance", Share(), "The share of attempts that may deviate.", model.Flakes.tolerance),
+        Field("runs", Whole(1, MOST_RUNS), "Attempts on each tree.", model.Flakes.runs),
+    ),
+)
+ADJUDICATION = Shape(
+    "adjudication",
+    (
+        Field("rule", Text("a rule", choices=model.RULES), "How attempts decide.", model.Adjudication.rule),
+        Field("reruns", Whole(1, 100), "How often a run is judged.", model.Adjudication.reruns),
+    ),
+)
+STAGE_ONE = Shape(
+    "stage one",
+    (
+        Field("tasks", Whole(1, MOST_RUNS), "How many tasks; one from every stratum if left out.", OMITTED),
+        Field("runs", Whole(1, MOST_RUNS), "Runs of a task when it is over.", model.Stages.one_runs),
+    ),
+)
+STAGE_TWO = Shape(
+    "stage two",
+    (Field("runs", Whole(1, MOST_RUNS), "Runs of a task when it is over.", model.Stages.two_runs),),
+)
+STAGE_THREE = Shape(
+    "stage three",
+    (Field("runs", Whole(1, MOST_RUNS), "The same as runs_per_task; it may be left out.", OMITTED),),
+)
+STAGES = Shape(
+    "stages",
+    (
+        Field("one", STAGE_ONE, "Feasibility: a few tasks of every stratum.", OMITTED),
+        Field("two", STAGE_TWO, "Limited scale: every task, few runs.", OMITTED),
+        Field("three", STAGE_THREE, "The rest.", OMITTED),
+    ),
+)
+SAFETY = Shape(
+    "safety",
+    (Field("violations", Whole(1, MOST_RUNS), "How many of one kind end the pilot.", model.Stopping.violations),),
+)
+LOOKS = Shape("efficacy", (Field("looks", ListOf(Share(), least=1), "Shares of the plan, the last of them 1."),))
+STOPPING = Shape(
+    "stopping",
+    (
+        Field("safety", SAFETY, "When violations are systematic.", OMITTED),
+        Field(
+            "efficacy",
+            Either("none, or {looks: [...]}", {"text": Text("none", choices=("none",)), "map": LOOKS}),
+            "Whether interim looks may end the pilot.",
+            "none",
+        ),
+    ),
+)
+PILOT = Shape(
+    "pilot file",
+    (
+        Field("schema", Whole(SCHEMA_VERSION, SCHEMA_VERSION), "The version of this form: 1."),
+        Field("pilot", HEAD, "What the pilot is called and what it asks."),
+        Field("methods", ListOf(METHOD, least=1), "What is compared."),
+        Field("comparison", Optional(COMPARISON), "The two that the question is about; else all are ranked.", None),
+        Field("baselines", BASELINES, "What every task is tried with besides.", OMITTED),
+        Field("tasks", ListOf(TASK, least=1), "The suite."),
+        Field("strata", ListOf(LABEL, unique=True), "The labels that make the strata; kind and complexity too.", ()),
+        Field("runs_per_task", Whole(1, MOST_RUNS), "Runs of each method on each task.", model.Pilot.runs_per_task),
+        Field("seed", Whole(), "The seed of the randomisation; any but the default is a deviation.", model.Pilot.seed),
+        Field("budgets", BUDGETS, "Envelopes in dollars."),
+        Field("prices", OPTIONAL_PATH, "A price table (CSV); the fallback schedule if left out.", ""),
+        Field("endpoints", ENDPOINTS, "What is decided on.", OMITTED),
+        Field("minimum_effect", Share(ends=False), "The smallest difference that matters."),
+        Field("alpha", Share(ends=False), "The probability of a false alarm.", model.Pilot.alpha),
+        Field("power", Share(ends=False), "The probability of seeing the minimum effect.", model.Pilot.power),
+        Field("assumed", ASSUMED, "What planning takes for granted.", OMITTED),
+        Field("flakes", FLAKES, "How unsteady checks may be.", OMITTED),
+        Field("adjudication", ADJUDICATION, "How repeated judgements decide.", OMITTED),
+        Field("stages", STAGES, "How far each stage goes.", OMITTED),
+        Field("stopping", STOPPING, "When the pilot ends early.", OMITTED),
+        Field("retries", Whole(0, 10), "New runs for one that a fault of the machine spoilt.", model.Pilot.retries),
+    ),
+)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of pilot files, in the dialect of 2020-12."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A Proctor pilot",
+        **PILOT.schema(),
+    }
