@@ -1,0 +1,138 @@
+"""Anyone's results: a CSV file with one row for each attempt becomes the table that studies read.
+
+Columns are those that the caller names, else those with usual names; what was taken is told. Every row that cannot be
+read is named with file and line, all at once. A repeated attempt (same agent, task and trial) is refused: nobody can
+tell which of the two counts. Nothing is dropped: a row without an outcome is an attempt whose outcome is unknown.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from proctor.base.errors import UsageFault
+from proctor.base.frozen import EMPTY, frozen
+from proctor.study.results_columns import choose
+from proctor.study.results_rows import Rows
+
+if TYPE_CHECKING:
+    from proctor.study.table import Table
+
+MAX_ROWS = 5_000_000
+MAX_FIELD = 1_000_000
+"""The longest cell in characters; model answers in a table can be long."""
+SHOWN = 20
+"""How many mistakes are told at once."""
+
+
+@frozen
+class Reading:
+    """How a file is to be read: columns by role, and words that mean more than the usual ones."""
+
+    columns: Mapping[str, str] = EMPTY
+    success: tuple[str, ...] = ()
+    """Outcomes that are successes; once given, every other known outcome is a failure. ``>=0.9`` is a threshold."""
+    unknown: tuple[str, ...] = ()
+    timeout: tuple[str, ...] = ()
+    cap_seconds: float | None = None
+    number_trials: bool = False
+    """Rows of the same agent and task are trials in the order of the file."""
+
+
+@frozen
+class Results:
+    """A table of results, and what was taken for what."""
+
+    table: Table
+    name: str
+    digest: str
+    shape: str
+    taken: Mapping[str, str]
+    notes: tuple[str, ...]
+    cannot: tuple[str, ...]
+
+
+def read_results(path: Path, reading: Reading, tell: Callable[[int], None] | None = None) -> Results:
+    """The results in the CSV file at ``path``; :class:`UsageFault` names every row that cannot be read.
+
+    ``tell`` hears the number of rows read from time to time.
+    """
+    from proctor.base.canonical import sha256
+
+    data = _bytes(path)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise UsageFault(
+            "this is not UTF-8 text", where=f"{path.name}:{line}", hint="save the table as CSV in UTF-8"
+        ) from None
+    lines = text.splitlines(keepends=True)
+    header, records = _records(path.name, lines)
+    columns = choose(path.name, header, reading.columns)
+    rows = Rows(path.name, columns, reading.success, reading.unknown, reading.timeout, reading.cap_seconds)
+    for line, cells in records:
+        rows.add(line, cells)
+        if tell is not None and rows.count % 100_000 == 0:
+            tell(rows.count)
+        if rows.count > MAX_ROWS:
+            raise UsageFault(f"more than {MAX_ROWS:,} rows", where=path.name, hint="analyse parts of it")
+    _refuse(rows.mistakes, rows.mistaken)
+    if not rows.count:
+        raise UsageFault("there are no rows below the header", where=path.name, hint="one row for each attempt")
+    table, repeated, notes = rows.table(reading.number_trials)
+    _refuse(repeated[:SHOWN], len(repeated))
+    return Results(
+        table,
+        path.name,
+        sha256(data),
+        columns.shape,
+        dict(columns.taken),
+        (*columns.notes, *notes),
+        rows.cannot(table),
+    )
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except IsADirectoryError:
+        raise UsageFault("this is a folder, not a table", where=str(path), hint="give a CSV file") from None
+    except FileNotFoundError:
+        raise UsageFault("there is no such file", where=str(path), hint="give a CSV file of results") from None
+
+
+def _records(name: str, lines: Sequence[str]) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """The header, and each later record with the line on which it begins."""
+    if not lines or not lines[0].strip():
+        raise UsageFault("the first line is empty", where=f"{name}:1", hint="it must name the columns")
+    delimiter = max(",\t;", key=lines[0].count)
+    csv.field_size_limit(MAX_FIELD)
+    reader = csv.reader(iter(lines), delimiter=delimiter, strict=True)
+
+    def records() -> Iterator[tuple[int, list[str]]]:
+        while True:
+            line = reader.line_num + 1
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                raise UsageFault(
+                    f"this is not CSV: {error}", where=f"{name}:{line}", hint="is a quote left open?"
+                ) from None
+            if cells:
+                yield line, cells
+
+    found = records()
+    _, header = next(found)
+    return header, found
+
+
+def _refuse(mistakes: Sequence[str], count: int) -> None:
+    """Say every mistake at once."""
+    if mistakes:
+        more = f"\n... and {count - SHOWN} more" if count > SHOWN else ""
+        raise UsageFault("\n".join(mistakes[:SHOWN]) + more, hint="put these rows right, or map their words by option")

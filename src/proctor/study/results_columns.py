@@ -1,0 +1,78 @@
+"""Which column of a table of results means what: as the caller says, else by the usual names.
+
+A column that the caller names must be there. A column takes one role only. What could be meant in two ways is asked
+back instead of guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from proctor.base.errors import UsageFault
+from proctor.base.frozen import frozen
+from proctor.study.results_shapes import NEEDED, ROLES, shape_of, usual_columns
+
+OPTIONS = {"tokens_in": "--tokens", "tokens_out": "--tokens"}
+"""The options whose name is not that of the role."""
+
+
+@frozen
+class Columns:
+    """The columns of a file: the header, the column of each role, and what was noted while choosing."""
+
+    header: tuple[str, ...]
+    taken: Mapping[str, str]
+    shape: str
+    notes: tuple[str, ...]
+
+    def place(self, role: str) -> int:
+        """Where the column of ``role`` stands; -1 when there is none."""
+        name = self.taken.get(role)
+        return -1 if name is None else self.header.index(name)
+
+
+def choose(file: str, header: Sequence[str], given: Mapping[str, str]) -> Columns:
+    """The columns to read from a file with this header."""
+    header = [name.strip() for name in header]
+    twice = sorted({name for name in header if header.count(name) > 1 and name})
+    if twice:
+        raise UsageFault(f"two columns are called {twice[0]!r}", where=f"{file}:1", hint="rename one of them")
+    have = ", ".join(header)
+    for role, name in given.items():
+        if name not in header:
+            raise UsageFault(
+                f"there is no column {name!r} for {_option(role)}", where=f"{file}:1", hint=f"the columns are: {have}"
+            )
+    shape = shape_of(header)
+    usual = usual_columns(header, shape)
+    taken = dict(given)
+    notes: list[str] = []
+    for role in ROLES:
+        if role in taken:
+            continue
+        names = [name for name in usual.get(role, ()) if name not in taken.values()]
+        if len(names) > 1:
+            raise UsageFault(
+                f"{' and '.join(map(repr, names[:3]))} could each be the {role}",
+                where=f"{file}:1",
+                hint=f"say which by {_option(role)} COLUMN",
+            )
+        if names:
+            taken[role] = names[0]
+    if "agent" not in taken and "model" in taken:
+        taken["agent"] = taken.pop("model")
+        notes.append(f"no column names an agent: {taken['agent']!r} is what is compared")
+    missing = [role for role in NEEDED if role not in taken]
+    if missing:
+        asked = ", ".join(f"{_option(role)} COLUMN" for role in missing)
+        raise UsageFault(
+            f"no column looks like the {' or the '.join(missing)}",
+            where=f"{file}:1",
+            hint=f"say which by {asked}; the columns are: {have}",
+        )
+    ordered = {role: taken[role] for role in ROLES if role in taken}
+    return Columns(tuple(header), ordered, shape.name if shape else "", tuple(notes))
+
+
+def _option(role: str) -> str:
+    return OPTIONS.get(role, f"--{role}")
