@@ -172,11 +172,8 @@ class Rows:
         if models is None:
             return agents
         seen: dict[str, str] = {}
-        several = {
-            agent
-            for agent, model in zip(agents, models, strict=True)
-            if model and seen.setdefault(agent, model) != model
-        }
+        pairs = list(zip(agents, models, strict=True))
+        several = {agent for agent, model in pairs if model and seen.setdefault(agent, model) != model}
         return [f"{agent} · {model}" if agent in several and model else agent for agent, model in pairs]
 
     def _tasks(self) -> list[str]:
