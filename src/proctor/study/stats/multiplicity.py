@@ -1,0 +1,104 @@
+"""Many comparisons at once: adjusted p values, and the ranks that they leave open.
+
+Holm (1979) holds the chance of any false claim whatever the dependence; Benjamini and Hochberg (1995) hold the expected
+share of false ones; Westfall and Young's step-down maximum (1993) holds the same as Holm and knows how comparisons of
+agents on the same tasks depend on each other, because the signs of whole tasks are flipped for all pairs together.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from proctor.base.frozen import frozen
+from proctor.study.stats.arrays import floats
+from proctor.study.stats.paired import DRAWS, TIE, sign_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+
+    from proctor.study.stats.arrays import ArrayLike, Flags, Floats
+
+
+@frozen
+class MaxT:
+    """For each pair of columns (a, b), a < b: the p value by itself, and among all pairs; nan without a shared task."""
+
+    pairs: tuple[tuple[int, int], ...]
+    tasks: tuple[int, ...]
+    p: tuple[float, ...]
+    p_adjusted: tuple[float, ...]
+    draws: int
+    method: str = "step-down maximum of all pairs, signs of whole tasks"
+
+
+def holm(p: ArrayLike) -> Floats:
+    """Holm's adjusted p values in the order of ``p``; nan stays nan and counts for nothing."""
+    import numpy as np
+
+    def adjusted(ordered: Floats) -> Floats:
+        return np.maximum.accumulate(ordered * np.arange(len(ordered), 0, -1))
+
+    return _adjust(p, adjusted)
+
+
+def benjamini_hochberg(p: ArrayLike) -> Floats:
+    """Benjamini and Hochberg's adjusted p values in the order of ``p``; nan stays nan and counts for nothing."""
+    import numpy as np
+
+    def adjusted(ordered: Floats) -> Floats:
+        raised = ordered * len(ordered) / np.arange(1, len(ordered) + 1)
+        return np.minimum.accumulate(raised[::-1])[::-1]
+
+    return _adjust(p, adjusted)
+
+
+def max_t(means: ArrayLike, rng: np.random.Generator, draws: int = DRAWS) -> MaxT:
+    """Compare every pair of columns of ``means`` (one line for each task, one column for each agent; nan: not run).
+
+    The statistic of a pair is the sum of its differences over the root of the sum of their squares, which orders sign
+    patterns as the t statistic does and costs one product of matrices for all pairs.
+    """
+    import numpy as np
+
+    table = np.asarray(means, dtype=np.float64)
+    pairs = tuple(combinations(range(table.shape[1]), 2))
+    left, right = (np.array([pair[side] for pair in pairs], dtype=int) for side in (0, 1))
+    differences = table[:, left] - table[:, right]
+    tasks = np.count_nonzero(~np.isnan(differences), axis=0)
+    differences = np.nan_to_num(differences, nan=0.0)
+    scale = np.sqrt((differences**2).sum(axis=0))
+    # A pair that never differs has statistic 0 under every pattern, and so a p value of 1.
+    differences = differences / np.where(scale > 0, scale, 1.0)
+    seen = np.abs(differences.sum(axis=0)) - TIE * np.abs(differences).sum(axis=0)
+    order = np.argsort(-seen, kind="stable")
+    single, joint = np.ones(len(pairs)), np.ones(len(pairs))
+    for signs in sign_blocks(max(1, len(table)), draws, rng) if pairs and len(table) else ():
+        drawn = np.abs(signs @ differences)[:, order]
+        single += np.count_nonzero(drawn >= seen[order], axis=0)
+        highest = np.maximum.accumulate(drawn[:, ::-1], axis=1)[:, ::-1]
+        joint += np.count_nonzero(highest >= seen[order], axis=0)
+    p, adjusted = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
+    p[order] = single / (draws + 1)
+    adjusted[order] = np.maximum.accumulate(joint / (draws + 1))
+    p[tasks == 0], adjusted[tasks == 0] = np.nan, np.nan
+    return MaxT(pairs, tuple(tasks.tolist()), tuple(p.tolist()), tuple(adjusted.tolist()), draws)
+
+
+def rank_ranges(better: Flags) -> list[tuple[int, int]]:
+    """The best and worst rank that each agent may have, when ``better[a, b]`` says that a was shown to beat b."""
+    beaten_by, beats = better.sum(axis=0), better.sum(axis=1)
+    return [(1 + int(up), len(better) - int(down)) for up, down in zip(beaten_by, beats, strict=True)]
+
+
+def _adjust(p: ArrayLike, adjusted: Callable[[Floats], Floats]) -> Floats:
+    import numpy as np
+
+    values = floats(p)
+    known = np.flatnonzero(~np.isnan(values))
+    order = known[np.argsort(values[known], kind="stable")]
+    result = np.full(values.shape, np.nan)
+    result[order] = np.minimum(1.0, adjusted(values[order]))
+    return result

@@ -1,0 +1,151 @@
+"""Two agents on the same tasks.
+
+The task is the unit: each has one difference, that of its two means. The t test over these differences is the primary
+comparison; flipping their signs confirms it without assuming a shape. McNemar's test is for single paired runs that are
+independent, and rejects too often when runs share a task.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from proctor.base.frozen import frozen
+from proctor.study.stats.arrays import floats
+from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
+from proctor.study.stats.limits import t_quantile, t_two_sided, unanimous
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+
+    from proctor.study.stats.arrays import ArrayLike, Floats
+
+PAIRED_T = "paired t over tasks"
+ALL_ALIKE = "exact bound, all tasks differ alike"
+EXACT_TASKS = 20
+"""Up to so many tasks that differ, every pattern of signs is looked at."""
+DRAWS = 9_999
+TIE = 1e-9
+"""Sums that differ by less than this share of the largest are the same sum, added in another order."""
+
+
+@frozen
+class Comparison:
+    """The difference of two agents and the two-sided p value of there being none; ``None`` where it is undefined."""
+
+    difference: Estimate
+    p: float | None
+
+
+@frozen
+class SignFlip:
+    """How often signs at random give a sum as large as the one seen."""
+
+    p: float | None
+    exact: bool
+    patterns: int
+    tasks: int
+
+
+@frozen
+class McNemar:
+    """The statistic, the one with Edwards' correction, and the p values of both and of the exact test."""
+
+    chi2: float | None
+    corrected: float | None
+    p: float | None
+    p_corrected: float | None
+    p_exact: float
+
+
+def paired_difference(
+    mean_a: ArrayLike, mean_b: ArrayLike, level: float = LEVEL, *, bound: float | None = 1.0
+) -> Comparison:
+    """The mean difference a - b over tasks that both have; nan marks a task that an agent has not.
+
+    ``bound`` is the largest difference that a task can have: 1 for rates, ``None`` for what has no limit. When all
+    tasks differ alike there is no spread to build a t on: the interval is an exact bound, the p value that of signs.
+    """
+    import numpy as np
+
+    differences = floats(mean_a) - floats(mean_b)
+    differences = differences[~np.isnan(differences)]
+    tasks = len(differences)
+    if tasks < 2:
+        return Comparison(_too_few(tasks, level), None)
+    value = float(differences.mean())
+    off = float(np.abs(differences - value).max())
+    if off <= TIE * max(1.0, abs(value)):
+        return _alike(value, tasks, level, bound)
+    error = float(differences.std(ddof=1)) / math.sqrt(tasks)
+    half = t_quantile((1 + level) / 2, tasks - 1) * error
+    edge = math.inf if bound is None else bound
+    low, high = max(-edge, value - half), min(edge, value + half)
+    found = defined(value, low, high, level=level, method=PAIRED_T, n=tasks, clusters=tasks)
+    return Comparison(found, t_two_sided(value / error, tasks - 1))
+
+
+def sign_flip(differences: ArrayLike, rng: np.random.Generator, draws: int = DRAWS) -> SignFlip:
+    """The two-sided p value of a sum of differences when each could as well have had the other sign.
+
+    Exact up to 20 tasks that differ at all. Beyond that, ``draws`` patterns at random, with the pattern that was seen
+    counted among them, so that the p value is never 0.
+    """
+    import numpy as np
+
+    values = floats(differences)
+    values = values[~np.isnan(values)]
+    tasks, values = len(values), values[values != 0]
+    if not tasks:
+        return SignFlip(None, True, 0, 0)
+    scale = float(np.abs(values).sum())
+    limit = abs(float(values.sum())) - TIE * scale
+    if len(values) <= EXACT_TASKS:
+        sums = np.zeros(1)
+        for value in values[1:]:
+            sums = np.concatenate((sums + value, sums - value))
+        # The other half, with the first sign turned, has the same sizes.
+        first = values[0] if len(values) else 0.0
+        return SignFlip(float(np.mean(np.abs(sums + first) >= limit)), True, 2 ** len(values), tasks)
+    hits = sum(int(np.count_nonzero(np.abs(signs @ values) >= limit)) for signs in sign_blocks(len(values), draws, rng))
+    return SignFlip((hits + 1) / (draws + 1), False, draws, tasks)
+
+
+def sign_blocks(tasks: int, draws: int, rng: np.random.Generator) -> Iterator[Floats]:
+    """``draws`` rows of random signs, a bounded number of rows at a time."""
+    import numpy as np
+
+    rows = max(1, 2**22 // tasks)
+    for start in range(0, draws, rows):
+        count = min(rows, draws - start)
+        data = rng.integers(0, 256, size=(count, -(-tasks // 8)), dtype=np.uint8)
+        yield np.unpackbits(data, axis=1, count=tasks).astype(np.float64) * 2 - 1
+
+
+def mcnemar(only_a: int, only_b: int) -> McNemar:
+    """The test of the pairs of single runs in which just one of two agents succeeded."""
+    from scipy.special import bdtr, chdtrc
+
+    total = only_a + only_b
+    if not total:
+        return McNemar(None, None, None, None, 1.0)
+    chi2 = (only_a - only_b) ** 2 / total
+    corrected = max(0, abs(only_a - only_b) - 1) ** 2 / total
+    exact = min(1.0, 2 * float(bdtr(min(only_a, only_b), total, 0.5)))
+    return McNemar(chi2, corrected, float(chdtrc(1, chi2)), float(chdtrc(1, corrected)), exact)
+
+
+def _alike(value: float, tasks: int, level: float, bound: float | None) -> Comparison:
+    p = 1.0 if value == 0 else 2.0 ** (1 - tasks)
+    if bound is None:
+        why = f"all {tasks} tasks differ by the same {value:.3g}, and nothing bounds what another task may show"
+        return Comparison(undefined(why, level=level, method=PAIRED_T, n=tasks, clusters=tasks), p)
+    low, high = unanimous(value, tasks, level, -bound, bound)
+    return Comparison(defined(value, low, high, level=level, method=ALL_ALIKE, n=tasks, clusters=tasks), p)
+
+
+def _too_few(tasks: int, level: float) -> Estimate:
+    why = "one task only was run by both" if tasks else "no task was run by both"
+    return undefined(why, level=level, method=PAIRED_T, n=tasks, clusters=tasks)
