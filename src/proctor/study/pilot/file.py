@@ -173,7 +173,8 @@ class _Reader:
             self.there(part, "human_patch", part["human_patch"])
         elif human:
             self.report.add(part.node, "task: the key 'human_patch' is missing", "needed with baselines.human: true")
-        return model.Task(path, _mapping(part["strata"]), part["human_patch"])
+        place = part.place("contract")
+        return model.Task(path, _mapping(part["strata"]), part["human_patch"], place.line, place.column)
 
     def tasks(self, part: Part, tasks: tuple[model.Task, ...]) -> None:
         seen: dict[str, int] = {}

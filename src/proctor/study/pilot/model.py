@@ -67,11 +67,16 @@ class Baselines:
 
 @frozen
 class Task:
-    """One contract of the suite, by its path; ``strata`` add to the contract's own labels, or replace them."""
+    """One contract of the suite, by its path; ``strata`` add to the contract's own labels, or replace them.
+
+    ``line`` and ``column`` are where it stands in the pilot file.
+    """
 
     contract: str
     strata: Mapping[str, str] = EMPTY
     human_patch: str = ""
+    line: int = 0
+    column: int = 0
 
 
 @frozen

@@ -1,0 +1,231 @@
+"""The folder of a frozen pilot: written once, checked at every reading, and changed by amendments only.
+
+    protocol.json        what was fixed, canonical; its digest is the pilot's, for good
+    randomisation.csv    and the other artefacts, whose digests the protocol has
+    manifest.json        the digest of the protocol and of every artefact, and the seeds
+    amendments/001.json  what was changed later, why, when and after how many runs; each names the one before it
+    amendments/001/      protocol and artefacts that hold since then
+
+Writing ends with the file that makes the rest count, so a crash leaves the old plan or none. What cannot be told from
+the folder alone (that the last amendment was taken away) shows because the pilot file then differs from the protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from proctor.base.canonical import canonical, parse_canonical, sha256
+from proctor.base.errors import BrokenSeal, InfrastructureFault, UsageFault
+from proctor.base.files import read_bounded, write_whole
+from proctor.base.frozen import frozen
+from proctor.study.pilot.model import Pilot
+from proctor.study.pilot.protocol import ARTEFACTS, changes, with_artefacts
+from proctor.study.pilot.randomise import Slot, from_csv
+
+PROTOCOL, MANIFEST, AMENDMENTS, RANDOMISATION = "protocol.json", "manifest.json", "amendments", "randomisation.csv"
+FILE_BYTES = 256 << 20
+SHOWN_CHANGES = 40
+SHOWN_CHARACTERS = 60
+
+
+@frozen
+class Plan:
+    """A frozen pilot. ``protocol`` and ``slots`` are those in force; ``digest`` is that of the first protocol.
+
+    ``current`` is the folder that holds the artefacts in force.
+    """
+
+    folder: Path
+    current: Path
+    digest: str
+    protocol: Mapping[str, Any]
+    slots: tuple[Slot, ...]
+    amendments: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def deviations(self) -> tuple[str, ...]:
+        """What departs from the planned way, amendments included, in sentences for reports."""
+        amended = (
+            f"Amendment {one['number']} of {one['at']}, after {one['after_runs']} runs, changed "
+            f"{', '.join(change['field'] for change in one['changed'])}: {one['why']}"
+            for one in self.amendments
+        )
+        return (*self.protocol["deviations"], *amended)
+
+
+def plan_folder(pilot: Pilot) -> Path:
+    """Where a pilot's plan lies if nothing else is said: beside its file."""
+    return pilot.file.with_suffix(".plan")
+
+
+def freeze(folder: Path, protocol: Mapping[str, Any], artefacts: Mapping[str, bytes]) -> Plan:
+    """Write a plan down, or find the same one there; a plan that differs is refused and left as it is."""
+    if (folder / PROTOCOL).exists():
+        plan = load_plan(folder)
+        refuse_changes(plan, protocol)
+        return plan
+    if (folder / AMENDMENTS).exists():
+        raise BrokenSeal("there are amendments, and the protocol is gone", where=str(folder))
+    known = {PROTOCOL, MANIFEST, *artefacts}
+    strange = sorted(path.name for path in folder.glob("[!.]*") if path.name not in known) if folder.is_dir() else []
+    if strange:
+        hint = "name an empty folder with --out"
+        raise UsageFault(f"the folder holds other things, such as {strange[0]}", where=str(folder), hint=hint)
+    _write(folder, protocol, artefacts)
+    return load_plan(folder)
+
+
+def load_plan(folder: Path) -> Plan:
+    """The plan in ``folder``; :class:`BrokenSeal` when anything in it is not as it was written."""
+    if not (folder / PROTOCOL).is_file():
+        if (folder / AMENDMENTS).exists():
+            raise BrokenSeal("there are amendments, and the protocol is gone", where=str(folder))
+        hint = "proctor pilot plan PILOT freezes it"
+        raise UsageFault("the pilot is not planned yet", where=str(folder), hint=hint)
+    protocol, digest = _checked(folder)
+    current, previous = folder, digest
+    amendments: list[Mapping[str, Any]] = []
+    for file in _amendment_files(folder):
+        record, current, after = _checked_amendment(file, len(amendments) + 1, digest, previous)
+        if record["changed"] != changes(protocol, after):
+            raise BrokenSeal("the amendment names other changes than it made", where=str(file))
+        protocol, previous = after, sha256(canonical(record))
+        amendments.append(record)
+    slots = from_csv(_read(current / RANDOMISATION), str(current / RANDOMISATION))
+    return Plan(folder, current, digest, protocol, slots, tuple(amendments))
+
+
+def refuse_changes(plan: Plan, protocol: Mapping[str, Any]) -> None:
+    """Refuse a pilot that is no longer what was frozen, naming each field."""
+    found = changes(plan.protocol, protocol)
+    if not found:
+        return
+    lines = [f"{one['field']}: {shown(one['before'])} -> {shown(one['after'])}" for one in found[:SHOWN_CHANGES]]
+    if len(found) > SHOWN_CHANGES:
+        lines.append(f"and {len(found) - SHOWN_CHANGES} more")
+    raise UsageFault(
+        "the pilot has changed since it was frozen:\n  " + "\n  ".join(lines),
+        where=str(plan.folder),
+        hint='put it back, or make it known to every later report: proctor pilot amend PILOT --why "..."',
+    )
+
+
+def amend(
+    plan: Plan, protocol: Mapping[str, Any], artefacts: Mapping[str, bytes], why: str, at: str, after_runs: int
+) -> Plan:
+    """Let another protocol hold from now on, on record; ``after_runs`` is how many runs there were by then.
+
+    Once there are runs the suite stays: a task leaves by a removal with a reason that was checked, and none comes.
+    """
+    found = changes(plan.protocol, protocol)
+    if not found:
+        raise UsageFault("nothing has changed since the pilot was frozen", where=str(plan.folder))
+    if not why.strip():
+        raise UsageFault("an amendment needs a reason", hint='--why "..."')
+    if after_runs and plan.protocol["tasks"] != protocol["tasks"]:
+        raise UsageFault(
+            f"{after_runs} runs were made, and the suite stays as it was frozen",
+            where=str(plan.folder),
+            hint="proctor pilot remove takes out a task that is invalid; none is put in its place",
+        )
+    number = len(plan.amendments) + 1
+    place = plan.folder / AMENDMENTS / f"{number:03d}"
+    digest = _write(place, protocol, artefacts)
+    record = {
+        "schema": 1,
+        "kind": "proctor.amendment",
+        "number": number,
+        "pilot": plan.digest,
+        "previous": sha256(canonical(plan.amendments[-1])) if plan.amendments else plan.digest,
+        "protocol": digest,
+        "changed": found,
+        "why": why.strip(),
+        "at": at,
+        "after_runs": after_runs,
+    }
+    write_whole(place.with_suffix(".json"), canonical(record))
+    return load_plan(plan.folder)
+
+
+def shown(value: object) -> str:
+    """A value of a protocol in a message."""
+    text = value if isinstance(value, str) else "nothing" if value is None else canonical(value).decode()  # type: ignore[arg-type]
+    return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 3] + "..."
+
+
+def _write(folder: Path, protocol: Mapping[str, Any], artefacts: Mapping[str, bytes]) -> str:
+    """Write protocol, artefacts and manifest; the protocol comes last. Returns its digest."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in artefacts.items():
+        write_whole(folder / name, data)
+    whole = with_artefacts(protocol, artefacts)
+    data = canonical(whole)
+    manifest = {
+        "schema": 1,
+        "kind": "proctor.pilot-manifest",
+        "pilot": protocol["pilot"]["name"],
+        "protocol": sha256(data),
+        ARTEFACTS: whole[ARTEFACTS],
+        "seeds": protocol["seeds"],
+    }
+    write_whole(folder / MANIFEST, canonical(manifest))
+    write_whole(folder / PROTOCOL, data)
+    return sha256(data)
+
+
+def _checked(folder: Path) -> tuple[dict[str, Any], str]:
+    """The protocol of ``folder`` with its digest, once everything there is as it was written."""
+    data = _read(folder / PROTOCOL)
+    manifest = _parsed(folder / MANIFEST, _read(folder / MANIFEST))
+    if manifest.get("protocol") != sha256(data):
+        raise BrokenSeal("the protocol is not the one that was frozen", where=str(folder / PROTOCOL))
+    protocol = _parsed(folder / PROTOCOL, data)
+    if manifest.get(ARTEFACTS) != protocol.get(ARTEFACTS) or RANDOMISATION not in protocol[ARTEFACTS]:
+        raise BrokenSeal("manifest and protocol name different artefacts", where=str(folder / MANIFEST))
+    for name, digest in protocol[ARTEFACTS].items():
+        if sha256(_read(folder / name)) != digest:
+            raise BrokenSeal("the artefact is not the one that was frozen", where=str(folder / name))
+    return protocol, sha256(data)
+
+
+def _amendment_files(folder: Path) -> Iterator[Path]:
+    """The amendments in order; a gap is a broken seal."""
+    found = sorted((folder / AMENDMENTS).glob("[0-9]*.json"))
+    for number, file in enumerate(found, 1):
+        if file.name != f"{number:03d}.json":
+            raise BrokenSeal(f"amendment {number} is missing", where=str(folder / AMENDMENTS))
+        yield file
+
+
+def _checked_amendment(
+    file: Path, number: int, pilot: str, previous: str
+) -> tuple[dict[str, Any], Path, dict[str, Any]]:
+    record = _parsed(file, _read(file))
+    place = file.with_suffix("")
+    if (record.get("number"), record.get("pilot"), record.get("previous")) != (number, pilot, previous):
+        raise BrokenSeal("the amendment does not follow the one before it", where=str(file))
+    protocol, digest = _checked(place)
+    if record.get("protocol") != digest:
+        raise BrokenSeal("the amendment made another protocol", where=str(place / PROTOCOL))
+    return record, place, protocol
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return read_bounded(path, FILE_BYTES)
+    except FileNotFoundError:
+        raise BrokenSeal("a file of the plan is missing", where=str(path)) from None
+    except InfrastructureFault as fault:
+        raise BrokenSeal(f"a file of the plan is {fault.message}", where=str(path)) from None
+
+
+def _parsed(path: Path, data: bytes) -> dict[str, Any]:
+    try:
+        value = parse_canonical(data)
+    except ValueError as error:
+        raise BrokenSeal(f"not a record of a plan: {error}", where=str(path)) from None
+    if not isinstance(value, dict):
+        raise BrokenSeal("not a record of a plan", where=str(path))
+    return value
