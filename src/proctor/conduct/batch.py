@@ -119,6 +119,14 @@ def load_batch(home: Home, batch_id: str) -> Batch:
     return _load(home, found[0])
 
 
+def batches_of(home: Home, pilot: str) -> Iterator[Batch]:
+    """The batches of the pilot with this digest, in no order."""
+    for name in _names(home):
+        batch = _load(home, name)
+        if batch.settings.get("pilot") == pilot:
+            yield batch
+
+
 def newest_batch(home: Home) -> Batch:
     """The newest batch of ``proctor run`` that has places left, or the newest of all where none has.
 
@@ -178,7 +186,7 @@ def _sealed(home: Home) -> Iterator[tuple[str, Place, Path]]:
 
 def _place(configuration: Mapping[str, Any]) -> Place:
     names = ("contract_path", "contract", "repeat", "agent", "model")
-    return Place(*(configuration[name] for name in names), method=str(configuration.get("method", "")))
+    return Place(*(configuration[name] for name in names), *filter(None, [configuration.get("method")]))
 
 
 class BatchWatcher(Watcher):
@@ -210,12 +218,14 @@ def run_places(
     watcher: BatchWatcher,
     jobs: int,
     prices: PriceTable | None = None,
+    envelopes: Envelopes | None = None,
 ) -> BatchResult:
     """Fill ``places``, ``jobs`` at a time, within the batch's envelopes.
 
-    A contract that cannot be prepared costs its own places only.
+    A contract that cannot be prepared costs its own places only. Who fills a batch piece by piece gives the
+    ``envelopes`` of all pieces, so that earlier runs are read once.
     """
-    envelopes = _envelopes(machine.home, batch, prices)
+    shared = envelopes if envelopes is not None else envelopes_of(machine.home, batch, prices)
     waiting: queue.SimpleQueue[Place] = queue.SimpleQueue()
     for place in places:
         waiting.put(place)
@@ -232,7 +242,7 @@ def run_places(
                 return
             try:
                 prepared = prepare(place)
-                outcome = _run(machine, batch, place, prepared, attempt(place, prepared), watcher, prices, envelopes)
+                outcome = _run(machine, batch, place, prepared, attempt(place, prepared), watcher, prices, shared)
             except ProctorError as error:
                 (refused if isinstance(error, BudgetExceeded) else errors).append((place, error))
                 watcher.unprepared(place, error)
@@ -244,12 +254,12 @@ def run_places(
                 watcher.finished(place, outcome)
 
     _in_threads(work, jobs)
-    if envelopes.capped or refused:
+    if shared.capped or refused:
         save_batch(machine.home, batch, refused)
     return BatchResult(tuple(outcomes), tuple(errors), watcher.stopped(), tuple(refused))
 
 
-def _envelopes(home: Home, batch: Batch, prices: PriceTable | None) -> Envelopes:
+def envelopes_of(home: Home, batch: Batch, prices: PriceTable | None) -> Envelopes:
     """The envelopes that the batch was begun with, less what its runs have spent."""
     from proctor.conduct.envelopes import Envelopes, spent_before, start_usd
 
@@ -269,10 +279,11 @@ def _run(
     envelopes: Envelopes,
 ) -> Outcome:
     """One run, within its share of the envelopes. What is not known to be left of a share counts as spent."""
-    from proctor.conduct.envelopes import spent_usd
+    from proctor.conduct.envelopes import least_usd, spent_usd
 
     agent, model = attempt
-    share = envelopes.take(place.content_id, prepared.contract.budget.usd, watcher.stopped)
+    run_usd = batch.settings.get("run_usd")
+    share = envelopes.take(place.content_id, least_usd(prepared.contract.budget.usd, run_usd), watcher.stopped)
     spent = share.usd
     try:
         outcome = conduct(
@@ -283,7 +294,7 @@ def _run(
             configuration=_configuration(batch, place),
             watcher=watcher,
             prices=prices,
-            envelopes=envelopes.settings(share),
+            envelopes={**envelopes.settings(share), **({"run_usd": run_usd} if run_usd else {})},
             rehearse=bool(batch.settings.get("rehearse")),
             redactor=_redactor(machine, batch),
         )

@@ -149,6 +149,11 @@ class Envelopes:
                 )
 
 
+def least_usd(cap: str, other: str | None) -> str:
+    """The smaller of two caps, of which the second may be none."""
+    return cap if other is None else min(cap, other, key=Decimal)
+
+
 def start_usd(prices: PriceTable | None) -> Decimal:
     """What a run costs however little it does, by its price table or else by the fallback schedule."""
     cost = total_of(price.price for price in (prices or FALLBACK.table).of("run"))

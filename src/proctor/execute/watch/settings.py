@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from proctor.base.frozen import EMPTY, frozen
+from proctor.base.frozen import EMPTY, frozen, replace
 from proctor.contract.model import Contract
 from proctor.execute.watch.prices import Price, PriceTable
 from proctor.execute.watch.thresholds import Caps, Thresholds, caps_from, caps_of, record_of, thresholds_from
@@ -51,11 +51,17 @@ class Settings:
     batch_spent_usd: str = "0"
 
 
-def settings_of(contract: Contract, **others: Any) -> Settings:
-    """The settings that a contract's budget and policy make; ``others`` are the fields that a contract cannot know."""
+def settings_of(contract: Contract, *, run_usd: str | None = None, **others: Any) -> Settings:
+    """The settings that a contract's budget and policy make; ``others`` are the fields that a contract cannot know.
+
+    A study may hold every run to ``run_usd`` where the contract would allow more.
+    """
     policy = contract.policy
+    caps = caps_of(contract.budget)
+    if run_usd is not None and (caps.usd is None or Decimal(run_usd) < Decimal(caps.usd)):
+        caps = replace(caps, usd=run_usd)
     return Settings(
-        caps=caps_of(contract.budget),
+        caps=caps,
         rules=dict(policy.rules),
         ask=tuple(dict.fromkeys(code for ask in policy.ask for code in ask.on)),
         rollback={code: rollback.then for rollback in policy.rollback for code in rollback.on},
