@@ -42,6 +42,7 @@ COMMANDS = {
     "cost": "what a run cost, item by item",
     "decide": "answer a run that waits for a human",
     "review": "runs that a human should look at, verdicts on them, and agreement",
+    "pilot": "a comparison that is planned, frozen, run in stages and reported",
     "taxonomy": "the kinds of failures that reports tag",
     "rubric": "gates, weights and scores, and how much a ranking owes to the weights",
     "agents": "list the kinds of agents",

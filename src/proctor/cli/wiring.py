@@ -136,6 +136,13 @@ def described_agent(
 ) -> AgentDescription:
     """What identifies the agent that is asked for; what is wrong with the words is said before anything is begun."""
     planned_model(model, settings)
+    return identified_agent(machine, words, files, model, settings)
+
+
+def identified_agent(
+    machine: Machine, words: str, files: str, model: str, settings: Mapping[str, str]
+) -> AgentDescription:
+    """The same where no key is needed yet, because nothing is run."""
     kind = words.partition(":")[0]
     if model and kind in WITHOUT_MODEL:
         raise UsageFault(f"the agent {kind} uses no model", where=f"--model {model}", hint="run it without --model")
