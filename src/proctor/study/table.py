@@ -52,7 +52,7 @@ COLUMNS = (
     Column("success", FLAG, "the primary endpoint: 1 accepted, 0 not, missing when that could not be told"),
     Column("scorable", FLAG, "1 when the run says something about the agent"),
     Column("ended", TEXT, "what ended the agent: finished, resource, safety, operator, infrastructure or unknown"),
-    Column("censored", FLAG, "1 when a cap cut cost or time short, so that both are at least what is written"),
+    Column("censored", FLAG, "1 when a cap cut cost and time short: both are at least what is written"),
     Column("cost_usd", NUMBER, "the whole projected cost: model, execution, human and overhead"),
     Column("model_usd", NUMBER, "the part that model calls cost"),
     Column("execution_usd", NUMBER, "the part that running commands and checks cost"),
@@ -75,6 +75,16 @@ COLUMNS = (
     Column("pilot", TEXT, "the digest of the pilot the run belongs to; empty for none"),
     Column("stage", TEXT, "the stage of that pilot"),
     Column("begun", TEXT, "when the run began, in ISO 8601"),
+    Column("batch", TEXT, "the batch the run belongs to"),
+    Column("cost_method", TEXT, "the price table behind the costs; a fallback schedule has no prices, see the manual"),
+    Column("billed_usd", NUMBER, "what a provider billed, as far as it said so; no part of cost_usd"),
+    Column("human_minutes", NUMBER, "minutes that people spent on reviews of the run"),
+    Column("setup_execution_usd", NUMBER, "the part of execution_usd before the agent began"),
+    Column("agent_execution_usd", NUMBER, "the part of execution_usd while the agent acted"),
+    Column("acceptance_execution_usd", NUMBER, "the part of execution_usd in acceptance"),
+    Column("setup_overhead_usd", NUMBER, "the part of overhead_usd before the agent began"),
+    Column("agent_overhead_usd", NUMBER, "the part of overhead_usd while the agent acted"),
+    Column("acceptance_overhead_usd", NUMBER, "the part of overhead_usd in acceptance"),
 )
 NAMES = tuple(column.name for column in COLUMNS)
 TEXT_NAMES = tuple(column.name for column in COLUMNS if column.kind == TEXT)
@@ -213,6 +223,16 @@ class Table:
     pilot: Coded
     stage: Coded
     begun: Coded
+    batch: Coded
+    cost_method: Coded
+    billed_usd: Floats
+    human_minutes: Floats
+    setup_execution_usd: Floats
+    agent_execution_usd: Floats
+    acceptance_execution_usd: Floats
+    setup_overhead_usd: Floats
+    agent_overhead_usd: Floats
+    acceptance_overhead_usd: Floats
 
     def __init__(self, length: int, columns: Mapping[str, Any]) -> None:
         import numpy as np
