@@ -34,6 +34,7 @@ DOORS = {
     "execute.network": ("execute.sandbox.interface",),
     "execute.observe": ("execute.sandbox.interface", "execute.workspace"),
     "execute.gateway": ("execute.watch.money", "execute.watch.prices", "execute.watch.words"),
+    "study.analysis": ("study.stats", "study.table"),
 }
 """The steps from one room to another of the same floor."""
 

@@ -1,0 +1,181 @@
+"""The door: a table and a question in, findings out.
+
+Findings are plain data that JSON can hold: every number has 12 significant digits, every interval says by what method
+and from how many runs and tasks, and what could not be estimated says why. They hold no time of day and nothing about
+the machine. The same runs in another order give the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from proctor.study.analysis.attempts import several_attempts, unknown_outcomes
+from proctor.study.analysis.cells import Cells
+from proctor.study.analysis.comparability import check_comparable, classes
+from proctor.study.analysis.costs import costs
+from proctor.study.analysis.counterfactual import counterfactual
+from proctor.study.analysis.funnel import funnel
+from proctor.study.analysis.headline import headline
+from proctor.study.analysis.limits import cannot, scope
+from proctor.study.analysis.modes import Modes, matrix
+from proctor.study.analysis.pairs import compare_pairs, ranks
+from proctor.study.analysis.question import Extras, Question
+from proctor.study.analysis.rates import agent_costs, agent_rates, agent_runs
+from proctor.study.analysis.rounding import tidy
+from proctor.study.analysis.strata import strata, weighted
+from proctor.study.analysis.survival import survival
+from proctor.study.analysis.tradeoff import tradeoff
+from proctor.study.table import Table
+
+if TYPE_CHECKING:
+    import numpy as np
+
+SCHEMA = 1
+KIND = "proctor.findings"
+SEED = 20260307
+MAX_RUNS = 5_000
+"""How many runs are listed; each agent has its share of them."""
+
+
+def findings(
+    table: Table,
+    question: Question | None = None,
+    extras: Extras | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> dict[str, Any]:
+    """What ``table`` says about ``question``; ``tell`` hears which part is being made."""
+    question, extras = question or Question(), extras or Extras()
+    say = tell or (lambda part: None)
+    say("counting runs")
+    cells = Cells(table, question)
+    warnings = check_comparable(cells, question)
+    say("comparing agents")
+    pairs = compare_pairs(cells, _generator())
+    say("estimating rates")
+    rates, spent = agent_rates(cells), agent_costs(cells)
+    agents = _agents(cells, rates, spent, pairs)
+    say("costs, times and modes")
+    tags, rows = matrix(cells, Modes(cells))
+    listed, left_out = _runs(cells)
+    known = {
+        "schema": SCHEMA,
+        "kind": KIND,
+        "source": _source(cells, extras),
+        "question": {
+            "endpoint": question.endpoint,
+            "alpha": question.alpha,
+            "minimum_effect": question.minimum_effect,
+            "pilot": question.pilot,
+        },
+        "headline": headline(cells, question, agents, pairs, warnings),
+        "agents": agents,
+        "pairs": pairs,
+        "strata": strata(cells),
+        "weighted": weighted(cells, question),
+        "cost": costs(cells),
+        "survival": survival(cells),
+        "modes": {"tags": tags, "rows": rows, "discovery": []},
+        "funnel": funnel(cells),
+        "tradeoff": tradeoff(cells, rates, spent),
+        "agreement": extras.agreement,
+        "counterfactual": counterfactual(cells, question),
+        "deviations": [*extras.deviations, *warnings],
+        "comparability": classes(cells, extras),
+        "cannot": cannot(cells, extras),
+        "scope": scope(cells, extras),
+        "appendix": _appendix(extras),
+        "runs": listed,
+        "runs_left_out": left_out,
+    }
+    found: dict[str, Any] = tidy(known)
+    return found
+
+
+def _agents(
+    cells: Cells,
+    rates: list[dict[str, Any]],
+    spent: list[dict[str, Any]],
+    pairs: list[dict[str, Any]],
+) -> list[dict[str, Any]]:
+    """Everything about each agent, the best first."""
+    placed = ranks(cells, pairs)
+    parts = zip(
+        rates,
+        several_attempts(cells),
+        unknown_outcomes(cells, _generator),
+        spent,
+        agent_runs(cells),
+        strict=True,
+    )
+    found = [
+        {**rate, "rank": placed[rate["agent"]], **attempts, **unknown, "corrected": [], "cost": cost, **runs}
+        for rate, attempts, unknown, cost, runs in parts
+    ]
+    return sorted(found, key=lambda agent: (agent["rank"]["position"], agent["agent"]))
+
+
+def _source(cells: Cells, extras: Extras) -> dict[str, Any]:
+    attempts = cells.attempts[cells.attempts > 0]
+    return {
+        "kind": extras.kind,
+        "name": extras.name,
+        "digest": extras.digest,
+        "rows": len(cells.table),
+        "agents": len(cells.agents),
+        "tasks": len(cells.tasks),
+        "trials": {"min": int(attempts.min()), "max": int(attempts.max())},
+        "notes": list(extras.notes),
+    }
+
+
+def _appendix(extras: Extras) -> dict[str, Any]:
+    empty: Mapping[str, Any] = {
+        "locks": [],
+        "digests": {},
+        "agents": [],
+        "seeds": {"planned": SEED, "observed": [SEED]},
+        "amendments": [],
+        "stages": [],
+    }
+    return {**empty, **extras.appendix}
+
+
+def _runs(cells: Cells) -> tuple[list[dict[str, Any]], int]:
+    """Runs by name with where they are, as many of each agent, and how many were left out."""
+    share = max(1, MAX_RUNS // len(cells.agents))
+    spans = [cells.runs_of(agent) for agent in range(len(cells.agents))]
+    picked = [row for span in spans for row in range(span.start, min(span.stop, span.start + share))]
+    table = cells.table.select(picked)
+    listed = [
+        {
+            "run": run or "",
+            "source": source or "",
+            "agent": cells.agents[agent],
+            "task": cells.tasks[task],
+            "trial": None if trial != trial else int(trial),
+            "status": status or "unknown",
+            "cost_usd": cost,
+            "seconds": seconds,
+            "tags": tags or "",
+        }
+        for run, source, agent, task, trial, status, cost, seconds, tags in zip(
+            table.run,
+            table.source,
+            cells.agent[picked].tolist(),
+            cells.task[picked].tolist(),
+            table.trial.tolist(),
+            table.status,
+            table.cost_usd.tolist(),
+            table.seconds.tolist(),
+            table.tags,
+            strict=True,
+        )
+    ]
+    return listed, len(cells.table) - len(listed)
+
+
+def _generator() -> np.random.Generator:
+    import numpy as np
+
+    return np.random.default_rng(SEED)

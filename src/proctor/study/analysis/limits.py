@@ -1,0 +1,64 @@
+"""What a table does not support, said instead of left out; and to what its findings must not be stretched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from proctor.study.analysis.cells import NAMELESS, Cells
+from proctor.study.analysis.question import Extras
+from proctor.study.analysis.strata import strata_of
+
+FEW_TASKS = 20
+
+
+def cannot(cells: Cells, extras: Extras) -> list[str]:
+    """Sentences on what cannot be said."""
+    import numpy as np
+
+    table, said = cells.table, list(extras.cannot)
+    most = cells.tries.max()
+    if most <= 1:
+        said.append(
+            "one trial for each task: how much an agent varies on a task, pass@k beyond 1 and all-of-k are unknown"
+        )
+    if len(cells.tasks) < 2:
+        said.append("one task only: nothing can be said about other tasks")
+    elif len(cells.tasks) < FEW_TASKS:
+        said.append(f"only {len(cells.tasks)} tasks: intervals are wide, and tests on so few are coarse")
+    if len(cells.agents) < 2:
+        said.append("one agent only: there is nothing to compare it with")
+    told = " ".join(said)
+    if np.isnan(table.cost_usd).all() and "no costs" not in told:
+        said.append("no costs: none of the runs was metered")
+    if np.isnan(table.seconds).all() and "no times" not in told:
+        said.append("no times: none of the runs says how long it took")
+    if (cells.attempts == 0).any():
+        pairs = int((cells.attempts == 0).sum())
+        said.append(
+            f"{pairs} of {cells.attempts.size} pairs of agent and task were never run: "
+            "pairs of agents are compared on the tasks that both ran, rates on each agent's own"
+        )
+    labels, _ = strata_of(cells)
+    if labels == (NAMELESS,):
+        said.append("no strata: the table does not say what kinds of tasks there are")
+    if (table.comparability.codes < 0).all():
+        said.append("no comparability classes: whether runs were made under the same conditions is not in the table")
+    return said
+
+
+def scope(cells: Cells, extras: Extras) -> dict[str, Any]:
+    """When runs were made, what they cover, and what must not be made of them."""
+    begun = cells.table.begun.used()
+    labels, _ = strata_of(cells)
+    warned = [
+        f"the tasks are these {len(cells.tasks)}: intervals speak of tasks like them, not of software work as a whole",
+        "the agents are these versions under these limits; another model, budget or prompt is another agent",
+        *extras.not_to_generalise,
+    ]
+    return {
+        "window": [begun.names[0], begun.names[-1]] if begun.names else [None, None],
+        "languages": list(extras.languages),
+        "kinds": list(extras.kinds),
+        "strata": [label for label in labels if label != NAMELESS][:200],
+        "not_to_generalise": warned,
+    }

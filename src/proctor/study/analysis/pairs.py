@@ -1,0 +1,86 @@
+"""Every pair of agents on the tasks that both attempted, and the ranks that these comparisons leave open.
+
+A difference is that of task means, with a paired t interval; flipped signs confirm it. With more than two agents the p
+values are adjusted over all pairs together by the step-down maximum, so that the chance of any false claim stays at
+alpha. An agent's rank is a range: from the number of agents shown to be better, to the number shown to be worse.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from proctor.study.analysis.cells import Cells
+from proctor.study.stats.multiplicity import max_t, rank_ranges
+from proctor.study.stats.paired import DRAWS, EXACT_TASKS, paired_difference, sign_flip
+
+if TYPE_CHECKING:
+    import numpy as np
+
+PRODUCTS = 4e11
+"""How many products the random signs may cost; with very many tasks and agents fewer patterns are drawn."""
+LEAST_DRAWS = 1_999
+
+
+def compare_pairs(cells: Cells, rng: np.random.Generator) -> list[dict[str, Any]]:
+    """Every pair; ``a`` is the agent with the higher rate."""
+    import numpy as np
+
+    means = cells.means()
+    order = ranking(cells)
+    means = means[:, order]
+    names = [cells.agents[agent] for agent in order]
+    together = max_t(means, rng, _draws(*means.shape))
+    found = []
+    for place, (a, b) in enumerate(together.pairs):
+        compared = paired_difference(means[:, a], means[:, b], cells.level)
+        tasks = together.tasks[place]
+        flipped: float | None = together.p[place]
+        if tasks <= EXACT_TASKS:
+            flipped = sign_flip(means[:, a] - means[:, b], rng).p
+        adjusted = together.p_adjusted[place] if len(together.pairs) > 1 else compared.p
+        if compared.p is None or adjusted is None or np.isnan(adjusted):
+            adjusted = None
+        found.append(
+            {
+                "a": names[a],
+                "b": names[b],
+                "tasks": tasks,
+                "difference": compared.difference,
+                "p": compared.p,
+                "p_adjusted": adjusted,
+                "p_sign_flip": flipped,
+                "separable": adjusted is not None and adjusted < cells.alpha,
+            }
+        )
+    return found
+
+
+def ranking(cells: Cells) -> list[int]:
+    """The agents by the endpoint, the best first; those without an outcome last, those alike by name."""
+    import numpy as np
+
+    rates = np.round(cells.rates(), 12)
+    return sorted(range(len(rates)), key=lambda agent: (-rates[agent] if rates[agent] == rates[agent] else 1.0, agent))
+
+
+def ranks(cells: Cells, pairs: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
+    """The position of each agent, and the best and worst rank that it may have."""
+    import numpy as np
+
+    place = {name: agent for agent, name in enumerate(cells.agents)}
+    better = np.zeros((len(place), len(place)), dtype=bool)
+    for pair in pairs:
+        if pair["separable"]:
+            ahead, behind = (pair["a"], pair["b"]) if pair["difference"].value > 0 else (pair["b"], pair["a"])
+            better[place[ahead], place[behind]] = True
+    rates = np.round(np.nan_to_num(cells.rates(), nan=-1.0), 12)
+    ranges = rank_ranges(better)
+    return {
+        name: {"position": 1 + int((rates > rates[agent]).sum()), "best": ranges[agent][0], "worst": ranges[agent][1]}
+        for name, agent in place.items()
+    }
+
+
+def _draws(tasks: int, agents: int) -> int:
+    products = max(1, tasks) * agents * (agents - 1) / 2
+    return int(max(LEAST_DRAWS, min(DRAWS, PRODUCTS / max(1.0, products))))

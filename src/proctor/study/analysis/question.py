@@ -1,0 +1,76 @@
+"""What is asked of a table, and what is known beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from proctor.base.errors import UsageFault
+from proctor.base.frozen import EMPTY, frozen
+
+SUCCESS = "success"
+INTENTION_TO_TREAT = "intention-to-treat"
+ENDPOINTS = {
+    SUCCESS: (
+        "success over scorable runs: an acceptance error counts as no success, an invalid run is left out, "
+        "an unknown outcome is left out and bounded beside"
+    ),
+    INTENTION_TO_TREAT: "success over all attempted runs: whatever is no success counts against the agent",
+}
+"""The endpoints by which agents can be ranked, and what each does with runs that are neither success nor failure."""
+
+
+@frozen
+class Question:
+    """What is asked: the endpoint, how sure is sure enough, and whom a candidate is held against."""
+
+    endpoint: str = SUCCESS
+    alpha: float = 0.05
+    minimum_effect: float | None = None
+    against: str | None = None
+    """The agent in use, which a candidate would replace; without it agents are ranked."""
+    candidate: str | None = None
+    """The agent that would replace it; without it the best of the others."""
+    pilot: str | None = None
+    mixed: tuple[str, ...] = ()
+    """Tasks whose runs may be counted together although they were made under different conditions; ``all`` for any."""
+    caps: Mapping[str, tuple[float, ...]] = EMPTY
+    """Caps for counterfactual re-scoring, by column (seconds, cost_usd); without them two are taken from the data."""
+    weights: Mapping[str, float] = EMPTY
+    """How much each stratum counts in the weighted estimate; without them all count the same."""
+    oracle: tuple[tuple[float, float], ...] = ((0.95, 0.99), (0.99, 0.95))
+    """Sensitivities and specificities of acceptance under which rates are corrected, as a sensitivity analysis."""
+
+    def __post__(self) -> None:
+        if self.endpoint not in ENDPOINTS:
+            raise UsageFault(f"there is no endpoint {self.endpoint!r}", hint="success or intention-to-treat")
+        if not 0 < self.alpha < 0.5:
+            raise UsageFault(f"alpha is {self.alpha}", hint="a small share such as 0.05")
+        if self.minimum_effect is not None and not 0 <= self.minimum_effect < 1:
+            raise UsageFault(
+                f"the minimum effect is {self.minimum_effect}", hint="a difference of rates from 0 to 1, such as 0.05"
+            )
+
+    @property
+    def level(self) -> float:
+        """The level of the intervals."""
+        return round(1 - self.alpha, 12)
+
+
+@frozen
+class Extras:
+    """What is known beside the table: where it comes from, and what a reader must be told about it."""
+
+    kind: str = "runs"
+    name: str = ""
+    digest: str = ""
+    deviations: tuple[str, ...] = ()
+    cannot: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    not_to_generalise: tuple[str, ...] = ()
+    agreement: Mapping[str, Any] | None = None
+    appendix: Mapping[str, Any] = EMPTY
+    differs: Mapping[str, tuple[str, ...]] = EMPTY
+    """What makes each comparability class differ, by its digest, where that is known."""

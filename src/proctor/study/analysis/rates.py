@@ -1,0 +1,89 @@
+"""What each agent achieved: success, acceptance errors and invalid runs, always apart.
+
+Success and acceptance errors are shares of the scorable runs, invalid runs of those attempted; the intention-to-treat
+rate over everything attempted stands beside them. Tasks are the clusters of every interval.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from proctor.study.analysis.cells import Cells
+from proctor.study.stats.estimate import Estimate
+from proctor.study.stats.rates import cluster_mean, cluster_rate
+
+if TYPE_CHECKING:
+    from proctor.study.table import Floats
+
+MAX_RUNS = 200
+"""How many runs of an agent are named; the query selects all of them."""
+
+
+def agent_rates(cells: Cells) -> list[dict[str, Any]]:
+    """One entry for each agent, in the order of ``cells.agents``."""
+    scorable = cells.count(cells.scorable)
+    known = cells.count(cells.known)
+    errors = cells.count(cells.scorable & cells.table.status.is_("acceptance-error"))
+    invalid = cells.count(~cells.scorable)
+    return [
+        {
+            "agent": name,
+            "attempted": int(cells.attempts[agent].sum()),
+            "scorable": int(scorable[agent].sum()),
+            "tasks": int((cells.attempts[agent] > 0).sum()),
+            "success": cluster_rate(cells.wins[agent], known[agent], cells.level),
+            "intention_to_treat": cluster_rate(cells.wins[agent], cells.attempts[agent], cells.level),
+            "error": cluster_rate(errors[agent], scorable[agent], cells.level),
+            "invalid": cluster_rate(invalid[agent], cells.attempts[agent], cells.level),
+        }
+        for agent, name in enumerate(cells.agents)
+    ]
+
+
+def agent_costs(cells: Cells) -> list[dict[str, Any]]:
+    """What each agent cost; null where nothing was metered."""
+    import numpy as np
+
+    table = cells.table
+    usd, has = cells.sum(table.cost_usd), cells.count(~np.isnan(table.cost_usd))
+    paid_wins = cells.count(cells.won & ~np.isnan(table.cost_usd)).sum(axis=1)
+    found = []
+    for agent in range(len(cells.agents)):
+        metered, total = has[agent].sum(), float(usd[agent].sum())
+        per_run: Estimate = cluster_mean(usd[agent], has[agent], cells.level, floor=0.0)
+        rows = cells.runs_of(agent)
+        found.append(
+            {
+                "total_usd": total if metered else None,
+                "metered": int(metered),
+                "per_run": per_run,
+                "per_success_usd": total / float(paid_wins[agent]) if metered and paid_wins[agent] else None,
+                "tokens_in": _total(table.tokens_in[rows]),
+                "tokens_out": _total(table.tokens_out[rows]),
+            }
+        )
+    return found
+
+
+def agent_runs(cells: Cells) -> list[dict[str, Any]]:
+    """The runs behind each agent's numbers: the first of them by name, and the query that selects all."""
+    found = []
+    for agent, name in enumerate(cells.agents):
+        rows = cells.runs_of(agent)
+        first = range(rows.start, min(rows.stop, rows.start + MAX_RUNS))
+        quoted = name.replace("'", "''")
+        found.append(
+            {
+                "runs": [cells.table.run[row] or "" for row in first],
+                "query": f"select * from runs where method = '{quoted}' order by task, trial",
+            }
+        )
+    return found
+
+
+def _total(values: Floats) -> int | None:
+    """A sum of whole numbers; null when none is known."""
+    import numpy as np
+
+    known = values[~np.isnan(values)]
+    return int(known.sum()) if len(known) else None

@@ -1,0 +1,41 @@
+"""Numbers in sentences: few digits, and the interval always beside the value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from proctor.study.stats.estimate import Estimate
+
+
+def percent(share: float) -> str:
+    """A share as a number of percent with one digit after the point; none where that is 0."""
+    text = f"{100 * share:.1f}"
+    return text.removesuffix(".0").replace("-0", "0") if text in ("0.0", "-0.0", "100.0") else text
+
+
+def span(estimate: Estimate) -> str:
+    """``71.2% (67.0 to 75.1)``."""
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return f"undefined, {estimate.undefined}"
+    return f"{percent(estimate.value)}% ({percent(estimate.low)} to {percent(estimate.high)})"
+
+
+def points(estimate: Estimate) -> str:
+    """``+4.2 points (0.3 to 8.1)``."""
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return f"undefined, {estimate.undefined}"
+    return f"{100 * estimate.value:+.1f} points ({100 * estimate.low:+.1f} to {100 * estimate.high:+.1f})"
+
+
+def money(usd: float) -> str:
+    """An amount with at least two digits that count."""
+    if usd == 0 or usd >= 0.1:
+        return f"{usd:,.2f} USD"
+    return f"{usd:.2g} USD"
+
+
+def among(names: Sequence[str], most: int) -> str:
+    """The first names, and how many more there are."""
+    if len(names) <= most + 1:
+        return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
