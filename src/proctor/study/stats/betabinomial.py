@@ -1,0 +1,93 @@
+"""How much the runs of one task are alike: the correlation within tasks, by moments and by likelihood.
+
+In the beta-binomial model every task has a success rate of its own, drawn from a beta distribution with parameters a
+and b; two runs of one task then correlate by 1 / (a + b + 1).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from proctor.base.frozen import frozen
+from proctor.study.stats.arrays import counts, floats
+
+if TYPE_CHECKING:
+    from proctor.study.stats.arrays import ArrayLike
+
+LARGEST = 1e6
+"""Where a and b end: tasks that are this much alike do not differ at all."""
+
+
+@frozen
+class BetaBinomial:
+    """The fit; without numbers when ``undefined`` says why."""
+
+    a: float | None
+    b: float | None
+    mean: float | None
+    icc: float | None
+    log_likelihood: float | None
+    n: int
+    clusters: int
+    undefined: str | None = None
+
+
+def icc_anova(successes: ArrayLike, trials: ArrayLike) -> float | None:
+    """The correlation within tasks by analysis of variance; ``None`` if no task has two runs or nothing varies.
+
+    It may be below 0, where tasks differ less than chance alone would make them.
+    """
+    x, n = counts(successes, trials)
+    tasks, runs = len(n), float(n.sum())
+    if tasks < 2 or runs <= tasks:
+        return None
+    mean = float(x.sum()) / runs
+    rates = x / n
+    between = float(n @ (rates - mean) ** 2) / (tasks - 1)
+    within = float((x * (1 - rates)).sum()) / (runs - tasks)
+    typical = (runs - float(n @ n) / runs) / (tasks - 1)
+    scale = between + (typical - 1) * within
+    return None if scale <= 0 else (between - within) / scale
+
+
+def fit_beta_binomial(successes: ArrayLike, trials: ArrayLike, repeats: ArrayLike | None = None) -> BetaBinomial:
+    """The most likely a and b; ``repeats`` says how many tasks have each line's counts, one if left out."""
+    import numpy as np
+    from scipy.optimize import minimize
+    from scipy.special import betaln, gammaln, psi
+
+    times = np.ones(len(floats(trials))) if repeats is None else floats(repeats)
+    times = times[floats(trials) > 0]
+    x, n = counts(successes, trials)
+    tasks, runs, total = int(times.sum()), int(times @ n), float(times @ x)
+    why = _why_not(tasks, runs, total)
+    if why:
+        return BetaBinomial(None, None, None, None, None, runs, tasks, f"because {why}")
+    # Tasks with equal counts are one term, so that a million tasks cost what a hundred do.
+    pairs, place = np.unique(np.column_stack((x, n)), axis=0, return_inverse=True)
+    times, x, n = floats(np.bincount(place.ravel(), times)), pairs[:, 0], pairs[:, 1]
+    ways = float(times @ (gammaln(n + 1) - gammaln(x + 1) - gammaln(n - x + 1)))
+
+    def loss(logs: np.ndarray[tuple[int], np.dtype[np.float64]]) -> tuple[float, list[float]]:
+        a, b = np.exp(logs)
+        value = times @ (betaln(x + a, n - x + b) - betaln(a, b))
+        shared = psi(a + b) - psi(n + a + b)
+        slopes = (times @ (psi(x + a) - psi(a) + shared) * a, times @ (psi(n - x + b) - psi(b) + shared) * b)
+        return -float(value) / tasks, [-float(slope) / tasks for slope in slopes]
+
+    mean = total / runs
+    start = [math.log(10 * mean), math.log(10 * (1 - mean))]
+    ends = [(math.log(1e-4), math.log(LARGEST))] * 2
+    done = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=ends, options={"ftol": 1e-15, "gtol": 1e-10})
+    a, b = (float(value) for value in np.exp(done.x))
+    icc = 0.0 if max(a, b) > LARGEST / 2 else 1 / (a + b + 1)
+    return BetaBinomial(a, b, a / (a + b), icc, ways - float(done.fun) * tasks, runs, tasks)
+
+
+def _why_not(tasks: int, runs: int, total: float) -> str:
+    if tasks < 2:
+        return "there are fewer than two tasks"
+    if runs <= tasks:
+        return "no task has two runs"
+    return "all runs ended alike" if total in (0, runs) else ""

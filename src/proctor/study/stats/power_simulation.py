@@ -1,0 +1,169 @@
+"""Power by simulation, and the checks that a power analysis must pass before anybody relies on it.
+
+Tasks get a rate for each agent from beta distributions that a normal copula ties together; runs are drawn from those
+rates; the comparison is the paired t test over tasks. Formula and simulation share no step but the question.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from proctor.base.frozen import frozen, items, replace
+from proctor.study.stats.limits import t_quantile, wilson_limits
+from proctor.study.stats.power import Design, paired_power
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from proctor.study.stats.arrays import Flags, Floats
+
+DRAWS = 2_000
+CELLS = 2**20
+RISING = ("tasks", "runs", "effect", "correlation")
+"""With more of any of these, power does not fall."""
+
+
+@frozen
+class Point:
+    """The power at one design: by formula, where ``low`` equals ``high``, or simulated with the error of that."""
+
+    tasks: int
+    runs: int
+    icc: float
+    correlation: float
+    effect: float
+    power: float
+    low: float
+    high: float
+
+
+@frozen
+class Check:
+    """One thing that must hold of a power analysis, and what was seen."""
+
+    name: str
+    held: bool
+    seen: str
+
+
+def formula_point(design: Design, effect: float) -> Point:
+    """The power by formula as a point of a curve."""
+    power = paired_power(design, effect)
+    return _point(design, effect, power, power, power)
+
+
+def simulated_point(design: Design, effect: float, rng: np.random.Generator, draws: int = DRAWS) -> Point:
+    """The share of simulated studies that find ``effect``, with its 99.9% interval."""
+    import numpy as np
+
+    rows = max(1, CELLS // design.tasks)
+    found = 0
+    for start in range(0, draws, rows):
+        a, b = simulated_means(design, effect, min(rows, draws - start), rng)
+        found += int(np.count_nonzero(rejections(b - a, design.alpha)))
+    low, high = wilson_limits(found, draws, 0.999)
+    return _point(design, effect, found / draws, low, high)
+
+
+def simulated_means(design: Design, effect: float, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """The task means of both agents in ``draws`` studies, each as lines of studies and columns of tasks."""
+    import numpy as np
+    from scipy.special import ndtr
+
+    shape = (draws, design.tasks)
+    first, own = rng.standard_normal(shape), rng.standard_normal(shape)
+    second = design.correlation * first + math.sqrt(1 - design.correlation**2) * own
+    pair = []
+    for normal, rate in ((first, design.rate), (second, design.rate + effect)):
+        rates = _beta_quantile(ndtr(normal), min(1.0, max(0.0, rate)), design.icc)
+        pair.append(rng.binomial(design.runs, rates).astype(np.float64) / design.runs)
+    return pair[0], pair[1]
+
+
+def rejections(differences: Floats, alpha: float) -> Flags:
+    """Which lines of differences the paired t test calls different from 0; all alike is decided by signs alone."""
+    import numpy as np
+
+    tasks = differences.shape[1]
+    mean, error = differences.mean(axis=1), differences.std(axis=1, ddof=1) / math.sqrt(tasks)
+    alike = error <= 1e-12
+    limit = t_quantile(1 - alpha / 2, tasks - 1)
+    by_signs = (np.abs(mean) > 1e-12) & (2.0 ** (1 - tasks) <= alpha)
+    found: Flags = np.where(alike, by_signs, np.abs(mean) >= limit * error)
+    return found
+
+
+def curve(
+    design: Design,
+    effects: Sequence[float],
+    *,
+    tasks: Iterable[int],
+    correlations: Sequence[float],
+    iccs: Sequence[float],
+) -> list[Point]:
+    """The power by formula at every combination."""
+    designs = [
+        replace(design, tasks=count, correlation=correlation, icc=icc)
+        for icc in iccs
+        for correlation in correlations
+        for count in tasks
+    ]
+    return [formula_point(each, effect) for each in designs for effect in effects]
+
+
+def not_monotone(points: Sequence[Point]) -> list[str]:
+    """Every place where power falls although more was put in; simulated points may differ by their error."""
+    faults: list[str] = []
+    for axis in RISING:
+        groups: dict[tuple[float, ...], list[Point]] = {}
+        for point in points:
+            rest = tuple(value for name, value in items(point) if name not in (axis, "power", "low", "high"))
+            groups.setdefault(rest, []).append(point)
+        for group in groups.values():
+            ordered = sorted(group, key=lambda point: float(getattr(point, axis)))
+            for less, more in pairwise(ordered):
+                if more.high < less.low - 1e-9:
+                    fall = f"from {less.power:.4f} to {more.power:.4f}"
+                    faults.append(
+                        f"power falls {fall} as {axis} rise {getattr(less, axis):g} to {getattr(more, axis):g}"
+                    )
+    return faults
+
+
+def sanity(design: Design, effect: float, rng: np.random.Generator, draws: int = DRAWS) -> list[Check]:
+    """Does the formula agree with the simulation, keep its alpha without an effect, and rise where it must?"""
+    formula, simulated = formula_point(design, effect), simulated_point(design, effect, rng, draws)
+    null = simulated_point(design, 0.0, rng, draws)
+    off = abs(formula.power - simulated.power)
+    room = 0.05 + (simulated.high - simulated.low) / 2
+    steps = [replace(design, tasks=max(2, design.tasks * factor // 4)) for factor in (1, 2, 4, 8)]
+    faults = not_monotone([formula_point(each, effect) for each in steps])
+    seen_null = f"{null.power:.3f} ({null.low:.3f} to {null.high:.3f}) without an effect, {design.alpha:g} wanted"
+    return [
+        Check("formula and simulation agree", off <= room, f"{formula.power:.3f} and {simulated.power:.3f}"),
+        Check("no more false alarms than alpha", null.low <= design.alpha, seen_null),
+        Check("power rises with tasks", not faults, "; ".join(faults) or "at every step"),
+    ]
+
+
+def _point(design: Design, effect: float, power: float, low: float, high: float) -> Point:
+    return Point(design.tasks, design.runs, design.icc, design.correlation, effect, power, low, high)
+
+
+def _beta_quantile(uniform: Floats, mean: float, icc: float) -> Floats:
+    """Rates with this mean and this correlation of runs; all the same without any, all 0 or 1 with a full one."""
+    import numpy as np
+    from scipy.special import betaincinv
+
+    if icc <= 0 or mean in (0.0, 1.0):
+        return np.full(uniform.shape, mean)
+    if icc >= 0.995:
+        return (uniform > 1 - mean).astype(np.float64)
+    size = (1 - icc) / icc
+    # The quantile function costs far more than looking it up, and is smooth between 4,001 places.
+    places = np.concatenate(([0.0], np.exp(np.linspace(-16, math.log(0.5), 2000))))
+    places = np.concatenate((places, 1 - places[-2::-1]))
+    return np.interp(uniform, places, betaincinv(mean * size, (1 - mean) * size, places))

@@ -1,0 +1,197 @@
+"""Time and cost that a cap cut short: how long runs would go on, without pretending that they ended.
+
+The curve is Kaplan and Meier's (1958) with Greenwood's error and a band on the log-log scale. The restricted mean is
+the area below it up to a horizon. Its error takes runs as independent, or, with ``clusters``, adds up what each task's
+runs contribute before squaring. The log-rank test takes runs as independent.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from proctor.base.frozen import frozen
+from proctor.study.stats.arrays import floats
+from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
+from proctor.study.stats.limits import normal_quantile, t_quantile
+
+if TYPE_CHECKING:
+    from proctor.study.stats.arrays import ArrayLike, Floats
+
+RESTRICTED = "restricted mean below Kaplan-Meier"
+
+
+@frozen
+class Curve:
+    """The steps of a survival curve, one for each time at which something ended."""
+
+    times: Floats
+    survival: Floats
+    error: Floats
+    low: Floats
+    high: Floats
+    at_risk: Floats
+    ended: Floats
+    n: int
+    events: int
+    censored: int
+    last: float
+    level: float
+
+    @property
+    def median(self) -> float | None:
+        """The first time by which half have ended; ``None`` if fewer did."""
+        import numpy as np
+
+        reached = np.flatnonzero(self.survival <= 0.5 + 1e-12)
+        return float(self.times[reached[0]]) if len(reached) else None
+
+    def steps(self, most: int = 200) -> list[list[float]]:
+        """At most ``most`` of the steps as [time, survival, low, high], the first and the last among them."""
+        import numpy as np
+
+        if not len(self.times):
+            return []
+        picked = np.unique(np.linspace(0, len(self.times) - 1, min(most, len(self.times))).round().astype(int))
+        rows = np.column_stack((self.times, self.survival, self.low, self.high))[picked]
+        found: list[list[float]] = rows.tolist()
+        return found
+
+
+@frozen
+class LogRank:
+    """Whether groups end at the same pace: chi-squared over ``freedom`` degrees."""
+
+    chi2: float | None
+    freedom: int
+    p: float | None
+    undefined: str | None = None
+
+
+def kaplan_meier(times: ArrayLike, events: ArrayLike, level: float = LEVEL) -> Curve:
+    """The curve of ``times`` at which something ended (event 1) or was cut (event 0); nan times are left out."""
+    import numpy as np
+
+    when, ended = _known(times, events)
+    stamps, dead, risk = _table(when, ended)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        survival = floats(np.cumprod(1 - dead / risk))
+        hazard = np.sqrt(floats(np.cumsum(dead / (risk * (risk - dead)))))
+        stretch = np.exp(-normal_quantile((1 - level) / 2) * hazard / np.log(survival))
+        low, high = survival ** (1 / stretch), survival**stretch
+        error = survival * hazard
+    over = survival <= 0
+    if over.any():
+        # Where nobody is left the band has no formula: its upper end stays where it was.
+        low[over], error[over] = 0.0, 0.0
+        high[over] = high[~over][-1] if (~over).any() else 1.0
+    count, gone = len(when), int(ended.sum())
+    last = float(when.max()) if count else math.nan
+    return Curve(stamps, survival, error, low, high, risk, dead, count, gone, count - gone, last, level)
+
+
+def restricted_mean(
+    times: ArrayLike,
+    events: ArrayLike,
+    horizon: float,
+    level: float = LEVEL,
+    clusters: ArrayLike | None = None,
+) -> Estimate:
+    """The mean of time up to ``horizon``; with ``clusters`` (a code for each run) its error is that of tasks."""
+    import numpy as np
+
+    when, ended = _known(times, events)
+    method = RESTRICTED + ("" if clusters is None else ", tasks as clusters")
+    count = len(when)
+    if not count:
+        return undefined("there is no run", level=level, method=method)
+    stamps, dead, risk = _table(when, ended)
+    survival = floats(np.cumprod(1 - dead / risk))
+    if horizon > float(when.max()) and (not len(survival) or survival[-1] > 0):
+        why = f"no run was watched until {horizon:g}, the longest until {float(when.max()):g}"
+        return undefined(why, level=level, method=method, n=count, clusters=count)
+    inside = stamps <= horizon
+    stamps, dead, risk, survival = stamps[inside], dead[inside], risk[inside], survival[inside]
+    pieces = np.concatenate(([1.0], survival)) * np.diff(np.concatenate(([0.0], stamps, [horizon])))
+    value = float(pieces.sum())
+    ahead = np.cumsum(pieces[::-1])[::-1][1:]
+    if clusters is None:
+        # Where all who are left end together nothing lies ahead, and the term is 0.
+        left = np.where(risk > dead, risk * (risk - dead), 1.0)
+        error, groups, quantile = math.sqrt(float((ahead**2) @ (dead / left))), count, math.inf
+    else:
+        codes = np.asarray(clusters)[~np.isnan(floats(times))]
+        error, groups = _clustered(when, ended, codes, stamps, ahead, dead, risk)
+        if groups < 2:
+            return undefined("there is one task only", level=level, method=method, n=count, clusters=groups)
+        quantile = groups - 1
+    half = t_quantile((1 + level) / 2, quantile) * error
+    low, high = max(0.0, value - half), min(horizon, value + half)
+    return defined(value, low, high, level=level, method=method, n=count, clusters=groups)
+
+
+def log_rank(times: ArrayLike, events: ArrayLike, groups: ArrayLike) -> LogRank:
+    """Compare groups 0, 1, ... of runs that are independent."""
+    import numpy as np
+    from scipy.special import chdtrc
+
+    present = ~np.isnan(floats(times))
+    code = np.asarray(groups)[present]
+    when, ended = _known(times, events)
+    count = int(code.max(initial=-1)) + 1
+    stamps, dead, risk = _table(when, ended)
+    if count < 2 or not len(stamps):
+        why = "nothing ended" if count > 1 else "there is one group only"
+        return LogRank(None, max(0, count - 1), None, f"because {why}")
+    share, excess = np.empty((count, len(stamps))), np.empty(count)
+    for group in range(count):
+        own = np.sort(when[code == group])
+        share[group] = (len(own) - np.searchsorted(own, stamps)) / risk
+        excess[group] = ended[code == group].sum() - share[group] @ dead
+    weight = dead * (risk - dead) / np.maximum(risk - 1, 1)
+    covariance = np.diag(share @ weight) - (share * weight) @ share.T
+    chi2 = float(excess[1:] @ np.linalg.pinv(covariance[1:, 1:]) @ excess[1:])
+    return LogRank(chi2, count - 1, float(chdtrc(count - 1, chi2)))
+
+
+def _known(times: ArrayLike, events: ArrayLike) -> tuple[Floats, Floats]:
+    import numpy as np
+
+    when, ended = floats(times), floats(events)
+    present = ~np.isnan(when)
+    if np.any(when[present] < 0):
+        raise ValueError("a time is below 0")
+    return when[present], ended[present]
+
+
+def _table(when: Floats, ended: Floats) -> tuple[Floats, Floats, Floats]:
+    """The times at which something ended, how many did, and how many were still going."""
+    import numpy as np
+
+    stamps, place = np.unique(when, return_inverse=True)
+    dead = np.bincount(place, ended, len(stamps))
+    leaving = np.bincount(place, minlength=len(stamps))
+    risk = len(when) - np.cumsum(leaving) + leaving
+    some = dead > 0
+    return stamps[some], floats(dead[some]), floats(risk[some])
+
+
+def _clustered(
+    when: Floats, ended: Floats, codes: ArrayLike, stamps: Floats, ahead: Floats, dead: Floats, risk: Floats
+) -> tuple[float, int]:
+    """The error from what each run adds to the mean (its martingale residual), summed by cluster; and the clusters."""
+    import numpy as np
+
+    _, place = np.unique(np.asarray(codes), return_inverse=True)
+    groups = int(place.max()) + 1
+    if groups < 2:
+        return math.nan, groups
+    passed = np.searchsorted(stamps, when, side="right")
+    expected = np.concatenate(([0.0], np.cumsum(ahead * dead / risk**2)))[passed]
+    at = np.minimum(np.maximum(passed - 1, 0), max(0, len(stamps) - 1))
+    observed = np.zeros(len(when))
+    if len(stamps):
+        counted = (ended > 0) & (when <= stamps[-1])
+        observed[counted] = (ahead / risk)[at[counted]]
+    sums = np.bincount(place, expected - observed, groups)
+    return math.sqrt(groups / (groups - 1) * float(sums @ sums)), groups
