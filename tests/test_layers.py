@@ -34,6 +34,11 @@ DOORS = {
     "execute.network": ("execute.sandbox.interface",),
     "execute.observe": ("execute.sandbox.interface", "execute.workspace"),
     "execute.gateway": ("execute.watch.money", "execute.watch.prices", "execute.watch.words"),
+    "study.index": ("study.table",),
+    "study.analysis": ("study.stats", "study.table"),
+    "study.pilot": ("study.stats", "study.table", "study.index", "study.analysis"),
+    "present.figures": ("present.amounts",),
+    "present.html": ("present.amounts", "present.figures"),
     "study.analysis": ("study.stats", "study.table"),
 }
 """The steps from one room to another of the same floor."""

@@ -5,7 +5,6 @@ Exit codes: 0 yes, 1 a negative verdict, 2 usage or a bad contract, 3 infrastruc
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import threading
@@ -17,9 +16,6 @@ from typing import NoReturn
 import click
 
 from proctor import __version__
-
-gc.set_threshold(100_000, 20, 20)
-"""Starting up makes many objects and drops few; looking for garbage every 700 of them would be a tenth of it."""
 
 COMMANDS = {
     "demo": "the whole story on a bundled repository, offline",
@@ -97,12 +93,16 @@ def group() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run one command and leave with its code.
+    """Run one command and leave with its code."""
+    leave(run_command(arguments))
+
+
+def leave(code: int) -> NoReturn:
+    """End the process with ``code``.
 
     The interpreter's own way out takes everything apart piece by piece, which is a tenth of a short run; what is still
     here goes with the process.
     """
-    code = run_command(arguments)
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and not thread.daemon:
             thread.join()
