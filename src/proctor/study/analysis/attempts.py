@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from proctor.study.analysis.cells import Cells
+from proctor.study.analysis.question import Question
+from proctor.study.stats.misclassification import rogan_gladen
 from proctor.study.stats.missing import imputed_rate, manski
 from proctor.study.stats.passk import all_of_k, pass_at_k
 
@@ -58,3 +60,18 @@ def unknown_outcomes(cells: Cells, generator: Callable[[], np.random.Generator])
             {"bounds": {"low": bounds.low, "high": bounds.high, "unknown": bounds.unknown}, "imputed": imputed}
         )
     return found
+
+
+def corrected(rates: list[dict[str, Any]], question: Question) -> list[list[dict[str, Any]]]:
+    """For each agent the rate if acceptance errs as often as the question supposes."""
+    return [
+        [
+            {
+                "sensitivity": sensitivity,
+                "specificity": specificity,
+                "estimate": rogan_gladen(rate["success"], sensitivity, specificity),
+            }
+            for sensitivity, specificity in question.oracle
+        ]
+        for rate in rates
+    ]

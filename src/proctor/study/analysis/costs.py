@@ -1,7 +1,7 @@
 """What runs cost: by item, by outcome, by task and by stratum. Only what was metered is added up.
 
-The parts of a cost are those of the table: model, execution, human and overhead. What a cost holds beyond the parts
-that are known stands apart as ``unattributed``, so that the items of an agent add up to its total.
+The parts of a cost are those of the table: model, execution, human and overhead; execution and overhead by phase. What
+a cost holds beyond the parts that are known is ``unattributed``, so that an agent's items add up to its total.
 """
 
 from __future__ import annotations
@@ -14,13 +14,8 @@ from proctor.study.analysis.strata import strata_of
 if TYPE_CHECKING:
     from proctor.study.table import Floats
 
-PHASES = {
-    "model": "attempt",
-    "execution": "attempt and acceptance",
-    "human": "approval and review",
-    "overhead": "harness",
-    "unattributed": "not itemised",
-}
+PHASES = {"setup": "setup", "agent": "attempt", "acceptance": "acceptance"}
+"""The phases of which the table tells the costs, by how its columns begin."""
 MAX_CELLS = 5_000
 """How many pairs of task and agent are listed; the dearest are kept."""
 
@@ -38,22 +33,32 @@ def costs(cells: Cells) -> dict[str, Any]:
 
 
 def items(cells: Cells) -> list[dict[str, Any]]:
-    """The cost of each agent by item; items of which nothing is known are left out."""
+    """The cost of each agent by item and phase; items of which nothing is known are left out."""
     import numpy as np
 
     table = cells.table
-    rest = np.nan_to_num(table.cost_usd)
+    parts: list[tuple[str, str, Floats]] = [
+        ("model", "attempt", table.model_usd),
+        ("human", "approval and review", table.human_usd),
+    ]
+    for item, whole in (("execution", table.execution_usd), ("overhead", table.overhead_usd)):
+        rest = whole
+        for prefix, phase in PHASES.items():
+            values: Floats = getattr(table, f"{prefix}_{item}_usd")
+            parts.append((item, phase, values))
+            rest = rest - np.nan_to_num(values)
+        parts.append((item, "phase unknown", _without_dust(rest)))
+    left = table.cost_usd
+    for whole in (table.model_usd, table.execution_usd, table.human_usd, table.overhead_usd):
+        left = left - np.nan_to_num(whole)
+    parts.append(("unattributed", "not itemised", _without_dust(left)))
     found = []
-    parts = {name: getattr(table, f"{name}_usd") for name in ("model", "execution", "human", "overhead")}
-    for values in parts.values():
-        rest = rest - np.nan_to_num(values)
-    rest = np.where(np.isnan(table.cost_usd) | (np.abs(rest) < 1e-9), np.nan, rest)
     for agent, name in enumerate(cells.agents):
         rows = cells.runs_of(agent)
-        for item, values in (*parts.items(), ("unattributed", rest)):
+        for item, phase, values in parts:
             known = values[rows][~np.isnan(values[rows])]
             if len(known):
-                found.append({"agent": name, "item": item, "phase": PHASES[item], "usd": float(known.sum())})
+                found.append({"agent": name, "item": item, "phase": phase, "usd": float(known.sum())})
     return found
 
 
@@ -125,3 +130,10 @@ def _grouped(cells: Cells, group: Any, labels: tuple[str, ...], word: str) -> li
         for place, label in enumerate(labels)
         if runs[agent, place]
     ]
+
+
+def _without_dust(values: Floats) -> Floats:
+    """What is left after a subtraction, with nan for what is nothing but rounding."""
+    import numpy as np
+
+    return np.where(np.abs(values) < 1e-9, np.nan, values)

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from proctor.study.analysis.attempts import several_attempts, unknown_outcomes
+from proctor.study.analysis.attempts import corrected, several_attempts, unknown_outcomes
 from proctor.study.analysis.cells import Cells
 from proctor.study.analysis.comparability import check_comparable, classes
 from proctor.study.analysis.costs import costs
 from proctor.study.analysis.counterfactual import counterfactual
+from proctor.study.analysis.discovery import discovery
 from proctor.study.analysis.funnel import funnel
 from proctor.study.analysis.headline import headline
 from proctor.study.analysis.limits import cannot, scope
@@ -54,9 +55,9 @@ def findings(
     pairs = compare_pairs(cells, _generator())
     say("estimating rates")
     rates, spent = agent_rates(cells), agent_costs(cells)
-    agents = _agents(cells, rates, spent, pairs)
+    agents = _agents(cells, question, rates, spent, pairs)
     say("costs, times and modes")
-    tags, rows = matrix(cells, Modes(cells))
+    tags, rows = matrix(cells, modes := Modes(cells))
     listed, left_out = _runs(cells)
     known = {
         "schema": SCHEMA,
@@ -75,7 +76,7 @@ def findings(
         "weighted": weighted(cells, question),
         "cost": costs(cells),
         "survival": survival(cells),
-        "modes": {"tags": tags, "rows": rows, "discovery": []},
+        "modes": {"tags": tags, "rows": rows, "discovery": discovery(cells, modes)},
         "funnel": funnel(cells),
         "tradeoff": tradeoff(cells, rates, spent),
         "agreement": extras.agreement,
@@ -94,6 +95,7 @@ def findings(
 
 def _agents(
     cells: Cells,
+    question: Question,
     rates: list[dict[str, Any]],
     spent: list[dict[str, Any]],
     pairs: list[dict[str, Any]],
@@ -104,13 +106,14 @@ def _agents(
         rates,
         several_attempts(cells),
         unknown_outcomes(cells, _generator),
+        corrected(rates, question),
         spent,
         agent_runs(cells),
         strict=True,
     )
     found = [
-        {**rate, "rank": placed[rate["agent"]], **attempts, **unknown, "corrected": [], "cost": cost, **runs}
-        for rate, attempts, unknown, cost, runs in parts
+        {**rate, "rank": placed[rate["agent"]], **attempts, **unknown, "corrected": right, "cost": cost, **runs}
+        for rate, attempts, unknown, right, cost, runs in parts
     ]
     return sorted(found, key=lambda agent: (agent["rank"]["position"], agent["agent"]))
 

@@ -58,6 +58,7 @@ def agent_costs(cells: Cells) -> list[dict[str, Any]]:
                 "metered": int(metered),
                 "per_run": per_run,
                 "per_success_usd": total / float(paid_wins[agent]) if metered and paid_wins[agent] else None,
+                "billed_usd": _money(table.billed_usd[rows]),
                 "tokens_in": _total(table.tokens_in[rows]),
                 "tokens_out": _total(table.tokens_out[rows]),
             }
@@ -79,6 +80,14 @@ def agent_runs(cells: Cells) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def _money(values: Floats) -> float | None:
+    """What a provider billed, which is not what was projected; null when it said nothing."""
+    import numpy as np
+
+    known = values[~np.isnan(values)]
+    return float(known.sum()) if len(known) else None
 
 
 def _total(values: Floats) -> int | None:
