@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from proctor.cli.output import as_json, counted, print_json
+from proctor.cli.output import as_json, counted, print_json, print_table
+
+if TYPE_CHECKING:
+    from proctor.study.pilot.plan import Plan
+    from proctor.study.pilot.power import Question
 
 pilot_argument = click.argument("pilot", type=click.Path(path_type=Path))
 out_option = click.option(
@@ -35,11 +41,179 @@ def plan(pilot: Path, out: Path | None, json_: bool) -> None:
     from proctor.study.pilot.plan import freeze, plan_folder
 
     made = draft(machine(), pilot)
-    frozen = freeze(out or plan_folder(made.pilot), made.protocol, make_artefacts(made.protocol))
+    folder = out or plan_folder(made.pilot)
+    _tell(freeze(folder, made.protocol, lambda: make_artefacts(made.protocol, made.prices)), json_)
+
+
+@command.command(epilog="Example: proctor pilot amend pilot.yaml --why 'the price list rose'")
+@pilot_argument
+@click.option("--why", required=True, help="Why the plan is changed; every later report shows it.")
+@out_option
+@as_json
+def amend(pilot: Path, why: str, out: Path | None, json_: bool) -> None:
+    """Let PILOT hold as it is now, with what changed, why, when and after how many runs on record for good.
+
+    The pilot keeps its digest. Once there are runs its tasks stay as they were frozen.
+    """
+    from proctor.base.clock import utc_text
+    from proctor.cli.planned import draft, runs_of_pilot
+    from proctor.cli.wiring import machine
+    from proctor.study.pilot.artefacts import make_artefacts
+    from proctor.study.pilot.plan import amend, load_plan, plan_folder
+
+    here = machine()
+    made = draft(here, pilot)
+    frozen = load_plan(out or plan_folder(made.pilot))
+    at, runs = utc_text(here.clock.wall_ns()), runs_of_pilot(here, frozen.digest)
+    _tell(amend(frozen, made.protocol, lambda: make_artefacts(made.protocol, made.prices), why, at, runs), json_)
+
+
+@command.command(epilog="Example: proctor pilot power pilot.yaml --tasks 40 --runs 5")
+@pilot_argument
+@click.option("--tasks", type=click.IntRange(2, 100_000), default=None, help="As if so many tasks counted.")
+@click.option("--runs", type=click.IntRange(1, 1000), default=None, help="As if each task had so many runs.")
+@click.option(
+    "--effect", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=None, help="Another effect."
+)
+@click.option("--icc", type=click.FloatRange(0, 1), multiple=True, help="Other correlations of runs of one task.")
+@click.option("--curve", "curve_", is_flag=True, help="Power over numbers of tasks instead.")
+@as_json
+def power(
+    pilot: Path,
+    tasks: int | None,
+    runs: int | None,
+    effect: float | None,
+    icc: tuple[float, ...],
+    curve_: bool,
+    json_: bool,
+) -> int:
+    """Whether PILOT can see the effect that matters, by formula and by simulation; options ask what if.
+
+    Exits with 0 when the wanted power is reached under every assumed correlation, and with 1 when it is not. Nothing
+    is written.
+    """
+    from proctor.base.errors import UsageFault
+    from proctor.base.frozen import replace
+    from proctor.cli.planned import draft
+    from proctor.cli.wiring import machine
+    from proctor.study.pilot.power import analyse, question_of, record, text
+
+    asked = question_of(draft(machine(), pilot).protocol)
+    given = {"tasks": tasks, "runs": runs, "effect": effect, "iccs": icc or None}
+    asked = replace(asked, **{name: value for name, value in given.items() if value is not None})
+    if asked.rate + asked.effect > 1:
+        words = f"the assumed rate of {asked.rate:g} and an effect of {asked.effect:g} are more than 1"
+        raise UsageFault(words, where="--effect", hint="ask for a smaller one")
+    if curve_:
+        return _curve(asked, json_)
+    found = analyse(asked)
     if json_:
-        print_json({"pilot": frozen.digest, "folder": str(frozen.folder), "runs": len(frozen.slots)})
+        print_json(record(found))
+        return 0 if found.supported else 1
+    click.echo(f"{counted(asked.tasks, 'task')}, {counted(asked.runs, 'run')} of each by every method")
+    rows = [
+        [
+            f"{row.icc:g}",
+            f"{row.correlation:g}",
+            f"{row.design_effect:.2f}",
+            f"{row.power:.3f}",
+            f"{row.simulated.power:.3f}",
+            "none" if row.smallest is None else text(row.smallest, 3),
+            "none" if row.needed is None else str(row.needed),
+        ]
+        for row in found.rows
+    ]
+    head = ["ICC", "CORRELATION", "DESIGN EFFECT", "POWER", "SIMULATED", "LEAST EFFECT", "TASKS NEEDED"]
+    if rows:
+        print_table(head, rows)
+    click.echo(("supported: " if found.supported else "not supported: ") + found.why)
+    return 0 if found.supported else 1
+
+
+def _curve(asked: Question, json_: bool) -> int:
+    from proctor.study.pilot.power import curve, text
+
+    rows = [
+        {
+            "tasks": tasks,
+            "icc": text(row.icc),
+            "correlation": text(row.correlation),
+            "power": text(row.power),
+            "minimum_detectable_effect": None if row.smallest is None else text(row.smallest),
+        }
+        for tasks, row in curve(asked)
+    ]
+    if json_:
+        print_json({"runs_per_task": asked.runs, "effect": text(asked.effect), "curve": rows})
+    else:
+        cells = [[str("none" if value is None else value) for value in row.values()] for row in rows]
+        print_table(["TASKS", "ICC", "CORRELATION", "POWER", "LEAST EFFECT"], cells)
+    return 0
+
+
+def _tell(frozen: Plan, json_: bool) -> None:
+    """What was frozen, what it can see and cost, and what a reader should know before it is run."""
+    from proctor.base.canonical import parse
+
+    def part(name: str) -> Any:
+        return parse((frozen.current / name).read_bytes())
+
+    can, cost = part("power.json"), part("projection.json")
+    doubts = [check for checks in part("sanity.json")["checks"].values() for check in checks if not check["held"]]
+    protocol = frozen.protocol
+    if json_:
+        print_json(
+            {
+                "pilot": frozen.digest,
+                "folder": str(frozen.folder),
+                "runs": len(frozen.slots),
+                "tasks": len(protocol["tasks"]),
+                "methods": [method["name"] for method in protocol["methods"]],
+                "supported": can["supported"],
+                "why": can["why"],
+                "usd": cost["usd"],
+                "budget": cost["budget"],
+                "deviations": list(frozen.deviations),
+                "doubts": doubts,
+                "amendments": len(frozen.amendments),
+            }
+        )
         return
-    click.echo(f"pilot {frozen.digest}: {counted(len(frozen.slots), 'run')}")
+    methods, tasks = counted(len(protocol["methods"]), "method"), counted(len(protocol["tasks"]), "task")
+    click.echo(f"pilot    {frozen.digest}")
+    click.echo(f"plan     {counted(len(frozen.slots), 'run')}: {methods}, {tasks}, {protocol['runs_per_task']} of each")
+    click.echo(f"stages   {_stages(frozen)}")
+    click.echo(f"power    {'supported' if can['supported'] else 'not supported'}: {can['why']}")
+    click.echo(f"cost     {_dollars(cost['usd'])}; the budget is {cost['budget']['pilot_usd']} USD")
+    for words in _concerns(cost["budget"]):
+        click.echo(f"concern  {words}")
+    for check in doubts:
+        click.echo(f"doubt    {check['name']}: {check['seen']}")
     for words in frozen.deviations:
-        click.echo(f"deviation: {words}")
-    click.echo(f"plan: {frozen.folder}")
+        click.echo(f"deviates {words}")
+    click.echo(f"folder   {frozen.folder}")
+
+
+def _stages(frozen: Plan) -> str:
+    from proctor.study.pilot.model import STAGES
+
+    counts = {stage: sum(slot.stage == stage for slot in frozen.slots) for stage in STAGES}
+    return ", ".join(f"{stage} {counted(count, 'run')}" for stage, count in counts.items())
+
+
+def _dollars(usd: Mapping[str, str]) -> str:
+    from decimal import Decimal
+
+    low, expected, high = (f"{Decimal(usd[level]):.2f}" for level in ("low", "expected", "high"))
+    return f"{expected} USD expected, {low} to {high}"
+
+
+def _concerns(budget: Mapping[str, Any]) -> list[str]:
+    found = []
+    if not budget["fits"]["expected"]:
+        found.append("the expected cost is above the budget: the pilot would be stopped before its end")
+    elif not budget["fits"]["high"]:
+        found.append("the high end of the cost is above the budget: the pilot may be stopped before its end")
+    if budget["tasks_over"]:
+        found.append(f"expected to be above task_usd: {', '.join(budget['tasks_over'][:10])}")
+    return found

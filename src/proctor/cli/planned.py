@@ -58,6 +58,21 @@ def planned(machine: Machine, path: Path, folder: Path | None = None) -> tuple[D
     return made, plan
 
 
+def runs_of_pilot(machine: Machine, digest: str) -> int:
+    """How many runs carry the pilot's digest, finished or not."""
+    from proctor.base.errors import ProctorError
+    from proctor.record.rundir import RunDirectory
+
+    found = 0
+    for path in sorted(machine.home.runs.iterdir()):
+        run = RunDirectory(path)
+        try:
+            found += run.read_json(run.manifest)["configuration"].get("pilot") == digest
+        except (ProctorError, OSError, KeyError, TypeError, AttributeError):
+            continue
+    return found
+
+
 def _tier(machine: Machine, contract: Contract) -> str:
     """The tier of a contract by its measures; empty where one that should be there cannot be taken here."""
     from proctor.author.complexity import complexity

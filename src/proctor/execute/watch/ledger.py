@@ -33,6 +33,9 @@ RETENTION_DAYS = 30
 PROGRAM_EVENTS = 8
 """The events that the start of one program usually makes at most: it, its end, words in it, and what follows."""
 
+OF_A_MODEL = ("requests", "tokens", "input_tokens", "output_tokens")
+"""Meters whose price may differ from model to model."""
+
 _STEP = Decimal("1e-12")
 _TIME = {"second": NANOSECONDS, "minute": 60 * NANOSECONDS, "hour": 3600 * NANOSECONDS}
 _GIGABYTE = 10**9
@@ -221,6 +224,14 @@ def _prices_of(table: PriceTable, meter: str, model: str) -> Iterator[tuple[str,
             found = units.get(price.unit)
             if found is not None and found[0] == meter:
                 yield part, price, found[1], found[2]
+
+
+def priced(table: PriceTable, meters: Iterable[tuple[str, str, int]], model: str = "") -> tuple[Item, ...]:
+    """The lines for quantities that are not metered but assumed, each with its phase and its meter."""
+    ledger = Ledger(table)
+    for phase, meter, quantity in meters:
+        ledger._add(meter, quantity, model=model if meter in OF_A_MODEL else "", phase=phase)
+    return tuple(ledger.items())
 
 
 def by_phase(items: Iterable[Item]) -> dict[str, dict[str, Decimal]]:

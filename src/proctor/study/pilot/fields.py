@@ -146,6 +146,12 @@ ASSUMED = Shape(
     (
         Field("rate", Share(ends=False), "The success rate of the method that is compared against.", "0.5"),
         Field("icc", ListOf(Share(), least=1, unique=True), "Correlations of runs of a task.", model.Assumed.icc),
+        Field(
+            "correlation",
+            ListOf(Share(), least=1, unique=True),
+            "Correlations of two methods over tasks.",
+            model.Assumed.correlation,
+        ),
         Field("invalid", Share(), "The share of runs that will not be scorable.", model.Assumed.invalid),
         Field("usage", Optional(USAGE), "What one run uses; shares of the contract's caps if left out.", None),
         Field("low", Decimal(), "Times the usage: the low end of the projection.", model.Assumed.low),

@@ -111,10 +111,15 @@ class Usage:
 
 @frozen
 class Assumed:
-    """What planning takes for granted. ``low`` and ``high`` multiply the usage for the ends of the projection."""
+    """What planning takes for granted. ``low`` and ``high`` multiply the usage for the ends of the projection.
+
+    ``icc`` correlates two runs of one method on one task, ``correlation`` the rates of two methods over tasks; the
+    worst of each is what a plan has to bear.
+    """
 
     rate: str = "0.5"
     icc: tuple[str, ...] = ("0.2", "0.4", "0.6")
+    correlation: tuple[str, ...] = ("0", "0.5")
     invalid: str = "0"
     usage: Usage | None = None
     low: str = "0.5"

@@ -12,7 +12,7 @@ the folder alone (that the last amendment was taken away) shows because the pilo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,14 +60,18 @@ def plan_folder(pilot: Pilot) -> Path:
     return pilot.file.with_suffix(".plan")
 
 
-def freeze(folder: Path, protocol: Mapping[str, Any], artefacts: Mapping[str, bytes]) -> Plan:
-    """Write a plan down, or find the same one there; a plan that differs is refused and left as it is."""
+def freeze(folder: Path, protocol: Mapping[str, Any], make: Callable[[], Mapping[str, bytes]]) -> Plan:
+    """Write a plan down with the artefacts that ``make`` gives, or find the same one there.
+
+    A plan that differs is refused and left as it is.
+    """
     if (folder / PROTOCOL).exists():
         plan = load_plan(folder)
         refuse_changes(plan, protocol)
         return plan
     if (folder / AMENDMENTS).exists():
         raise BrokenSeal("there are amendments, and the protocol is gone", where=str(folder))
+    artefacts = make()
     known = {PROTOCOL, MANIFEST, *artefacts}
     strange = sorted(path.name for path in folder.glob("[!.]*") if path.name not in known) if folder.is_dir() else []
     if strange:
@@ -113,7 +117,7 @@ def refuse_changes(plan: Plan, protocol: Mapping[str, Any]) -> None:
 
 
 def amend(
-    plan: Plan, protocol: Mapping[str, Any], artefacts: Mapping[str, bytes], why: str, at: str, after_runs: int
+    plan: Plan, protocol: Mapping[str, Any], make: Callable[[], Mapping[str, bytes]], why: str, at: str, after_runs: int
 ) -> Plan:
     """Let another protocol hold from now on, on record; ``after_runs`` is how many runs there were by then.
 
@@ -132,7 +136,7 @@ def amend(
         )
     number = len(plan.amendments) + 1
     place = plan.folder / AMENDMENTS / f"{number:03d}"
-    digest = _write(place, protocol, artefacts)
+    digest = _write(place, protocol, make())
     record = {
         "schema": 1,
         "kind": "proctor.amendment",

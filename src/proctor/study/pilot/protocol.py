@@ -58,6 +58,7 @@ def protocol_of(
         "assumed": {
             **dict(items(assumed)),
             "icc": list(assumed.icc),
+            "correlation": list(assumed.correlation),
             "usage": None if assumed.usage is None else dict(items(assumed.usage)),
         },
         "flakes": dict(items(pilot.flakes)),

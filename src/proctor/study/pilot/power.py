@@ -1,0 +1,244 @@
+"""Whether a plan can see the effect that matters: by formula and by simulation, under every assumed correlation.
+
+The plan is supported when both reach the wanted power in the worst case that the pilot assumes. Runs that will not be
+scorable are counted as fewer tasks, which is the careful side. Where all methods are compared with each other, every
+pair gets its share of alpha, as the first step of Holm's procedure gives it; where interim looks are planned, what the
+last look has left of alpha counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from math import comb
+from typing import TYPE_CHECKING, Any
+
+from proctor.base.frozen import frozen, replace
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from proctor.study.stats.power import Design
+    from proctor.study.stats.power_simulation import Point
+
+DRAWS = 2_000
+GRID = (5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 1000)
+PLACES = 4
+LEAST_TASKS = 2
+
+
+@frozen
+class Question:
+    """What is asked of a plan. ``tasks`` are those that are expected to count."""
+
+    tasks: int
+    runs: int
+    effect: float
+    rate: float
+    iccs: tuple[float, ...]
+    correlations: tuple[float, ...]
+    alpha: float
+    target: float
+    seed: int
+    comparisons: int = 1
+    looks: tuple[float, ...] = ()
+
+    @property
+    def level(self) -> float:
+        """The two-sided level at which one comparison is decided at the end."""
+        return _last_level(self.looks, self.alpha / self.comparisons)
+
+    def design(self, icc: float, correlation: float) -> Design:
+        """The design of the estimators for one pair of correlations."""
+        from proctor.study.stats.power import Design
+
+        return Design(self.rate, icc, correlation, self.tasks, self.runs, self.level)
+
+
+@frozen
+class Row:
+    """The plan under one pair of correlations.
+
+    ``smallest`` is the least effect that would be seen, ``needed`` how many tasks would do; ``None`` is that none is,
+    or that no number does. ``apart`` is how many tasks each method would need if they shared none.
+    """
+
+    icc: float
+    correlation: float
+    design_effect: float
+    power: float
+    simulated: Point
+    smallest: float | None
+    needed: int | None
+    apart: int
+
+
+@frozen
+class Analysis:
+    """The answer: a row for each pair of correlations, or why there is none."""
+
+    question: Question
+    rows: tuple[Row, ...]
+    undefined: str = ""
+
+    @property
+    def worst(self) -> Row | None:
+        """The row with the least power."""
+        return min(self.rows, key=lambda row: (row.power, row.simulated.power), default=None)
+
+    @property
+    def supported(self) -> bool:
+        """Whether formula and simulation reach the wanted power in every row."""
+        target = self.question.target
+        return bool(self.rows) and all(min(row.power, row.simulated.power) >= target for row in self.rows)
+
+    @property
+    def why(self) -> str:
+        """The answer in a sentence."""
+        worst, asked = self.worst, self.question
+        if worst is None:
+            return self.undefined
+        seen = f"an effect of {asked.effect:g} is seen with a power of {min(worst.power, worst.simulated.power):.2f}"
+        where = f"in the worst case (icc {worst.icc:g}, correlation {worst.correlation:g}), {asked.target:g} is wanted"
+        if self.supported:
+            return f"{seen} {where}"
+        more = f"{worst.needed} tasks would do" if worst.needed is not None else "no number of tasks would do"
+        least = "" if worst.smallest is None else f", or an effect of {worst.smallest:.2f}"
+        return f"{seen} {where}: {more}{least}"
+
+
+def question_of(protocol: Mapping[str, Any]) -> Question:
+    """What a protocol asks."""
+    assumed, compared = protocol["assumed"], [one for one in protocol["methods"] if not one["baseline"]]
+    pairs = 1 if protocol["comparison"] else max(1, comb(len(compared), 2))
+    return Question(
+        tasks=int(len(protocol["tasks"]) * (1 - float(assumed["invalid"])) + 1e-9),
+        runs=protocol["runs_per_task"],
+        effect=float(protocol["minimum_effect"]),
+        rate=float(assumed["rate"]),
+        iccs=tuple(float(icc) for icc in assumed["icc"]),
+        correlations=tuple(float(one) for one in assumed["correlation"]),
+        alpha=float(protocol["alpha"]),
+        target=float(protocol["power"]),
+        seed=protocol["seeds"]["observed"],
+        comparisons=pairs,
+        looks=tuple(float(look) for look in protocol["stopping"]["looks"]),
+    )
+
+
+def analyse(question: Question, draws: int = DRAWS) -> Analysis:
+    """The power of a plan."""
+    from proctor.study.stats.power import (
+        design_effect,
+        minimum_detectable,
+        paired_power,
+        tasks_needed,
+        two_proportions_tasks,
+    )
+    from proctor.study.stats.power_simulation import simulated_point
+
+    if question.tasks < LEAST_TASKS:
+        words = f"a comparison over tasks needs {LEAST_TASKS} that count, and there are {question.tasks}"
+        return Analysis(question, (), words)
+    rows = []
+    raised = question.rate + question.effect
+    for number, (icc, correlation) in enumerate(_pairs(question)):
+        design = question.design(icc, correlation)
+        rows.append(
+            Row(
+                icc=icc,
+                correlation=correlation,
+                design_effect=design_effect(question.runs, icc),
+                power=paired_power(design, question.effect),
+                simulated=simulated_point(design, question.effect, generator(question.seed, number), draws),
+                smallest=minimum_detectable(design, question.target),
+                needed=tasks_needed(design, question.effect, question.target),
+                apart=two_proportions_tasks(question.rate, raised, question.runs, icc, design.alpha, question.target),
+            )
+        )
+    return Analysis(question, tuple(rows))
+
+
+def curve(question: Question) -> list[tuple[int, Row]]:
+    """The same by formula over numbers of tasks, those of the plan among them; the simulation is left out."""
+    from proctor.study.stats.power import design_effect, minimum_detectable, paired_power
+    from proctor.study.stats.power_simulation import formula_point
+
+    found = []
+    for tasks in sorted({*GRID, *(count for count in (question.tasks,) if count >= LEAST_TASKS)}):
+        asked = replace(question, tasks=tasks)
+        for icc, correlation in _pairs(asked):
+            design = asked.design(icc, correlation)
+            power = paired_power(design, asked.effect)
+            least = minimum_detectable(design, asked.target)
+            point = formula_point(design, asked.effect)
+            effect = design_effect(asked.runs, icc)
+            found.append((tasks, Row(icc, correlation, effect, power, point, least, None, 0)))
+    return found
+
+
+def generator(seed: int, number: int) -> Generator:
+    """A stream of random numbers of its own for each part of an analysis."""
+    from numpy.random import PCG64, Generator, SeedSequence
+
+    return Generator(PCG64(SeedSequence(seed, spawn_key=(number,))))
+
+
+def record(analysis: Analysis, draws: int = DRAWS) -> dict[str, Any]:
+    """The analysis as data; shares are decimal texts."""
+    asked = analysis.question
+    return {
+        "schema": 1,
+        "kind": "proctor.power",
+        "question": {
+            "tasks": asked.tasks,
+            "runs_per_task": asked.runs,
+            "effect": text(asked.effect),
+            "rate": text(asked.rate),
+            "alpha": text(asked.alpha),
+            "comparisons": asked.comparisons,
+            "looks": [text(look) for look in asked.looks],
+            "level": text(asked.level, 6),
+            "power": text(asked.target),
+        },
+        "method": "paired t test over task means; noncentral t, confirmed by simulation with beta-distributed tasks",
+        "draws": draws,
+        "seed": asked.seed,
+        "rows": [_row(row) for row in analysis.rows],
+        "supported": analysis.supported,
+        "why": analysis.why,
+    }
+
+
+def text(value: float, places: int = PLACES) -> str:
+    """A number as records have it."""
+    return f"{value:.{places}f}"
+
+
+def _row(row: Row) -> dict[str, Any]:
+    return {
+        "icc": text(row.icc),
+        "correlation": text(row.correlation),
+        "design_effect": text(row.design_effect),
+        "power": text(row.power),
+        "simulated": {name: text(getattr(row.simulated, name)) for name in ("power", "low", "high")},
+        "minimum_detectable_effect": None if row.smallest is None else text(row.smallest),
+        "tasks_needed": row.needed,
+        "tasks_needed_unpaired": row.apart,
+    }
+
+
+@cache
+def _last_level(looks: tuple[float, ...], alpha: float) -> float:
+    """What the last look has left of ``alpha``; all of it where it is the only one."""
+    if not looks:
+        return alpha
+    from proctor.study.stats.sequential import boundaries
+
+    return boundaries(looks, alpha).nominal[-1]
+
+
+def _pairs(question: Question) -> Iterator[tuple[float, float]]:
+    for icc in question.iccs:
+        for correlation in question.correlations:
+            yield icc, correlation
