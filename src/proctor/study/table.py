@@ -8,12 +8,13 @@ is a table of its own that shares the names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self
 
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import frozen
+from proctor.study.columns import COLUMNS, FLAG, NAMES, NUMBER_NAMES, TEXT, TEXT_NAMES, WHOLE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,72 +24,12 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int32]
     Mask = NDArray[np.bool_]
 
-TEXT, WHOLE, FLAG, NUMBER = "text", "whole number", "1 or 0", "number"
+__all__ = ["COLUMNS", "NAMES", "NUMBER_NAMES", "TEXT_NAMES", "Coded", "Table", "chunks_of"]
 
-CHUNK_ROWS = 16_384
-"""How many rows are turned into columns at once: enough for speed, few enough to stay small."""
+CHUNK_ROWS = 4096
+"""How many rows are turned into columns at once: few enough to stay in the processor's cache."""
 
-
-@frozen
-class Column:
-    """One column: its name, the kind of its values, and what they mean."""
-
-    name: str
-    kind: str
-    meaning: str
-
-
-COLUMNS = (
-    Column("run", TEXT, "the run's id; no two rows share one"),
-    Column("source", TEXT, "where the row comes from: a run directory, or file:line of a table of results"),
-    Column("agent", TEXT, "the agent's name"),
-    Column("model", TEXT, "the model the agent was given; missing when it had none"),
-    Column("method", TEXT, "what is compared: the agent, or agent and model"),
-    Column("task", TEXT, "the contract's name"),
-    Column("contract", TEXT, "the contract's content id"),
-    Column("stratum", TEXT, "the group of tasks it belongs to, such as python / medium"),
-    Column("trial", WHOLE, "which attempt at the task this is, from 1"),
-    Column("status", TEXT, "success, failure, acceptance-error, invalid or unknown"),
-    Column("success", FLAG, "the primary endpoint: 1 accepted, 0 not, missing when that could not be told"),
-    Column("scorable", FLAG, "1 when the run says something about the agent"),
-    Column("ended", TEXT, "what ended the agent: finished, resource, safety, operator, infrastructure or unknown"),
-    Column("censored", FLAG, "1 when a cap cut cost and time short: both are at least what is written"),
-    Column("cost_usd", NUMBER, "the whole projected cost: model, execution, human and overhead"),
-    Column("model_usd", NUMBER, "the part that model calls cost"),
-    Column("execution_usd", NUMBER, "the part that running commands and checks cost"),
-    Column("human_usd", NUMBER, "the part that people's time cost"),
-    Column("overhead_usd", NUMBER, "the part that the harness itself cost"),
-    Column("tokens_in", WHOLE, "tokens the model read"),
-    Column("tokens_out", WHOLE, "tokens the model wrote"),
-    Column("seconds", NUMBER, "wall-clock time of the agent"),
-    Column("judge_seconds", NUMBER, "wall-clock time of the checks"),
-    Column("tool_calls", WHOLE, "commands the agent ran"),
-    Column("test_cycles", WHOLE, "times the agent ran tests"),
-    Column("gate1", FLAG, "1 when the patch was valid"),
-    Column("gate2", FLAG, "1 when it builds and passes the static checks"),
-    Column("gate3", FLAG, "1 when functional acceptance passed"),
-    Column("gate4", FLAG, "1 when safety and policy were kept"),
-    Column("score", NUMBER, "the graded score of a successful run"),
-    Column("contract_score", NUMBER, "the contract's own weighted score"),
-    Column("tags", TEXT, "failure tags, sorted and joined by ;"),
-    Column("comparability", TEXT, "the comparability class: runs of one class may be compared"),
-    Column("pilot", TEXT, "the digest of the pilot the run belongs to; empty for none"),
-    Column("stage", TEXT, "the stage of that pilot"),
-    Column("begun", TEXT, "when the run began, in ISO 8601"),
-    Column("batch", TEXT, "the batch the run belongs to"),
-    Column("cost_method", TEXT, "the price table behind the costs; a fallback schedule has no prices, see the manual"),
-    Column("billed_usd", NUMBER, "what a provider billed, as far as it said so; no part of cost_usd"),
-    Column("human_minutes", NUMBER, "minutes that people spent on reviews of the run"),
-    Column("setup_execution_usd", NUMBER, "the part of execution_usd before the agent began"),
-    Column("agent_execution_usd", NUMBER, "the part of execution_usd while the agent acted"),
-    Column("acceptance_execution_usd", NUMBER, "the part of execution_usd in acceptance"),
-    Column("setup_overhead_usd", NUMBER, "the part of overhead_usd before the agent began"),
-    Column("agent_overhead_usd", NUMBER, "the part of overhead_usd while the agent acted"),
-    Column("acceptance_overhead_usd", NUMBER, "the part of overhead_usd in acceptance"),
-)
-NAMES = tuple(column.name for column in COLUMNS)
-TEXT_NAMES = tuple(column.name for column in COLUMNS if column.kind == TEXT)
-NUMBER_NAMES = tuple(column.name for column in COLUMNS if column.kind != TEXT)
+_ALL = itemgetter(*NAMES)
 
 
 class Coded:
@@ -115,7 +56,7 @@ class Coded:
     def of(cls, texts: Iterable[str | None]) -> Self:
         """The column that holds ``texts``; names come in the order of their first use."""
         coder = Coder()
-        coder.add(texts)
+        coder.add(tuple(texts))
         return cls(*coder.coded())
 
     def __len__(self) -> int:
@@ -153,26 +94,28 @@ class Coded:
         return Coded(target[self.codes], names)
 
 
+class _Numbered(dict[str | None, int]):
+    """Gives each text that it is asked for the next number."""
+
+    def __missing__(self, text: str | None) -> int:
+        if not isinstance(text, str):
+            raise TypeError(f"a text column cannot hold {text!r}")
+        code = self[text] = len(self) - 1
+        return code
+
+
 class Coder:
     """Gives texts their codes, chunk by chunk."""
 
     def __init__(self) -> None:
-        self._codes: dict[str | None, int] = {None: -1}
+        self._codes = _Numbered({None: -1})
         self._chunks: list[Codes] = []
 
-    def add(self, texts: Iterable[str | None]) -> None:
+    def add(self, texts: Sequence[str | None]) -> None:
         """Take the next rows of the column."""
         import numpy as np
 
-        known, found = self._codes, []
-        for text in texts:
-            code = known.get(text)
-            if code is None:
-                if not isinstance(text, str):
-                    raise TypeError(f"a text column cannot hold {text!r}")
-                code = known[text] = len(known) - 1
-            found.append(code)
-        self._chunks.append(np.array(found, dtype=np.int32))
+        self._chunks.append(np.fromiter(map(self._codes.__getitem__, texts), dtype=np.int32, count=len(texts)))
 
     def coded(self) -> tuple[Codes, tuple[str, ...]]:
         """The codes so far and the names they point to."""
@@ -180,6 +123,23 @@ class Coder:
 
         codes = np.concatenate(self._chunks) if self._chunks else np.zeros(0, dtype=np.int32)
         return codes, tuple(text for text in self._codes if text is not None)
+
+
+def chunks_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Sequence[Any]]]:
+    """``rows`` some thousands at a time, each time as the cells of every column; what a row leaves out is None."""
+    rest, known, seen = iter(rows), frozenset(NAMES), set[tuple[str, ...]]()
+    while chunk := list(islice(rest, CHUNK_ROWS)):
+        for keys in set(map(tuple, chunk)) - seen:
+            strangers = sorted(frozenset(keys) - known)
+            if strangers:
+                raise ValueError(f"a table has no column {strangers[0]!r}")
+            seen.add(keys)
+        cells: dict[str, Sequence[Any]]
+        try:
+            cells = dict(zip(NAMES, zip(*map(_ALL, chunk), strict=True), strict=True))
+        except KeyError:
+            cells = {name: [row.get(name) for row in chunk] for name in NAMES}
+        yield cells
 
 
 class Table:
@@ -266,16 +226,13 @@ class Table:
 
         coders = {name: Coder() for name in TEXT_NAMES}
         numbers: dict[str, list[Floats]] = {name: [] for name in NUMBER_NAMES}
-        length, rest, known = 0, iter(rows), set(NAMES)
-        while chunk := list(islice(rest, CHUNK_ROWS)):
-            for row in chunk:
-                if not row.keys() <= known:
-                    raise ValueError(f"a table has no column {min(row.keys() - known)!r}")
+        length = 0
+        for cells in chunks_of(rows):
             for name, coder in coders.items():
-                coder.add([row.get(name) for row in chunk])
+                coder.add(cells[name])
             for name, parts in numbers.items():
-                parts.append(np.array([row.get(name) for row in chunk], dtype=np.float64))
-            length += len(chunk)
+                parts.append(np.array(cells[name], dtype=np.float64))
+            length += len(cells["run"])
         columns: dict[str, Any] = {name: Coded(*coder.coded()) for name, coder in coders.items()}
         columns |= {name: np.concatenate(parts) for name, parts in numbers.items() if parts}
         made = cls(length, columns)
