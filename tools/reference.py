@@ -1,7 +1,7 @@
 """Writes docs/reference from the code: ``python tools/reference.py``; with ``--check`` it tells what is out of date.
 
-The pages are the commands' own help, the contract's fields as the loader knows them, the table of event types and the
-exit codes. Nothing in docs/reference is written by hand.
+The pages are the commands' own help, the fields of contracts and pilots as the loaders know them, the table of event
+types and the exit codes. Nothing in docs/reference is written by hand.
 """
 
 from __future__ import annotations
@@ -43,10 +43,21 @@ def contract() -> str:
     """Every field of ``contract.yaml``."""
     from proctor.contract.schema import json_schema
 
-    schema = json_schema()
+    return _form("contract.yaml", "`proctor schema`", json_schema())
+
+
+def pilot() -> str:
+    """Every field of a pilot file."""
+    from proctor.study.pilot.fields import json_schema
+
+    return _form("Pilot files", "`proctor schema pilot`", json_schema())
+
+
+def _form(title: str, command: str, schema: dict[str, Any]) -> str:
+    """The fields of a form that people fill in, by its JSON Schema."""
     parts = [
-        "# contract.yaml\n",
-        "`proctor schema` prints the same as a JSON Schema. Unknown fields are mistakes, and every mistake is\n"
+        f"# {title}\n",
+        f"{command} prints the same as a JSON Schema. Unknown fields are mistakes, and every mistake is\n"
         "reported with its line and column.\n",
     ]
     for name, inner in schema["properties"].items():
@@ -158,6 +169,7 @@ def exit_codes() -> str:
 PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands,
     "contract.md": contract,
+    "pilot.md": pilot,
     "events.md": events,
     "exit-codes.md": exit_codes,
 }

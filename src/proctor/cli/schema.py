@@ -1,4 +1,4 @@
-"""``proctor schema``: print the JSON Schema of contracts."""
+"""``proctor schema``: print the JSON Schema of contracts, or that of pilots."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from proctor.cli.output import as_json, print_json
 
 
 @click.command(epilog="Example: proctor schema > contract.schema.json")
+@click.argument("form", type=click.Choice(["contract", "pilot"]), default="contract")
 @as_json
-def command(json_: bool) -> None:
-    """Print the JSON Schema that contract.yaml follows, for editors and other tools."""
-    from proctor.contract.schema import json_schema
+def command(form: str, json_: bool) -> None:
+    """Print the JSON Schema that contract.yaml follows, or that of a pilot file, for editors and other tools."""
+    if form == "pilot":
+        from proctor.study.pilot.fields import json_schema
+    else:
+        from proctor.contract.schema import json_schema
 
     if json_:
         print_json(json_schema())

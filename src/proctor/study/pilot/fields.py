@@ -9,7 +9,7 @@ from decimal import Decimal as Exact
 from typing import Any
 
 from proctor.base.frozen import frozen
-from proctor.contract.kinds import DECIMAL_TEXT, Decimal, Flag, Money, Optional, Text, Whole, shown, whole
+from proctor.contract.kinds import Decimal, Flag, Money, Optional, Text, Whole, shown, whole
 from proctor.contract.shapes import OMITTED, Either, Field, ListOf, MapOf, Shape
 from proctor.contract.strict_yaml import Node, Report
 from proctor.contract.texts import ANY, KEY, NAME, WORDS
@@ -18,6 +18,8 @@ from proctor.study.pilot import model
 SCHEMA_VERSION = 1
 MOST_RUNS = 1000
 DIALECTS = ("chat", "responses", "anthropic", "gemini")
+ANY_SHARE = r"0(?:\.[0-9]{1,12})?|1(?:\.0{1,12})?"
+INNER_SHARE = r"0\.(?=[0-9]*[1-9])[0-9]{1,12}"
 PROVIDER_TOOLS = ("strip", "refuse", "allow")
 
 
@@ -40,7 +42,8 @@ class Share:
 
     def schema(self) -> dict[str, Any]:
         bounds = {"minimum": 0, "maximum": 1} if self.ends else {"exclusiveMinimum": 0, "exclusiveMaximum": 1}
-        return {"anyOf": [{"type": "number", **bounds}, {"type": "string", "pattern": whole(DECIMAL_TEXT)}]}
+        text = ANY_SHARE if self.ends else INNER_SHARE
+        return {"anyOf": [{"type": "number", **bounds}, {"type": "string", "pattern": whole(text)}]}
 
 
 PATH = Text("a path, relative to the pilot file", r"[^\u0000-\u001f]+")
