@@ -39,7 +39,6 @@ DOORS = {
     "study.pilot": ("study.stats", "study.table", "study.index", "study.analysis"),
     "present.figures": ("present.amounts", "present.markup"),
     "present.html": ("present.amounts", "present.figures", "present.markup"),
-    "study.analysis": ("study.stats", "study.table"),
 }
 """The steps from one room to another of the same floor."""
 

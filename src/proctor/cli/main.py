@@ -36,6 +36,7 @@ COMMANDS = {
     "replay": "repeat a run from its evidence: decisions, acceptance, commands or the whole of it",
     "compare": "what makes runs incomparable, and how they came out",
     "cost": "what a run cost, item by item",
+    "analyse": "rank the agents in anyone's table of results",
     "decide": "answer a run that waits for a human",
     "review": "runs that a human should look at, verdicts on them, and agreement",
     "pilot": "a comparison that is planned, frozen, run in stages and reported",

@@ -39,7 +39,9 @@ def discovery(cells: Cells, modes: Modes) -> list[dict[str, Any]]:
                 "found": seen.found,
                 "unseen_estimate": seen.unseen,
                 "marginal_usd": price,
-                "curve": [[count, None if cost is None else spent, shown] for count, spent, shown in seen.curve],
+                "curve": [
+                    [count, None if cost is None else spent, round(shown, 9)] for count, spent, shown in seen.curve
+                ],
             }
         )
     return found

@@ -20,6 +20,8 @@ from proctor.study.analysis.words import among, money, percent, points, span
 from proctor.study.stats.estimate import Estimate, defined
 
 RANKING, ADOPT, KEEP, UNDECIDED = "ranking", "adopt", "keep", "undecided"
+FALLBACK = "fallback"
+"""How the names of schedules begin that know no prices."""
 NAMED = 3
 """How many agents a sentence names."""
 
@@ -174,6 +176,11 @@ def _caveats(cells: Cells, question: Question, agents: list[dict[str, Any]]) -> 
     censored = int((cells.table.censored == 1).sum())
     if censored:
         found.append(f"{censored} of {attempted} runs were cut short by a cap; their time and cost are lower limits.")
+    methods = cells.table.cost_method.used().names
+    if any(method.startswith(FALLBACK) for method in methods):
+        found.append("Costs without a price table are units of a fixed schedule, a thousand to the dollar, not money.")
+    if len(methods) > 1:
+        found.append(f"Costs were reckoned by {len(methods)} price tables and cannot be compared as they stand.")
     if len(cells.tasks) < 20:
         found.append(f"There are only {len(cells.tasks)} tasks.")
     if cells.tries.max() <= 1:

@@ -1,4 +1,4 @@
-"""Findings hold numbers that every machine agrees on: 12 significant digits, and null for what is no number."""
+"""Findings hold numbers that every machine agrees on: 12 significant digits, one zero, null for no number."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ def tidy(value: Any) -> Any:
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
-        return rounded(value)
+        number = rounded(value)
+        return None if number is None else number + 0.0
     if hasattr(value, "item") and not getattr(value, "shape", ()):
         return tidy(value.item())
     if hasattr(value, "items"):

@@ -1,0 +1,228 @@
+"""``proctor analyse``: statistics and a report from anyone's table of results."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from proctor.cli.output import as_json, print_table, printable, shortened
+
+if TYPE_CHECKING:
+    from proctor.study.analysis.question import Question
+    from proctor.study.results import Reading, Results
+
+COLUMNS = ("agent", "model", "task", "trial", "outcome", "status", "cost", "seconds", "stratum")
+OPEN_PAIRS = 10
+"""How many of the pairs that are not separable are printed; the files have all of them."""
+WIDE = 60
+
+
+def _columns(command: Any) -> Any:
+    """The options that name columns."""
+    what = {
+        "agent": "Column of the agent, or of whatever is compared.",
+        "model": "Column of the model; an agent with several models counts as several.",
+        "task": "Column of the task.",
+        "trial": "Column that tells repeated attempts at a task apart.",
+        "outcome": "Column of the outcome.",
+        "status": "Column that says how an attempt ended, such as agent_timeout.",
+        "cost": "Column of the cost in USD.",
+        "seconds": "Column of the agent's seconds.",
+        "stratum": "Column of the kind of task.",
+    }
+    for name in reversed(COLUMNS):
+        command = click.option(f"--{name}", metavar="COLUMN", help=what[name])(command)
+    return command
+
+
+@click.command(epilog="Example: proctor analyse results.csv --against my-agent --minimum-effect 0.05 --out report")
+@click.argument("results", type=click.Path(path_type=Path))
+@_columns
+@click.option("--tokens", metavar="COLUMN[,COLUMN]", help="Columns of the tokens read and written, or of all tokens.")
+@click.option("--success", multiple=True, metavar="VALUE", help="An outcome that is a success; '>=0.9' is a threshold.")
+@click.option("--unknown", multiple=True, metavar="VALUE", help="An outcome that says nothing.")
+@click.option("--timeout", multiple=True, metavar="VALUE", help="A status that means that a cap cut the attempt short.")
+@click.option("--cap-seconds", type=float, metavar="X", help="Attempts that took this long were cut short.")
+@click.option("--number-trials", is_flag=True, help="Rows of the same agent and task are trials, in the file's order.")
+@click.option("--endpoint", type=click.Choice(["success", "intention-to-treat"]), default="success", show_default=True)
+@click.option("--against", metavar="AGENT", help="The agent in use: is another one worth a change?")
+@click.option("--candidate", metavar="AGENT", help="The agent that would replace it; else the best of the others.")
+@click.option("--minimum-effect", type=float, metavar="X", help="The least difference worth a change, such as 0.05.")
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="The chance of a false claim to accept.")
+@click.option("--weight", multiple=True, metavar="STRATUM=X", help="How much a stratum counts in weighted rates.")
+@click.option("--what-if-seconds", multiple=True, type=float, metavar="X", help="Score again under this cap, apart.")
+@click.option("--what-if-usd", multiple=True, type=float, metavar="X", help="Score again under this cap, apart.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER", help="Write report and tables into FOLDER.")
+@as_json
+def command(results: Path, out: Path | None, json_: bool, **options: Any) -> int:
+    """Rank the agents in a CSV file of RESULTS, with intervals, all comparisons, costs and what cannot be said.
+
+    One row for each attempt. Columns with usual names are found, such as those of SWE-bench, Terminal-Bench, Harbor and
+    Inspect; the others are named by option. With --against the answer is adopt, keep or undecided, and anything but
+    adopt exits with 1.
+    """
+    from proctor.present.data import findings_json
+    from proctor.study.analysis.findings import findings
+    from proctor.study.analysis.question import Extras
+    from proctor.study.results import read_results
+
+    question = _question(options)
+    if out is not None:
+        _check_folder(out)
+    _tell(f"reading {results.name}")
+    read = read_results(results, _reading(options), lambda rows: _tell(f"{rows:,} rows read"))
+    taken = _taken(read)
+    extras = Extras(
+        kind="results",
+        name=read.name,
+        digest=read.digest,
+        notes=(taken, *read.notes),
+        cannot=read.cannot,
+    )
+    found = findings(read.table, question, extras, _tell)
+    written = _write(found, read, out) if out is not None else []
+    if json_:
+        sys.stdout.buffer.write(findings_json(found))
+        sys.stdout.buffer.flush()
+    else:
+        _show(found, taken, written, out)
+    return 1 if question.against is not None and found["headline"]["verdict"] != "adopt" else 0
+
+
+def _reading(options: Mapping[str, Any]) -> Reading:
+    from proctor.base.errors import UsageFault
+    from proctor.study.results import Reading
+    from proctor.study.results_rows import check_threshold
+
+    columns = {role: str(options[role]) for role in COLUMNS if options[role]}
+    tokens = [name for name in str(options["tokens"] or "").split(",") if name]
+    if len(tokens) > 2:
+        raise UsageFault(f"--tokens names {len(tokens)} columns", hint="one for all tokens, or two: read, written")
+    columns |= dict(zip(("tokens_in", "tokens_out"), tokens, strict=False))
+    for word in options["success"]:
+        check_threshold(word)
+    cap = options["cap_seconds"]
+    if cap is not None and not cap > 0:
+        raise UsageFault(f"--cap-seconds is {cap}", hint="a number of seconds above 0")
+    return Reading(
+        columns,
+        tuple(options["success"]),
+        tuple(options["unknown"]),
+        tuple(options["timeout"]),
+        cap,
+        bool(options["number_trials"]),
+    )
+
+
+def _question(options: Mapping[str, Any]) -> Question:
+    from proctor.base.errors import UsageFault
+    from proctor.study.analysis.question import Question
+
+    if options["against"] is None and (options["minimum_effect"] is not None or options["candidate"] is not None):
+        raise UsageFault(
+            "a minimum effect or a candidate needs an agent to hold it against", hint="add --against AGENT"
+        )
+    weights = {}
+    for text in options["weight"]:
+        stratum, _, number = text.rpartition("=")
+        try:
+            weights[stratum] = float(number)
+        except ValueError:
+            raise UsageFault(f"--weight {text!r} has no number", hint="write --weight STRATUM=2") from None
+    caps = {"seconds": tuple(options["what_if_seconds"]), "cost_usd": tuple(options["what_if_usd"])}
+    return Question(
+        endpoint=options["endpoint"],
+        alpha=options["alpha"],
+        minimum_effect=options["minimum_effect"],
+        against=options["against"],
+        candidate=options["candidate"],
+        weights=weights,
+        caps={name: values for name, values in caps.items() if values},
+    )
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse a folder that holds something else, before any work is done."""
+    from proctor.base.errors import UsageFault
+
+    if folder.exists() and not folder.is_dir():
+        raise UsageFault("this is a file", where=str(folder), hint="give a folder for the report")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / "findings.json").is_file():
+        raise UsageFault("this folder holds something other than a report", where=str(folder), hint="give a new folder")
+
+
+def _write(found: Mapping[str, Any], read: Results, folder: Path) -> list[str]:
+    from proctor.present.data import findings_json, write_csv, write_parquet
+    from proctor.present.html import page
+    from proctor.present.markdown import report
+
+    _tell(f"writing {folder}")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "report.html").write_bytes(page(found))
+    (folder / "report.md").write_bytes(report(found))
+    write_csv(found, folder / "csv")
+    write_parquet(read.table, folder / "runs.parquet")
+    (folder / "findings.json").write_bytes(findings_json(found))
+    return ["report.html", "report.md", "findings.json", "csv/", "runs.parquet"]
+
+
+def _taken(read: Results) -> str:
+    """Which column was taken for what."""
+    names = ", ".join(f"{role} = {name}" for role, name in read.taken.items())
+    return f"columns{f' of a {read.shape} table' if read.shape else ''}: {names}"
+
+
+def _show(found: Mapping[str, Any], taken: str, written: list[str], out: Path | None) -> None:
+    """The short version for a terminal."""
+    from proctor.present.markdown import percents, points, rank
+
+    head, agents = found["headline"], found["agents"]
+    most = max(one["k"] for agent in agents for one in agent["pass_at"])
+    names = ["RANK", "AGENT", "RUNS", "SUCCESS", "ALL ATTEMPTED", "UNKNOWN", "USD A RUN"]
+    rows = []
+    for agent in agents:
+        cost = agent["cost"]["per_run"]["value"]
+        row = [
+            rank(agent["rank"]),
+            shortened(printable(agent["agent"]), WIDE),
+            str(agent["attempted"]),
+            percents(agent["success"]),
+            percents(agent["intention_to_treat"]),
+            str(agent["bounds"]["unknown"]),
+            "-" if cost is None else f"{cost:.3g}",
+        ]
+        if most > 1:
+            last = agent["pass_at"][-1]
+            value = last["estimate"]["value"]
+            row.append("-" if value is None else f"{100 * value:.1f}% (k = {last['k']})")
+        rows.append(row)
+    click.echo(printable(taken))
+    print_table([*names, "PASS@K"] if most > 1 else names, rows)
+    click.echo()
+    click.echo(printable(f"{head['verdict']}: {head['sentence']}"))
+    open_ = [pair for pair in found["pairs"] if not pair["separable"]]
+    if open_:
+        click.echo(f"\nnot separable ({len(open_)} of {len(found['pairs'])} pairs, all comparisons counted):")
+        for pair in open_[:OPEN_PAIRS]:
+            click.echo(printable(f"  {pair['a']} - {pair['b']}: {points(pair['difference'])} points"))
+        if len(open_) > OPEN_PAIRS:
+            click.echo(f"  ... and {len(open_) - OPEN_PAIRS} more")
+        if len(found["pairs"]) > 1:
+            click.echo("  (an interval is that of its pair alone, and may leave out 0 all the same)")
+    click.echo("\nto be careful about:")
+    for text in head["caveats"]:
+        click.echo(printable(f"  {text}"))
+    click.echo("\nwhat this cannot say:")
+    for text in found["cannot"]:
+        click.echo(printable(f"  {text}"))
+    if out is not None:
+        click.echo(f"\nwritten to {out}: {', '.join(written)}")
+
+
+def _tell(text: str) -> None:
+    """Progress goes to standard error."""
+    click.echo(printable(f"{text} ..."), err=True)

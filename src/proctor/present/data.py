@@ -1,0 +1,187 @@
+"""Findings for programs: JSON, and one CSV file for each table in them. And the runs themselves as Parquet.
+
+Same findings, same bytes (Parquet aside, whose bytes are its writer's). An estimate becomes several columns: its value
+under the name it had, then its ends, how many runs and tasks it is made of, its method, and why it is undefined.
+Texts come from anyone: a text that a spreadsheet would take for a formula gets an apostrophe before it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from proctor.study.table import Table
+
+Row = dict[str, Any]
+
+ESTIMATE = ("value", "low", "high", "level", "method", "n", "clusters", "undefined")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def findings_json(findings: Mapping[str, Any]) -> bytes:
+    """Findings as one line of JSON."""
+    import orjson
+
+    return orjson.dumps(findings) + b"\n"
+
+
+def tables(findings: Mapping[str, Any]) -> dict[str, list[Row]]:
+    """Every table of the findings by name, each a list of flat rows."""
+    cost, modes, tradeoff = findings["cost"], findings["modes"], findings["tradeoff"]
+    found: dict[str, Iterable[Mapping[str, Any]]] = {
+        "agents": (_without(agent, "pass_at", "all_of", "corrected", "runs") for agent in findings["agents"]),
+        "attempts": _attempts(findings),
+        "corrected": ({"agent": a["agent"], **one} for a in findings["agents"] for one in a["corrected"]),
+        "pairs": findings["pairs"],
+        "strata": findings["strata"],
+        "weighted": findings["weighted"],
+        "cost_items": cost["items"],
+        "cost_by_outcome": cost["by_outcome"],
+        "cost_by_task": cost["by_task"],
+        "cost_by_stratum": cost["by_stratum"],
+        "survival": (_without(one, "steps") for one in findings["survival"]),
+        "survival_steps": _steps(findings),
+        "modes": _modes(modes),
+        "discovery": (_without(one, "curve") for one in modes["discovery"]),
+        "discovery_curve": _curves(modes),
+        "funnel": ({"agent": one["agent"], **step} for one in findings["funnel"] for step in one["steps"]),
+        "tradeoff": tradeoff["agents"],
+        "precision": tradeoff["precision"],
+        "counterfactual": findings["counterfactual"],
+        "comparability": findings["comparability"],
+        "statements": _statements(findings),
+        "runs": findings["runs"],
+    }
+    return {name: [flat(row) for row in rows] for name, rows in found.items()}
+
+
+def csv_bytes(rows: list[Row]) -> bytes:
+    """Rows as CSV with a header; the columns are those of the first row that has them, in order."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([_cell(row.get(name)) for name in names] for row in rows)
+    return text.getvalue().encode()
+
+
+def write_csv(findings: Mapping[str, Any], folder: Path) -> list[str]:
+    """Write a CSV file for each table that has rows; their names."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, rows in tables(findings).items():
+        if rows:
+            (folder / f"{name}.csv").write_bytes(csv_bytes(rows))
+            written.append(f"{name}.csv")
+    return written
+
+
+def flat(row: Mapping[str, Any], prefix: str = "") -> Row:
+    """A row without nesting: an estimate and any mapping become columns of their own, a list becomes a text."""
+    found: Row = {}
+    for key, value in row.items():
+        name = f"{prefix}{key}"
+        if is_estimate(value):
+            found[name] = value["value"]
+            found |= {f"{name}_{part}": value[part] for part in ESTIMATE[1:]}
+        elif isinstance(value, Mapping):
+            found |= flat(value, f"{name}_")
+        elif isinstance(value, list | tuple):
+            found[name] = "; ".join(str(inner) for inner in value)
+        else:
+            found[name] = value
+    return found
+
+
+def is_estimate(value: Any) -> bool:
+    """Whether a part of findings is an estimate."""
+    return isinstance(value, Mapping) and set(ESTIMATE) <= value.keys()
+
+
+def write_parquet(table: Table, path: Path) -> None:
+    """Write the whole table, every run and column, as one Parquet file."""
+    import duckdb
+    import numpy as np
+
+    from proctor.study.table import TEXT_NAMES
+
+    columns = {}
+    for name in (*TEXT_NAMES, *_numbers()):
+        column = getattr(table, name)
+        if name in TEXT_NAMES:
+            names = np.array([*column.names, None], dtype=object)
+            columns[name] = names[column.codes]
+        else:
+            columns[name] = column
+    target = str(path).replace("'", "''")
+    chosen = ", ".join(
+        f'nullif("{name}", \'nan\'::double) as "{name}"' if name not in TEXT_NAMES else f'"{name}"' for name in columns
+    )
+    with duckdb.connect() as database:
+        database.register("rows_of_table", columns)
+        database.execute(f"copy (select {chosen} from rows_of_table) to '{target}' (format parquet, compression zstd)")
+
+
+def _numbers() -> tuple[str, ...]:
+    from proctor.study.table import NUMBER_NAMES
+
+    return NUMBER_NAMES
+
+
+def _cell(value: Any) -> Any:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str) and value.startswith(FORMULA):
+        return f"'{value}"
+    return value
+
+
+def _without(row: Mapping[str, Any], *names: str) -> Row:
+    return {key: value for key, value in row.items() if key not in names}
+
+
+def _attempts(findings: Mapping[str, Any]) -> Iterator[Row]:
+    for agent in findings["agents"]:
+        for kind in ("pass_at", "all_of"):
+            for one in agent[kind]:
+                yield {"agent": agent["agent"], "of": kind, **one}
+
+
+def _steps(findings: Mapping[str, Any]) -> Iterator[Row]:
+    for one in findings["survival"]:
+        for at, share, low, high in one["steps"]:
+            yield {"agent": one["agent"], "of": one["of"], "at": at, "share": share, "low": low, "high": high}
+
+
+def _modes(modes: Mapping[str, Any]) -> Iterator[Row]:
+    for row in modes["rows"]:
+        for tag in modes["tags"]:
+            if row["counts"].get(tag):
+                yield {"agent": row["agent"], "mode": tag, "count": row["counts"][tag], "runs": row["runs"]}
+
+
+def _curves(modes: Mapping[str, Any]) -> Iterator[Row]:
+    for one in modes["discovery"]:
+        for runs, usd, count in one["curve"]:
+            yield {"agent": one["agent"], "runs": runs, "usd": usd, "modes": count}
+
+
+def _statements(findings: Mapping[str, Any]) -> Iterator[Row]:
+    head = findings["headline"]
+    yield {"kind": "verdict", "text": head["verdict"]}
+    yield {"kind": "headline", "text": head["sentence"]}
+    yield {"kind": "cost", "text": head["cost"]}
+    for kind, texts in (
+        ("caveat", head["caveats"]),
+        ("deviation", findings["deviations"]),
+        ("cannot", findings["cannot"]),
+        ("scope", findings["scope"]["not_to_generalise"]),
+    ):
+        for text in texts:
+            yield {"kind": kind, "text": text}

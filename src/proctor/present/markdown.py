@@ -1,0 +1,263 @@
+"""Findings as a Markdown report: the decision first, then the tables a reader asks for next.
+
+Names come from anyone, so everything that Markdown or HTML would read is escaped. The tables are bounded; the CSV files
+and the JSON beside the report have every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+SPECIAL = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>|#~"})
+MAX_ROWS = 60
+"""How many rows a table of the report has at most."""
+
+
+def report(findings: Mapping[str, Any]) -> bytes:
+    """The report on ``findings``."""
+    return ("\n".join(_lines(findings)).rstrip() + "\n").encode()
+
+
+def percents(estimate: Mapping[str, Any] | None) -> str:
+    """``71.2% (67.0 to 75.1)``; a dash where there is no estimate."""
+    if estimate is None or estimate["value"] is None:
+        return "-"
+    value, low, high = (100 * estimate[part] for part in ("value", "low", "high"))
+    return f"{value:.1f}% ({low:.1f} to {high:.1f})"
+
+
+def points(estimate: Mapping[str, Any]) -> str:
+    """A difference of rates in percentage points with its interval."""
+    if estimate["value"] is None:
+        return "-"
+    value, low, high = (100 * estimate[part] for part in ("value", "low", "high"))
+    return f"{value:+.1f} ({low:+.1f} to {high:+.1f})"
+
+
+def amount(number: float | None, digits: int = 3) -> str:
+    """A number with few digits; a dash for none."""
+    return "-" if number is None else f"{number:,.{digits}g}" if abs(number) < 1000 else f"{number:,.0f}"
+
+
+def p_value(p: float | None) -> str:
+    """A p value with as many digits as it deserves."""
+    return "-" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def rank(place: Mapping[str, Any]) -> str:
+    """The range of ranks that an agent may have."""
+    return str(place["best"]) if place["best"] == place["worst"] else f"{place['best']}-{place['worst']}"
+
+
+def plain(text: str) -> str:
+    """``text`` with nothing left that Markdown or HTML would read, on one line."""
+    return " ".join(str(text).translate(SPECIAL).split())
+
+
+def _lines(findings: Mapping[str, Any]) -> Iterator[str]:
+    source, head = findings["source"], findings["headline"]
+    yield f"# Findings on {plain(source['name']) or 'runs'}"
+    yield ""
+    yield f"**{head['verdict']}.** {plain(head['sentence'])}"
+    yield ""
+    yield f"Cost: {plain(head['cost'])}"
+    yield ""
+    yield from _list(head["caveats"])
+    trials = source["trials"]
+    many = str(trials["max"]) if trials["min"] == trials["max"] else f"{trials['min']} to {trials['max']}"
+    yield (
+        f"{source['rows']} runs of {source['agents']} agents at {source['tasks']} tasks, {many} for each pair. "
+        f"Source: {source['kind']}, {source['digest'] or 'no digest'}."
+    )
+    yield ""
+    for note in source.get("notes", ()):
+        yield f"- {plain(note)}"
+    yield from _agents(findings)
+    yield from _pairs(findings)
+    yield from _attempts(findings)
+    yield from _strata(findings)
+    yield from _costs(findings)
+    yield from _times(findings)
+    yield from _modes(findings)
+    yield from _counterfactual(findings)
+    for title, texts in (
+        ("Deviations", findings["deviations"]),
+        ("What this cannot say", findings["cannot"]),
+        ("Not to be generalised", findings["scope"]["not_to_generalise"]),
+    ):
+        if texts:
+            yield from _section(title)
+            yield from _list(texts)
+
+
+def _agents(findings: Mapping[str, Any]) -> Iterator[str]:
+    yield from _section("Agents")
+    yield "A rank is a range: agents that could not be told apart at this many comparisons share ranks."
+    yield ""
+    yield from _table(
+        ("rank", "agent", "runs", "tasks", "success", "all attempted", "error", "invalid", "unknown", "bounds"),
+        [
+            (
+                rank(agent["rank"]),
+                plain(agent["agent"]),
+                agent["attempted"],
+                agent["tasks"],
+                percents(agent["success"]),
+                percents(agent["intention_to_treat"]),
+                percents(agent["error"]) if agent["error"]["value"] else "0",
+                percents(agent["invalid"]) if agent["invalid"]["value"] else "0",
+                agent["bounds"]["unknown"],
+                _bounds(agent["bounds"]),
+            )
+            for agent in findings["agents"]
+        ],
+    )
+
+
+def _bounds(bounds: Mapping[str, Any]) -> str:
+    return "-" if not bounds["unknown"] else f"{100 * bounds['low']:.1f} to {100 * bounds['high']:.1f}"
+
+
+def _pairs(findings: Mapping[str, Any]) -> Iterator[str]:
+    pairs = findings["pairs"]
+    if not pairs:
+        return
+    yield from _section("Comparisons")
+    open_ = [pair for pair in pairs if not pair["separable"]]
+    yield f"{len(pairs) - len(open_)} of {len(pairs)} pairs are separable, p adjusted over all of them."
+    yield ""
+    if len(pairs) <= MAX_ROWS:
+        shown = pairs
+    else:
+        yield "The pairs that are **not separable**:"
+        yield ""
+        shown = open_
+    yield from _table(
+        ("a", "b", "tasks", "a - b, points", "p", "p adjusted", "separable"),
+        [
+            (
+                plain(pair["a"]),
+                plain(pair["b"]),
+                pair["tasks"],
+                points(pair["difference"]),
+                p_value(pair["p"]),
+                p_value(pair["p_adjusted"]),
+                "yes" if pair["separable"] else "no",
+            )
+            for pair in shown
+        ],
+    )
+
+
+def _attempts(findings: Mapping[str, Any]) -> Iterator[str]:
+    ks = sorted({one["k"] for agent in findings["agents"] for one in agent["pass_at"]})
+    if not ks or ks[-1] < 2:
+        return
+    for title, key in (("At least one success in k attempts", "pass_at"), ("All of k attempts succeed", "all_of")):
+        yield from _section(title)
+        rows = []
+        for agent in findings["agents"]:
+            by_k = {one["k"]: one["estimate"] for one in agent[key]}
+            rows.append((plain(agent["agent"]), *(percents(by_k.get(k)) for k in ks)))
+        yield from _table(("agent", *(f"k = {k}" for k in ks)), rows)
+
+
+def _strata(findings: Mapping[str, Any]) -> Iterator[str]:
+    if findings["strata"]:
+        yield from _section("Strata")
+        yield from _table(
+            ("stratum", "agent", "tasks", "runs", "success"),
+            [
+                (plain(one["stratum"]), plain(one["agent"]), one["tasks"], one["runs"], percents(one["success"]))
+                for one in findings["strata"]
+            ],
+        )
+
+
+def _costs(findings: Mapping[str, Any]) -> Iterator[str]:
+    rows = [
+        (
+            plain(agent["agent"]),
+            amount(agent["cost"]["total_usd"]),
+            amount(agent["cost"]["per_run"]["value"]),
+            amount(agent["cost"]["per_success_usd"]),
+            amount(agent["cost"]["tokens_in"]),
+            amount(agent["cost"]["tokens_out"]),
+        )
+        for agent in findings["agents"]
+    ]
+    if any(set(row[1:]) != {"-"} for row in rows):
+        yield from _section("Cost")
+        yield from _table(("agent", "USD", "USD a run", "USD a success", "tokens in", "tokens out"), rows)
+
+
+def _times(findings: Mapping[str, Any]) -> Iterator[str]:
+    for name, title in (("seconds", "Seconds until the agent ends"), ("cost_usd", "USD until the agent ends")):
+        rows = [one for one in findings["survival"] if one["of"] == name]
+        if rows:
+            yield from _section(title)
+            yield f"Runs that a cap cut short count as still at work. The mean is up to {amount(rows[0]['horizon'])}."
+            yield ""
+            yield from _table(
+                ("agent", "ended", "cut short", "median", "mean", "interval"),
+                [
+                    (
+                        plain(one["agent"]),
+                        one["events"],
+                        one["censored"],
+                        amount(one["median"]),
+                        amount(one["mean"]["value"]),
+                        f"{amount(one['mean']['low'])} to {amount(one['mean']['high'])}",
+                    )
+                    for one in rows
+                ],
+            )
+
+
+def _modes(findings: Mapping[str, Any]) -> Iterator[str]:
+    tags = findings["modes"]["tags"][:8]
+    if tags:
+        yield from _section("Failure modes")
+        yield from _table(
+            ("agent", "runs", *(plain(tag) for tag in tags)),
+            [
+                (plain(row["agent"]), row["runs"], *(row["counts"].get(tag, 0) for tag in tags))
+                for row in findings["modes"]["rows"]
+            ],
+        )
+
+
+def _counterfactual(findings: Mapping[str, Any]) -> Iterator[str]:
+    if findings["counterfactual"]:
+        yield from _section("Counterfactual")
+        yield "Not seen but computed: what would have counted under tighter caps. No part of the results above."
+        yield ""
+        yield from _table(
+            ("what", "agent", "success"),
+            [
+                (plain(one["label"]), plain(one["agent"]), percents(one["success"]))
+                for one in findings["counterfactual"]
+            ],
+        )
+
+
+def _section(title: str) -> tuple[str, ...]:
+    return ("", f"## {title}", "")
+
+
+def _list(texts: Sequence[str]) -> Iterator[str]:
+    yield from (f"- {plain(text)}" for text in texts)
+    yield ""
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
+    shown = rows[:MAX_ROWS]
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + "---|" * len(head)
+    for row in shown:
+        yield "| " + " | ".join(str(cell) for cell in row) + " |"
+    if left_out := len(rows) - len(shown):
+        yield ""
+        yield f"... and {left_out} more, in the CSV files."
+    yield ""
