@@ -5,7 +5,7 @@
 The old release is the repository; the hidden tests and the reference come out of the new one, which only the judge
 has. Issues, test ids and locks are files beside each contract and are not touched here; the examples in other
 languages are written by hand. Tests of the example's own, which notice what those of the release let pass, lie in
-``hidden``.
+``hidden``; other ways to solve the task, which the checks must accept too, lie in ``alternatives``.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class Example:
     tools: tuple[str, ...] = ("pytest==8.4.2",)
     path: str = "/setup/site"
     own_tests: bool = False
+    alternatives: tuple[str, ...] = ()
     ambiguity: str = "Only what the issue describes has to change; everything else behaves as before."
 
 
@@ -46,6 +47,7 @@ TABLE = (
         behaviour="A time that is parsed with an offset keeps it as its tzinfo.",
         entry_points=("parse.parse",),
         sources=("parse/__init__.py",),
+        alternatives=("replace-the-zone", "build-the-time"),
     ),
     Example(
         name="jsonpointer-missing-key",
@@ -57,6 +59,7 @@ TABLE = (
         entry_points=("jsonpointer.resolve_pointer", "jsonpointer.set_pointer"),
         sources=("jsonpointer.py",),
         tests=("tests.py",),
+        alternatives=("get-with-a-sentinel", "look-before-indexing"),
     ),
     Example(
         name="xmltodict-none-text",
@@ -68,6 +71,7 @@ TABLE = (
         entry_points=("xmltodict.unparse",),
         sources=("xmltodict.py",),
         own_tests=True,
+        alternatives=("one-function-for-attributes",),
     ),
     Example(
         name="simpleeval-unhashable-arguments",
@@ -124,6 +128,7 @@ TABLE = (
         sources=("tabulate.py",),
         tests=("test",),
         tools=("pytest==8.4.2", "wcwidth==0.9.4"),
+        alternatives=("text-with-a-comma-is-text", "convert-once"),
     ),
 )
 
@@ -134,6 +139,8 @@ def contract(example: Example) -> str:
     tools = "\n".join(f'  - {{pypi: "{tool}", with_dependencies: true}}' for tool in example.tools)
     protected = [f"{test}/**" if not test.endswith(".py") else test for test in example.tests]
     own = "      - {from: hidden}\n" if example.own_tests else ""
+    others = "".join(f"    - alternatives/{name}.patch\n" for name in example.alternatives)
+    others = f"  alternatives:\n{others}" if others else ""
     return f"""\
 schema: 1
 
@@ -204,7 +211,7 @@ reference:
   from: fixed
   paths: [{", ".join(f"{top}/{source}" for source in example.sources)}]
   strip: 1
-"""
+{others}"""
 
 
 def main() -> None:
