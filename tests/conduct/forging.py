@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import canonical, parse
-from proctor.base.clock import SystemClock
 from proctor.record.rundir import RunDirectory
 from proctor.record.seal import write_seal
 from proctor.record.trace.log import TraceWriter
@@ -19,6 +18,19 @@ Edit = Callable[[Any], None]
 
 def nothing(value: Any) -> None:
     """Changes nothing."""
+
+
+class OldClock:
+    """Says what time it was when each event was written first."""
+
+    def __init__(self) -> None:
+        self.now_ns = 0
+
+    def wall_ns(self) -> int:
+        return self.now_ns
+
+    def steady_ns(self) -> int:
+        return self.now_ns
 
 
 def forge(directory: Path, *, manifest: Edit = nothing, event: Edit = nothing) -> None:
@@ -33,8 +45,10 @@ def forge(directory: Path, *, manifest: Edit = nothing, event: Edit = nothing) -
     events = read_events(run.events)
     run.events.unlink()
     run.seal.unlink()
-    trace = TraceWriter.create(run.events, SystemClock(), os.urandom)
+    clock = OldClock()
+    trace = TraceWriter.create(run.events, clock, os.urandom)
     for one in events:
+        clock.now_ns = int(one.t)
         value = {"type": one.type, "payload": parse(canonical(one.payload))}
         event(value)
         trace.append(one.type, value["payload"], one.actor)

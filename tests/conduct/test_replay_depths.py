@@ -24,6 +24,14 @@ turns:
     - {tool: run, arguments: {command: "cp calc.py copy.py && chmod 755 copy.py"}}
   - say: "Done."
 """
+PRINTING = """\
+schema: 1
+turns:
+  - {call: {tool: run, arguments: {command: "sed -i s/-/+/ calc.py"}}}
+  - {call: {tool: run, arguments: {command: "echo alpha; echo beta >&2; date"}}}
+  - {call: {tool: run, arguments: {command: "cat calc.py"}}}
+  - say: "Done."
+"""
 
 
 def made(proctor: Proctor, contract: Path, agent: str, *more: str | Path) -> Path:
@@ -129,7 +137,12 @@ def test_a_program_does_the_same_again(proctor: Proctor, make_contract: Any) -> 
         ("guard.exit", "exit_code", 7, "program 2, sed -i s/-/+/ calc.py: exit code 0, recorded was 7"),
         ("guard.exec", "cwd", "/elsewhere", "program 2, sed -i s/-/+/ calc.py: was not started now"),
         ("tool.invocation", "exit_code", 9, "exit code 0, recorded was 9"),
-        ("tool.invocation", "stdout", {"sha256": "0" * 64, "bytes": 0, "prefix": ""}, f"recorded was {'0' * 64}"),
+        (
+            "tool.invocation",
+            "stdout",
+            {"sha256": "0" * 64, "bytes": 2, "prefix": "4\\x0a"},
+            f"recorded was '4' in line 1 (the digest {'0' * 64})",
+        ),
     ],
 )
 def test_what_a_program_did_otherwise_is_named(
@@ -182,6 +195,52 @@ def test_the_commands_of_an_agent_with_a_model_run_again_without_it(
     code, told = again(proctor, run, "--tools")
     assert (code, told["commands"]) == (1, 1)
     assert "grep -q add calc.py: exit code 0, recorded was 1" in told["divergence"]
+
+
+def test_what_no_two_runs_print_alike_is_a_notice(proctor: Proctor, make_contract: Any) -> None:
+    script = "date +%s; echo pid $$; echo same; head -c 8 /dev/urandom | od -An -tx1 >&2; sed -i s/-/+/ calc.py"
+    run = made(proctor, make_contract(), f"command:sh -c '{script}'")
+    code, told = again(proctor, run, "--tools")
+    assert (code, told["same"], told["divergence"]) == (0, True, "")
+    seen = {one["stream"]: one for one in told["notices"]}
+    assert "two replays" in seen["stderr"]["why"] and seen["stderr"]["call"] == 1
+    assert "stdout" not in seen or "differs only in times" in seen["stdout"]["why"]
+    assert "notice: events.jsonl#" in proctor("replay", run.name, "--tools").stdout
+
+
+def test_an_output_that_decides_nothing_does_not_hide_another_exit_code(proctor: Proctor, make_contract: Any) -> None:
+    run = made(proctor, make_contract(), "command:sh -c 'head -c 8 /dev/urandom | od -An -tx1; sed -i s/-/+/ calc.py'")
+
+    def edit(event: Any) -> None:
+        if event["type"] == "tool.invocation":
+            event["payload"]["exit_code"] = 3
+
+    forge(run, event=edit)
+    code, told = again(proctor, run, "--tools")
+    assert code == 1 and "exit code 0, recorded was 3" in told["divergence"]
+
+
+def test_the_output_of_a_single_call_is_held_against_what_the_model_was_told(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    script = tmp_path / "turns.yaml"
+    script.write_text(PRINTING)
+    run = made(proctor, make_contract(), "builtin", "--model", "scripted/any", "--script", script)
+    code, told = again(proctor, run, "--tools")
+    assert (code, told["commands"], told["divergence"], told["notices"]) == (0, 3, "", [])
+
+    def edit(event: Any) -> None:
+        if event["type"] == "tool.result" and "beta" in event["payload"]["content"]["text"]:
+            event["payload"]["content"]["text"] = event["payload"]["content"]["text"].replace("beta", "gamma")
+
+    forge(run, event=edit)
+    code, told = again(proctor, run, "--tools")
+    assert (code, told["commands"]) == (1, 1)
+    words = "call 2, /bin/sh -c echo alpha; echo beta >&2; date: output has 'beta', recorded was 'gamma'"
+    assert told["divergence"] == words
+    begun = [json.loads(line) for line in (run / "events.jsonl").read_bytes().splitlines()]
+    at = next(n for n, one in enumerate(begun) if one["type"] == "guard.exec" and "beta" in str(one["payload"]["argv"]))
+    assert told["where"] == f"events.jsonl#{at}"
 
 
 def test_a_run_without_commands_has_none_to_run_again(proctor: Proctor, make_contract: Any) -> None:

@@ -92,11 +92,13 @@ def _judge_again(found: RunDirectory, contract: Path | None, json_: bool) -> int
 
 def _act_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
     from proctor.base.errors import UsageFault
+    from proctor.base.frozen import items
     from proctor.cli.wiring import agent_for, machine
     from proctor.conduct.batch import load_batch
+    from proctor.conduct.divergence import Retraced
     from proctor.conduct.recorded import is_plain, recorded_commands
     from proctor.conduct.rerun import find_base
-    from proctor.conduct.retrace import Retraced, retrace
+    from proctor.conduct.retrace import retrace
     from proctor.judge.compare import Difference
 
     here = machine()
@@ -113,7 +115,7 @@ def _act_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
         digest = agent.describe().digest
         if is_plain(base.evidence) and digest != manifest["agent"]["digest"]:
             differences += (Difference("agent", "agent.digest", str(manifest["agent"]["digest"]), digest),)
-        result = retrace(here, base.prepared, base.evidence, agent.mounts())
+        result = retrace(here, base.prepared, base.evidence, agent.mounts(), found)
     same = base.prepared is not None and not differences and not result.divergence
     if json_:
         print_json(
@@ -125,10 +127,14 @@ def _act_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
                 "placed": list(result.placed),
                 "where": result.where,
                 "divergence": result.divergence,
+                "notices": [dict(items(one)) for one in result.notices],
             }
         )
         return 0 if same else 1
     _print_base(differences)
+    for one in result.notices:
+        told = f"{one.stream} has {one.seen}, recorded was {one.recorded}"
+        click.echo(printable(f"notice: {one.where}: call {one.call}, {one.command}: {told}: it {one.why}"))
     if result.divergence:
         click.echo(printable(f"{result.where}: {result.divergence}"))
     words = "as recorded" if same else "DIFFERENT" if base.prepared else "NOT run again: the contract is another"

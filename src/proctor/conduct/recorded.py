@@ -2,19 +2,26 @@
 
 For an agent that is a plain program without a model, the commands are those that the harness ran (``tool.invocation``),
 with the digests of what they printed. For any other agent they are its tool calls: the programs that its own process
-was seen to start, with their exit codes.
+was seen to start, with their exit codes, and with what the model was told of each where one was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from proctor.base.frozen import frozen
+from proctor.base.frozen import frozen, replace
+from proctor.conduct.outputs import Stream
 from proctor.execute.sandbox.guard import Observation
 from proctor.execute.watch.calls import Calls
+from proctor.judge.causes import WORDS, programs_of
 from proctor.judge.evidence import Evidence
+from proctor.record.redact import MARK
 from proctor.record.trace.event import Event
+
+Blob = Callable[[str], bytes]
+"""Reads a blob of the run by its name."""
 
 State = tuple[str, str] | None
 """Mode and digest of a file; nothing where there is none."""
@@ -22,7 +29,7 @@ State = tuple[str, str] | None
 
 @frozen
 class Recorded:
-    """One command; ``exit_code`` and the digests are ``None`` where they were not recorded."""
+    """One command; its exit code, its streams and what a model was told of it are ``None`` where nothing says."""
 
     seq: int
     argv: tuple[str, ...]
@@ -30,8 +37,9 @@ class Recorded:
     exit_code: int | None
     at_ns: int
     wall_ns: int = 0
-    stdout: str | None = None
-    stderr: str | None = None
+    stdout: Stream | None = None
+    stderr: Stream | None = None
+    told: str | None = None
 
     @property
     def where(self) -> str:
@@ -63,23 +71,51 @@ def is_plain(evidence: Evidence) -> bool:
 def recorded_commands(evidence: Evidence) -> tuple[Recorded, ...]:
     """The commands of the run's agent, in the order in which they were started."""
     if is_plain(evidence):
-        return tuple(_invocation(event) for event in evidence.of("tool.invocation"))
+        return tuple(_invocation(event, is_redacted(evidence)) for event in evidence.of("tool.invocation"))
     watch = evidence.manifest["configuration"].get("watch", {})
     calls = Calls(watch.get("call_depth", 1), tuple(watch.get("test_commands", ())))
+    redacted = is_redacted(evidence)
     begun: dict[int, Event] = {}
     found: dict[int, Recorded] = {}
     for event in evidence.of("guard.exec", "guard.exit", "tool.invocation"):
         calls.see(event, int(event.t))
         for call in calls.started:
             begun[call.number] = event
-            found[call.number] = _called(event, None, 0)
+            found[call.number] = _called(event, None, 0, redacted)
         for call in calls.ended:
             code = event.payload["exit_code"] if event.type == "guard.exit" else None
-            found[call.number] = _called(begun[call.number], code, call.wall_ns or 0)
+            found[call.number] = _called(begun[call.number], code, call.wall_ns or 0, redacted)
     return tuple(found[number] for number in sorted(found))
 
 
-def _invocation(event: Event) -> Recorded:
+def with_results(evidence: Evidence, commands: tuple[Recorded, ...], blob: Blob) -> tuple[Recorded, ...]:
+    """The same, each with the result that a model was told of the call that asked for it by its own words."""
+    programs = [one for one in programs_of(evidence.events) if one.cause is not None and one.cause.how == WORDS]
+    ids = {one.event.seq: str(one.cause.event.payload.get("id", "")) for one in programs if one.cause is not None}
+    once = Counter(ids.values())
+    results = {str(event.payload["id"]): event.payload["content"] for event in evidence.of("tool.result")}
+    return tuple(
+        replace(one, told=_told(results.get(name), blob, is_redacted(evidence)))
+        if (name := ids.get(one.seq, "")) and once[name] == 1
+        else one
+        for one in commands
+    )
+
+
+def is_redacted(evidence: Evidence) -> bool:
+    """Whether secrets were taken out of what the run recorded."""
+    return evidence.last("secrets.redacted") is not None
+
+
+def _told(content: Mapping[str, Any] | None, blob: Blob, redacted: bool) -> str | None:
+    """A text of a conversation; nothing where it was hidden."""
+    if content is None or not ("text" in content or "blob" in content):
+        return None
+    text = str(content["text"]) if "text" in content else blob(str(content["blob"])).decode("utf-8", "replace")
+    return None if redacted and MARK.decode() in text else text
+
+
+def _invocation(event: Event, redacted: bool) -> Recorded:
     payload = event.payload
     return Recorded(
         seq=event.seq,
@@ -87,14 +123,19 @@ def _invocation(event: Event) -> Recorded:
         directory=payload["directory"],
         exit_code=None if payload["timed_out"] else payload["exit_code"],
         at_ns=0,
-        stdout=payload["stdout"]["sha256"],
-        stderr=payload["stderr"]["sha256"],
+        stdout=_stream(payload["stdout"], redacted),
+        stderr=_stream(payload["stderr"], redacted),
     )
 
 
-def _called(event: Event, code: int | None, wall_ns: int) -> Recorded:
+def _stream(stream: Mapping[str, Any], redacted: bool) -> Stream:
+    prefix = str(stream["prefix"])
+    return Stream(str(stream["sha256"]), int(stream["bytes"]), prefix, redacted and MARK.decode() in prefix)
+
+
+def _called(event: Event, code: int | None, wall_ns: int, redacted: bool) -> Recorded:
     if event.type == "tool.invocation":
-        return _invocation(event)
+        return _invocation(event, redacted)
     payload = event.payload
     at_ns = int(payload.get("at", event.t))
     return Recorded(event.seq, tuple(payload["argv"]), payload["cwd"], code, at_ns, wall_ns)

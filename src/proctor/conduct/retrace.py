@@ -5,11 +5,13 @@ prints, starts and leaves must be as recorded. For any other agent, what it wrot
 in place from the recorded differences before each command that came after it; a file that is then neither as it was
 nor as it became is a divergence, and so is another exit code. In the end the workspace must hold the recorded changes
 and no others. The first divergence is named; there is no network here, and no secrets are planted.
+
+What a command printed is compared as well, where it was recorded. A difference that may decide is looked at in a second
+sandbox: if the output is the same there, it is steady, and not as recorded. Any other difference is a notice.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,50 +19,69 @@ from typing import Any
 from proctor.base.files import write_whole
 from proctor.base.frozen import frozen
 from proctor.base.names import name_text
+from proctor.conduct.divergence import Printed, Retraced, other_ending, other_program, outputs_of, settled
 from proctor.conduct.machine import Machine
 from proctor.conduct.recorded import (
-    Program,
     Recorded,
     is_plain,
     observed_programs,
     recorded_commands,
     recorded_programs,
     recorded_steps,
+    with_results,
 )
 from proctor.conduct.refile import Refile
 from proctor.execute.agents.interface import BRIEFING
 from proctor.execute.prepare import Prepared, declared_mounts, limits_of, secret_directories
 from proctor.execute.sandbox.guard import GuardPlan, Observation
-from proctor.execute.sandbox.interface import Command, Finished, Mount, Sandbox, SandboxPlan
+from proctor.execute.sandbox.interface import Command, Mount, Sandbox, SandboxPlan
 from proctor.execute.workspace.patch import PatchProblem, apply_patch
 from proctor.execute.workspace.workspace import Workspace, base_stack
 from proctor.judge.dropped import Unwanted, drop_unwanted
 from proctor.judge.evidence import Evidence
+from proctor.record.rundir import RunDirectory
 
 LEAST_SECONDS = 10
 PATIENCE = 10
 """How many times as long as recorded a command may take."""
 
 OUTPUT_BYTES = 1 << 20
+BLOB_BYTES = 64 << 20
 
 
 @frozen
-class Retraced:
-    """What came of it: how many commands ran, which changes were put in place, and the first divergence, if any."""
+class Script:
+    """What is run again: the commands of a run on its prepared contract."""
 
-    commands: int
-    placed: tuple[str, ...]
-    where: str = ""
-    divergence: str = ""
+    prepared: Prepared
+    evidence: Evidence
+    commands: tuple[Recorded, ...]
+    briefing: str
 
 
-def retrace(machine: Machine, prepared: Prepared, evidence: Evidence, mounts: tuple[Mount, ...]) -> Retraced:
-    """Run the recorded commands again; ``mounts`` shows the files that the agent brought along."""
+def retrace(
+    machine: Machine, prepared: Prepared, evidence: Evidence, mounts: tuple[Mount, ...], run: RunDirectory
+) -> Retraced:
+    """Run the recorded commands of ``run`` again; ``mounts`` shows the files that the agent brought along."""
+    commands = recorded_commands(evidence)
+    if not is_plain(evidence):
+        commands = with_results(evidence, commands, lambda name: run.read(run.blobs / name, BLOB_BYTES))
     briefing = next((str(event.payload["text"]) for event in evidence.of("briefing")), "")
+    script = Script(prepared, evidence, commands, briefing)
+    found, printed = _pass(machine, script, mounts)
+    again: Printed = {}
+    if any(not one.why for differing in printed.values() for one in differing):
+        _, again = _pass(machine, script, mounts)
+    return settled(found, commands, printed, again)
+
+
+def _pass(machine: Machine, script: Script, mounts: tuple[Mount, ...]) -> tuple[Retraced, Printed]:
+    """All commands once, in a sandbox of their own."""
+    prepared, evidence = script.prepared, script.evidence
     seen: list[Observation] = []
     with machine.scratch("retrace") as scratch:
         note = scratch / "briefing.md"
-        write_whole(note, briefing.encode(), sync=False)
+        write_whole(note, script.briefing.encode(), sync=False)
         backend = machine.backend(prepared.contract)
         with Workspace.create(prepared.layers, scratch / "agent", overlays=backend.overlays()) as workspace:
             plan = SandboxPlan(
@@ -73,34 +94,37 @@ def retrace(machine: Machine, prepared: Prepared, evidence: Evidence, mounts: tu
             known = _final_files(prepared, evidence, scratch)
             with backend.open(plan) as sandbox:
                 files = Refile(sandbox, recorded_steps(evidence), known)
-                found = _commands(sandbox, files, prepared, evidence, briefing, seen)
-            return found if found.divergence else _end(found, workspace, prepared, evidence)
+                found, printed = _commands(sandbox, files, script, seen)
+            return found if found.divergence else _end(found, workspace, prepared, evidence), printed
 
 
-def _commands(
-    sandbox: Sandbox, files: Refile, prepared: Prepared, evidence: Evidence, briefing: str, seen: list[Observation]
-) -> Retraced:
+def _commands(sandbox: Sandbox, files: Refile, script: Script, seen: list[Observation]) -> tuple[Retraced, Printed]:
     """All commands, each held against the record; then what is left of the recorded differences."""
+    evidence = script.evidence
     plain, steps = is_plain(evidence), recorded_steps(evidence)
-    commands = recorded_commands(evidence)
-    for number, command in enumerate(commands):
+    exact = evidence.manifest["agent"]["kind"] == "builtin"
+    printed: Printed = {}
+    for number, command in enumerate(script.commands):
         if not plain:
             problem = files.bring(step for step in steps if step.t < command.at_ns)
             if problem:
-                return Retraced(number, files.placed, *problem)
-        finished = sandbox.run(_command(command, prepared, briefing if plain else ""))
+                return Retraced(number, files.placed, *problem), printed
+        finished = sandbox.run(_command(command, script.prepared, script.briefing if plain else ""))
         if plain and sandbox.guard is not None:
             sandbox.guard.settle()
             other = other_program(recorded_programs(evidence), observed_programs(seen))
             if other:
-                return Retraced(number, files.placed, command.where, other)
-        different = _different(command, finished)
+                return Retraced(number, files.placed, command.where, other), printed
+        different = other_ending(command, finished)
         if different:
             late = 0 if plain else sum(step.t >= command.at_ns for step in steps)
             note = f" ({late} changes of files were seen only after it began)" if late else ""
-            return Retraced(number, files.placed, command.where, different + note)
+            return Retraced(number, files.placed, command.where, different + note), printed
+        differing = outputs_of(command, finished, exact=exact)
+        if differing:
+            printed[number] = differing
     problem = None if plain else files.bring(steps)
-    return Retraced(len(commands), files.placed, *(problem or ("", "")))
+    return Retraced(len(script.commands), files.placed, *(problem or ("", ""))), printed
 
 
 def _final_files(prepared: Prepared, evidence: Evidence, scratch: Path) -> list[bytes]:
@@ -123,49 +147,6 @@ def _command(command: Recorded, prepared: Prepared, stdin: str) -> Command:
         timeout_seconds=min(patience, budget.wall_seconds),
         output_bytes=min(OUTPUT_BYTES, budget.output_bytes),
     )
-
-
-def _different(command: Recorded, finished: Finished) -> str:
-    """How a command came out otherwise than recorded; empty when it did not."""
-    words = " ".join(command.argv)[:200]
-    if not finished.started:
-        return f"{words}: could not be started: {finished.problem}"
-    if command.exit_code is not None and finished.timed_out:
-        return f"{words}: had to be ended, recorded was exit code {command.exit_code}"
-    if command.exit_code is not None and finished.exit_code != command.exit_code:
-        return f"{words}: exit code {finished.exit_code}, recorded was {command.exit_code}"
-    for name, output, recorded in (
-        ("stdout", finished.stdout, command.stdout),
-        ("stderr", finished.stderr, command.stderr),
-    ):
-        if recorded is not None and output.sha256 != recorded:
-            return f"{words}: {name} has the digest {output.sha256}, recorded was {recorded}"
-    return ""
-
-
-def other_program(recorded: list[Program], now: list[Program]) -> str:
-    """The first program that came out otherwise; programs side by side may have changed places.
-
-    How a program ended does not count where it was not seen on one side.
-    """
-    unsure = {program[:2] for program in (*recorded, *now) if program[2] is None}
-    recorded, now = (
-        [(*program[:2], None if program[:2] in unsure else program[2]) for program in side] for side in (recorded, now)
-    )
-    missing, new = Counter(recorded) - Counter(now), Counter(now) - Counter(recorded)
-    if not missing and not new:
-        return ""
-    for number, program in enumerate(recorded, 1):
-        if program in missing:
-            for other in now:
-                if other in new and other[:2] == program[:2]:
-                    return f"program {number}, {_words(program)}: exit code {other[2]}, recorded was {program[2]}"
-            return f"program {number}, {_words(program)}: was not started now"
-    return f"{_words(next(program for program in now if program in new))}: was not started then"
-
-
-def _words(program: Program) -> str:
-    return " ".join(program[0])[:200]
 
 
 def _end(found: Retraced, workspace: Workspace, prepared: Prepared, evidence: Evidence) -> Retraced:

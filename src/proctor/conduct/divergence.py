@@ -1,0 +1,112 @@
+"""Where commands that ran again part from their record: how they ended, what they started, what they printed. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from proctor.base.frozen import frozen, replace
+from proctor.conduct.outputs import UNSTEADY, Differs, masked, stream_difference, told_difference
+from proctor.conduct.recorded import Program, Recorded
+from proctor.execute.sandbox.interface import Finished
+
+
+@frozen
+class Notice:
+    """One output of one call, counted from 1, that is not as recorded and decides nothing, and why it does not."""
+
+    where: str
+    call: int
+    command: str
+    stream: str
+    recorded: str
+    seen: str
+    why: str
+
+
+@frozen
+class Retraced:
+    """What came of it: how many commands ran, which changes were put in place, and the first divergence, if any."""
+
+    commands: int
+    placed: tuple[str, ...]
+    where: str = ""
+    divergence: str = ""
+    notices: tuple[Notice, ...] = ()
+
+
+Printed = dict[int, tuple[Differs, ...]]
+"""The outputs that are not as recorded, by the number of the command."""
+
+
+def other_ending(command: Recorded, finished: Finished) -> str:
+    """How a command ended otherwise than recorded; empty when it did not."""
+    words = _joined(command.argv)
+    if not finished.started:
+        return f"{words}: could not be started: {finished.problem}"
+    if command.exit_code is not None and finished.timed_out:
+        return f"{words}: had to be ended, recorded was exit code {command.exit_code}"
+    if command.exit_code is not None and finished.exit_code != command.exit_code:
+        return f"{words}: exit code {finished.exit_code}, recorded was {command.exit_code}"
+    return ""
+
+
+def outputs_of(command: Recorded, finished: Finished, *, exact: bool) -> tuple[Differs, ...]:
+    """What a command printed otherwise than recorded."""
+    found = [
+        stream_difference(name, recorded, output)
+        for name, recorded, output in (
+            ("stdout", command.stdout, finished.stdout),
+            ("stderr", command.stderr, finished.stderr),
+        )
+        if recorded is not None
+    ]
+    if command.told is not None:
+        found.append(told_difference(command.told, finished, exact=exact))
+    return tuple(one for one in found if one is not None)
+
+
+def settled(found: Retraced, commands: tuple[Recorded, ...], printed: Printed, again: Printed) -> Retraced:
+    """The first divergence of all, outputs included; what decides nothing becomes a notice."""
+    notices: list[Notice] = []
+    for number, differing in sorted(printed.items()):
+        command = commands[number]
+        second = {one.stream: one.again for one in again.get(number, ())}
+        for one in differing:
+            why = one.why or ("" if second.get(one.stream) == one.again else UNSTEADY)
+            if not why:
+                words = f"call {number + 1}, {_joined(command.argv)}: {one.words}"
+                return Retraced(number, found.placed, command.where, words, tuple(notices))
+            notices.append(
+                Notice(command.where, number + 1, _joined(command.argv), one.stream, one.recorded, one.seen, why)
+            )
+    return replace(found, notices=tuple(notices))
+
+
+def other_program(recorded: list[Program], now: list[Program]) -> str:
+    """The first program that came out otherwise; programs side by side may have changed places.
+
+    How a program ended does not count where it was not seen on one side, nor does what no two runs share in its words.
+    """
+    recorded, now = ([(tuple(map(masked, one[0])), *one[1:]) for one in side] for side in (recorded, now))
+    unsure = {program[:2] for program in (*recorded, *now) if program[2] is None}
+    recorded, now = (
+        [(*program[:2], None if program[:2] in unsure else program[2]) for program in side] for side in (recorded, now)
+    )
+    missing, new = Counter(recorded) - Counter(now), Counter(now) - Counter(recorded)
+    if not missing and not new:
+        return ""
+    for number, program in enumerate(recorded, 1):
+        if program in missing:
+            for other in now:
+                if other in new and other[:2] == program[:2]:
+                    return f"program {number}, {_words(program)}: exit code {other[2]}, recorded was {program[2]}"
+            return f"program {number}, {_words(program)}: was not started now"
+    return f"{_words(next(program for program in now if program in new))}: was not started then"
+
+
+def _words(program: Program) -> str:
+    return _joined(program[0])
+
+
+def _joined(argv: tuple[str, ...]) -> str:
+    return " ".join(argv)[:200]

@@ -1,0 +1,118 @@
+"""Outputs of commands against their record: what decides, what is only told, and the exact place."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+import pytest
+
+from proctor.base.names import name_text
+from proctor.conduct.divergence import Retraced, other_program, settled
+from proctor.conduct.outputs import HIDDEN, RENDERED, UNSTEADY, VOLATILE, Stream, masked
+from proctor.conduct.outputs import stream_difference as compared
+from proctor.conduct.outputs import told_difference as told
+from proctor.conduct.recorded import Recorded
+from proctor.execute.sandbox.interface import Finished, Output
+
+
+def output(text: str) -> Output:
+    return Output(text.encode(), len(text.encode()), sha256(text.encode()).hexdigest())
+
+
+def stream(text: str, kept: int = 1000, *, redacted: bool = False) -> Stream:
+    data = text.encode()
+    return Stream(sha256(data).hexdigest(), len(data), name_text(data[:kept]), redacted)
+
+
+def finished(stdout: str, stderr: str = "", code: int = 0) -> Finished:
+    return Finished(code, True, False, "", output(stdout), output(stderr), 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("3 passed in 0.03s", "3 passed in 1.20s"),
+        ("started 2026-03-07T10:00:00.123Z", "started 2026-03-08T11:22:33Z"),
+        ("Sat Mar  7 10:00:00 UTC 2026", "Sun Mar  8 23:59:59 UTC 2026"),
+        ("at 10:21:36 sharp", "at 09:00:01 sharp"),
+        ("<object at 0x7f3a2b10c040>", "<object at 0x55d0aa12ffe0>"),
+        ("pid 41", "pid 3977"),
+        ("PID=41 ready", "PID=3977 ready"),
+        ("==12== ERROR", "==34== ERROR"),
+        ("/tmp/tmp8f3k2_ab/x", "/tmp/tmpq0q0q0q0/x"),
+        ("/tmp/ccAb12Cd.o", "/tmp/ccZZ99zz.o"),
+        ("now 1772877600", "now 1772964000.25"),
+        ("id 0f8fad5b-d9cb-469f-a165-70867728950e", "id 7c9e6679-7425-40de-944b-e07fc1f90ae7"),
+    ],
+)
+def test_what_no_two_runs_share_is_told_and_decides_nothing(one: str, other: str) -> None:
+    found = compared("stdout", stream(one), output(other))
+    assert found is not None and found.why == VOLATILE
+    assert masked(one) == masked(other) != one
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("3 passed", "4 passed"), ("version 3.11.2", "version 3.12.1"), ("0x1f", "0x2f"), ("exit 1", "exit 2"), ("", "x")],
+)
+def test_anything_else_may_decide_and_is_named_by_line(one: str, other: str) -> None:
+    found = compared("stderr", stream(f"same\n{one}\n"), output(f"same\n{other}\n"))
+    assert found is not None and found.why == ""
+    assert f"stderr has {other!r} in line 2" in found.words and f"recorded was {one!r} in line 2" in found.words
+
+
+def test_the_same_digest_is_the_same() -> None:
+    assert compared("stdout", stream("x" * 50, kept=3), output("x" * 50)) is None
+
+
+def test_a_difference_behind_what_was_kept_is_named_by_digest() -> None:
+    found = compared("stdout", stream("x" * 50 + "a", kept=20), output("x" * 50 + "b"))
+    assert found is not None and found.why == "" and "digest" in found.words
+
+
+def test_a_redacted_record_cannot_be_compared() -> None:
+    found = compared("stdout", stream("[secret:named:8:00]", redacted=True), output("hunter22"))
+    assert found is not None and found.why == HIDDEN
+
+
+def test_the_text_of_the_built_in_agent_holds_both_streams_in_any_order() -> None:
+    assert told("b\na\n\nexit code 0", finished("a\n", "b\n"), exact=True) is None
+    found = told("a\nexit code 0", finished("a\nb\n"), exact=True)
+    assert found is not None and (found.recorded, found.seen, found.why) == ("no such line", "'b'", "")
+    assert told("took 2 s\n\nexit code 1", finished("took 9 s\n", code=1), exact=True) is None
+
+
+def test_the_text_of_another_agent_may_hold_more_and_never_decides() -> None:
+    assert told('{"output": "a\\tb\\nc"}', finished("a\tb\nc\n"), exact=False) is None
+    found = told("nothing of it", finished("a line\n"), exact=False)
+    assert found is not None and found.why == RENDERED
+
+
+def command(number: int) -> Recorded:
+    return Recorded(10 + number, ("prog", str(number)), "/workspace", 0, 0)
+
+
+def test_only_a_steady_difference_decides_and_the_first_is_named() -> None:
+    commands = tuple(command(number) for number in range(3))
+    unsteady, steady = compared("stdout", stream("a"), output("b")), compared("stderr", stream("c"), output("d"))
+    other = compared("stdout", stream("a"), output("e"))
+    assert unsteady and steady and other
+    found = settled(Retraced(3, ()), commands, {0: (unsteady,), 2: (steady,)}, {0: (other,), 2: (steady,)})
+    assert (found.commands, found.where) == (2, "events.jsonl#12")
+    assert found.divergence.startswith("call 3, prog 2: stderr has 'd' in line 1")
+    assert [(one.call, one.stream, one.why) for one in found.notices] == [(1, "stdout", UNSTEADY)]
+
+
+def test_a_later_ending_still_decides_beside_notices() -> None:
+    volatile = compared("stdout", stream("1 s"), output("2 s"))
+    assert volatile
+    ended = Retraced(1, (), "events.jsonl#11", "prog 1: exit code 2, recorded was 0")
+    found = settled(ended, (command(0), command(1)), {0: (volatile,)}, {})
+    assert found.divergence == ended.divergence and len(found.notices) == 1
+
+
+def test_programs_with_temporary_names_are_the_same_programs() -> None:
+    then = [(("as", "-o", "/tmp/ccAb12Cd.o"), "/workspace", 0)]
+    now = [(("as", "-o", "/tmp/ccZZ99zz.o"), "/workspace", 0)]
+    assert other_program(list(then), list(now)) == ""
+    assert "was not started now" in other_program(list(then), [(("as", "-o", "x.o"), "/workspace", 0)])
