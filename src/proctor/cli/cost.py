@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from proctor.execute.watch.ledger import Item, Ledger
     from proctor.execute.watch.panel import Panel
     from proctor.record.rundir import RunDirectory
+
+PLACES = 6
+"""How many decimal places tables show."""
 
 
 @click.command(epilog="Example: proctor cost 20260307T120000")
@@ -55,8 +58,9 @@ def _of_batch(batch: str) -> list[RunDirectory]:
 
 def _one(run: RunDirectory, panel: Panel, json_: bool) -> None:
     ledger = panel.facts.ledger
-    rows = [_row(item) for item in ledger.items()]
-    total, currency, billed = _text(ledger.projected), ledger.table.currency, _billed([ledger])
+    text = _text if json_ else _short
+    rows = [_row(item, text) for item in ledger.items()]
+    total, currency, billed = text(ledger.projected), ledger.table.currency, _billed([ledger])
     cap = panel.settings.caps.usd
     if json_:
         whole = {"run": run.path.name, "items": rows, "projected": total, "currency": currency, "cap_usd": cap}
@@ -114,14 +118,14 @@ def _by_task(read: Sequence[tuple[RunDirectory, Panel]]) -> dict[str, dict[str, 
     }
 
 
-def _row(item: Item) -> dict[str, Any]:
+def _row(item: Item, text: Callable[[Decimal], str]) -> dict[str, Any]:
     return {
         "phase": item.phase,
         "part": item.part,
         "item": " ".join(filter(None, (item.action, item.model))),
-        "quantity": f"{_text(item.quantity)} {item.unit}",
-        "price": _text(item.price),
-        "amount": _text(item.amount),
+        "quantity": f"{text(item.quantity)} {item.unit}",
+        "price": text(item.price),
+        "amount": text(item.amount),
     }
 
 
@@ -138,3 +142,8 @@ def _billed(ledgers: Sequence[Ledger]) -> str | None:
 
 def _text(amount: Decimal) -> str:
     return f"{amount.normalize():f}"
+
+
+def _short(amount: Decimal) -> str:
+    """``amount`` for the eye; ``--json`` has all its places."""
+    return _text(round(amount, PLACES))

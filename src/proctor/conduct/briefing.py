@@ -31,7 +31,9 @@ def brief(contract: Contract) -> Briefing:
 
 def _task(contract: Contract) -> str:
     task = contract.task
-    lines = [f"# {contract.title}", "", task.issue_text.rstrip(), ""]
+    issue = task.issue_text.strip()
+    lines = [] if issue.startswith("# ") else [f"# {contract.title}", ""]  # one heading on top, the issue's own first
+    lines += [issue, ""]
     if task.hints:
         lines += ["## Hints", "", *(f"- {hint}" for hint in task.hints), ""]
     targets = task.targets
