@@ -156,16 +156,17 @@ def _check_folder(folder: Path) -> None:
 
 
 def _write(found: Mapping[str, Any], read: Results, folder: Path) -> list[str]:
-    from proctor.present.data import findings_json, write_csv, write_parquet
+    from proctor.present.data import findings_json, write_csv
     from proctor.present.html import page
     from proctor.present.markdown import report
+    from proctor.study.index.store import write_table
 
     _tell(f"writing {folder}")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "report.html").write_bytes(page(found))
     (folder / "report.md").write_bytes(report(found))
     write_csv(found, folder / "csv")
-    write_parquet(read.table, folder / "runs.parquet")
+    write_table(read.table, folder / "runs.parquet")
     (folder / "findings.json").write_bytes(findings_json(found))
     return ["report.html", "report.md", "findings.json", "csv/", "runs.parquet"]
 

@@ -1,6 +1,6 @@
-"""Findings for programs: JSON, and one CSV file for each table in them. And the runs themselves as Parquet.
+"""Findings for programs: JSON, and one CSV file for each table in them.
 
-Same findings, same bytes (Parquet aside, whose bytes are its writer's). An estimate becomes several columns: its value
+Same findings, same bytes. An estimate becomes several columns: its value
 under the name it had, then its ends, how many runs and tasks it is made of, its method, and why it is undefined.
 Texts come from anyone: a text that a spreadsheet would take for a formula gets an apostrophe before it.
 """
@@ -11,10 +11,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from proctor.study.table import Table
+from typing import Any
 
 Row = dict[str, Any]
 
@@ -100,36 +97,6 @@ def flat(row: Mapping[str, Any], prefix: str = "") -> Row:
 def is_estimate(value: Any) -> bool:
     """Whether a part of findings is an estimate."""
     return isinstance(value, Mapping) and set(ESTIMATE) <= value.keys()
-
-
-def write_parquet(table: Table, path: Path) -> None:
-    """Write the whole table, every run and column, as one Parquet file."""
-    import duckdb
-    import numpy as np
-
-    from proctor.study.table import TEXT_NAMES
-
-    columns = {}
-    for name in (*TEXT_NAMES, *_numbers()):
-        column = getattr(table, name)
-        if name in TEXT_NAMES:
-            names = np.array([*column.names, None], dtype=object)
-            columns[name] = names[column.codes]
-        else:
-            columns[name] = column
-    target = str(path).replace("'", "''")
-    chosen = ", ".join(
-        f'nullif("{name}", \'nan\'::double) as "{name}"' if name not in TEXT_NAMES else f'"{name}"' for name in columns
-    )
-    with duckdb.connect() as database:
-        database.register("rows_of_table", columns)
-        database.execute(f"copy (select {chosen} from rows_of_table) to '{target}' (format parquet, compression zstd)")
-
-
-def _numbers() -> tuple[str, ...]:
-    from proctor.study.table import NUMBER_NAMES
-
-    return NUMBER_NAMES
 
 
 def _cell(value: Any) -> Any:

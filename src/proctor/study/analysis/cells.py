@@ -13,6 +13,9 @@ from proctor.study.analysis.question import INTENTION_TO_TREAT, Question
 from proctor.study.table import Coded, Table
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from proctor.study.table import Floats, Mask
 
 NAMELESS = "(no name)"
@@ -40,6 +43,8 @@ class Cells:
         """Not known to be unscorable: a table that does not say takes every run as scorable."""
         self.known: Mask = self.scorable & ~np.isnan(success)
         self.won: Mask = self.scorable & (success == 1)
+        self.strata: tuple[tuple[str, ...], NDArray[np.int64]] | None = None
+        """The strata, once they have been asked for."""
         self.attempts = self.count()
         self.wins = self.count(self.won)
         self.tries = self.attempts if question.endpoint == INTENTION_TO_TREAT else self.count(self.known)

@@ -18,6 +18,7 @@ from proctor.study.analysis.cells import Cells
 from proctor.study.analysis.question import ENDPOINTS, INTENTION_TO_TREAT, Question
 from proctor.study.analysis.words import among, money, percent, points, span
 from proctor.study.stats.estimate import Estimate, defined
+from proctor.study.stats.paired import paired_difference
 
 RANKING, ADOPT, KEEP, UNDECIDED = "ranking", "adopt", "keep", "undecided"
 FALLBACK = "fallback"
@@ -52,7 +53,7 @@ def headline(
         "difference": difference,
         "p": p,
         "cost": _cost(best, against),
-        "caveats": [*warnings, *_caveats(cells, question, agents)],
+        "caveats": [*warnings, *_turned(cells, question, best, against, verdict), *_caveats(cells, question, agents)],
     }
 
 
@@ -152,6 +153,25 @@ def _cost(best: dict[str, Any], against: dict[str, Any] | None) -> str:
             text += f", {money(cost['per_success_usd'])} a success"
         parts.append(text)
     return "; ".join(parts) + "."
+
+
+def _turned(
+    cells: Cells, question: Question, best: dict[str, Any], against: dict[str, Any] | None, verdict: str
+) -> list[str]:
+    """Whether the verdict changes when every run that is neither success nor failure counts as no success."""
+    import numpy as np
+
+    if against is None or question.endpoint == INTENTION_TO_TREAT or bool(cells.known.all()):
+        return []
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = cells.wins / cells.attempts
+    one, other = (means[cells.agents.index(agent["agent"])] for agent in (best, against))
+    difference = paired_difference(one, other, cells.level).difference
+    other_verdict = decide(difference, question.minimum_effect, True)
+    if difference.value is None or verdict == other_verdict:
+        return []
+    gap = points(difference)
+    return [f"With unknown and invalid runs counted as no success, the difference is {gap}: {other_verdict}."]
 
 
 def _caveats(cells: Cells, question: Question, agents: list[dict[str, Any]]) -> list[str]:

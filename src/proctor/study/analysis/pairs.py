@@ -16,7 +16,7 @@ from proctor.study.stats.paired import DRAWS, EXACT_TASKS, paired_difference, si
 if TYPE_CHECKING:
     import numpy as np
 
-PRODUCTS = 4e11
+PRODUCTS = 2e10
 """How many products the random signs may cost; with very many tasks and agents fewer patterns are drawn."""
 LEAST_DRAWS = 1_999
 

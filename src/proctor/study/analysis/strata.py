@@ -24,6 +24,12 @@ MAX_STRATA = 200
 
 def strata_of(cells: Cells) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """The strata by name, and the stratum of each task."""
+    if cells.strata is None:
+        cells.strata = _strata_of(cells)
+    return cells.strata
+
+
+def _strata_of(cells: Cells) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     import numpy as np
 
     column = named(cells.table.stratum)
