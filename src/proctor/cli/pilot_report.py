@@ -1,0 +1,83 @@
+"""``proctor pilot report``: what a pilot says, as a page, tables and data."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from proctor.cli.output import as_json, printable
+from proctor.cli.pilot_options import out_option, pilot_argument
+
+if TYPE_CHECKING:
+    from proctor.study.table import Table
+
+
+@click.command("report", epilog="Example: proctor pilot report pilot.yaml")
+@pilot_argument
+@out_option
+@click.option(
+    "--into", type=click.Path(path_type=Path), metavar="FOLDER", help="The report's folder; else PILOT's, in .report."
+)
+@click.option("--against", type=click.Path(path_type=Path), metavar="FOLDER", help="An earlier report to compare with.")
+@as_json
+def report(pilot: Path, out: Path | None, into: Path | None, against: Path | None, json_: bool) -> int:
+    """Write what the runs of PILOT say: the decision, how sure it is, what it cost, and everything behind it.
+
+    The same plan and runs give the same bytes. A pilot that is not complete gives a report that says so. With --against
+    the agents are held against an earlier report, on the tasks whose contracts are the same in both.
+    """
+    from proctor.cli.planned import planned
+    from proctor.cli.wiring import machine
+    from proctor.present.data import findings_json
+    from proctor.present.folder import check_folder, write_report
+    from proctor.study.pilot.records import standing
+    from proctor.study.pilot.report import report_of
+
+    here = machine()
+    draft, frozen = planned(here, pilot, out)
+    folder = into or draft.pilot.file.with_suffix(".report")
+    check_folder(folder)
+    found, table = report_of(standing(frozen, here.home), _tell)
+    if against is not None:
+        found["versus"] = _versus(against, table, found)
+    _tell(f"writing {folder}")
+    written = write_report(found, table, folder)
+    if json_:
+        sys.stdout.buffer.write(findings_json(found))
+        sys.stdout.buffer.flush()
+    else:
+        _show(found, folder, written)
+    return 0
+
+
+def _versus(folder: Path, table: Table, found: Mapping[str, Any]) -> dict[str, Any]:
+    """The earlier report at ``folder`` beside the present table."""
+    from proctor.base.canonical import parse
+    from proctor.base.errors import UsageFault
+    from proctor.base.files import read_bounded
+    from proctor.present.folder import FINDINGS, RUNS
+    from proctor.study.index.store import read_table
+    from proctor.study.versus import versus
+
+    if not (folder / FINDINGS).is_file() or not (folder / RUNS).is_file():
+        raise UsageFault("there is no report", where=str(folder), hint="give the folder that a report was written to")
+    earlier = parse(read_bounded(folder / FINDINGS, 1 << 30))
+    seeds = [one["appendix"]["seeds"]["observed"] for one in (earlier, found)]
+    return versus(read_table(folder / RUNS), table, str(earlier["source"]["name"]), (seeds[0], seeds[1]))
+
+
+def _show(found: Mapping[str, Any], folder: Path, written: list[str]) -> None:
+    head = found["headline"]
+    click.echo(printable(f"{head['verdict']}: {head['sentence']}"))
+    click.echo(printable(head["cost"]))
+    for text in [*found["source"]["notes"], *head["caveats"], *found["deviations"]]:
+        click.echo(printable(f"  {text}"))
+    click.echo(f"written to {folder}: {', '.join(written)}")
+
+
+def _tell(text: str) -> None:
+    click.echo(printable(f"{text} ..."), err=True)

@@ -1,0 +1,210 @@
+"""The findings of a pilot: what its runs say about the question that was asked before the first of them.
+
+Methods are compared with each other; baselines stand beside them, since nobody thinks of adopting one, and they would
+only take their share of the comparisons. Runs of removed tasks and of blocks that were not completed do not count, and
+the deviations name them. Where efficacy was looked at on the way, the level of the last look that was taken is the
+level of the answer.
+
+The same plan, journal and run directories give the same findings: no clock, no path of a machine.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from proctor.base.canonical import parse
+from proctor.base.errors import UsageFault
+from proctor.base.files import read_bounded
+from proctor.record.rundir import RunDirectory
+from proctor.study.analysis.findings import findings
+from proctor.study.analysis.question import Extras, Question
+from proctor.study.index.rows import row_of
+from proctor.study.pilot.plan import FILE_BYTES, Plan
+from proctor.study.pilot.projection import LEVELS
+from proctor.study.pilot.records import POWER, Standing, deviations, places, record_of, stages_of
+from proctor.study.pilot.reviewed import agreement
+from proctor.study.pilot.stopping import rules_so_far
+from proctor.study.table import Table
+
+NOT_TO_GENERALISE = (
+    "to repositories, languages and kinds of tasks that are not in the suite",
+    "to other versions, models or configurations of the agents",
+    "to other caps, prices or networks than those of the protocol",
+)
+EXPECTED = {"noop": 0.0, "reference": 1.0}
+"""What the baselines must come to if the tasks are what they claim to be."""
+
+
+def table_of(here: Standing) -> Table:
+    """The runs that count, one row for each, in the order of the plan."""
+    return Table.from_rows(_rows(here))
+
+
+def _rows(here: Standing) -> Iterator[dict[str, Any]]:
+    minutes = float(here.plan.protocol["baselines"]["human_minutes"])
+    for slot, run, counts in places(here):
+        if run is None or not counts:
+            continue
+        row = row_of(RunDirectory(run.path))
+        own = {"source": f"runs/{run.run}", "method": slot.method, "stratum": slot.stratum, "trial": slot.repeat}
+        if slot.method == "human" and slot.repeat == 1:
+            own["human_minutes"] = (row["human_minutes"] or 0.0) + minutes
+        yield {**row, **own, "stage": slot.stage}
+
+
+def report_of(here: Standing, tell: Callable[[str], None] | None = None) -> tuple[dict[str, Any], Table]:
+    """The findings of a pilot as far as it has come, and the table that they are made from."""
+    table, protocol = table_of(here), here.plan.protocol
+    methods = [one["name"] for one in protocol["methods"] if not one["baseline"]]
+    compared = table.select(_among(table, methods))
+    if not len(compared):
+        raise UsageFault("no run of the pilot counts yet", hint="proctor pilot run PILOT")
+    found = findings(compared, _question(here), _extras(here), tell)
+    found["baselines"] = _baselines(table, protocol)
+    found["plan"] = {"power": _power(here.plan), "projection": _projection(here.plan)}
+    return found, table
+
+
+def _among(table: Table, methods: Sequence[str]) -> Any:
+    import numpy as np
+
+    return np.logical_or.reduce([table.method.is_(name) for name in methods])
+
+
+def _question(here: Standing) -> Question:
+    """The question of the protocol; its level is what the looks on the way have left."""
+    protocol = here.plan.protocol
+    comparison = protocol["comparison"] or {}
+    looks = rules_so_far(here.ledger, protocol)[1]
+    return Question(
+        endpoint=protocol["endpoints"]["primary"],
+        alpha=float(looks[-1].nominal if looks else protocol["alpha"]),
+        minimum_effect=float(protocol["minimum_effect"]),
+        against=comparison.get("against"),
+        candidate=comparison.get("candidate"),
+        pilot=here.plan.digest,
+    )
+
+
+def _extras(here: Standing) -> Extras:
+    protocol = here.plan.protocol
+    tasks = protocol["tasks"]
+    stages = list(stages_of(here))
+    left = len(here.plan.slots) - sum(counts for _, _, counts in places(here))
+    notes = [protocol["pilot"]["question"]] if protocol["pilot"]["question"] else []
+    if left:
+        notes.append(f"{left} of {len(here.plan.slots)} planned runs are not among these.")
+    looks = rules_so_far(here.ledger, protocol)[1]
+    notes += [f"Efficacy was looked at {look.words}." for look in looks]
+    return Extras(
+        kind="pilot",
+        name=protocol["pilot"]["title"] or protocol["pilot"]["name"],
+        digest=here.plan.digest,
+        deviations=tuple(deviations(here)),
+        notes=tuple(notes),
+        languages=tuple(sorted({task["labels"]["language"] for task in tasks if task["labels"].get("language")})),
+        kinds=tuple(sorted({task["kind"] for task in tasks})),
+        not_to_generalise=NOT_TO_GENERALISE,
+        agreement=agreement([run.path for _, run, counts in places(here) if run is not None and counts]),
+        appendix={
+            "digests": {
+                "pilot": here.plan.digest,
+                "price table": protocol["prices"]["digest"],
+                **{f"contract {task['name']}": task["contract"] for task in tasks},
+                **{f"artefact {name}": digest for name, digest in protocol["artefacts"].items()},
+            },
+            "locks": _locks(here),
+            "agents": [_method(one) for one in protocol["methods"]],
+            "seeds": {"planned": protocol["seeds"]["planned"], "observed": [protocol["seeds"]["observed"]]},
+            "amendments": [dict(one) for one in here.plan.amendments],
+            "stages": [_stage(record_of(here, stage)) for stage in stages],
+        },
+    )
+
+
+def _method(one: Mapping[str, Any]) -> dict[str, Any]:
+    """A method as the appendix shows it, without what is empty."""
+    return {name: value for name, value in one.items() if value not in ("", {}, None)}
+
+
+def _stage(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A stage without its places, which the runs tell."""
+    return {
+        name: record[name] for name in ("stage", "verdict", "entry", "exit", "stop", "looks", "counts", "spent_usd")
+    }
+
+
+def _locks(here: Standing) -> list[dict[str, Any]]:
+    """What each task was locked to, by digest, as its first run states it."""
+    found: dict[str, dict[str, Any]] = {}
+    for slot, run, _ in places(here):
+        if run is None or slot.task in found:
+            continue
+        directory = RunDirectory(run.path)
+        manifest = directory.read_json(directory.manifest)
+        inputs = {f"{item['name']} ({item['for']})": item["sha256"] for item in manifest["inputs"]}
+        found[slot.task] = {
+            "task": slot.task,
+            "repository": manifest["repository"]["identity"],
+            "tree": manifest["repository"]["tree_digest"],
+            "sandbox": manifest["sandbox"]["identity"]["digest"],
+            "inputs": inputs,
+            "toolchain": manifest["toolchain"],
+            "harness": manifest["harness"],
+        }
+    return [found[name] for name in sorted(found)]
+
+
+def _baselines(table: Table, protocol: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What each baseline came to, and whether that is what it must come to."""
+    import numpy as np
+
+    from proctor.study.stats.arrays import by_task
+    from proctor.study.stats.rates import cluster_rate
+
+    found = []
+    for method in (one for one in protocol["methods"] if one["baseline"]):
+        rows = table.select(table.method.is_(method["name"]))
+        known = rows.select(~np.isnan(rows.success))
+        tasks = known.task.used()
+        estimate = cluster_rate(*by_task(tasks.codes, known.success, len(tasks.names))).record()
+        expected = EXPECTED.get(method["name"])
+        held = None if expected is None or estimate["value"] is None else estimate["value"] == expected
+        found.append(
+            {"method": method["name"], "runs": len(rows), "success": estimate, "expected": expected, "held": held}
+        )
+    return found
+
+
+def _power(plan: Plan) -> dict[str, Any]:
+    """The curves of the power analysis, the least favourable correlation of methods."""
+    rows = _csv(plan, "power.csv")
+    least = min((float(row["correlation"]) for row in rows), default=0.0)
+    curves: dict[str, list[list[float]]] = {}
+    for row in rows:
+        if float(row["correlation"]) == least:
+            curves.setdefault(f"icc {row['icc']}", []).append([float(row["tasks"]), float(row["power"])])
+    record = parse(read_bounded(plan.current / POWER, FILE_BYTES))
+    return {
+        "curves": [{"name": name, "points": points} for name, points in curves.items()],
+        "target": float(plan.protocol["power"]),
+        "minimum_effect": float(plan.protocol["minimum_effect"]),
+        "supported": record["supported"],
+        "why": record["why"],
+    }
+
+
+def _projection(plan: Plan) -> dict[str, Any]:
+    """Projected cost, summed over the runs of the plan."""
+    points = [
+        [float(row["runs_so_far"]), *(float(row[f"{level}_usd_so_far"]) for level in LEVELS)]
+        for row in _csv(plan, "projection.csv")
+    ]
+    return {"points": points, "budget_usd": float(plan.protocol["budgets"]["pilot_usd"])}
+
+
+def _csv(plan: Plan, name: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(read_bounded(plan.current / name, FILE_BYTES).decode())))

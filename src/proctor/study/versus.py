@@ -1,0 +1,97 @@
+"""Two studies side by side: what changed between them, agent by agent, on the tasks that both have.
+
+A task is the same in both only if its contract is, to the last byte. An agent's difference is taken task by task over
+those, so that a suite that grew or shrank does not pass for an agent that got better. What was not compared is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from proctor.study.stats.arrays import by_task
+from proctor.study.stats.estimate import LEVEL
+from proctor.study.stats.paired import paired_difference
+from proctor.study.stats.rates import cluster_rate
+from proctor.study.table import Table
+
+if TYPE_CHECKING:
+    from proctor.study.table import Floats
+
+NAMED = 10
+"""How many tasks or agents a note names."""
+
+Counts = dict[str, tuple[float, float]]
+"""Successes and scored runs by task."""
+
+
+def versus(
+    before: Table, after: Table, name: str, seeds: tuple[object, object] = (None, None), level: float = LEVEL
+) -> dict[str, Any]:
+    """How ``after`` differs from the study ``before``, which is called ``name``."""
+    shared, notes = _shared(before, after)
+    agents = [agent for agent in after.method.used().names if agent in before.method.used().names]
+    alone = sorted(set(after.method.used().names) ^ set(before.method.used().names))
+    if alone:
+        notes.append(f"In one of the two only: {_listed(alone)}.")
+    if seeds[0] != seeds[1]:
+        notes.append("The orders were drawn with different seeds: comparisons across seeds are provisional.")
+    rows = [_row(agent, _counts(before, agent, shared), _counts(after, agent, shared), level) for agent in agents]
+    return {"name": name, "rows": rows, "notes": notes}
+
+
+def _row(agent: str, before: Counts, after: Counts, level: float) -> dict[str, Any]:
+    import numpy as np
+
+    both = sorted(before.keys() & after.keys())
+    old, new = (np.array([counts[task] for task in both]).reshape(-1, 2) for counts in (before, after))
+    gap = paired_difference(new[:, 0] / new[:, 1], old[:, 0] / old[:, 1], level)
+    return {
+        "agent": agent,
+        "before": cluster_rate(old[:, 0], old[:, 1], level).record(),
+        "after": cluster_rate(new[:, 0], new[:, 1], level).record(),
+        "difference": gap.difference.record(),
+        "p": gap.p,
+    }
+
+
+def _shared(before: Table, after: Table) -> tuple[frozenset[str], list[str]]:
+    """The tasks whose contract is the same in both, and what there is to say about the others."""
+    old, new = _contracts(before), _contracts(after)
+    shared = frozenset(task for task in old.keys() & new.keys() if old[task] == new[task])
+    changed = sorted(task for task in old.keys() & new.keys() if old[task] != new[task])
+    missing = sorted(old.keys() ^ new.keys())
+    notes = [f"Compared on {len(shared)} tasks that are the same in both."]
+    if changed:
+        notes.append(f"Left out, since the contract changed: {_listed(changed)}.")
+    if missing:
+        notes.append(f"Left out, since only one of the two has them: {_listed(missing)}.")
+    return shared, notes
+
+
+def _contracts(table: Table) -> Mapping[str, frozenset[str]]:
+    """The versions of each task that a table has runs of."""
+    found: dict[str, set[str]] = {}
+    for task, contract in set(zip(table.task, table.contract, strict=True)):
+        found.setdefault(task or "", set()).add(contract or "")
+    return {task: frozenset(contracts) for task, contracts in found.items()}
+
+
+def _counts(table: Table, agent: str, tasks: frozenset[str]) -> Counts:
+    import numpy as np
+
+    rows = table.select(table.method.is_(agent) & ~np.isnan(table.success) & (table.scorable != 0))
+    column = rows.task.used()
+    successes, tries = by_task(column.codes, rows.success, len(column.names))
+    return {
+        name: (_at(successes, index), _at(tries, index)) for index, name in enumerate(column.names) if name in tasks
+    }
+
+
+def _at(values: Floats, index: int) -> float:
+    return float(values[index])
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
