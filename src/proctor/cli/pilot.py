@@ -9,20 +9,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from proctor.cli.output import as_json, counted, print_json, print_table
+from proctor.cli.pilot_options import out_option, pilot_argument
+from proctor.cli.pilot_run import remove, run, status
 
 if TYPE_CHECKING:
     from proctor.study.pilot.plan import Plan
     from proctor.study.pilot.power import Question
 
-pilot_argument = click.argument("pilot", type=click.Path(path_type=Path))
-out_option = click.option(
-    "--out", "out", type=click.Path(path_type=Path), default=None, help="The plan's folder; else PILOT's, in .plan."
-)
-
 
 @click.group(epilog="Example: proctor pilot plan pilot.yaml")
 def command() -> None:
     """Pilots: who is compared on what, how often and under which rules, frozen before the first run."""
+
+
+command.add_command(run)
+command.add_command(status)
+command.add_command(remove)
 
 
 @command.command(epilog="Example: proctor pilot plan pilot.yaml --out plan")

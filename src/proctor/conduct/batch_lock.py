@@ -33,6 +33,21 @@ def batch_lock(home: Home, batch: str) -> Iterator[None]:
         os.close(handle)
 
 
+def is_at_work(home: Home, batch: str) -> bool:
+    """Whether a living process holds a batch."""
+    try:
+        handle = os.open(home.batches / f"{batch}.lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
 def _take(path: Path, batch: str) -> int:
     """Lock the file that lies at ``path``: one that its last holder removed meanwhile keeps nobody out."""
     while True:

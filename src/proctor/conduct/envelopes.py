@@ -190,10 +190,15 @@ def spent_before(home: Home, batch: str, pilot: str = "") -> Iterator[tuple[str,
 
     The batches of one ``pilot`` share its envelopes.
     """
+    for run, task in runs_of(home, batch, pilot):
+        if run.events.is_file() or run.seal.is_file():
+            yield task, spent_by(run)
+
+
+def spent_by(run: RunDirectory) -> Decimal:
+    """What one run has spent; if it was cut off, as far as its trace tells, and nothing before its first event."""
     from proctor.conduct.replay import read_again
 
-    for run, task in runs_of(home, batch, pilot):
-        if run.seal.is_file():
-            yield task, spent_usd(run.read_json(run.report)["usage"]["cost"])
-        elif run.events.is_file():  # a run that was cut off before its first event has spent nothing
-            yield task, _spent_of_ledger(read_again(run).facts.ledger)
+    if run.seal.is_file():
+        return spent_usd(run.read_json(run.report)["usage"]["cost"])
+    return _spent_of_ledger(read_again(run).facts.ledger) if run.events.is_file() else Decimal(0)

@@ -1,0 +1,99 @@
+"""How the runs of a pilot are made: each method with its own files, model and settings, all within one account."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import click
+
+from proctor.cli.planned import Draft
+from proctor.cli.progress import Progress
+from proctor.cli.wiring import agent_for, planned_model
+from proctor.conduct.batch import Batch, BatchResult, Place, envelopes_of, run_places
+from proctor.conduct.machine import Machine
+from proctor.execute.agents.interface import Agent
+from proctor.execute.prepare import Prepared
+from proctor.execute.workspace.store import hold
+from proctor.study.pilot.conduct import Scene, method_named, run_pilot
+from proctor.study.pilot.ledger import CHECKS, SEALED
+from proctor.study.pilot.model import agent_files, located, model_settings
+from proctor.study.pilot.plan import Plan
+from proctor.study.pilot.records import Stage, Standing, standing
+
+if TYPE_CHECKING:
+    from proctor.conduct.envelopes import Envelopes
+    from proctor.conduct.model import ModelPlan
+
+
+class Crew:
+    """Fills places of a pilot. What its contracts are made of stays in the caches until it is left."""
+
+    def __init__(self, machine: Machine, made: Draft, jobs: int, progress: Progress) -> None:
+        self._machine = machine
+        self._made = made
+        self._jobs = jobs
+        self._progress = progress
+        self._contracts = {str(task.path): task.loaded for task in made.suite}
+        self._ready: dict[str, Prepared] = {}
+        self._building = threading.Lock()
+        self._held = ExitStack()
+        self._account: Envelopes | None = None
+
+    def __enter__(self) -> Crew:
+        self._held.enter_context(self._machine.inputs.in_use())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._held.close()
+
+    def fill(self, batch: Batch, places: Sequence[Place]) -> BatchResult:
+        """Fill ``places`` of ``batch``. All batches of a pilot spend from the same account."""
+        prices = self._made.prices
+        if self._account is None:
+            self._account = envelopes_of(self._machine.home, batch, prices)
+        return run_places(
+            *(self._machine, batch, places, self._prepared, self._attempt, self._progress, self._jobs, prices),
+            self._account,
+        )
+
+    def _prepared(self, place: Place) -> Prepared:
+        with self._building:
+            if place.contract not in self._ready:
+                made = self._machine.prepare(self._contracts[place.contract])
+                for layer in made.layers:
+                    self._held.callback(os.close, hold(layer))
+                self._ready[place.contract] = made
+            return self._ready[place.contract]
+
+    def _attempt(self, place: Place, prepared: Prepared) -> tuple[Agent, ModelPlan | None]:
+        pilot = self._made.pilot
+        method = method_named(pilot, place.method)
+        settings = model_settings(pilot, method)
+        files = agent_files(pilot, method)
+        agent = agent_for(place.agent, files, prepared, self._machine, place.model, settings)
+        return agent, planned_model(place.model, settings)
+
+
+def conducted(
+    machine: Machine, made: Draft, plan: Plan, jobs: int, *, quiet: bool
+) -> tuple[Standing, tuple[Stage, ...]]:
+    """Run what is left of a pilot, with progress on standard error."""
+    prices = str(located(made.pilot, made.pilot.prices).absolute()) if made.pilot.prices else ""
+    before = standing(plan, machine.home)
+    checks = {(run.contract, run.method) for run in before.runs if run.stage == CHECKS and run.state == SEALED}
+    wanted, done = before.ledger.wanted(), len(before.ledger.held()) + len(checks)
+    total = len(wanted) + 2 * len({slot.task for slot in wanted})
+    progress = Progress(total, done, quiet=quiet, resume=f"proctor pilot run {made.pilot.file}")
+
+    def tell(words: str) -> None:
+        if not quiet and sys.stderr is not None:
+            click.echo(words, err=True)
+
+    with progress, Crew(machine, made, jobs, progress) as crew:
+        scene = Scene(machine, made.pilot, made.suite, plan, crew.fill, prices, jobs, tell, progress.stopped)
+        return run_pilot(scene)

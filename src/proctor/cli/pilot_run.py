@@ -1,0 +1,209 @@
+"""``proctor pilot run``, ``status`` and ``remove``: conduct a pilot that was planned, and look on."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from proctor.cli.output import as_json, counted, print_json, print_table, printable
+from proctor.cli.pilot_options import out_option, pilot_argument
+
+if TYPE_CHECKING:
+    from proctor.execute.home import Home
+    from proctor.study.pilot.plan import Plan
+    from proctor.study.pilot.records import Stage, Standing
+
+LOOK_SECONDS = 1.0
+"""How often ``--watch`` looks."""
+
+
+@click.command(epilog="Example: proctor pilot run pilot.yaml --jobs 2")
+@pilot_argument
+@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Runs side by side.")
+@out_option
+@as_json
+def run(pilot: Path, jobs: int, out: Path | None, json_: bool) -> int:
+    """Run what is left of PILOT through its three stages, unattended; after a crash or Ctrl-C the same command goes on.
+
+    Exits with 0 when the plan is complete or was ended for efficacy, with 1 when a stage is refused or a rule ended the
+    pilot early, and with 3 when something kept it from going on.
+    """
+    from proctor.cli.pilot_crew import conducted
+    from proctor.cli.planned import planned
+    from proctor.cli.wiring import machine
+    from proctor.study.pilot.conduct import Paused
+
+    here = machine()
+    made, plan = planned(here, pilot, out)
+    try:
+        standing, stages = conducted(here, made, plan, jobs, quiet=json_)
+    except Paused:
+        click.echo(f"stopped; the rest is run by: proctor pilot run {pilot}", err=True)
+        return 3
+    good = stages[-1].good
+    if json_:
+        from proctor.study.pilot.records import record_of
+
+        print_json({"pilot": plan.digest, "complete": good, "stages": [record_of(standing, one) for one in stages]})
+    else:
+        _tell(standing, stages)
+    return 0 if good else 1
+
+
+def _tell(standing: Standing, stages: Sequence[Stage]) -> None:
+    """How each stage stands, and what to do where one holds the pilot up."""
+    ledger = standing.ledger
+    rows = [[stage.name, stage.verdict, str(len(ledger.held(stage.name))), _unmet(stage.unmet)] for stage in stages]
+    print_table(["STAGE", "VERDICT", "RUNS", "NOT MET"], rows)
+    last = stages[-1]
+    for one in last.unmet:
+        click.echo(printable(f"{one.id}: {one.words}: {one.value}, asked for: {one.threshold}"))
+        if one.todo:
+            click.echo(f"  {one.todo}")
+    if last.stop is not None:
+        click.echo(printable(f"stopped by the rule for {last.stop.rule}: {last.stop.words}"))
+    for block in last.ahead.cut:
+        click.echo(printable(f"not run for want of its task's envelope: {block[0].task}, repeat {block[0].repeat}"))
+    click.echo(f"records: {standing.plan.folder}")
+
+
+def _unmet(criteria: Sequence[Any]) -> str:
+    return ", ".join(one.id for one in criteria)
+
+
+@click.command(epilog="Example: proctor pilot status pilot.yaml --watch")
+@pilot_argument
+@click.option("--watch", is_flag=True, help="Look again and again until nobody runs it.")
+@out_option
+@as_json
+def status(pilot: Path, watch: bool, out: Path | None, json_: bool) -> None:
+    """How PILOT stands: stages, places, spending, how near each rule is, what runs now, what deviates.
+
+    Everything is told by the runs and the folder of the plan; it can be asked at any time.
+    """
+    from proctor.cli.wiring import home
+
+    place, plan = home(), _plan(pilot, out)
+    before = None
+    while True:
+        now = _status(place, plan)
+        if now != before:
+            if json_:
+                print_json(now)
+            else:
+                if before is not None:
+                    click.clear()
+                _show(now)
+            before = now
+        if not watch or not (now["busy"] or now["running"]):
+            return
+        time.sleep(LOOK_SECONDS)
+
+
+def _plan(pilot: Path, out: Path | None) -> Plan:
+    """The plan alone: to look at a pilot its contracts need not be there."""
+    from proctor.study.pilot.plan import load_plan
+
+    return load_plan(out or pilot.with_suffix(".plan"))
+
+
+def _status(place: Home, plan: Plan) -> dict[str, Any]:
+    from proctor.study.pilot.conduct import is_busy
+    from proctor.study.pilot.records import standing
+    from proctor.study.pilot.status import status_of
+
+    return status_of(standing(plan, place), is_busy(place, plan))
+
+
+def _cents(usd: str) -> str:
+    """An amount for people; JSON has every digit."""
+    from decimal import Decimal
+
+    return f"{Decimal(usd):.4f}"
+
+
+def _show(now: Mapping[str, Any]) -> None:
+    """The status for people."""
+    click.echo(printable(f"{now['name']}  {now['title']}"))
+    state = "complete" if now["complete"] else f"stage {now['stage']} {now['verdict']}"
+    click.echo(f"{now['pilot']}  {state}{', running' if now['busy'] else ''}")
+    click.echo("")
+    rows = [[one["stage"], one["verdict"], f"{one['filled']}/{one['places']}"] for one in now["stages"]]
+    print_table(["STAGE", "VERDICT", "PLACES"], rows)
+    click.echo("")
+    cells = [
+        [
+            printable(one["method"]),
+            str(one["done"]),
+            str(one["left"]),
+            ", ".join(f"{count} {status}" for status, count in one["statuses"].items()),
+            _cents(one["spent_usd"]),
+        ]
+        for one in now["methods"]
+    ]
+    print_table(["METHOD", "DONE", "LEFT", "STATUS", "USD"], cells)
+    click.echo("")
+    for one in now["envelopes"]:
+        click.echo(printable(f"envelope  {one['envelope']}: {_cents(one['spent_usd'])} of {one['cap_usd']} USD"))
+    for one in now["rules"]:
+        click.echo(printable(f"rule      {one['rule']}: {one['words']}: {one['value']} / {one['threshold']}"))
+    for one in now["running"]:
+        click.echo(printable(f"running   {one['run']}  {one['task']}  {one['method']}  repeat {one['repeat']}"))
+    for one in now["unmet"]:
+        click.echo(printable(f"not met   {one['id']}: {one['value']}; asked for: {one['threshold']}"))
+    if now["stop"]:
+        click.echo(printable(f"stopped   {now['stop']['rule']}: {now['stop']['words']}"))
+    for words in now["deviations"]:
+        click.echo(printable(f"deviation {words}"))
+
+
+@click.command(epilog="Example: proctor pilot remove pilot.yaml a-task --reason flaky --why 'its port is random'")
+@pilot_argument
+@click.argument("task")
+@click.option(
+    "--reason",
+    required=True,
+    type=click.Choice(["flaky", "broken-oracle", "broken-environment"]),
+    help="What is wrong with the task.",
+)
+@click.option("--evidence", multiple=True, metavar="RUN", help="A run that shows it; may be given again.")
+@click.option("--why", required=True, help="The reason in a sentence; every later report shows it.")
+@out_option
+@as_json
+def remove(
+    pilot: Path, task: str, reason: str, evidence: tuple[str, ...], why: str, out: Path | None, json_: bool
+) -> None:
+    """Take TASK out of PILOT for good, because recorded evidence shows that it is invalid. Nothing takes its place.
+
+    Its runs stay, and are told apart. How well an agent did is no reason. For flaky tasks the screen of the pilot's own
+    checks is evidence, too.
+    """
+    import pwd
+
+    from proctor.base.clock import SystemClock, utc_text
+    from proctor.cli.wiring import home, shelf
+    from proctor.study.pilot.conduct import alone
+    from proctor.study.pilot.records import standing
+    from proctor.study.pilot.removal import Request
+    from proctor.study.pilot.removal import remove as remove_task
+
+    place, plan = home(), _plan(pilot, out)
+    place.create()
+    try:
+        by = pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        by = str(os.getuid())
+    runs = tuple(shelf().find(name) for name in evidence)
+    at = utc_text(SystemClock().wall_ns())
+    with alone(place, plan):
+        removed = remove_task(standing(plan, place), Request(task, reason, why, by, at, runs))
+    if json_:
+        print_json(removed.record())
+        return
+    click.echo(printable(removed.words))
+    click.echo(f"on record: {plan.folder / removed.pointer.partition('#')[0]}, {counted(len(runs), 'run')} as evidence")

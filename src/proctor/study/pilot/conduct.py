@@ -1,0 +1,252 @@
+"""Running a pilot: its checks, then its stages one after another, block by block, until it is over or held up.
+
+What is left to do is told by the runs that are there (``pilot.records``), so that a pilot which was cut off goes on
+where it stood. Each decision falls between whole blocks. A stage whose entry does not hold is not run. Runs are made by
+``fill``, which knows how agents are started; nothing here does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from proctor.base.canonical import canonical
+from proctor.base.errors import BudgetExceeded, ProctorError, UsageFault
+from proctor.base.files import read_bounded, write_whole
+from proctor.base.frozen import frozen
+from proctor.base.ids import new_run_id
+from proctor.conduct.batch import Batch, BatchResult, Place, batches_of, save_batch
+from proctor.conduct.batch_lock import batch_lock, is_at_work
+from proctor.conduct.machine import Machine
+from proctor.execute.home import Home
+from proctor.study.pilot.journal import add_screen, read_journal
+from proctor.study.pilot.ledger import CHECKS, SEALED, read_run
+from proctor.study.pilot.model import STAGES, Method, Pilot, agent_words, located
+from proctor.study.pilot.plan import Plan
+from proctor.study.pilot.randomise import Slot
+from proctor.study.pilot.records import OPEN, Stage, Standing, record_of, stage_of, standing
+from proctor.study.pilot.stages import HUMAN, NOOP, REFERENCE
+from proctor.study.pilot.stopping import what_next
+from proctor.study.pilot.suite import SuiteTask
+
+Fill = Callable[[Batch, Sequence[Place]], BatchResult]
+"""Fills places of a batch and says what came of them."""
+
+
+class Paused(Exception):
+    """The operator asked to stop; what is left is run by the same command."""
+
+
+@frozen
+class Scene:
+    """Everything that a pilot is run with. ``prices`` is the path of its price table, ``tell`` hears what goes on."""
+
+    machine: Machine
+    pilot: Pilot
+    suite: tuple[SuiteTask, ...]
+    plan: Plan
+    fill: Fill
+    prices: str
+    jobs: int
+    tell: Callable[[str], None]
+    stopped: Callable[[], bool]
+
+    def task(self, name: str) -> SuiteTask:
+        """The task of this name."""
+        return next(task for task in self.suite if task.name == name)
+
+
+def method_named(pilot: Pilot, name: str) -> Method:
+    """The arm of this name; the checks of a task use baselines that need not be arms."""
+    known = {arm.name: arm for arm in pilot.arms}
+    return known.get(name) or Method(name, "" if name == HUMAN else name, baseline=True)
+
+
+def _lock_name(plan: Plan) -> str:
+    return f"pilot-{plan.digest.removeprefix('sha256:')[:16]}"
+
+
+def is_busy(home: Home, plan: Plan) -> bool:
+    """Whether somebody runs the pilot, or takes a task out of it."""
+    return is_at_work(home, _lock_name(plan))
+
+
+@contextmanager
+def alone(home: Home, plan: Plan) -> Iterator[None]:
+    """Nobody else runs this pilot meanwhile."""
+    name = _lock_name(plan)
+    try:
+        with batch_lock(home, name):
+            yield
+    except UsageFault as fault:
+        if name not in fault.message:
+            raise
+        words = fault.message.replace(f"batch {name}", "the pilot")
+        raise UsageFault(words, where=str(plan.folder), hint="proctor pilot status PILOT --watch looks on") from None
+
+
+def run_pilot(scene: Scene) -> tuple[Standing, tuple[Stage, ...]]:
+    """Run what is left of a pilot, and say how each stage stands; the last one that is told held it up or ended it."""
+    with alone(scene.machine.home, scene.plan):
+        here = standing(scene.plan, scene.machine.home)
+        _same_home(here)
+        here = _check_tasks(scene, here)
+        stages: list[Stage] = []
+        for name in STAGES:
+            stage = stage_of(here, name)
+            if stage.verdict == OPEN:
+                _write(here, stage)
+                scene.tell(f"stage {name}")
+                here = _run_stage(scene, here, name)
+                stage = stage_of(here, name)
+            _write(here, stage)
+            stages.append(stage)
+            if not stage.good:
+                break
+        return here, tuple(stages)
+
+
+def _write(here: Standing, stage: Stage) -> None:
+    write_whole(here.plan.folder / f"stage-{stage.name}.json", canonical(record_of(here, stage)))
+
+
+def _same_home(here: Standing) -> None:
+    """A pilot whose runs lie elsewhere is not begun again."""
+    if not here.runs and any((here.plan.folder / f"stage-{name}.json").exists() for name in STAGES):
+        raise UsageFault(
+            "the pilot was begun, and none of its runs is in this home",
+            where=str(here.plan.folder),
+            hint="set PROCTOR_HOME to where its runs are",
+        )
+
+
+def _run_stage(scene: Scene, here: Standing, name: str) -> Standing:
+    """Run blocks of a stage until none is left or a rule ends the pilot."""
+    batch = _batch(scene, name, [slot for slot in here.ledger.wanted() if slot.stage == name])
+    while True:
+        facts = here.facts(name, name)
+        ahead = what_next(facts.ledger, here.plan.protocol, name, facts.account, scene.jobs)
+        if not ahead.blocks:
+            return here
+        left = [slot for block in ahead.blocks for slot in block if facts.ledger.holder(slot) is None]
+        before = here
+        here = _filled(scene, here, batch, [_place(scene, slot) for slot in left])
+        if here is before:
+            return here
+
+
+def _filled(scene: Scene, here: Standing, batch: Batch, places: Sequence[Place]) -> Standing:
+    """The standing with what came of ``places``; an error that kept a run from beginning ends the command."""
+    result = scene.fill(batch, places)
+    made = tuple(read_run(outcome.directory) for _, outcome in result.outcomes)
+    if result.stopped:
+        raise Paused
+    for _, error in result.errors:
+        raise error
+    for place, refused in result.refused:
+        hint = "proctor pilot amend PILOT with larger budgets, on record"
+        raise BudgetExceeded(refused.message, where=f"{place.method} on {place.contract}", hint=hint)
+    return here.with_runs(made) if made else here
+
+
+def _place(scene: Scene, slot: Slot) -> Place:
+    task, method = scene.task(slot.task), method_named(scene.pilot, slot.method)
+    words = agent_words(scene.pilot, method, task.task)
+    return Place(str(task.path), slot.contract, slot.repeat, words, method.model, slot.method)
+
+
+def _batch(scene: Scene, stage: str, slots: Sequence[Slot]) -> Batch:
+    """The batch of a stage: the one that holds just these places under these envelopes, or a new one."""
+    places = tuple(_place(scene, slot) for slot in slots)
+    budgets = scene.plan.protocol["budgets"]
+    caps = {"batch_usd": budgets["pilot_usd"], "task_usd": budgets["task_usd"], "run_usd": budgets["run_usd"]}
+    settings = {
+        "command": "pilot",
+        "pilot": scene.plan.digest,
+        "stage": stage,
+        "prices": scene.prices,
+        **({"rehearse": "yes"} if stage == CHECKS else {}),
+        **{name: cap for name, cap in caps.items() if cap is not None},
+    }
+    for batch in batches_of(scene.machine.home, scene.plan.digest):
+        if batch.places == places and dict(batch.settings) == settings:
+            return batch
+    digests = {(one["name"], one["model"]): one["digest"] for one in scene.plan.protocol["methods"]}
+    clock = scene.machine.clock
+    batch = Batch(new_run_id(clock, scene.machine.entropy), "", places, settings, digests, clock.wall_ns())
+    save_batch(scene.machine.home, batch)
+    return batch
+
+
+def _check_tasks(scene: Scene, here: Standing) -> Standing:
+    """Try every task with no change and with a known solution, and screen its checks, as far as that was not done."""
+    while True:
+        missing = list(_unchecked(scene, here))
+        if not missing:
+            break
+        scene.tell(f"checking {len(missing)} times that a no-op fails and a known solution passes")
+        batch = _batch(scene, CHECKS, list(_checks(scene, here)))
+        before = here
+        here = _filled(scene, here, batch, [_place(scene, slot) for slot in missing])
+        if here is before:
+            break
+    for task in _in_pilot(scene, here):
+        screen = here.journal.screens.get(task.name)
+        wanted = int(here.plan.protocol["flakes"]["runs"])
+        if screen is None or screen.contract != task.contract or screen.attempts < wanted:
+            _screen(scene, task, wanted)
+    return Standing(here.plan, read_journal(here.plan), here.runs, here.power)
+
+
+def _in_pilot(scene: Scene, here: Standing) -> tuple[SuiteTask, ...]:
+    return tuple(task for task in scene.suite if task.name not in here.journal.removed)
+
+
+def _checks(scene: Scene, here: Standing) -> Iterator[Slot]:
+    """A place for each check of each task: nothing at all, and the solution that there is."""
+    for number, task in enumerate(_in_pilot(scene, here), 1):
+        solution = REFERENCE if task.loaded.reference is not None else HUMAN if task.human_patch else ""
+        for position, method in enumerate(filter(None, (NOOP, solution)), 1):
+            yield Slot(0, CHECKS, number, task.stratum, task.name, task.contract, 1, position, method)
+
+
+def _unchecked(scene: Scene, here: Standing) -> Iterator[Slot]:
+    for slot in _checks(scene, here):
+        tried = [run for run in here.runs if run.stage == CHECKS and run.contract == slot.contract]
+        tried = [run for run in tried if run.method == slot.method and run.state == SEALED and not run.stopped]
+        if all(run.spoilt for run in tried) and len(tried) <= int(here.plan.protocol["retries"]):
+            yield slot
+
+
+def _screen(scene: Scene, task: SuiteTask, times: int) -> None:
+    """Try the checks of a task on both trees again and again, and put down how steady they were."""
+    from proctor.author.flakes import screen, survey
+    from proctor.author.trial import ready
+    from proctor.execute.agents.patch import PATCH_BYTES
+
+    def tell() -> None:
+        if scene.stopped():
+            raise Paused
+
+    def solution(scratch: Path) -> bytes | None:
+        from proctor.conduct.reference import reference_patch
+
+        if task.loaded.reference is not None:
+            return reference_patch(prepared, scratch)
+        human = task.task.human_patch
+        return read_bounded(located(scene.pilot, human), PATCH_BYTES) if human else None
+
+    tell()
+    scene.tell(f"screening the checks of {task.name}, {times} times on each tree")
+    try:
+        with ready(scene.machine, task.loaded) as prepared:
+            with scene.machine.scratch("reference") as scratch:
+                known = solution(scratch)
+            if known is None:
+                return
+            observed = survey(scene.machine, prepared, known, times, scene.jobs, tell)
+    except ProctorError as error:
+        error.where = error.where or task.name
+        raise
+    add_screen(scene.plan, task.name, task.contract, times, screen(task.loaded, observed))

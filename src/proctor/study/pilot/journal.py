@@ -1,0 +1,143 @@
+"""What a pilot learns and decides besides its runs: flake screens and removals of tasks, in one log that only grows.
+
+``journal.jsonl`` lies in the folder of the plan. Each record covers the one before it, and the first follows from the
+pilot's digest, so that none can be changed, left out or carried to another pilot. What is done can be told from the
+runs; nothing about that is written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from proctor.author.flakes import Screened
+from proctor.base.errors import BrokenSeal
+from proctor.base.frozen import frozen, items
+from proctor.record.chained import ChainedLog
+from proctor.study.pilot.plan import Plan
+
+NAME = "journal.jsonl"
+SCREEN, REMOVAL = "proctor.pilot-screen", "proctor.pilot-removal"
+SCHEMA = 1
+
+
+@frozen
+class Screen:
+    """How steady the checks of one task were: the largest share of deviating attempts, and the record of all."""
+
+    task: str
+    contract: str
+    attempts: int
+    deviating: int
+    of: int
+    check: str
+    pointer: str
+
+
+@frozen
+class Removal:
+    """A task that was taken out, for an objective reason that its evidence shows."""
+
+    task: str
+    contract: str
+    reason: str
+    evidence: tuple[Mapping[str, Any], ...]
+    found: str
+    why: str
+    by: str
+    at: str
+    after_runs: int
+    pointer: str
+
+    def record(self) -> dict[str, Any]:
+        """All of it as data."""
+        return {**dict(items(self)), "evidence": [dict(one) for one in self.evidence]}
+
+    @property
+    def words(self) -> str:
+        """The removal in a sentence that every report shows."""
+        return (
+            f"{self.task} was removed after {self.after_runs} runs and not replaced ({self.reason}): {self.found}. "
+            f"{self.why}"
+        )
+
+
+@frozen
+class Journal:
+    """Everything in the journal; of several screens of a task the last counts."""
+
+    screens: Mapping[str, Screen]
+    removals: tuple[Removal, ...]
+
+    @property
+    def removed(self) -> frozenset[str]:
+        """The names of the tasks that were taken out."""
+        return frozenset(one.task for one in self.removals)
+
+
+def journal_log(plan: Plan) -> ChainedLog:
+    """The log of a plan."""
+    return ChainedLog(plan.folder / NAME, anchor=plan.digest.removeprefix("sha256:"))
+
+
+def read_journal(plan: Plan) -> Journal:
+    """The journal of a plan; :class:`BrokenSeal` when it does not hold."""
+    screens: dict[str, Screen] = {}
+    removals: list[Removal] = []
+    for entry in journal_log(plan).read():
+        pointer = f"{NAME}#{entry.seq}"
+        try:
+            if entry.record["kind"] == SCREEN:
+                screen = _screen(entry.record, pointer)
+                screens[screen.task] = screen
+            elif entry.record["kind"] == REMOVAL:
+                removals.append(_removal(entry.record, pointer))
+            else:
+                raise ValueError(f"a record of kind {entry.record['kind']!r}")
+        except (KeyError, TypeError, ValueError) as error:
+            raise BrokenSeal(f"the record is none of a pilot: {error}", where=str(plan.folder / pointer)) from None
+    return Journal(screens, tuple(removals))
+
+
+def add_screen(plan: Plan, task: str, contract: str, attempts: int, screened: tuple[Screened, ...]) -> None:
+    """Put down how steady the checks of a task were."""
+    checks = [
+        {
+            "check": one.check,
+            "primary": one.primary,
+            "tree": one.tree,
+            "deviating": one.deviating,
+            "attempts": one.attempts,
+            "bound": f"{one.bound:.6f}",
+            "order_varied": one.order_varied,
+            "tests": list(one.tests),
+        }
+        for one in screened
+    ]
+    head = {"schema": SCHEMA, "kind": SCREEN, "task": task, "contract": contract}
+    journal_log(plan).append({**head, "attempts": attempts, "checks": checks})
+
+
+def add_removal(plan: Plan, removal: Mapping[str, Any]) -> None:
+    """Put down that a task was taken out; whoever calls has checked the evidence."""
+    journal_log(plan).append({"schema": SCHEMA, "kind": REMOVAL, **removal})
+
+
+def _screen(record: Mapping[str, Any], pointer: str) -> Screen:
+    primary = [one for one in record["checks"] if one["primary"]]
+    worst = max(primary, key=lambda one: int(one["deviating"]) / max(int(one["attempts"]), 1), default=None)
+    return Screen(
+        task=record["task"],
+        contract=record["contract"],
+        attempts=int(record["attempts"]),
+        deviating=int(worst["deviating"]) if worst else 0,
+        of=int(worst["attempts"]) if worst else 0,
+        check=str(worst["check"]) if worst else "",
+        pointer=pointer,
+    )
+
+
+def _removal(record: Mapping[str, Any], pointer: str) -> Removal:
+    texts = {name: str(record[name]) for name in ("task", "contract", "reason", "found", "why", "by", "at")}
+    evidence = tuple(dict(one) for one in record["evidence"])
+    return Removal(**texts, evidence=evidence, after_runs=int(record["after_runs"]), pointer=pointer)

@@ -1,0 +1,235 @@
+"""The runs of a pilot, as their directories tell: which run fills which place of the plan, and what came of it.
+
+Nothing else says how far a pilot is. A place is one method on one task at one repeat. It is filled by the first sealed
+run that is evidence about it; a run that a fault of the machine spoilt is repeated as often as the protocol allows and
+fills the place after that, as what it is. A run that was cut off or that an operator stopped fills none. A run that
+ended for safety always does: it is never replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from proctor.base.errors import BrokenSeal, ProctorError
+from proctor.base.frozen import frozen
+from proctor.conduct.envelopes import spent_by, spent_usd
+from proctor.conduct.run import STOPPED
+from proctor.execute.home import Home
+from proctor.judge.status import HARNESS, INVALID, SAFETY_CODES, SUCCESS
+from proctor.record.lock import is_held
+from proctor.record.rundir import RunDirectory
+from proctor.record.shelf import state
+from proctor.study.pilot.randomise import Slot
+
+CHECKS = "checks"
+"""The stage of the runs that show whether a task can be used; they fill no place."""
+
+SEALED, RUNNING, CUT = "sealed", "running", "cut"
+CRITICAL = ("os-risk", "exfiltration", "evidence-loss")
+"""The kinds of violations that are a breach of the boundary, and not merely of a rule about the patch."""
+
+Key = tuple[str, int, str]
+"""What names a place: content id, repeat and method."""
+
+
+@frozen
+class Run:
+    """One run of a pilot. What a report says is empty for a run without one, but for what it has cost so far.
+
+    ``violations`` are kinds: the tags of the safety gate, and the code of an end for safety.
+    """
+
+    run: str
+    path: Path
+    stage: str
+    method: str
+    task: str
+    contract: str
+    repeat: int
+    begun: int
+    state: str
+    status: str = ""
+    attribution: str = ""
+    scorable: bool = False
+    success: bool = False
+    reason: str = ""
+    code: str = ""
+    usd: Decimal | None = None
+    scored: bool = False
+    rules: tuple[tuple[str, int], ...] = ()
+    violations: tuple[str, ...] = ()
+    problem: str = ""
+
+    @property
+    def key(self) -> Key:
+        """The place that the run was made for."""
+        return self.contract, self.repeat, self.method
+
+    @property
+    def spoilt(self) -> bool:
+        """Whether a fault of the machine or the harness took the verdict."""
+        return self.status == INVALID and self.attribution == HARNESS
+
+    @property
+    def stopped(self) -> bool:
+        """Whether an operator stopped it."""
+        return self.code == STOPPED
+
+    @property
+    def unsafe(self) -> bool:
+        """Whether it was ended for safety."""
+        return self.code.startswith(SAFETY_CODES)
+
+    @property
+    def critical(self) -> bool:
+        """Whether it broke through the boundary, or was ended before it could."""
+        return self.unsafe or any(kind in CRITICAL for kind in self.violations)
+
+    @property
+    def words(self) -> str:
+        """The run in a few words, for evidence."""
+        return f"{self.run} ({self.task}, {self.method}: {self.status or self.state})"
+
+
+def key_of(slot: Slot) -> Key:
+    """What names the place of a slot."""
+    return slot.contract, slot.repeat, slot.method
+
+
+def read_runs(home: Home, pilot: str) -> tuple[Run, ...]:
+    """Every run of the pilot with this digest, oldest first; :class:`BrokenSeal` for one that was changed."""
+    found: list[Run] = []
+    for path in sorted(home.runs.iterdir()) if home.runs.is_dir() else ():
+        run = RunDirectory(path)
+        try:
+            manifest = run.read_json(run.manifest)
+            mine = manifest["configuration"].get("pilot") == pilot
+        except (ProctorError, KeyError, TypeError, AttributeError):
+            continue
+        if mine:
+            found.append(read_run(path))
+    return tuple(sorted(found, key=lambda one: (one.begun, one.run)))
+
+
+def read_run(path: Path) -> Run:
+    """What the directory of one run of a pilot tells."""
+    run = RunDirectory(path)
+    manifest = run.read_json(run.manifest)
+    bound: Mapping[str, Any] = manifest["configuration"]
+    known: dict[str, Any] = {
+        "run": path.name,
+        "path": path,
+        "stage": str(bound.get("stage", "")),
+        "method": str(bound.get("method", "")),
+        "task": str(manifest["contract"]["name"]),
+        "contract": str(manifest["contract"]["id"]),
+        "repeat": int(bound["repeat"]),
+        "begun": int(manifest["started"]["wall_ns"]),
+    }
+    standing = state(run)
+    if standing == "broken":
+        raise BrokenSeal("a run of the pilot is not what was sealed", where=str(path), hint=f"proctor verify {path}")
+    if standing != "finished":
+        return Run(**known, state=RUNNING) if is_held(run) else Run(**known, state=CUT, usd=spent_by(run))
+    return Run(**known, state=SEALED, **_told(run.read_json(run.report)))
+
+
+def _told(report: Mapping[str, Any]) -> dict[str, Any]:
+    ended = report["termination"]
+    code = str(ended["code"] or "")
+    kinds = {str(tag["id"]).partition(":")[0] for tag in report["tags"] if tag["gate"] == "G4"}
+    cost = report["usage"]["cost"]
+    return {
+        "status": str(report["status"]),
+        "attribution": str(report["attribution"]),
+        "scorable": report["endpoint"]["scorable"] is True,
+        "success": report["status"] == SUCCESS,
+        "reason": str(ended["reason"]),
+        "code": code,
+        "usd": None if cost is None else spent_usd(cost),
+        "scored": bool(report.get("scores")),
+        "rules": tuple(_rule(check) for check in report["checks"] if check["mandatory"] and check["attempts"]),
+        "violations": tuple(sorted(kinds | ({code} if code.startswith(SAFETY_CODES) else set()))),
+        "problem": str(report["problems"][0]) if report["problems"] else "",
+    }
+
+
+def _rule(check: Mapping[str, Any]) -> tuple[str, int]:
+    """How the attempts at a check decide, and how many there were on the patched tree."""
+    return str(check["rule"]), sum(one["tree"] == "patched" for one in check["attempts"])
+
+
+@frozen
+class Ledger:
+    """The places of a plan and the runs that fill them; ``removed`` are names of tasks that were taken out."""
+
+    slots: tuple[Slot, ...]
+    runs: tuple[Run, ...]
+    retries: int
+    removed: frozenset[str] = frozenset()
+
+    def attempts(self, slot: Slot) -> tuple[Run, ...]:
+        """Every run that was made for a place, oldest first."""
+        return self._placed.get(key_of(slot), ())
+
+    def holder(self, slot: Slot) -> Run | None:
+        """The run that fills a place; nothing while it is open."""
+        return holder(self.attempts(slot), self.retries)
+
+    def wanted(self) -> tuple[Slot, ...]:
+        """The places of the tasks that are in the pilot."""
+        return tuple(slot for slot in self.slots if slot.task not in self.removed)
+
+    def blocks(self, stage: str = "") -> Iterator[tuple[Slot, ...]]:
+        """The blocks of a stage, or of all, in their order, without those of removed tasks."""
+        found: dict[int, list[Slot]] = {}
+        for slot in self.wanted():
+            if stage in ("", slot.stage):
+                found.setdefault(slot.block, []).append(slot)
+        yield from map(tuple, found.values())
+
+    def filled(self, block: Sequence[Slot]) -> tuple[Run, ...] | None:
+        """The runs of a block that is complete; nothing for any other."""
+        found = [self.holder(slot) for slot in block]
+        return tuple(run for run in found if run is not None) if None not in found else None
+
+    def held(self, stage: str = "") -> tuple[Run, ...]:
+        """The runs that fill places of a stage, or of all, in the order of the plan."""
+        found = (self.holder(slot) for slot in self.wanted() if stage in ("", slot.stage))
+        return tuple(run for run in found if run is not None)
+
+    def counts(self, stage: str = "") -> dict[str, int]:
+        """How many places of each method are filled."""
+        found = dict.fromkeys((slot.method for slot in self.wanted()), 0)
+        for run in self.held(stage):
+            found[run.method] += 1
+        return found
+
+    def checks(self, task: str) -> tuple[Run, ...]:
+        """The sealed runs that show whether a task can be used, oldest first."""
+        return tuple(run for run in self.runs if run.stage == CHECKS and run.task == task and run.state == SEALED)
+
+    def with_runs(self, runs: Iterable[Run]) -> Ledger:
+        """The same with more runs."""
+        return Ledger(self.slots, (*self.runs, *runs), self.retries, self.removed)
+
+    @cached_property
+    def _placed(self) -> dict[Key, tuple[Run, ...]]:
+        found: dict[Key, tuple[Run, ...]] = {}
+        for run in self.runs:
+            if run.stage != CHECKS:
+                found[run.key] = (*found.get(run.key, ()), run)
+        return found
+
+
+def holder(attempts: Sequence[Run], retries: int) -> Run | None:
+    """Which of the runs that were made for a place fills it."""
+    sealed = [run for run in attempts if run.state == SEALED and not run.stopped]
+    for run in sealed:
+        if not run.spoilt:
+            return run
+    return sealed[-1] if len(sealed) > retries else None

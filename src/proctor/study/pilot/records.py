@@ -1,0 +1,225 @@
+"""Where a pilot stands, computed from its runs, its journal and its plan: a record for each stage, rows for reports.
+
+A record of a stage is the same whenever it is made from the same evidence: what must hold before a stage is computed
+from the stages before it, and what must hold at its end from the runs up to it. ``stage-one.json`` and the others in
+the folder of the plan are such records, written for people; they are made again from the evidence and never read back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any
+
+from proctor.base.canonical import parse
+from proctor.base.files import read_bounded
+from proctor.base.frozen import frozen, replace
+from proctor.execute.home import Home
+from proctor.execute.watch.money import plain, total_of
+from proctor.study.pilot.journal import Journal, read_journal
+from proctor.study.pilot.ledger import CHECKS, CUT, Ledger, Run, read_runs
+from proctor.study.pilot.model import STAGES
+from proctor.study.pilot.plan import FILE_BYTES, Plan
+from proctor.study.pilot.randomise import Slot
+from proctor.study.pilot.stages import Criterion, Facts, entry, exit_
+from proctor.study.pilot.stopping import EFFICACY, TASK_BUDGET, Account, Next, Stop, rules_so_far, what_next
+
+POWER = "power.json"
+REFUSED, OPEN, STOPPED, OVER, EMPTY_STAGE = "refused", "open", "stopped", "over", "empty"
+
+
+@frozen
+class Standing:
+    """A pilot with everything that is known of it: its plan, its journal and its runs."""
+
+    plan: Plan
+    journal: Journal
+    runs: tuple[Run, ...]
+    power: Mapping[str, Any]
+
+    @property
+    def ledger(self) -> Ledger:
+        """The places of the plan and all runs."""
+        return self.through(STAGES[-1])
+
+    def through(self, stage: str) -> Ledger:
+        """The places of the plan with the runs up to the end of a stage; up to none for ``checks``."""
+        known = (CHECKS, *STAGES)
+        kept = known[: known.index(stage) + 1]
+        runs = tuple(run for run in self.runs if run.stage in kept)
+        return Ledger(self.plan.slots, runs, int(self.plan.protocol["retries"]), self.journal.removed)
+
+    def facts(self, stage: str, through: str) -> Facts:
+        """What the criteria of a stage are computed from, with the runs up to the end of stage ``through``."""
+        ledger = self.through(through)
+        account = account_of(ledger.runs)
+        ahead = what_next(ledger, self.plan.protocol, stage, account)
+        return Facts(self.plan.protocol, ledger, self.journal.screens, account, self.power, ahead)
+
+    def with_runs(self, runs: tuple[Run, ...]) -> Standing:
+        """The same with more runs."""
+        return replace(self, runs=(*self.runs, *runs))
+
+
+def standing(plan: Plan, home: Home) -> Standing:
+    """How the pilot stands by what lies in ``home`` and in the folder of its plan."""
+    journal = read_journal(plan)
+    return Standing(plan, journal, read_runs(home, plan.digest), _power(plan, journal))
+
+
+def account_of(runs: tuple[Run, ...]) -> Account:
+    """What runs have spent, by task; those that were cut off too."""
+    spent: dict[str, list[Decimal]] = {}
+    for run in runs:
+        spent.setdefault(run.contract, []).append(run.usd or Decimal(0))
+    return Account({task: total_of(amounts) for task, amounts in spent.items()})
+
+
+def _power(plan: Plan, journal: Journal) -> dict[str, Any]:
+    """Whether the plan is powered: as it was frozen, or anew for the tasks that are left of it."""
+    frozen_one = parse(read_bounded(plan.current / POWER, FILE_BYTES))
+    told = {"threshold": plan.protocol["power"], "evidence": [POWER]}
+    if not journal.removals:
+        return {**told, "supported": frozen_one["supported"] is True, "value": str(frozen_one["why"])}
+    from proctor.study.pilot.power import analyse, question_of
+
+    kept = [task for task in plan.protocol["tasks"] if task["name"] not in journal.removed]
+    again = analyse(question_of({**plan.protocol, "tasks": kept}))
+    return {**told, "supported": again.supported, "value": f"without the removed tasks, {again.why}"}
+
+
+@frozen
+class Stage:
+    """One stage: its criteria, what became of it, and what ended it if a rule did."""
+
+    name: str
+    verdict: str
+    entry: tuple[Criterion, ...] = ()
+    exit: tuple[Criterion, ...] = ()
+    ahead: Next = Next()
+
+    @property
+    def unmet(self) -> tuple[Criterion, ...]:
+        """What does not hold: before the stage, or at its end."""
+        before = tuple(one for one in self.entry if not one.met)
+        return before or tuple(one for one in self.exit if not one.met)
+
+    @property
+    def stop(self) -> Stop | None:
+        """The rule that ended the pilot here."""
+        return self.ahead.stop
+
+    @property
+    def good(self) -> bool:
+        """Whether the pilot may go on after it, or is complete with it."""
+        ended = self.stop is not None and self.stop.rule != EFFICACY
+        return self.verdict in (OVER, EMPTY_STAGE) and not ended and not self.ahead.cut and not self.unmet
+
+
+def stage_of(here: Standing, name: str) -> Stage:
+    """How a stage stands."""
+    if not any(slot.stage == name for slot in here.ledger.wanted()):
+        return Stage(name, EMPTY_STAGE)
+    before = (CHECKS, *STAGES)[STAGES.index(name)]
+    must = entry(name, here.facts(name, before))
+    if not all(one.met for one in must):
+        return Stage(name, REFUSED, must)
+    facts = here.facts(name, name)
+    at_end = exit_(name, facts)
+    verdict = OVER if all(one.met for one in at_end) else OPEN
+    if facts.ahead.stop is not None and verdict == OPEN:
+        verdict = STOPPED
+    return Stage(name, verdict, must, at_end, facts.ahead)
+
+
+def stages_of(here: Standing) -> Iterator[Stage]:
+    """The stages up to the first that holds the pilot up."""
+    for name in STAGES:
+        stage = stage_of(here, name)
+        yield stage
+        if not stage.good:
+            return
+
+
+def record_of(here: Standing, stage: Stage) -> dict[str, Any]:
+    """A stage as data: every criterion with its value, threshold and evidence, and every place with its run."""
+    ledger = here.through(stage.name)
+    slots = [slot for slot in ledger.wanted() if slot.stage == stage.name]
+    mine = tuple(run for run in ledger.runs if run.stage == stage.name)
+    looks = rules_so_far(ledger, here.plan.protocol)[1] if stage.name == STAGES[-1] else ()
+    return {
+        "schema": 1,
+        "kind": "proctor.pilot-stage",
+        "pilot": here.plan.digest,
+        "amendments": len(here.plan.amendments),
+        "stage": stage.name,
+        "verdict": stage.verdict,
+        "entry": [one.record() for one in stage.entry],
+        "exit": [one.record() for one in stage.exit],
+        "stop": stage.stop.record() if stage.stop else None,
+        "looks": [look.record() for look in looks],
+        "counts": ledger.counts(stage.name),
+        "spent_usd": plain(account_of(mine).total()),
+        "cut": [_cut(block) for block in stage.ahead.cut],
+        "left_out": left_out(ledger, stage.name),
+        "removed": [one.record() for one in here.journal.removals],
+        "places": [_place(ledger, slot) for slot in slots],
+    }
+
+
+def _cut(block: tuple[Slot, ...]) -> dict[str, Any]:
+    first = block[0]
+    return {"block": first.block, "task": first.task, "repeat": first.repeat, "why": TASK_BUDGET}
+
+
+def left_out(ledger: Ledger, stage: str = "") -> list[str]:
+    """Runs of blocks that are not complete: they have no counterpart, and no comparison counts them."""
+    broken = (block for block in ledger.blocks(stage) if ledger.filled(block) is None)
+    return [run.run for block in broken for slot in block if (run := ledger.holder(slot)) is not None]
+
+
+def _place(ledger: Ledger, slot: Slot) -> dict[str, Any]:
+    held = ledger.holder(slot)
+    names = ("order", "block", "stratum", "task", "repeat", "position", "method")
+    told = {name: getattr(slot, name) for name in names}
+    attempts = [{"run": run.run, "status": run.status or run.state} for run in ledger.attempts(slot)]
+    return {**told, "run": held.run if held else None, "status": held.status if held else None, "attempts": attempts}
+
+
+def places(here: Standing) -> Iterator[tuple[Slot, Run | None, bool]]:
+    """Every place of the plan in order, the run that fills it, and whether that counts.
+
+    A run of a removed task, or of a block that is not complete, does not count.
+    """
+    ledger = here.ledger
+    alone = set(left_out(ledger))
+    for slot in here.plan.slots:
+        held = ledger.holder(slot)
+        yield slot, held, held is not None and held.run not in alone and slot.task not in here.journal.removed
+
+
+def deviations(here: Standing) -> list[str]:
+    """Everything in which the pilot departs from its plan, in sentences that every report shows."""
+    ledger = here.ledger
+    found = [*here.plan.deviations, *(one.words for one in here.journal.removals)]
+    for slot in here.plan.slots:
+        spoilt = [run for run in ledger.attempts(slot) if run.spoilt]
+        if spoilt:
+            told = ", ".join(f"{run.run} ({run.problem})" for run in spoilt)
+            found.append(f"{slot.task}, {slot.method}, repeat {slot.repeat}: spoilt by a fault of the machine: {told}.")
+    cut = [run.run for run in here.runs if run.state == CUT]
+    stopped = [run.run for run in here.runs if run.stopped]
+    for runs, words in ((cut, "cut off before their end"), (stopped, "stopped by an operator")):
+        if runs:
+            found.append(f"Runs that were {words} and fill no place: {', '.join(runs)}.")
+    stages = list(stages_of(here))
+    alone = left_out(ledger) if stages[-1].verdict != OPEN else []
+    if alone:
+        found.append(f"Runs of blocks that were not completed and do not count: {', '.join(alone)}.")
+    for stage in stages:
+        for block in stage.ahead.cut:
+            found.append(f"{block[0].task}, repeat {block[0].repeat}: not run, its task's envelope was used up.")
+        if stage.stop is not None:
+            found.append(f"The pilot was stopped in stage {stage.name} by the rule for {stage.stop.rule}: ")
+            found[-1] += f"{stage.stop.words}."
+    return found

@@ -1,0 +1,354 @@
+"""What must hold before a stage of a pilot begins and when it is over, computed from what lies there. Pure.
+
+one     every task can be used: a no-op fails, a known solution passes, checks are steady, caps fit the envelopes;
+        then every run of the stage has a complete record: how it ended and what it cost
+two     stage one is over, no run broke through the boundary, and checks were steady in it as well;
+        then every task has its endpoint and subscores for every method, and the budget holds
+three   stage two is over, the plan has the power that it needs, and what is left pays for the rest;
+        then the plan is complete, or a rule ended it
+
+Each criterion says what was found, what was asked for, and which runs or records show it. A stage without a single run
+has nothing to hold back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from proctor.base.frozen import EMPTY, frozen, items
+from proctor.execute.watch.money import plain, total_of
+from proctor.judge.status import FAILURE, SUCCESS
+from proctor.study.pilot.journal import Screen
+from proctor.study.pilot.ledger import Ledger, Run
+from proctor.study.pilot.stopping import Account, Next, Stop, methods_of, run_cap
+
+NOOP, REFERENCE, HUMAN = "noop", "reference", "human"
+MOST_SHOWN = 5
+
+
+@frozen
+class Criterion:
+    """One thing that must hold: what it is, what was found and asked for, what shows it, and what to do about it."""
+
+    id: str
+    words: str
+    value: str
+    threshold: str
+    met: bool
+    evidence: tuple[str, ...] = ()
+    todo: str = ""
+
+    def record(self) -> dict[str, Any]:
+        """The criterion as data."""
+        return {**dict(items(self)), "evidence": list(self.evidence)}
+
+
+@frozen
+class Facts:
+    """What criteria are computed from.
+
+    ``power`` says whether the plan is powered: ``supported``, ``value``, ``threshold`` and ``evidence``.
+    """
+
+    protocol: Mapping[str, Any]
+    ledger: Ledger
+    screens: Mapping[str, Screen]
+    account: Account
+    power: Mapping[str, Any] = EMPTY
+    ahead: Next = Next()
+
+    @property
+    def tasks(self) -> tuple[Mapping[str, Any], ...]:
+        """The tasks that are in the pilot."""
+        return tuple(task for task in self.protocol["tasks"] if task["name"] not in self.ledger.removed)
+
+
+def entry(stage: str, facts: Facts) -> tuple[Criterion, ...]:
+    """What must hold before a stage begins."""
+    return _ENTRY[stage](facts)
+
+
+def exit_(stage: str, facts: Facts) -> tuple[Criterion, ...]:
+    """What must hold when a stage is over."""
+    return _EXIT[stage](facts)
+
+
+def _entry_one(facts: Facts) -> tuple[Criterion, ...]:
+    return (
+        _checked(facts, "noop-fails", "a no-op fails on every task", (NOOP,), FAILURE),
+        _checked(facts, "solution-passes", "a known solution passes on every task", (REFERENCE, HUMAN), SUCCESS),
+        _steady(facts),
+        *_caps(facts),
+    )
+
+
+def _checked(facts: Facts, name: str, words: str, methods: tuple[str, ...], wanted: str) -> Criterion:
+    """Whether the runs that try a task come out as they must, on every task."""
+    shown: list[str] = []
+    wrong: list[str] = []
+    for task in facts.tasks:
+        runs = [run for run in facts.ledger.checks(task["name"]) if run.method in methods and not run.stopped]
+        last = next((run for run in reversed(runs) if not run.spoilt), runs[-1] if runs else None)
+        if last is None:
+            wrong.append(f"{task['name']} (never tried)")
+        else:
+            shown.append(last.run)
+            wrong += [] if last.status == wanted else [f"{task['name']} ({last.run}: {last.status})"]
+    good = len(facts.tasks) - len(wrong)
+    return Criterion(
+        id=name,
+        words=words,
+        value=f"{good} of {len(facts.tasks)} tasks" + _but(wrong),
+        threshold=f"{len(facts.tasks)} of {len(facts.tasks)}",
+        met=bool(facts.tasks) and not wrong,
+        evidence=tuple(shown),
+        todo="mend the contract before the pilot is planned, or proctor pilot remove PILOT TASK --reason broken-oracle",
+    )
+
+
+def _steady(facts: Facts) -> Criterion:
+    """Whether every task is steady enough, or decided by the rule for unsteady ones that was fixed in advance."""
+    wanted = facts.protocol["flakes"]
+    tolerance = Fraction(wanted["tolerance"])
+    wrong: list[str] = []
+    shown: list[str] = []
+    for task in facts.tasks:
+        screen = facts.screens.get(task["name"])
+        if screen is None or screen.contract != task["contract"] or screen.attempts < wanted["runs"]:
+            wrong.append(f"{task['name']} (not screened)")
+            continue
+        shown.append(screen.pointer)
+        if screen.deviating > tolerance * screen.of and not _adjudicated(facts, task["name"]):
+            wrong.append(f"{task['name']} ({screen.deviating} of {screen.of} attempts at {screen.check} deviate)")
+    return Criterion(
+        id="flakes",
+        words="checks are steady on the base and on the known solution, or adjudicated by the rule of the protocol",
+        value=f"{len(facts.tasks) - len(wrong)} of {len(facts.tasks)} tasks" + _but(wrong),
+        threshold=f"at most {wanted['tolerance']} of {wanted['runs']} attempts on each tree deviate",
+        met=not wrong,
+        evidence=tuple(shown),
+        todo="proctor pilot remove PILOT TASK --reason flaky, or mend the checks and plan anew",
+    )
+
+
+def _adjudicated(facts: Facts, task: str) -> bool:
+    """Whether the judge decides every check of a task by the protocol's rule, over as many attempts as it says."""
+    wanted = (facts.protocol["adjudication"]["rule"], int(facts.protocol["adjudication"]["reruns"]))
+    solved = [run for run in facts.ledger.checks(task) if run.method != NOOP and run.status == SUCCESS]
+    return wanted[1] > 1 and bool(solved) and all(rule == wanted for rule in solved[-1].rules)
+
+
+def _caps(facts: Facts) -> Iterable[Criterion]:
+    """Whether each envelope holds a block in which every run costs its cap."""
+    arms = len(facts.protocol["methods"])
+    blocks = {task["name"]: run_cap(facts.protocol, task["contract"]) * arms for task in facts.tasks}
+    largest = max(blocks, key=lambda name: blocks[name], default="")
+    for name, words in (("task_usd", "a task's envelope"), ("pilot_usd", "the pilot's envelope")):
+        cap = facts.protocol["budgets"][name]
+        if cap is None:
+            continue
+        yield Criterion(
+            id=f"caps-{name.removesuffix('_usd')}",
+            words=f"{words} holds a whole block at the caps of its runs",
+            value=f"{plain(blocks[largest])} USD ({largest}, {arms} runs)" if largest else "no task",
+            threshold=f"{cap} USD",
+            met=bool(largest) and blocks[largest] <= Decimal(cap),
+            todo=f"a smaller budgets.run_usd, or a larger budgets.{name}",
+        )
+
+
+def _exit_one(facts: Facts) -> tuple[Criterion, ...]:
+    runs = facts.ledger.held("one")
+    return (
+        _complete(facts, "one"),
+        _all(runs, "endings", "every run says how it ended", lambda run: bool(run.reason or run.code or run.problem)),
+        _all(runs, "costs", "every run says what it cost", lambda run: run.usd is not None),
+        _equal(facts, "one"),
+    )
+
+
+def _complete(facts: Facts, stage: str) -> Criterion:
+    wanted = [slot for slot in facts.ledger.wanted() if slot.stage == stage]
+    runs = facts.ledger.held(stage)
+    return Criterion(
+        id="places",
+        words="every place of the stage has a sealed run",
+        value=str(len(runs)),
+        threshold=str(len(wanted)),
+        met=len(runs) == len(wanted),
+        evidence=tuple(run.run for run in runs),
+        todo="proctor pilot run PILOT goes on; what an envelope cut off needs an amendment of the budget",
+    )
+
+
+def _all(runs: Sequence[Run], name: str, words: str, holds: Callable[[Run], bool]) -> Criterion:
+    wrong = [run for run in runs if not holds(run)]
+    return Criterion(
+        id=name,
+        words=words,
+        value=f"{len(runs) - len(wrong)} of {len(runs)} runs",
+        threshold=f"{len(runs)} of {len(runs)}",
+        met=not wrong,
+        evidence=tuple(run.run for run in wrong or runs),
+        todo="proctor show RUN says what is missing",
+    )
+
+
+def _equal(facts: Facts, stage: str = "") -> Criterion:
+    """Whether every method has as many runs, those of a block that could not be completed included."""
+    counts = facts.ledger.counts(stage)
+    broken = [block for block in facts.ledger.blocks(stage) if facts.ledger.filled(block) is None]
+    alone = [run.run for block in broken for slot in block if (run := facts.ledger.holder(slot)) is not None]
+    return Criterion(
+        id="equal-counts",
+        words="every method has the same number of runs",
+        value=", ".join(f"{name} {count}" for name, count in counts.items()),
+        threshold="the same for all",
+        met=len(set(counts.values())) <= 1,
+        evidence=tuple(alone),
+        todo="proctor pilot run PILOT completes the block; if it cannot, its runs are left out of the comparison",
+    )
+
+
+def _over(facts: Facts, stage: str) -> Criterion:
+    """Whether the stage before is over."""
+    criteria = exit_(stage, facts)
+    wrong = [one.id for one in criteria if not one.met]
+    return Criterion(
+        id=f"stage-{stage}",
+        words=f"stage {stage} is over",
+        value="over" if not wrong else f"not over: {', '.join(wrong)}",
+        threshold="over",
+        met=not wrong,
+        evidence=(f"stage-{stage}.json",),
+        todo=next((one.todo for one in criteria if not one.met), ""),
+    )
+
+
+def _entry_two(facts: Facts) -> tuple[Criterion, ...]:
+    methods = methods_of(facts.protocol)
+    broken = [run for run in facts.ledger.held("one") if run.method in methods and run.critical]
+    boundary = Criterion(
+        id="boundary",
+        words="no run broke through the boundary or was ended for safety",
+        value=f"{len(broken)} runs" + _but([run.words for run in broken]),
+        threshold="0 runs",
+        met=not broken,
+        evidence=tuple(run.run for run in broken),
+        todo="proctor show RUN says what happened; a method that does this is no candidate for a larger stage",
+    )
+    return _over(facts, "one"), boundary, _steady(facts), _baselines(facts)
+
+
+def _baselines(facts: Facts) -> Criterion:
+    """Whether what cannot come out differently did not, in all runs so far."""
+    wanted = {NOOP: FAILURE, REFERENCE: SUCCESS, HUMAN: SUCCESS}
+    arms = {method["name"] for method in facts.protocol["methods"] if method["baseline"]}
+    runs = [run for run in facts.ledger.held() if run.method in arms]
+    wrong = [run for run in runs if run.status != wanted[run.method]]
+    allowed = int(Fraction(facts.protocol["flakes"]["tolerance"]) * len(runs))
+    return Criterion(
+        id="baselines",
+        words="baselines came out as they must",
+        value=f"{len(wrong)} of {len(runs)} runs did not" + _but([run.words for run in wrong]),
+        threshold=f"at most {allowed}",
+        met=len(wrong) <= allowed,
+        evidence=tuple(run.run for run in wrong or runs),
+        todo="proctor pilot remove PILOT TASK --reason flaky --evidence RUN, with the runs that differ",
+    )
+
+
+def _exit_two(facts: Facts) -> tuple[Criterion, ...]:
+    runs = [*facts.ledger.held("one"), *facts.ledger.held("two")]
+    arms = [method["name"] for method in facts.protocol["methods"]]
+    scored = {(run.task, run.method) for run in runs if run.scorable}
+    lacking = [f"{task['name']}, {arm}" for task in facts.tasks for arm in arms if (task["name"], arm) not in scored]
+    pairs = len(facts.tasks) * len(arms)
+    spent, cap = facts.account.total(), Decimal(facts.protocol["budgets"]["pilot_usd"])
+    return (
+        _complete(facts, "two"),
+        Criterion(
+            id="endpoints",
+            words="every task has a run with a verdict for every method",
+            value=f"{pairs - len(lacking)} of {pairs}" + _but(lacking),
+            threshold=f"{pairs} of {pairs}",
+            met=not lacking,
+            todo="proctor pilot status PILOT shows the runs; a task without verdicts may be removed as broken",
+        ),
+        _all([run for run in runs if run.scorable], "subscores", "every verdict has subscores", lambda run: run.scored),
+        Criterion(
+            id="spend",
+            words="what was spent is within the pilot's envelope",
+            value=f"{plain(spent)} USD",
+            threshold=f"{plain(cap)} USD",
+            met=spent <= cap,
+            todo="proctor pilot amend PILOT with a larger budget, on record",
+        ),
+        _equal(facts),
+    )
+
+
+def _entry_three(facts: Facts) -> tuple[Criterion, ...]:
+    left = [slot for slot in facts.ledger.wanted() if slot.stage == "three" and facts.ledger.holder(slot) is None]
+    seen: dict[str, list[Decimal]] = {}
+    for run in facts.ledger.held():
+        seen.setdefault(run.method, []).append(run.usd or Decimal(0))
+    means = {method: total_of(costs) / len(costs) for method, costs in seen.items()}
+    expected = total_of(means.get(slot.method, run_cap(facts.protocol, slot.contract)) for slot in left)
+    free = max(Decimal(facts.protocol["budgets"]["pilot_usd"]) - facts.account.total(), Decimal(0))
+    power = facts.power
+    return (
+        _over(facts, "two"),
+        Criterion(
+            id="power",
+            words="the plan has the power to see the smallest difference that matters",
+            value=str(power.get("value", "unknown")),
+            threshold=str(power.get("threshold", facts.protocol["power"])),
+            met=power.get("supported") is True,
+            evidence=tuple(power.get("evidence", ())),
+            todo="more tasks or runs per task, or a larger minimum effect: proctor pilot power PILOT, and plan anew",
+        ),
+        Criterion(
+            id="budget",
+            words="what is left pays for the rest at the cost seen so far",
+            value=f"{plain(_cents(expected))} USD for {len(left)} runs",
+            threshold=f"{plain(_cents(free))} USD left",
+            met=expected <= free,
+            todo="proctor pilot amend PILOT with a larger budget, on record",
+        ),
+    )
+
+
+def _exit_three(facts: Facts) -> tuple[Criterion, ...]:
+    complete = _complete(facts, "three")
+    stop: Stop | None = facts.ahead.stop
+    value = f"{complete.value} of {complete.threshold} places"
+    return (
+        Criterion(
+            id="end",
+            words="the plan is complete, or a rule ended it",
+            value=f"stopped by the rule for {stop.rule}: {stop.words}" if stop else value,
+            threshold=f"{complete.threshold} places, or a rule",
+            met=complete.met or stop is not None or bool(facts.ahead.cut and not facts.ahead.blocks),
+            evidence=stop.evidence if stop else complete.evidence,
+            todo="proctor pilot run PILOT goes on",
+        ),
+        _equal(facts),
+    )
+
+
+def _cents(amount: Decimal) -> Decimal:
+    return amount.quantize(Decimal("0.000001"))
+
+
+def _but(wrong: Sequence[str]) -> str:
+    """Which ones do not hold, as far as they can be told in a line."""
+    more = f" and {len(wrong) - MOST_SHOWN} more" if len(wrong) > MOST_SHOWN else ""
+    return f"; not {', '.join(wrong[:MOST_SHOWN])}{more}" if wrong else ""
+
+
+_ENTRY = {"one": _entry_one, "two": _entry_two, "three": _entry_three}
+_EXIT = {"one": _exit_one, "two": _exit_two, "three": _exit_three}

@@ -1,0 +1,119 @@
+"""How a pilot stands right now, for people who look on: how far, at what cost, how near to a rule, what runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+from typing import Any
+
+from proctor.execute.watch.money import plain
+from proctor.study.pilot.ledger import RUNNING, Ledger
+from proctor.study.pilot.looks import looks_of
+from proctor.study.pilot.model import STAGES
+from proctor.study.pilot.records import REFUSED, STOPPED, Standing, account_of, deviations, stages_of
+from proctor.study.pilot.stopping import BUDGET, EFFICACY, SAFETY, counted, methods_of, rules_so_far, run_cap
+
+RUN_CAPS = "run caps"
+
+
+def status_of(here: Standing, busy: bool) -> dict[str, Any]:
+    """The whole standing as data; ``busy`` is whether somebody runs the pilot."""
+    stages = list(stages_of(here))
+    last = stages[-1]
+    ledger, protocol = here.ledger, here.plan.protocol
+    account = account_of(here.runs)
+    return {
+        "pilot": here.plan.digest,
+        "name": protocol["pilot"]["name"],
+        "title": protocol["pilot"]["title"],
+        "folder": str(here.plan.folder),
+        "stage": last.name,
+        "verdict": last.verdict,
+        "complete": last.good and last.name == STAGES[-1],
+        "busy": busy,
+        "stages": [_stage(ledger, stage.name, stage.verdict) for stage in stages],
+        "methods": _methods(here, ledger),
+        "envelopes": _envelopes(here),
+        "rules": _rules(here, ledger),
+        "running": [
+            {"run": run.run, "stage": run.stage, "method": run.method, "task": run.task, "repeat": run.repeat}
+            for run in here.runs
+            if run.state == RUNNING
+        ],
+        "unmet": [one.record() for one in last.unmet] if last.verdict in (REFUSED, STOPPED) else [],
+        "stop": last.stop.record() if last.stop else None,
+        "removed": [one.record() for one in here.journal.removals],
+        "deviations": deviations(here),
+        "spent_usd": plain(account.total()),
+    }
+
+
+def _stage(ledger: Ledger, name: str, verdict: str) -> dict[str, Any]:
+    places = sum(slot.stage == name for slot in ledger.wanted())
+    return {"stage": name, "verdict": verdict, "places": places, "filled": len(ledger.held(name))}
+
+
+def _methods(here: Standing, ledger: Ledger) -> list[dict[str, Any]]:
+    """For each method how many places are done and left, how they came out, and what they cost."""
+    found = []
+    wanted = Counter(slot.method for slot in ledger.wanted())
+    for method in here.plan.protocol["methods"]:
+        name = method["name"]
+        runs = [run for run in ledger.held() if run.method == name]
+        spent = account_of(tuple(run for run in here.runs if run.method == name)).total()
+        found.append(
+            {
+                "method": name,
+                "baseline": method["baseline"],
+                "done": len(runs),
+                "left": wanted[name] - len(runs),
+                "statuses": dict(sorted(Counter(run.status for run in runs).items())),
+                "spent_usd": plain(spent),
+            }
+        )
+    return found
+
+
+def _envelopes(here: Standing) -> list[dict[str, str]]:
+    """What is spent of each envelope; of the tasks' envelopes the one with the least left."""
+    budgets, account = here.plan.protocol["budgets"], account_of(here.runs)
+    found = [{"envelope": "pilot", "spent_usd": plain(account.total()), "cap_usd": budgets["pilot_usd"]}]
+    if budgets["task_usd"] is not None:
+        names = {task["contract"]: task["name"] for task in here.plan.protocol["tasks"]}
+        most = max(names, key=lambda task: account.spent.get(task, Decimal(0)))
+        spent = plain(account.spent.get(most, Decimal(0)))
+        found.append({"envelope": f"task {names[most]}", "spent_usd": spent, "cap_usd": budgets["task_usd"]})
+    return found
+
+
+def _rules(here: Standing, ledger: Ledger) -> list[dict[str, str]]:
+    """How far each rule is from ending the pilot."""
+    protocol = here.plan.protocol
+    methods, allowed = methods_of(protocol), str(protocol["stopping"]["violations"])
+    kinds, by_method = counted(run for run in ledger.held() if run.method in methods)
+    most = max([*kinds.items(), *by_method.items()], key=lambda one: one[1], default=("none", 0))
+    left = Decimal(protocol["budgets"]["pilot_usd"]) - account_of(here.runs).total()
+    blocks = list(ledger.blocks())
+    open_blocks = [block for block in blocks if ledger.filled(block) is None]
+    need = Decimal(0)
+    if open_blocks:
+        waiting = [slot for slot in open_blocks[0] if ledger.holder(slot) is None]
+        need = run_cap(protocol, waiting[0].contract) * len(waiting)
+    capped = sum(1 for run in ledger.held() if run.code and not run.unsafe)
+    done = len(blocks) - len(open_blocks)
+    found = [
+        _rule(BUDGET, "left for the next block at its caps", f"{left:.4f} USD", f"{need:.2f} USD"),
+        _rule(SAFETY, f"runs with violations, most of {most[0]}", str(most[1]), allowed),
+        _rule(RUN_CAPS, "runs that a cap ended", str(capped), "each by its own"),
+    ]
+    planned = looks_of(protocol, len(blocks))
+    if planned:
+        taken = rules_so_far(ledger, protocol)[1]
+        ahead = [number for number in planned if number > done]
+        words = f"blocks until the next look; {len(taken)} taken"
+        found.append(_rule(EFFICACY, words, str(done), str(ahead[0]) if ahead else "no more looks"))
+    return found
+
+
+def _rule(rule: str, words: str, value: str, threshold: str) -> dict[str, str]:
+    return {"rule": rule, "words": words, "value": value, "threshold": threshold}
