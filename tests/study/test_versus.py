@@ -1,0 +1,69 @@
+"""Two studies side by side: the same tasks only, task by task."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from proctor.study.table import Table
+from proctor.study.versus import versus
+
+
+def study(outcomes: dict[str, dict[str, list[int]]], **versions: str) -> Table:
+    """A table of runs: by agent and task the outcomes of its trials; ``versions`` are contracts that differ."""
+    rows: list[dict[str, Any]] = [
+        {
+            "run": f"{agent}-{task}-{trial}",
+            "agent": agent,
+            "method": agent,
+            "task": task,
+            "contract": versions.get(task, f"{task}@1"),
+            "trial": trial,
+            "status": "success" if outcome else "failure",
+            "success": outcome,
+            "scorable": 1,
+        }
+        for agent, tasks in outcomes.items()
+        for task, trials in tasks.items()
+        for trial, outcome in enumerate(trials, 1)
+    ]
+    return Table.from_rows(rows)
+
+
+BEFORE = {"ant": {"a": [0, 0], "b": [0, 1], "c": [1, 1], "d": [0, 0]}}
+AFTER = {"ant": {"a": [1, 1], "b": [1, 1], "c": [1, 1], "d": [0, 1]}}
+
+
+def test_the_difference_is_taken_task_by_task() -> None:
+    (row,) = versus(study(BEFORE), study(AFTER), "spring")["rows"]
+    assert (row["before"]["value"], row["after"]["value"]) == (0.375, 0.875)
+    assert row["difference"]["value"] == 0.5  # of 1, 1/2, 0 and 1/2
+    assert row["difference"]["clusters"] == 4
+    assert row["p"] == pytest.approx(0.0917, abs=5e-5)  # t.test(c(1, .5, 0, .5)): t = 2.4495, df = 3
+
+
+def test_a_task_whose_contract_changed_is_left_out_and_named() -> None:
+    found = versus(study(BEFORE), study(AFTER, a="a@2"), "spring")
+    assert found["rows"][0]["difference"]["clusters"] == 3
+    assert "Compared on 3 tasks that are the same in both." in found["notes"]
+    assert "Left out, since the contract changed: a." in found["notes"]
+
+
+def test_tasks_and_agents_of_one_study_only_are_named() -> None:
+    later = {"ant": {"a": [1, 1], "b": [1, 1], "e": [1, 1]}, "bee": {"a": [1, 0]}}
+    found = versus(study(BEFORE), study(later), "spring")
+    assert [row["agent"] for row in found["rows"]] == ["ant"]
+    assert "Left out, since only one of the two has them: c, d, e." in found["notes"]
+    assert "In one of the two only: bee." in found["notes"]
+
+
+def test_other_seeds_make_it_provisional() -> None:
+    assert "provisional" in versus(study(BEFORE), study(AFTER), "spring", (1, 2))["notes"][-1]
+    assert not any("seed" in note for note in versus(study(BEFORE), study(AFTER), "spring", (1, 1))["notes"])
+
+
+def test_nothing_in_common_is_undefined_and_not_nought() -> None:
+    (row,) = versus(study({"ant": {"a": [1]}}), study({"ant": {"b": [1]}}), "spring")["rows"]
+    assert row["difference"]["value"] is None
+    assert row["difference"]["undefined"].startswith("because")
