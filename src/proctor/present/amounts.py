@@ -1,0 +1,121 @@
+"""Numbers as people read them: shares, points, money, time, probabilities and estimates with their range.
+
+A number that is missing is a dash, and an estimate that is undefined says why; neither is ever shown as zero. Nothing
+here depends on the locale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import floor, isfinite, log10
+from typing import Any, TypeAlias
+
+Form: TypeAlias = Callable[[float | None], str]
+
+MISSING = "\u2013"
+MINUS = "\u2212"
+
+
+def known(value: object) -> float | None:
+    """A finite number, or None for everything else; true and false are no numbers here."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if isfinite(value) else None
+
+
+def _signed(text: str) -> str:
+    return text.replace("-", MINUS)
+
+
+def count(value: float | None) -> str:
+    """A number of things, such as 12,500."""
+    value = known(value)
+    return MISSING if value is None else _signed(f"{value:,.0f}")
+
+
+def share(value: float | None) -> str:
+    """A part of a whole, such as 62.4%."""
+    value = known(value)
+    return MISSING if value is None else _signed(f"{value * 100:.1f}%")
+
+
+def points(value: float | None) -> str:
+    """A difference of shares in percentage points, always with its sign."""
+    value = known(value)
+    if value is None:
+        return MISSING
+    rounded = round(value * 100, 1)
+    return "0.0" if rounded == 0 else _signed(f"{rounded:+.1f}")
+
+
+def money(value: float | None) -> str:
+    """US dollars: cents above a dollar, two figures below."""
+    value = known(value)
+    if value is None:
+        return MISSING
+    size = abs(value)
+    if size >= 1000:
+        text = f"{size:,.0f}"
+    elif size >= 0.995 or size == 0:
+        text = f"{size:,.2f}"
+    else:
+        text = f"{size:.{max(2, 1 - floor(log10(size)))}f}" if size >= 1e-6 else f"{size:.1e}"
+    return f"{MINUS if value < 0 else ''}${text}"
+
+
+def duration(value: float | None) -> str:
+    """Seconds as seconds, minutes or hours."""
+    value = known(value)
+    if value is None:
+        return MISSING
+    if abs(value) < 10:
+        return _signed(f"{value:.1f} s")
+    whole = round(value)
+    if abs(whole) < 120:
+        return _signed(f"{whole} s")
+    if abs(whole) < 7200:
+        return _signed(f"{whole / 60:.1f} min")
+    return _signed(f"{whole / 3600:,.1f} h")
+
+
+def plain(value: float | None) -> str:
+    """A number of no particular kind, to four figures."""
+    value = known(value)
+    if value is None:
+        return MISSING
+    return _signed(f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}")
+
+
+def probability(value: float | None) -> str:
+    """A p value; what is too small to tell is a bound."""
+    value = known(value)
+    if value is None:
+        return MISSING
+    if value < 0.001:
+        return "< 0.001"
+    return f"{value:.3f}" if value < 0.1 else f"{value:.2f}"
+
+
+def reason(estimate: Mapping[str, Any] | None) -> str:
+    """Why an estimate is undefined; empty when it is not."""
+    if not estimate:
+        return "not computed"
+    if known(estimate.get("value")) is None:
+        return str(estimate.get("undefined") or "no reason is recorded").removeprefix("because ")
+    return ""
+
+
+def span(estimate: Mapping[str, Any] | None, form: Form = share) -> str:
+    """The range of an estimate, such as 51.2% to 73.0%; empty when there is none."""
+    if not estimate or known(estimate.get("low")) is None or known(estimate.get("high")) is None:
+        return ""
+    return f"{form(estimate['low'])} to {form(estimate['high'])}"
+
+
+def with_span(estimate: Mapping[str, Any] | None, form: Form = share) -> str:
+    """An estimate in one line: its value and its range, or that it is undefined and why."""
+    if why := reason(estimate):
+        return f"undefined, because {why}"
+    assert estimate is not None
+    inside = span(estimate, form)
+    return form(estimate["value"]) + (f" ({inside})" if inside else "")

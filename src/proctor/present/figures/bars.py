@@ -1,0 +1,56 @@
+"""Bars: what each agent cost by item, and how many runs came through each gate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from proctor.present.amounts import count, money, share
+from proctor.present.figures.canvas import across, box, fit, frame, scale, words
+from proctor.present.markup import Markup, Piece
+
+WIDTH = 760
+LABELS = 250
+ROW = 30
+
+
+def stacked(key: str, rows: Sequence[tuple[str, Mapping[str, float]]], items: Sequence[str], *, title: str) -> Markup:
+    """One bar for each agent, in parts; the parts' names stand above in the order in which they are drawn."""
+    totals = [sum(parts.values()) for _, parts in rows]
+    axis = scale(0, max(totals, default=0) or 1, LABELS + 12, WIDTH - 90)
+    top = 34
+    bottom = top + ROW * len(rows)
+    shapes: list[Piece] = [across(axis, top, bottom, money, "US dollars")]
+    start = float(LABELS + 12)
+    for index, item in enumerate(items):
+        shapes += [box(start, 6, 12, 12, f"c{index + 1}", 2), words(start + 17, 16.5, item, "t small")]
+        start += 34 + 7 * len(item)
+    for number, ((name, parts), total) in enumerate(zip(rows, totals, strict=True)):
+        y = top + ROW * number
+        shapes.append(words(LABELS, y + 19.5, fit(name, LABELS - 8), "t", "end"))
+        reached = axis(0)
+        for index, item in enumerate(items):
+            width = axis(parts.get(item, 0)) - axis(0)
+            shapes.append(box(reached, y + 6, width, ROW - 12, f"c{index + 1}"))
+            reached += width
+        shapes.append(words(reached + 7, y + 19.5, money(total), "t small"))
+    describe = (
+        f"Cost of {len(rows)} agents by item: {', '.join(items)}. The table beside the figure has the same numbers."
+    )
+    return frame(key, (WIDTH, bottom + 46), title, describe, *shapes)
+
+
+def funnel(key: str, steps: Sequence[tuple[str, float]], *, title: str) -> Markup:
+    """The steps from top to bottom, each as a bar of the runs that are left, with the part of all that they are."""
+    most = max((left for _, left in steps), default=0) or 1
+    axis = scale(0, most, 84, 208, tight=True)
+    shapes: list[Piece] = []
+    for index, (name, left) in enumerate(steps):
+        y = 6 + 27 * index
+        shapes += [
+            words(76, y + 15, fit(name, 76, 11), "t small", "end"),
+            box(axis(0), y + 1, axis(most) - axis(0), 20, "stripe"),
+            box(axis(0), y + 1, axis(left) - axis(0), 20, "c1"),
+            words(214, y + 15, f"{count(left)} ({share(left / most)})", "t small"),
+        ]
+    told = ", ".join(f"{name}: {count(left)}" for name, left in steps)
+    return frame(key, (320, 12 + 27 * len(steps)), title, f"Runs that are left after each step. {told}.", *shapes)

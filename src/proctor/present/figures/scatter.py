@@ -1,0 +1,75 @@
+"""Price against performance: a mark with a whisker for each agent, and the line of those that none beats on both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from proctor.base.frozen import frozen
+from proctor.present.amounts import money, share
+from proctor.present.figures.canvas import Point, across, dot, fit, frame, line, path, scale, upward, words
+from proctor.present.markup import Markup, Piece
+
+WIDTH, HEIGHT = 760, 400
+LEFT, RIGHT, TOP, BOTTOM = 56, 740, 34, 346
+NAMED = 8
+"""Up to so many agents are named in the figure; more are numbered by their rank."""
+
+
+@frozen
+class Offer:
+    """One agent: what a run costs and how often it succeeds."""
+
+    name: str
+    rank: int
+    usd: float
+    success: float
+    half_width: float | None = None
+
+
+def tradeoff(key: str, offers: Sequence[Offer], *, title: str) -> Markup:
+    """Cost of a run across, success upward."""
+    lows = [max(0.0, offer.success - (offer.half_width or 0)) for offer in offers]
+    highs = [min(1.0, offer.success + (offer.half_width or 0)) for offer in offers]
+    x = scale(0, max((offer.usd for offer in offers), default=1) * 1.08, LEFT, RIGHT, 6)
+    y = scale(min(lows, default=0), max(highs, default=1), BOTTOM, TOP)
+    shapes: list[Piece] = [
+        across(x, TOP, BOTTOM, money, "US dollars for one run"),
+        upward(y, LEFT, RIGHT, share, "success"),
+    ]
+    best = frontier(offers)
+    if len(best) > 1:
+        shapes.append(path([(x(offer.usd), y(offer.success)) for offer in best], "front"))
+    for offer, low, high in zip(offers, lows, highs, strict=True):
+        shapes.append(line((x(offer.usd), y(low)), (x(offer.usd), y(high)), "whisker"))
+    for offer in offers:
+        lead = " lead" if offer in best else ""
+        place: Point = (x(offer.usd), y(offer.success))
+        if len(offers) > NAMED:
+            shapes += [
+                dot(*place, 9, "point halo" + lead),
+                words(place[0], place[1] + 4, offer.rank, "onmark", "middle"),
+            ]
+        else:
+            shapes += [dot(*place, 6, "point halo" + lead), _name(offer.name, place)]
+    describe = f"{len(offers)} agents by the cost of one run and by success, with intervals. On the dashed line, from "
+    describe += (
+        "cheap to dear: " + ", ".join(offer.name for offer in best) + "; no other agent is both cheaper and better."
+    )
+    return frame(key, (WIDTH, HEIGHT), title, describe, *shapes)
+
+
+def frontier(offers: Sequence[Offer]) -> list[Offer]:
+    """The agents that no other one beats in both cost and success, cheapest first."""
+    best: list[Offer] = []
+    for offer in sorted(offers, key=lambda offer: (offer.usd, -offer.success, offer.name)):
+        if not best or offer.success > best[-1].success:
+            best.append(offer)
+    return best
+
+
+def _name(name: str, place: Point) -> Markup:
+    """The name above and left of a mark, or below and right: where the dashed line does not run."""
+    x, y = place
+    if x > (LEFT + RIGHT) * 0.6:
+        return words(x - 11, y - 9, fit(name, x - LEFT - 20), "t small label", "end")
+    return words(x + 11, y + 16, fit(name, RIGHT - x - 20), "t small label")

@@ -1,0 +1,56 @@
+"""Findings as one HTML file that a manager reads on the first screen and an auditor below it.
+
+``page`` is the door. The file needs no network, no server and no script, and the same findings give the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from proctor.base.errors import UsageFault
+from proctor.present.html.agents import agents
+from proctor.present.html.appendix import appendix, evidence_list, runs
+from proctor.present.html.caveats import cannot, comparability, counterfactual, deviations, plan, scope
+from proctor.present.html.comparisons import comparisons, versus
+from proctor.present.html.costs import costs
+from proctor.present.html.decision import decision
+from proctor.present.html.document import document
+from proctor.present.html.evidence import Evidence
+from proctor.present.html.failures import funnel, modes
+from proctor.present.html.strata import strata
+from proctor.present.html.survival import survival
+
+SECTIONS = (
+    agents,
+    comparisons,
+    versus,
+    strata,
+    costs,
+    survival,
+    modes,
+    funnel,
+    counterfactual,
+    plan,
+    deviations,
+    comparability,
+    cannot,
+    scope,
+    appendix,
+    evidence_list,
+    runs,
+)
+"""The order of the page. The list of evidence comes after everything that asks for it."""
+
+
+def page(findings: Mapping[str, Any]) -> bytes:
+    """The report on ``findings``."""
+    if findings.get("kind") != "proctor.findings" or findings.get("schema") != 1:
+        raise UsageFault(
+            "this is no findings file of a version that can be shown",
+            hint="give the findings.json that an analysis of this version wrote",
+        )
+    evidence = Evidence(findings)
+    first = decision(findings, evidence)
+    sections = [section for make in SECTIONS if (section := make(findings, evidence))]
+    return document(findings, first, sections).encode()

@@ -1,0 +1,173 @@
+"""How often each agent succeeds, and the numbers that stand beside that rate.
+
+Success, errors of acceptance and invalid runs are kept apart; the rate over all attempted runs stands next to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from proctor.present.amounts import count, known, money, reason, share
+from proctor.present.figures.forest import Whisker, forest
+from proctor.present.html.evidence import Evidence
+from proctor.present.html.table import (
+    Cell,
+    Column,
+    Section,
+    absent,
+    estimated,
+    folded,
+    framed,
+    methods,
+    note,
+    table,
+)
+from proctor.present.markup import Markup, Piece, tag
+
+MOST_LINES = 60
+
+
+def agents(findings: Mapping[str, Any], evidence: Evidence) -> Section:
+    """The forest plot, the table of rates, and what is read from repeated or unknown outcomes."""
+    rows = list(findings.get("agents") or ())
+    if not rows:
+        return Section("agents", "Agents", absent("no agent has a run"))
+    parts: list[Piece] = [
+        tag(
+            "p",
+            "The square is the measured success rate over scorable runs, the whisker is what chance leaves open. "
+            "Agents in bold may each be the best: their range of ranks begins at 1.",
+        ),
+        plot("agents", rows),
+        _rates(rows, evidence),
+        methods(row.get("success") for row in rows),
+        _repeats(rows, evidence),
+        _unknown(rows, evidence),
+    ]
+    return Section("agents", "Agents", tag("div", parts))
+
+
+def plot(key: str, rows: Sequence[Mapping[str, Any]]) -> Markup:
+    """The forest plot of success, best first."""
+    lines = [_line(row) for row in rows[:MOST_LINES]]
+    title = "Success rate of each agent with its interval"
+    figure = forest(f"{key}-forest", lines, title=title, measure="success over scorable runs", bounds=(0, 1))
+    rest = note(f"The figure shows the first {MOST_LINES} of {len(rows)} agents.") if len(rows) > MOST_LINES else None
+    return tag("div", framed(figure, title), rest)
+
+
+def _line(row: Mapping[str, Any]) -> Whisker:
+    success = row.get("success") or {}
+    value, low, high = (known(success.get(part)) for part in ("value", "low", "high"))
+    lead = (row.get("rank") or {}).get("best") == 1
+    return Whisker(str(row.get("agent")), value, low, high, lead, reason(row.get("success")))
+
+
+def ranks(row: Mapping[str, Any]) -> str:
+    """The ranks that an agent may have, such as 2 or 1 to 4."""
+    rank = row.get("rank") or {}
+    best, worst = rank.get("best"), rank.get("worst")
+    if best is None or worst is None:
+        return count(rank.get("position"))
+    return f"{best}" if best == worst else f"{best} to {worst}"
+
+
+def _rates(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup:
+    columns = [
+        Column("Agent"),
+        Column("Rank", True),
+        Column("Success", True),
+        Column("Of all attempted", True),
+        Column("Acceptance errors", True),
+        Column("Invalid", True),
+        Column("Runs scorable / attempted", True),
+        Column("Tasks", True),
+        Column("Cost of a run", True),
+        Column("Cost of a success", True),
+    ]
+    lines: list[list[Cell | Piece]] = []
+    for row in rows:
+        name = str(row.get("agent"))
+        link = evidence.agent(name)
+        cost = row.get("cost") or {}
+        each = known((cost.get("per_run") or {}).get("value"))
+        solved = known(cost.get("per_success_usd"))
+        runs = f"{count(row.get('scorable'))} / {count(row.get('attempted'))}"
+        lines.append(
+            [
+                name,
+                Cell(ranks(row), known((row.get("rank") or {}).get("position"))),
+                *(estimated(row.get(part), link) for part in ("success", "intention_to_treat", "error", "invalid")),
+                Cell(evidence.number(runs, link), known(row.get("attempted"))),
+                Cell(count(row.get("tasks")), known(row.get("tasks"))),
+                Cell(evidence.number(money(each), link), each),
+                Cell(evidence.number(money(solved), link), solved),
+            ]
+        )
+    text = (
+        "Rank is the range of places that cannot be told apart at 95%. Success and acceptance errors are over scorable "
+    )
+    text += "runs, invalid is over attempted runs; \u201cof all attempted\u201d counts all that did not succeed."
+    return tag("div", table("Rates of each agent, best first", columns, lines), note(text))
+
+
+def _repeats(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup | None:
+    """At least one success in k tries, and success in all of k tries."""
+    tries = sorted(
+        {known(one.get("k")) or 0 for row in rows for part in ("pass_at", "all_of") for one in row.get(part) or ()}
+    )
+    if not tries:
+        return note("Success within several tries is not available, because no task was tried more than once.")
+    columns = [Column("Agent")]
+    columns += [Column(f"{word} of {k:g}", True) for word in ("one", "all") for k in tries]
+    lines: list[list[Cell | Piece]] = []
+    for row in rows:
+        link = evidence.agent(str(row.get("agent")))
+        line: list[Cell | Piece] = [str(row.get("agent"))]
+        for part in ("pass_at", "all_of"):
+            found = {known(one.get("k")): one.get("estimate") for one in row.get(part) or ()}
+            line += [estimated(found[k], link) if k in found else Cell("\u2013") for k in tries]
+        lines.append(line)
+    text = "\u201cOne of k\u201d is the chance that at least one of k tries succeeds (pass@k), "
+    text += "\u201call of k\u201d that every one does."
+    made = table("Success within several tries", columns, lines)
+    return folded("Success within several tries (pass@k, all of k)", made, note(text))
+
+
+def _unknown(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup:
+    """What outcomes that nobody knows, and checks that err, could do to the rates."""
+    columns = [
+        Column("Agent"),
+        Column("Unknown outcomes", True),
+        Column("Rate if all of them failed", True),
+        Column("Rate if all succeeded", True),
+        Column("Imputed", True),
+    ]
+    checks = list(dict.fromkeys(_check(one) for row in rows for one in row.get("corrected") or ()))[:6]
+    columns += [Column(f"Sensitivity {share(found)}, specificity {share(spared)}", True) for found, spared in checks]
+    lines: list[list[Cell | Piece]] = []
+    for row in rows:
+        link = evidence.agent(str(row.get("agent")))
+        bounds = row.get("bounds") or {}
+        low, high, unknown = (known(bounds.get(part)) for part in ("low", "high", "unknown"))
+        line: list[Cell | Piece] = [
+            str(row.get("agent")),
+            Cell(evidence.number(count(unknown), link), unknown),
+            Cell(evidence.number(share(low), link), low),
+            Cell(evidence.number(share(high), link), high),
+            estimated(row["imputed"], link) if row.get("imputed") else Cell("\u2013"),
+        ]
+        corrected = {_check(one): one.get("estimate") for one in row.get("corrected") or ()}
+        line += [estimated(corrected[check], link) if check in corrected else Cell("\u2013") for check in checks]
+        lines.append(line)
+    text = "Outcomes that are unknown are never dropped: the bounds hold whatever they were. "
+    if checks:
+        text += "The last columns show the rate if the checks themselves accept and reject with these probabilities; "
+        text += "they are a sensitivity analysis, not a result."
+    made = table("Sensitivity to unknown outcomes and to checks that err", columns, lines)
+    return folded("Sensitivity to unknown outcomes and to checks that err", made, note(text))
+
+
+def _check(one: Mapping[str, Any]) -> tuple[float | None, float | None]:
+    return known(one.get("sensitivity")), known(one.get("specificity"))

@@ -1,0 +1,104 @@
+"""What keeps the numbers honest: other caps, deviations, comparability, what cannot be said, and the scope."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from proctor.present.amounts import count, known
+from proctor.present.html.evidence import Evidence
+from proctor.present.html.planned import planned
+from proctor.present.html.table import Cell, Column, Section, absent, estimated, listed, note, table
+from proctor.present.markup import Markup, Piece, tag
+
+
+def counterfactual(findings: Mapping[str, Any], evidence: Evidence) -> Section:
+    """Runs scored again under other caps, set apart from everything that was measured."""
+    rows = list(findings.get("counterfactual") or ())
+    title = "Counterfactual"
+    if not rows:
+        return Section("counterfactual", title, absent("no run was scored again under other caps"))
+    lines: list[list[Cell | Piece]] = [
+        [
+            str(row.get("label")),
+            str(row.get("agent")),
+            estimated(row.get("success"), evidence.agent(str(row.get("agent")))),
+        ]
+        for row in rows
+    ]
+    made = table(
+        "COUNTERFACTUAL: success under other caps", [Column("Case"), Column("Agent"), Column("Success", True)], lines
+    )
+    text = "The recorded runs were scored again as if another cap had held; an agent that knew of that cap could have "
+    text += "acted otherwise. Nothing here enters any other part of this page."
+    warning = tag("p", tag("strong", "Not measured. "), text)
+    return Section("counterfactual", title, tag("div", warning, made, class_="apart"))
+
+
+def deviations(findings: Mapping[str, Any], evidence: Evidence) -> Section:
+    """Where the study left its plan."""
+    rows = [str(text) for text in findings.get("deviations") or ()]
+    planned = (findings.get("question") or {}).get("pilot")
+    if rows:
+        return Section("deviations", "Deviations", listed(rows))
+    said = "None is recorded." if planned else "There is no plan to deviate from: these runs were not part of a pilot."
+    return Section("deviations", "Deviations", tag("p", said))
+
+
+def comparability(findings: Mapping[str, Any], evidence: Evidence) -> Section:
+    """Which runs were made under the same conditions."""
+    rows = list(findings.get("comparability") or ())
+    title = "Comparability"
+    if not rows:
+        return Section("comparability", title, absent("the runs do not say under which conditions they were made"))
+    if len(rows) == 1:
+        intro = "All runs were made under the same conditions and may be compared."
+    else:
+        intro = f"The runs fall into {len(rows)} classes of conditions. A comparison across classes compares these too."
+    lines: list[list[Cell | Piece]] = []
+    for row in rows:
+        name = str(row.get("class") or "\u2013")
+        link = evidence.where(None, comparability=name)
+        differs = "; ".join(str(text) for text in row.get("differs") or ()) or "nothing"
+        agents = ", ".join(str(agent) for agent in row.get("agents") or ())
+        runs = known(row.get("runs"))
+        lines.append([tag("code", name[:19]), Cell(evidence.number(count(runs), link), runs), agents, differs])
+    columns = [Column("Class"), Column("Runs", True), Column("Agents"), Column("Differs from the first in")]
+    return Section("comparability", title, tag("div", tag("p", intro), table("Classes of conditions", columns, lines)))
+
+
+def cannot(findings: Mapping[str, Any], evidence: Evidence) -> Section:
+    """What the table does not support."""
+    rows = [str(text) for text in findings.get("cannot") or ()]
+    body = listed(rows) if rows else tag("p", "No limit of the data was recorded; the scope below still holds.")
+    return Section("cannot", "What this cannot say", body)
+
+
+def scope(findings: Mapping[str, Any], evidence: Evidence) -> Section:
+    """When and on what was measured, and what must not be read into it."""
+    given = findings.get("scope") or {}
+    window = [str(end) for end in given.get("window") or () if end]
+    pairs: list[tuple[str, Piece]] = [
+        ("measured", " to ".join(dict.fromkeys(window)) if window else "the runs carry no dates"),
+        ("languages", _names(given.get("languages"))),
+        ("kinds of repositories and tasks", _names(given.get("kinds"))),
+    ]
+    body: list[Piece] = [tag("dl", ((tag("dt", name), tag("dd", text)) for name, text in pairs), class_="facts")]
+    if given.get("not_to_generalise"):
+        body += [tag("h3", "Not to be generalised"), listed(str(text) for text in given["not_to_generalise"])]
+    return Section("scope", "Scope", tag("div", body))
+
+
+def _names(given: Any) -> Markup | str:
+    names = [str(name) for name in given or ()]
+    if len(names) > 40:
+        names = [*names[:40], f"and {len(names) - 40} more"]
+    return ", ".join(names) if names else "not recorded"
+
+
+def plan(findings: Mapping[str, Any], evidence: Evidence) -> Section | None:
+    """What was promised beforehand: power and projected cost, where a pilot was planned."""
+    given = findings.get("plan")
+    if not given:
+        return None
+    return Section("plan", "The plan", tag("div", planned(given), note("Computed before the first run.")))

@@ -1,0 +1,163 @@
+"""Which differences between agents are more than chance: every pair, adjusted for how many were looked at.
+
+A few pairs are drawn and listed. Many are a matrix, with the list folded below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from proctor.present.amounts import count, known, points, probability, reason
+from proctor.present.figures.forest import Whisker, forest
+from proctor.present.html.evidence import Evidence
+from proctor.present.html.table import (
+    Cell,
+    Column,
+    Section,
+    absent,
+    estimated,
+    folded,
+    framed,
+    listed,
+    methods,
+    note,
+    table,
+)
+from proctor.present.markup import Markup, Piece, tag
+
+FEW = 15
+"""Up to so many pairs are drawn one by one."""
+
+WIDEST = 40
+"""Agents in the matrix."""
+
+AHEAD, BEHIND, OPEN = "\u25b2", "\u25bc", "\u00b7"
+
+
+def comparisons(findings: Mapping[str, Any], evidence: Evidence) -> Section:
+    """All pairs of agents."""
+    pairs = list(findings.get("pairs") or ())
+    if not pairs:
+        return Section("comparisons", "Comparisons", absent("there are no two agents with tasks in common"))
+    apart = sum(1 for pair in pairs if pair.get("separable"))
+    level = known((findings.get("question") or {}).get("alpha")) or 0.05
+    summary = tag(
+        "p",
+        tag("strong", f"{count(apart)} of {count(len(pairs))}"),
+        f" {'pair is' if len(pairs) == 1 else 'pairs are'} separable at {100 * (1 - level):g}% after adjusting for ",
+        "the number of comparisons.",
+        " For the rest the data do not say which agent is better." if apart < len(pairs) else None,
+    )
+    every = _list(pairs, evidence)
+    if len(pairs) <= FEW:
+        shown: list[Piece] = [_plot(pairs, findings), every]
+    else:
+        shown = [_matrix(pairs, findings, evidence), folded(f"All {count(len(pairs))} pairs with intervals", every)]
+    return Section("comparisons", "Comparisons", tag("div", summary, shown))
+
+
+def _plot(pairs: Sequence[Mapping[str, Any]], findings: Mapping[str, Any]) -> Markup:
+    lines = []
+    for pair in pairs:
+        difference = pair.get("difference") or {}
+        value, low, high = (known(difference.get(part)) for part in ("value", "low", "high"))
+        label = f"{pair.get('a')} \u2212 {pair.get('b')}"
+        lines.append(Whisker(label, value, low, high, bool(pair.get("separable")), reason(pair.get("difference"))))
+    marks = [(0.0, "no difference")]
+    effect = known((findings.get("question") or {}).get("minimum_effect"))
+    if effect:
+        marks.append((effect, f"worth it: {points(effect)}"))
+    title = "Difference of success between two agents with its interval"
+    figure = forest("pairs", lines, title=title, measure="percentage points", form=points, marks=marks)
+    return tag("div", framed(figure, title), note("Bold pairs are separable. Intervals are for one pair each."))
+
+
+def _list(pairs: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup:
+    columns = [
+        Column("First"),
+        Column("Second"),
+        Column("Tasks", True),
+        Column("Difference, points", True),
+        Column("p", True),
+        Column("p adjusted", True),
+        Column("p by sign flips", True),
+        Column("Separable"),
+    ]
+    lines: list[list[Cell | Piece]] = []
+    for pair in pairs:
+        first, second = str(pair.get("a")), str(pair.get("b"))
+        lines.append(
+            [
+                first,
+                second,
+                Cell(count(pair.get("tasks")), known(pair.get("tasks"))),
+                estimated(pair.get("difference"), evidence.pair(first, second), points),
+                *(
+                    Cell(probability(pair.get(part)), known(pair.get(part)))
+                    for part in ("p", "p_adjusted", "p_sign_flip")
+                ),
+                tag("b", "yes") if pair.get("separable") else "no",
+            ]
+        )
+    made = table("Pairs of agents: first minus second", columns, lines)
+    return tag("div", made, methods(pair.get("difference") for pair in pairs))
+
+
+def _matrix(pairs: Sequence[Mapping[str, Any]], findings: Mapping[str, Any], evidence: Evidence) -> Markup:
+    """Rows against columns by rank; each cell is the difference in points and whether it is more than chance."""
+    names = [str(row.get("agent")) for row in findings.get("agents") or ()][:WIDEST]
+    found: dict[tuple[str, str], tuple[float | None, bool]] = {}
+    for pair in pairs:
+        value = known((pair.get("difference") or {}).get("value"))
+        first, second = str(pair.get("a")), str(pair.get("b"))
+        found[first, second] = (value, bool(pair.get("separable")))
+        found[second, first] = (None if value is None else -value, bool(pair.get("separable")))
+    columns = [Column("Agent"), *(Column(str(place), True) for place in range(1, len(names) + 1))]
+    lines: list[list[Cell | Piece]] = [
+        [tag("span", tag("a", f"{place}. {name}", href=evidence.agent(name), class_="n")), *_row(name, names, found)]
+        for place, name in enumerate(names, 1)
+    ]
+    title = "Row minus column, in percentage points"
+    text = f"Columns are numbered like the rows. {AHEAD} the row is better, {BEHIND} it is worse, {OPEN} not separable."
+    return tag("div", table(title, columns, lines, sortable=False, look="matrix"), note(text))
+
+
+def _row(name: str, names: Sequence[str], found: Mapping[tuple[str, str], tuple[float | None, bool]]) -> list[Cell]:
+    cells = []
+    for other in names:
+        value, separable = found.get((name, other), (None, False))
+        if name == other:
+            cells.append(Cell("", look="self"))
+        elif value is None:
+            cells.append(Cell("\u2013", look="open"))
+        else:
+            sign = (AHEAD if value > 0 else BEHIND) if separable else OPEN
+            look = ("ahead" if value > 0 else "behind") if separable else "open"
+            cells.append(
+                Cell([f"{value * 100:+.0f}".replace("-", "\u2212"), " ", tag("span", sign, class_="sign")], look=look)
+            )
+    return cells
+
+
+def versus(findings: Mapping[str, Any], evidence: Evidence) -> Section | None:
+    """What changed since other findings, where they were given."""
+    other = findings.get("versus")
+    if not other:
+        return None
+    columns = [Column("Agent"), Column("Before", True), Column("After", True), Column("Difference, points", True)]
+    lines: list[list[Cell | Piece]] = [
+        [
+            str(row.get("agent")),
+            estimated(row.get("before"), None),
+            estimated(row.get("after"), evidence.agent(str(row.get("agent")))),
+            estimated(row.get("difference"), evidence.agent(str(row.get("agent"))), points),
+        ]
+        for row in other.get("rows") or ()
+    ]
+    name = str(other.get("name") or "other findings")
+    body: list[Piece] = [tag("p", f"Before is {name}; after are the findings of this page.")]
+    body.append(table(f"Success before ({name}) and after", columns, lines) if lines else absent("no agent is in both"))
+    if other.get("notes"):
+        body.append(listed(str(text) for text in other["notes"]))
+    return Section("versus", "Against earlier findings", tag("div", body))

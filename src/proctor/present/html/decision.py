@@ -1,0 +1,203 @@
+"""The first screen: the decision, how sure it is, what it costs, and what to know before relying on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from proctor.present.amounts import count, known, money, points, probability, reason, share, span, with_span
+from proctor.present.figures.canvas import box, frame, line, scale, words
+from proctor.present.html.evidence import Evidence
+from proctor.present.html.table import listed
+from proctor.present.markup import Markup, Piece, tag
+
+VERDICTS = {
+    "adopt": ("Adopt", "good", "\u2713"),
+    "keep": ("Keep what you have", "bad", "\u2715"),
+    "undecided": ("Undecided", "warn", "?"),
+    "ranking": ("Ranking", "plain", "#"),
+}
+SHOWN_CAVEATS = 4
+LEADERS = 6
+
+
+def decision(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
+    """The part that a reader sees without scrolling."""
+    headline = findings.get("headline") or {}
+    name, look, sign = VERDICTS.get(str(headline.get("verdict")), ("No verdict", "plain", "\u2013"))
+    sentence = str(headline.get("sentence") or "These findings hold no decision.")
+    return tag(
+        "section",
+        tag(
+            "div",
+            tag("p", tag("span", sign, aria_hidden="true"), " ", name, class_=f"verdict {look}"),
+            tag("h1", sentence),
+            _asked(findings),
+            class_="answer",
+        ),
+        tag("div", _evidence_card(findings, evidence), class_="glance"),
+        tag(
+            "div",
+            _card("How sure is this?", _sure(findings, evidence)),
+            _card("What does it cost?", _cost(findings, evidence)),
+            _card("Before you rely on it", _caveats(headline)),
+            class_="cards",
+        ),
+        id="decision",
+        class_="decision",
+        aria_label="Decision",
+    )
+
+
+def _card(title: str, *inside: Piece) -> Markup:
+    return tag("div", tag("h2", title), inside, class_="card")
+
+
+def _asked(findings: Mapping[str, Any]) -> Markup | None:
+    """What was asked beforehand, in one line."""
+    question = findings.get("question") or {}
+    said = []
+    if question.get("endpoint"):
+        said.append(f"Measured by: {question['endpoint']}.")
+    if (effect := known(question.get("minimum_effect"))) is not None:
+        said.append(f"Smallest difference worth a change: {effect * 100:g} points.")
+    if question.get("pilot"):
+        said.append("The question and the plan were fixed before the first run.")
+    return tag("p", " ".join(said), class_="asked") if said else None
+
+
+def _leaders(findings: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The agents that may be the best: those whose range of ranks begins at one."""
+    ranked = [row for row in findings.get("agents") or () if (row.get("rank") or {}).get("best") == 1]
+    return ranked or list(findings.get("agents") or ())[:1]
+
+
+def _sure(findings: Mapping[str, Any], evidence: Evidence) -> list[Piece]:
+    headline = findings.get("headline") or {}
+    difference = headline.get("difference")
+    if not difference:
+        return _sure_of_ranking(findings, evidence)
+    best, against = str(headline.get("best") or "one agent"), str(headline.get("against") or "the other")
+    if why := reason(difference):
+        return [tag("p", f"The difference between {best} and {against} is undefined, because {why}.")]
+    link = evidence.pair(best, against)
+    parts: list[Piece] = [
+        tag("p", evidence.number(points(difference["value"]), link), tag("small", " percentage points"), class_="big"),
+        tag("p", f"{best} against {against}, on {count(difference.get('clusters'))} tasks."),
+    ]
+    if inside := span(difference, points):
+        parts.append(
+            tag("p", "Chance alone could move this: the data fit anything from ", tag("b", inside), " points.")
+        )
+    if (p := known(headline.get("p"))) is not None:
+        often = "fewer than 1 in 1,000" if p < 0.001 else f"{p * 100:.2g}%"
+        told = f"Were there no difference at all, {often} of such studies would show one this large (p {_p(p)})."
+        parts.append(tag("p", told, class_="quiet"))
+    return parts
+
+
+def _p(value: float) -> str:
+    text = probability(value)
+    return text if text.startswith("<") else f"= {text}"
+
+
+def _sure_of_ranking(findings: Mapping[str, Any], evidence: Evidence) -> list[Piece]:
+    leaders = _leaders(findings)
+    if not leaders:
+        return [tag("p", "There are no agents to compare.")]
+    first = leaders[0]
+    name = str(first.get("agent"))
+    parts: list[Piece] = []
+    if not reason(first.get("success")):
+        value = evidence.number(share(first["success"]["value"]), evidence.agent(name))
+        parts.append(tag("p", value, tag("small", " success"), class_="big"))
+        parts.append(tag("p", f"{name}; the data fit anything from {span(first['success'])}."))
+    else:
+        parts.append(tag("p", f"The rate of {name} is undefined, because {reason(first.get('success'))}."))
+    if len(leaders) > 1:
+        told = f"{len(leaders)} agents share the lead: which of them is best, these runs cannot tell."
+    else:
+        told = "Its lead over every other agent is larger than chance explains."
+    parts.append(tag("p", told))
+    return parts
+
+
+def _cost(findings: Mapping[str, Any], evidence: Evidence) -> list[Piece]:
+    headline = findings.get("headline") or {}
+    rows = list(findings.get("agents") or ())
+    named = [str(headline[key]) for key in ("best", "against") if headline.get(key)]
+    wanted = [row for name in named for row in rows if row.get("agent") == name] or rows[:1]
+    parts: list[Piece] = []
+    for row in wanted[:1]:
+        cost = row.get("cost") or {}
+        each = cost.get("per_run") or {}
+        if known(each.get("value")) is not None:
+            link = evidence.agent(str(row["agent"]))
+            parts.append(tag("p", evidence.number(money(each["value"]), link), tag("small", " a run"), class_="big"))
+    parts.append(tag("p", str(headline.get("cost") or "No costs are recorded.")))
+    lines = []
+    for row in wanted:
+        cost = row.get("cost") or {}
+        each, success = known((cost.get("per_run") or {}).get("value")), known(cost.get("per_success_usd"))
+        if each is not None:
+            solved = f", {money(success)} for each success" if success is not None else ""
+            lines.append(f"{row['agent']}: {money(each)} a run{solved}")
+    if len(lines) > 1:
+        parts.append(tag("ul", (tag("li", text) for text in lines), class_="quiet"))
+    return parts
+
+
+def _caveats(headline: Mapping[str, Any]) -> list[Piece]:
+    caveats = [str(text) for text in headline.get("caveats") or ()]
+    parts: list[Piece] = [listed(caveats[:SHOWN_CAVEATS])] if caveats else [tag("p", "No caveat was recorded.")]
+    more = len(caveats) - SHOWN_CAVEATS
+    if more > 0:
+        parts.append(tag("details", tag("summary", f"{more} more"), listed(caveats[SHOWN_CAVEATS:])))
+    ends = [tag("a", "What this cannot say", href="#cannot"), " and ", tag("a", "its scope", href="#scope"), "."]
+    parts.append(tag("p", ends, class_="quiet"))
+    return parts
+
+
+def _evidence_card(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
+    """The agents in question at a glance: names, rates and whiskers that fit a narrow screen."""
+    headline = findings.get("headline") or {}
+    named = [headline.get("best"), headline.get("against")] if headline.get("difference") else []
+    rows = list(findings.get("agents") or ())
+    shown = [row for row in rows if row.get("agent") in named] or rows[:LEADERS]
+    items = [
+        tag(
+            "li",
+            tag("span", str(row.get("agent")), class_="name"),
+            tag("span", _rate(row, evidence), class_="rate"),
+            _whisker(place, row, last=place == len(shown) - 1),
+        )
+        for place, row in enumerate(shown)
+    ]
+    title = "Success, with what chance leaves open"
+    more = len(rows) - len(shown)
+    rest = tag("a", f"and {count(more)} more", href="#agents") if more > 0 else None
+    return tag("div", tag("h2", title), tag("ol", items, class_="whiskers"), tag("p", rest) if rest else None)
+
+
+def _rate(row: Mapping[str, Any], evidence: Evidence) -> Piece:
+    success = row.get("success")
+    if reason(success):
+        return "undefined"
+    assert success is not None
+    return evidence.number(share(success["value"]), evidence.agent(str(row.get("agent"))))
+
+
+def _whisker(place: int, row: Mapping[str, Any], last: bool) -> Markup:
+    """One interval on the scale from 0 to 100%, which the last one spells out."""
+    axis = scale(0, 1, 2, 318, tight=True)
+    success = row.get("success") or {}
+    value, low, high = (known(success.get(part)) for part in ("value", "low", "high"))
+    shapes: list[Piece] = [box(2, 9, 316, 4, "c0", 2)]
+    if low is not None and high is not None:
+        shapes.append(box(axis(low), 6, max(2, axis(high) - axis(low)), 10, "band-strong", 3))
+    if value is not None:
+        shapes.append(line((axis(value), 2), (axis(value), 20), "tick"))
+    if last:
+        shapes += [words(2, 35, "0", "t axis small"), words(318, 35, "100%", "t axis small", "end")]
+    title = f"{row.get('agent')}: {with_span(row.get('success'))}"
+    return frame(f"glance{place}", (320, 38 if last else 22), title, "The interval on a scale from 0 to 100%.", *shapes)

@@ -1,0 +1,95 @@
+"""The page around its sections: head, contents, style, font and script, all inside the one file.
+
+A policy in the head forbids every request and every script but the page's own, by digest: should a text ever get past
+the escaping, it could neither run nor tell anyone. The page reads in full without the script, which only sorts.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from proctor.present.amounts import count, known
+from proctor.present.figures.canvas import look
+from proctor.present.html.table import Section
+from proctor.present.markup import Markup, tag, trusted
+
+HERE = Path(__file__).parent
+FONT = HERE / "fonts" / "inter-latin.woff2"
+
+
+def document(findings: Mapping[str, Any], first: Markup, sections: Sequence[Section]) -> str:
+    """The whole file."""
+    style = _font() + look() + (HERE / "look.css").read_text("utf-8")
+    script = (HERE / "sort.js").read_text("utf-8")
+    name = str((findings.get("source") or {}).get("name") or "report")
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=trusted(_policy(style, script))),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("title", f"{name} \u2013 findings"),
+        tag("style", trusted(style)),
+    )
+    body = tag(
+        "body",
+        tag("a", "Skip to the decision", href="#main", class_="skip"),
+        _banner(findings, name),
+        tag(
+            "div",
+            _contents(sections),
+            tag("main", first, (_section(section) for section in sections), id="main", tabindex="-1"),
+            class_="sheet",
+        ),
+        tag("footer", tag("p", "Made by Proctor from findings as data. Every number links to the runs behind it.")),
+        tag("script", trusted(script)),
+    )
+    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
+
+
+def _policy(style: str, script: str) -> str:
+    rules = ("default-src 'none'", f"style-src '{_digest(style)}'", f"script-src '{_digest(script)}'")
+    return "; ".join((*rules, "font-src data:", "img-src data:", "base-uri 'none'", "form-action 'none'"))
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + b64encode(sha256(text.encode()).digest()).decode()
+
+
+def _font() -> str:
+    data = b64encode(FONT.read_bytes()).decode()
+    source = f"url(data:font/woff2;base64,{data}) format('woff2')"
+    return f'@font-face{{font-family:"Inter Report";font-weight:100 900;font-display:swap;src:{source}}}\n'
+
+
+def _banner(findings: Mapping[str, Any], name: str) -> Markup:
+    source = findings.get("source") or {}
+    trials = source.get("trials") or {}
+    low, high = known(trials.get("min")), known(trials.get("max"))
+    parts = [f"{count(source.get(key))} {key}" for key in ("agents", "tasks") if known(source.get(key)) is not None]
+    if known(source.get("rows")) is not None:
+        parts.append(f"{count(source['rows'])} runs")
+    if low is not None and high is not None:
+        some = count(low) if low == high else f"{count(low)} to {count(high)}"
+        parts.append(f"{some} {'try' if some == '1' else 'tries'} of each task")
+    kind = {"pilot": "Pilot", "results": "Results", "runs": "Runs"}.get(str(source.get("kind")), "Findings")
+    return tag(
+        "header",
+        tag("p", tag("span", kind, class_="kicker"), " ", tag("strong", name)),
+        tag("p", " \u00b7 ".join(parts), class_="quiet"),
+    )
+
+
+def _contents(sections: Sequence[Section]) -> Markup:
+    entries = [tag("li", tag("a", "Decision", href="#decision"))]
+    entries += [tag("li", tag("a", section.title, href=f"#{section.key}")) for section in sections]
+    return tag("nav", tag("ol", entries), aria_label="Contents")
+
+
+def _section(section: Section) -> Markup:
+    heading = tag("h2", section.title, id=f"{section.key}-heading")
+    return tag("section", heading, section.body, id=section.key, aria_labelledby=f"{section.key}-heading")

@@ -1,0 +1,156 @@
+"""How runs fail: the tags that agents earn, the kinds likely unseen, how far runs come, what reviewers agree on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from proctor.present.amounts import count, duration, known, money, plain, share
+from proctor.present.figures.bars import funnel as funnel_figure
+from proctor.present.figures.curves import SMALL, Curve, curves
+from proctor.present.html.evidence import Evidence
+from proctor.present.html.table import Cell, Column, Section, absent, estimated, folded, methods, note, table
+from proctor.present.markup import Markup, Piece, tag
+
+MOST_TAGS = 60
+FEW = 6
+MOST = 60
+
+
+def modes(findings: Mapping[str, Any], evidence: Evidence) -> Section:
+    """The matrix of failure modes and what finding one more would cost."""
+    given = findings.get("modes") or {}
+    tags, rows = [str(name) for name in given.get("tags") or ()], list(given.get("rows") or ())
+    if not tags or not rows:
+        return Section(
+            "modes", "Failure modes", tag("div", absent("no run carries a failure tag"), _agreement(findings))
+        )
+    parts = [_matrix(tags, rows, evidence), _discovery(given.get("discovery") or (), evidence), _agreement(findings)]
+    return Section("modes", "Failure modes", tag("div", parts))
+
+
+def _matrix(tags: Sequence[str], rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup:
+    columns = [Column("Failure mode"), *(Column(str(row.get("agent")), True) for row in rows)]
+    lines: list[list[Cell | Piece]] = [
+        [name, *(_count(name, row, evidence) for row in rows)] for name in tags[:MOST_TAGS]
+    ]
+    made = table("Runs that carry each failure tag, by agent", columns, lines, look="heat", most=MOST_TAGS)
+    text = "The shade is the share of the agent's runs: stronger from 2%, 5%, 10%, 20% and 40% on. "
+    text += "One run may carry several tags."
+    return tag("div", made, note(text))
+
+
+def _count(name: str, row: Mapping[str, Any], evidence: Evidence) -> Cell:
+    found, runs = known((row.get("counts") or {}).get(name)) or 0, known(row.get("runs")) or 0
+    part = found / runs if runs else 0
+    shade = sum(part >= step for step in (0.02, 0.05, 0.1, 0.2, 0.4))
+    if not found:
+        return Cell("0", 0.0, "quiet")
+    link = evidence.tagged(str(row.get("agent")), name)
+    return Cell([evidence.number(count(found), link), tag("span", share(part), class_="range")], found, f"h{shade}")
+
+
+def _discovery(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup:
+    heading = tag("h3", "What one more failure mode costs to find")
+    if not rows:
+        return tag("div", heading, absent("there are too few tagged runs to tell how quickly new modes appear"))
+    drawn = [made for place, row in enumerate(rows[:MOST]) if (made := _curve(f"modes{place}", row))]
+    columns = [
+        Column("Agent"),
+        Column("Modes found", True),
+        Column("Likely unseen", True),
+        Column("One more costs", True),
+    ]
+    lines: list[list[Cell | Piece]] = []
+    for row in rows:
+        link = evidence.agent(str(row.get("agent")))
+        found, unseen = known(row.get("found")), known(row.get("unseen_estimate"))
+        lines.append(
+            [
+                str(row.get("agent")),
+                Cell(evidence.number(count(found), link), found),
+                Cell(plain(unseen), unseen),
+                estimated(row.get("marginal_usd"), link, money),
+            ]
+        )
+    more = folded(f"{len(drawn) - FEW} more agents", tag("div", drawn[FEW:], class_="small-figures"))
+    return tag(
+        "div",
+        heading,
+        tag("div", drawn[:FEW], class_="small-figures"),
+        more if len(drawn) > FEW else None,
+        table("Failure modes found, likely unseen, and the price of one more", columns, lines),
+        methods(row.get("marginal_usd") for row in rows),
+    )
+
+
+def _curve(key: str, row: Mapping[str, Any]) -> Markup | None:
+    given = [step for step in row.get("curve") or () if len(step) >= 3 and None not in step]
+    steps = given[:: max(1, -(-len(given) // 200))]
+    if len(steps) < 2:
+        return None
+    agent, priced = str(row.get("agent")), any(step[1] for step in steps)
+    figure = curves(
+        key,
+        [Curve(agent, [(float(step[1] if priced else step[0]), float(step[2])) for step in steps])],
+        title=f"{agent}: failure modes found by {'cost' if priced else 'runs'}",
+        describe=f"A rising curve that ends at {plain(steps[-1][2])} modes after {count(steps[-1][0])} runs.",
+        across_form=money if priced else count,
+        across_title="US dollars" if priced else "runs",
+        up_form=plain,
+        up_title="modes found",
+        size=SMALL,
+    )
+    return tag("figure", tag("figcaption", agent), figure)
+
+
+def _agreement(findings: Mapping[str, Any]) -> Markup:
+    heading = tag("h3", "Agreement of reviewers")
+    found = findings.get("agreement")
+    if not found:
+        return tag("div", heading, absent("no run was reviewed by two people"))
+    minutes = known(found.get("minutes"))
+    pairs = (
+        ("Cohen's kappa", _coefficient(found.get("cohen"))),
+        ("Krippendorff's alpha", _coefficient(found.get("krippendorff"))),
+        ("reviewers", count(found.get("reviewers"))),
+        ("runs reviewed", count(found.get("units"))),
+        ("time of reviewers", duration(None if minutes is None else minutes * 60)),
+    )
+    return tag("div", heading, tag("dl", ((tag("dt", name), tag("dd", text)) for name, text in pairs), class_="facts"))
+
+
+def _coefficient(value: Any) -> str:
+    return plain(value.get("value") if isinstance(value, Mapping) else value)
+
+
+def funnel(findings: Mapping[str, Any], evidence: Evidence) -> Section:
+    """How many runs are left after each gate."""
+    rows = list(findings.get("funnel") or ())
+    if not rows:
+        return Section("funnel", "Gates", absent("the runs carry no verdicts of gates"))
+    drawn = []
+    for place, row in enumerate(rows[:MOST]):
+        agent = str(row.get("agent"))
+        steps = [(str(step.get("name")), known(step.get("count")) or 0) for step in row.get("steps") or ()][:20]
+        figure = funnel_figure(f"funnel{place}", steps, title=f"{agent}: runs left after each gate")
+        drawn.append(tag("figure", tag("figcaption", agent), figure))
+    parts: list[Piece] = [
+        tag("p", "From all attempted runs to those that passed every gate; percentages are of the attempted runs."),
+        tag("div", drawn[:FEW], class_="small-figures"),
+    ]
+    if len(drawn) > FEW:
+        parts.append(folded(f"{len(drawn) - FEW} more agents", tag("div", drawn[FEW:], class_="small-figures")))
+    names = list(dict.fromkeys(str(step.get("name")) for row in rows for step in row.get("steps") or ()))[:20]
+    lines = [_steps(row, names, evidence) for row in rows]
+    columns = [Column("Agent"), *(Column(name.capitalize(), True) for name in names)]
+    parts.append(folded("The same as a table", table("Runs left after each gate", columns, lines)))
+    return Section("funnel", "Gates", tag("div", parts))
+
+
+def _steps(row: Mapping[str, Any], names: Sequence[str], evidence: Evidence) -> list[Cell | Piece]:
+    agent = str(row.get("agent"))
+    left = {str(step.get("name")): known(step.get("count")) for step in row.get("steps") or ()}
+    link = evidence.agent(agent)
+    cells = [Cell(evidence.number(count(left.get(name)), link), left.get(name)) for name in names]
+    return [agent, *cells]

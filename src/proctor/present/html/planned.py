@@ -1,0 +1,52 @@
+"""The plan of a pilot as curves: power by tasks under several assumptions, and cost by runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from proctor.present.amounts import count, known, money, share
+from proctor.present.figures.curves import power, projection
+from proctor.present.html.table import Cell, Column, absent, folded, framed, table
+from proctor.present.markup import Piece, tag
+
+
+def planned(given: Mapping[str, Any]) -> list[Piece]:
+    """Both curves, each with its table."""
+    return [*_power(given.get("power") or {}), *_projection(given.get("projection") or {})]
+
+
+def _power(given: Mapping[str, Any]) -> list[Piece]:
+    heading = tag("h3", "Power")
+    lines = [
+        (str(one.get("name")), [(float(tasks), float(value)) for tasks, value in one.get("points") or ()])
+        for one in given.get("curves") or ()
+    ][:5]
+    if not lines:
+        return [heading, absent("the plan holds no power analysis")]
+    target, effect = known(given.get("target")) or 0.8, known(given.get("minimum_effect")) or 0.0
+    figure = power("power", lines, target=target, effect=effect)
+    sizes = sorted({tasks for _, points in lines for tasks, _ in points})
+    found = {(name, tasks): value for name, points in lines for tasks, value in points}
+    rows: list[list[Cell | Piece]] = [
+        [count(size), *(Cell(share(found.get((name, size))), found.get((name, size))) for name, _ in lines)]
+        for size in sizes
+    ]
+    columns = [Column("Tasks", True), *(Column(name, True) for name, _ in lines)]
+    made = table("Power by number of tasks", columns, rows)
+    return [heading, framed(figure, "Power by number of tasks, as a figure"), folded("The same as a table", made)]
+
+
+def _projection(given: Mapping[str, Any]) -> list[Piece]:
+    heading = tag("h3", "Projected cost")
+    points = [tuple(float(value) for value in row[:4]) for row in given.get("points") or () if len(row) >= 4]
+    if not points:
+        return [heading, absent("the plan holds no cost projection")]
+    drawn = [(row[0], row[1], row[2], row[3]) for row in points[:: max(1, -(-len(points) // 200))]]
+    figure = projection("projection", drawn, budget=known(given.get("budget_usd")))
+    columns = [Column(name, True) for name in ("Runs", "Low", "Expected", "High")]
+    rows: list[list[Cell | Piece]] = [
+        [Cell(count(row[0]), row[0]), *(Cell(money(value), value) for value in row[1:])] for row in drawn
+    ]
+    made = table("Projected cost by number of runs", columns, rows)
+    return [heading, framed(figure, "Projected cost, as a figure"), folded("The same as a table", made)]

@@ -1,0 +1,99 @@
+"""How long runs last and what they use before they end, with those counted that were cut at their cap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from proctor.present.amounts import Form, count, duration, known, money, share
+from proctor.present.figures.curves import SMALL, Curve, curves
+from proctor.present.html.evidence import Evidence
+from proctor.present.html.table import Cell, Column, Section, absent, estimated, folded, methods, note, table
+from proctor.present.markup import Markup, Piece, tag
+
+FORMS: dict[str, tuple[str, Form]] = {"seconds": ("time", duration), "cost_usd": ("cost", money)}
+FEW = 6
+MOST = 60
+"""Figures of one kind; more agents than that are in the table alone."""
+
+MOST_STEPS = 200
+
+
+def survival(findings: Mapping[str, Any], evidence: Evidence) -> Section:
+    """Curves beside each other, one for each agent, and the table of medians and restricted means."""
+    rows = list(findings.get("survival") or ())
+    if not rows:
+        return Section("survival", "Survival of the budget", absent("no run says how long it took or what it cost"))
+    parts: list[Piece] = [
+        tag(
+            "p",
+            "The share of runs that are still at work after so much time or money. Runs that were cut at their cap "
+            "count as at work until then, and not as ended there; the dashed line is the cap.",
+        )
+    ]
+    for kind in dict.fromkeys(str(row.get("of")) for row in rows):
+        parts += _kind(kind, [row for row in rows if str(row.get("of")) == kind], evidence)
+    return Section("survival", "Survival of the budget", tag("div", parts))
+
+
+def _kind(kind: str, rows: list[Mapping[str, Any]], evidence: Evidence) -> list[Piece]:
+    name, form = FORMS.get(kind, (kind, money))
+    drawn = [_figure(f"{kind}{place}", name, form, row) for place, row in enumerate(rows[:MOST])]
+    parts: list[Piece] = [tag("h3", name.capitalize()), tag("div", drawn[:FEW], class_="small-figures")]
+    if len(drawn) > FEW:
+        parts.append(folded(f"{len(drawn) - FEW} more agents", tag("div", drawn[FEW:], class_="small-figures")))
+    columns = [Column("Agent"), Column("Ended", True), Column("Cut at the cap", True), Column("Cap", True)]
+    columns += [Column("Median", True), Column("Mean up to the cap", True)]
+    lines: list[list[Cell | Piece]] = []
+    for row in rows:
+        link = evidence.agent(str(row.get("agent")))
+        ended, cut, cap, median = (known(row.get(part)) for part in ("events", "censored", "cap", "median"))
+        lines.append(
+            [
+                str(row.get("agent")),
+                Cell(evidence.number(count(ended), link), ended),
+                Cell(evidence.number(count(cut), link), cut),
+                Cell("none" if cap is None else form(cap), cap),
+                Cell("not reached" if median is None else evidence.number(form(median), link), median),
+                estimated(row.get("mean"), link, form),
+            ]
+        )
+    parts.append(table(f"{name.capitalize()} of a run until it ends", columns, lines))
+    parts.append(methods(row.get("mean") for row in rows))
+    parts.append(
+        note("\u201cNot reached\u201d: more than half of the runs were still at work at the end of the curve.")
+    )
+    return parts
+
+
+def _figure(key: str, name: str, form: Form, row: Mapping[str, Any]) -> Markup:
+    given = [step for step in row.get("steps") or () if len(step) >= 2]
+    steps = given[:: max(1, -(-len(given) // MOST_STEPS))]
+    points = [(0.0, 1.0), *((float(step[0]), float(step[1])) for step in steps)]
+    band = [
+        (float(step[0]), float(step[2]), float(step[3]))
+        for step in steps
+        if len(step) > 3 and known(step[2]) is not None and known(step[3]) is not None
+    ]
+    agent = str(row.get("agent"))
+    median = known(row.get("median"))
+    half = f"Half have ended by {form(median)}." if median is not None else "More than half are never seen to end."
+    figure = curves(
+        key,
+        [Curve(agent, points, band, steps=True)],
+        title=f"{agent}: share of runs still at work by {name}",
+        describe=f"A falling step curve with its band. {half}",
+        across_form=form,
+        across_title=f"{name} of a run",
+        up_form=share,
+        up_title="still at work",
+        size=SMALL,
+        unit=_unit(points[-1][0]) if form is duration else 1,
+        at=known(row.get("cap")),
+    )
+    return tag("figure", tag("figcaption", agent), figure)
+
+
+def _unit(seconds: float) -> float:
+    """In what seconds of this size are read."""
+    return 3600 if seconds >= 7200 else 60 if seconds >= 120 else 1
