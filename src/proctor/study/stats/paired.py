@@ -75,7 +75,9 @@ def paired_difference(
     tasks = len(differences)
     if tasks < 2:
         return Comparison(_too_few(tasks, level), None)
-    value = float(differences.mean())
+    # Added up exactly, so that the order of tasks leaves no trace, and what cancels but for rounding is 0.
+    value = math.fsum(differences.tolist()) / tasks
+    value = 0.0 if abs(value) <= TIE * float(np.abs(differences).max()) else value
     off = float(np.abs(differences - value).max())
     if off <= TIE * max(1.0, abs(value)):
         return _alike(value, tasks, level, bound)
