@@ -37,6 +37,7 @@ COMMANDS = {
     "compare": "what makes runs incomparable, and how they came out",
     "cost": "what a run cost, item by item",
     "analyse": "rank the agents in anyone's table of results",
+    "query": "ask SQL about all runs",
     "decide": "answer a run that waits for a human",
     "review": "runs that a human should look at, verdicts on them, and agreement",
     "pilot": "a comparison that is planned, frozen, run in stages and reported",

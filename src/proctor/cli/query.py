@@ -1,0 +1,169 @@
+"""``proctor query``: ask the index of runs in SQL."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from proctor.cli.output import as_json, counted, print_json, print_table, printable
+
+if TYPE_CHECKING:
+    from proctor.study.index.query import Answer
+    from proctor.study.index.refresh import LeftOut
+
+MOST_SHOWN = 1000
+"""How many rows a table for people shows; programs get all of them."""
+
+MOST_NAMED = 20
+SAFE_INTEGER = 2**53 - 1
+
+
+@click.command(epilog="Example: proctor query --sql 'select agent, avg(success) from runs group by agent'")
+@click.option("--sql", default=None, metavar="SELECT", help="The question: one SELECT over the table runs.")
+@click.option("--columns", is_flag=True, help="Say what each column of runs means, and ask nothing.")
+@click.option(
+    "--results",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=None,
+    metavar="FILE.parquet",
+    help="Ask this table of runs instead of the home's.",
+)
+@click.option("--csv", "csv_", is_flag=True, help="Print CSV, with every digit.")
+@click.option("--table", "table_", is_flag=True, help="Print a table for people; so it is without --json and --csv.")
+@as_json
+def command(sql: str | None, columns: bool, results: Path | None, csv_: bool, table_: bool, json_: bool) -> None:
+    """Ask SQL about all runs of the home directory: one row for each, in a table called runs.
+
+    The index is brought up to date first. Runs that have no row (running, cut off, changed after their seal, repeats of
+    others) are named on the error output with the reason. A question can read that table and nothing else: no file, no
+    network, no extension; it changes nothing.
+    """
+    from proctor.base.errors import UsageFault
+
+    if sum((csv_, table_, json_)) > 1:
+        raise UsageFault("--json, --csv and --table exclude each other")
+    if columns == (sql is not None):
+        raise UsageFault("give a question or ask for the columns", hint="proctor query --sql SELECT, or --columns")
+    if columns:
+        _columns(csv_, json_)
+        return
+    from proctor.study.index.query import Question
+
+    path = _index() if results is None else results.absolute()
+    with Question.over(path) as question:
+        answer = question.ask(sql or "")
+        if json_:
+            _print_objects(answer)
+        elif csv_:
+            _print_csv(answer.names, answer.rows)
+        else:
+            _print_rows(answer)
+
+
+def _index() -> Path:
+    """The index of the home, brought up to date; what it holds and what it does not is said on the error output."""
+    from proctor.cli.wiring import home
+    from proctor.study.index.refresh import refresh
+
+    found = refresh(home())
+    click.echo(f"{counted(found.runs, 'run')} in the index, {found.read} of them new or changed", err=True)
+    for line in left_out(found.left_out):
+        click.echo(line, err=True)
+    return found.path
+
+
+def left_out(found: Sequence[LeftOut]) -> Iterator[str]:
+    """The runs without a row, with their reasons, in lines."""
+    if found:
+        yield f"{counted(len(found), 'run')} left out:"
+    for one in found[:MOST_NAMED]:
+        yield f"  {one.run} {printable(one.reason)}"
+    if len(found) > MOST_NAMED:
+        yield f"  and {len(found) - MOST_NAMED} more; `proctor runs` lists them all"
+
+
+def _columns(csv_: bool, json_: bool) -> None:
+    from proctor.study.columns import COLUMNS
+
+    names = ("column", "values", "meaning")
+    rows = [[column.name, column.kind, column.meaning] for column in COLUMNS]
+    if json_:
+        print_json([dict(zip(names, row, strict=True)) for row in rows])
+    elif csv_:
+        _print_csv(names, rows)
+    else:
+        print_table([name.upper() for name in names], rows)
+
+
+def _print_rows(answer: Answer) -> None:
+    rows = [[_word(value) for value in row] for row in islice(answer.rows, MOST_SHOWN)]
+    rest = sum(1 for _ in answer.rows)
+    print_table([printable(name) for name in answer.names], rows)
+    if rest:
+        shown = f"{MOST_SHOWN:,} of {MOST_SHOWN + rest:,} rows are shown"
+        click.echo(f"{shown}; --csv and --json print all of them", err=True)
+
+
+def _print_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    import csv
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([_exact(value) for value in row] for row in rows)
+    sys.stdout.flush()
+
+
+def _print_objects(answer: Answer) -> None:
+    """A JSON list with one object for each row, as the rows come."""
+    import orjson
+
+    from proctor.base.errors import UsageFault
+
+    twice = next((name for name in answer.names if answer.names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageFault(f"two columns are called {twice!r}", where="--sql", hint="name one of them anew with AS")
+    out = sys.stdout.buffer
+    before = b"["
+    for row in answer.rows:
+        values = (_plain(value) for value in row)
+        out.write(before + orjson.dumps(dict(zip(answer.names, values, strict=True))))
+        before = b",\n"
+    out.write(b"[]\n" if before == b"[" else b"]\n")
+    out.flush()
+
+
+def _word(value: Any) -> str:
+    """A value in a table for people: a dash for nothing, and no more digits than anybody reads."""
+    if value is None:
+        return "-"
+    return f"{value:.10g}" if isinstance(value, float) else printable(str(_plain(value))).replace("\n", " ")
+
+
+def _exact(value: Any) -> Any:
+    """A value in CSV: nothing is an empty cell, and numbers have every digit."""
+    if value is None:
+        return ""
+    return repr(value) if isinstance(value, float) else _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it: what it has no number for is a text, and what is no number is nothing."""
+    from decimal import Decimal
+
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) <= SAFE_INTEGER else str(value)
+    if isinstance(value, float | Decimal):
+        number = float(value)
+        return number if number - number == 0 else None
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    return value.hex() if isinstance(value, bytes) else str(value)
