@@ -10,6 +10,7 @@ import click
 
 from proctor.cli.output import as_json, counted, print_json, print_table
 from proctor.cli.pilot_options import out_option, pilot_argument
+from proctor.cli.pilot_report import report
 from proctor.cli.pilot_run import remove, run, status
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def command() -> None:
 command.add_command(run)
 command.add_command(status)
 command.add_command(remove)
+command.add_command(report)
 
 
 @command.command(epilog="Example: proctor pilot plan pilot.yaml --out plan")
