@@ -1,13 +1,14 @@
 """Power by simulation, and the checks that a power analysis must pass before anybody relies on it.
 
-Tasks get a rate for each agent from beta distributions that a normal copula ties together; runs are drawn from those
-rates; the comparison is the paired t test over tasks. Formula and simulation share no step but the question.
+Tasks get a rate for each agent from beta distributions, tied together by a normal copula so that the rates correlate as
+the design says; runs are drawn from those rates; the comparison is the paired t test over tasks. Formula and simulation
+share no step but the question.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 DRAWS = 2_000
 CELLS = 2**20
+SCORES = 200
+"""Into so many equal parts a normal distribution is cut to compute a correlation."""
 RISING = ("tasks", "runs", "effect", "correlation")
 """With more of any of these, power does not fall."""
 
@@ -73,14 +76,16 @@ def simulated_means(design: Design, effect: float, draws: int, rng: np.random.Ge
     import numpy as np
     from scipy.special import ndtr
 
+    quantiles = [_beta_quantile(min(1.0, max(0.0, rate)), design.icc) for rate in (design.rate, design.rate + effect)]
+    tied = _score_correlation(quantiles[0], quantiles[1], design.correlation)
     shape = (draws, design.tasks)
     first, own = rng.standard_normal(shape), rng.standard_normal(shape)
-    second = design.correlation * first + math.sqrt(1 - design.correlation**2) * own
-    pair = []
-    for normal, rate in ((first, design.rate), (second, design.rate + effect)):
-        rates = _beta_quantile(ndtr(normal), min(1.0, max(0.0, rate)), design.icc)
-        pair.append(rng.binomial(design.runs, rates).astype(np.float64) / design.runs)
-    return pair[0], pair[1]
+    second = tied * first + math.sqrt(1 - tied**2) * own
+    a, b = (
+        rng.binomial(design.runs, quantile(ndtr(normal))).astype(np.float64) / design.runs
+        for normal, quantile in zip((first, second), quantiles, strict=True)
+    )
+    return a, b
 
 
 def rejections(differences: Floats, alpha: float) -> Flags:
@@ -153,17 +158,40 @@ def _point(design: Design, effect: float, power: float, low: float, high: float)
     return Point(design.tasks, design.runs, design.icc, design.correlation, effect, power, low, high)
 
 
-def _beta_quantile(uniform: Floats, mean: float, icc: float) -> Floats:
-    """Rates with this mean and this correlation of runs; all the same without any, all 0 or 1 with a full one."""
+def _beta_quantile(mean: float, icc: float) -> Callable[[Floats], Floats]:
+    """Rates with this mean and correlation of runs, by rank; all the same without any, all 0 or 1 with a full one."""
     import numpy as np
     from scipy.special import betaincinv
 
     if icc <= 0 or mean in (0.0, 1.0):
-        return np.full(uniform.shape, mean)
+        return lambda ranks: np.full(ranks.shape, mean)
     if icc >= 0.995:
-        return (uniform > 1 - mean).astype(np.float64)
+        return lambda ranks: (ranks > 1 - mean).astype(np.float64)
     size = (1 - icc) / icc
     # The quantile function costs far more than looking it up, and is smooth between 4,001 places.
     places = np.concatenate(([0.0], np.exp(np.linspace(-16, math.log(0.5), 2000))))
     places = np.concatenate((places, 1 - places[-2::-1]))
-    return np.interp(uniform, places, betaincinv(mean * size, (1 - mean) * size, places))
+    heights = betaincinv(mean * size, (1 - mean) * size, places)
+    return lambda ranks: np.interp(ranks, places, heights)
+
+
+def _score_correlation(first: Callable[[Floats], Floats], second: Callable[[Floats], Floats], wanted: float) -> float:
+    """The correlation of normal scores that gives rates the ``wanted`` one, or comes nearest to it."""
+    import numpy as np
+    from scipy.special import ndtr, ndtri
+
+    ranks = (np.arange(SCORES) + 0.5) / SCORES
+    scores, a, b = ndtri(ranks), first(ranks), second(ranks)
+    scale = float(a.std() * b.std())
+    if scale <= 0 or wanted == 0:
+        return 0.0
+
+    def reached(tied: float) -> float:
+        drawn = second(ndtr(tied * scores[:, None] + math.sqrt(1 - tied**2) * scores[None, :]))
+        return float((a - a.mean()) @ drawn.mean(axis=1)) / SCORES / scale
+
+    low, high = (0.0, 1.0) if wanted > 0 else (-1.0, 0.0)
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (middle, high) if reached(middle) < wanted else (low, middle)
+    return (low + high) / 2

@@ -90,7 +90,7 @@ def decide(looks: Sequence[float], p_values: Sequence[float | None], alpha: floa
         raise ValueError("each look has one p value")
     plan = boundaries(looks, alpha)
     seen = [1.0 if p is None else p for p in p_values]
-    crossed = [look for look, p in enumerate(seen) if p <= plan.nominal[look]]
+    crossed = [look for look, p in enumerate(seen) if p <= plan.nominal[look] + 1e-12]
     look = crossed[0] if crossed else len(seen) - 1
     return Decision(bool(crossed), look + 1, seen[look], plan.nominal[look], plan.spent[look])
 
