@@ -96,15 +96,12 @@ def command(results: Path, out: Path | None, json_: bool, **options: Any) -> int
 def _reading(options: Mapping[str, Any]) -> Reading:
     from proctor.base.errors import UsageFault
     from proctor.study.results import Reading
-    from proctor.study.results_rows import check_threshold
 
     columns = {role: str(options[role]) for role in COLUMNS if options[role]}
     tokens = [name for name in str(options["tokens"] or "").split(",") if name]
     if len(tokens) > 2:
         raise UsageFault(f"--tokens names {len(tokens)} columns", hint="one for all tokens, or two: read, written")
     columns |= dict(zip(("tokens_in", "tokens_out"), tokens, strict=False))
-    for word in options["success"]:
-        check_threshold(word)
     cap = options["cap_seconds"]
     if cap is not None and not cap > 0:
         raise UsageFault(f"--cap-seconds is {cap}", hint="a number of seconds above 0")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from proctor.base.errors import UsageFault
 from proctor.base.frozen import EMPTY, frozen
 from proctor.study.results_columns import choose
 from proctor.study.results_rows import Rows
+from proctor.study.results_words import Words
 
 if TYPE_CHECKING:
     from proctor.study.table import Table
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 MAX_ROWS = 5_000_000
 MAX_FIELD = 1_000_000
 """The longest cell in characters; model answers in a table can be long."""
+CHUNK_ROWS = 50_000
+"""How many rows are turned into columns at once."""
 SHOWN = 20
 """How many mistakes are told at once."""
 
@@ -72,10 +76,11 @@ def read_results(path: Path, reading: Reading, tell: Callable[[int], None] | Non
     lines = text.splitlines(keepends=True)
     header, records = _records(path.name, lines)
     columns = choose(path.name, header, reading.columns)
-    rows = Rows(path.name, columns, reading.success, reading.unknown, reading.timeout, reading.cap_seconds)
-    for line, cells in records:
-        rows.add(line, cells)
-        if tell is not None and rows.count % 100_000 == 0:
+    words = Words(reading.success, reading.unknown, reading.timeout)
+    rows = Rows(path.name, columns, words, reading.cap_seconds)
+    while piece := list(islice(records, CHUNK_ROWS)):
+        rows.add([line for line, _ in piece], [cells for _, cells in piece])
+        if tell is not None and len(piece) == CHUNK_ROWS:
             tell(rows.count)
         if rows.count > MAX_ROWS:
             raise UsageFault(f"more than {MAX_ROWS:,} rows", where=path.name, hint="analyse parts of it")

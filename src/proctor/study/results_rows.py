@@ -1,4 +1,4 @@
-"""The rows of a table of results, read one by one into columns.
+"""The rows of a table of results, taken in pieces and turned into columns.
 
 What a word means is decided once for each word, not once for each row. Mistakes are collected, not raised, so that all
 of them can be told together.
@@ -7,30 +7,21 @@ of them can be told together.
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, Any
 
-from proctor.base.errors import UsageFault
 from proctor.study.results_columns import Columns
-from proctor.study.results_shapes import (
-    BROKEN,
-    CAPPED,
-    FAILURE,
-    FINISHED,
-    INVALID,
-    OUTCOMES,
-    SUCCESS,
-    UNKNOWN,
-    plain,
-    repository_of,
-)
+from proctor.study.results_shapes import INVALID, SUCCESS, UNKNOWN, repository_of
+from proctor.study.results_trials import joined, methods, trials
+from proctor.study.results_words import MISSING, Words
+from proctor.study.table import Coded, Coder, Table
 
 if TYPE_CHECKING:
-    from proctor.study.table import Table
+    from collections.abc import Sequence
+
+    from proctor.study.table import Floats
 
 MISTAKES = 20
 """How many mistakes are kept; the rest is counted."""
-MISSING = frozenset({"", "none", "null", "nan", "na", "n/a"})
 NUMBERS = {
     "cost": "cost_usd",
     "tokens_in": "tokens_in",
@@ -40,114 +31,96 @@ NUMBERS = {
 }
 """The roles whose cells are numbers, and the columns of the table they become."""
 TEXTS = ("agent", "model", "task", "suite", "trial", "stratum", "begun")
-THRESHOLD = re.compile(r"^>=\s*(-?\d+(?:\.\d+)?)$")
 
 
 class Rows:
     """Collects the rows of ``file``."""
 
-    def __init__(
-        self,
-        file: str,
-        columns: Columns,
-        success: tuple[str, ...],
-        unknown: tuple[str, ...],
-        timeout: tuple[str, ...],
-        cap_seconds: float | None,
-    ) -> None:
+    def __init__(self, file: str, columns: Columns, words: Words, cap_seconds: float | None) -> None:
         self.count = 0
         self.mistakes: list[str] = []
         self.mistaken = 0
-        self._file = file
-        self._columns = columns
+        self._file, self._columns, self._words, self._cap = file, columns, words, cap_seconds
         self._width = len(columns.header)
         self._places = {role: columns.place(role) for role in columns.taken}
-        self._texts: dict[str, list[str]] = {role: [] for role in TEXTS if role in columns.taken}
-        self._numbers: dict[str, list[float]] = {role: [] for role in NUMBERS if role in columns.taken}
+        self._texts = {role: Coder() for role in TEXTS if role in columns.taken}
+        self._numbers: dict[str, list[Floats]] = {role: [] for role in NUMBERS if role in columns.taken}
         self._lines: list[int] = []
-        self._status: list[str] = []
-        self._ended: list[str] = []
-        self._tags: list[str] = []
-        self._success = frozenset(word.strip().lower() for word in success)
-        self._thresholds = [float(match[1]) for word in success if (match := THRESHOLD.match(word.strip()))]
-        self._unknown = frozenset(word.strip().lower() for word in unknown)
-        self._timeout = frozenset(plain(word) for word in timeout)
-        self._cap = cap_seconds
-        self._outcomes: dict[str, str] = {}
-        self._ends: dict[str, tuple[str, str]] = {}
+        self._status, self._ended, self._tags = Coder(), Coder(), Coder()
 
-    def add(self, line: int, cells: list[str]) -> None:
-        """Take the record that begins at ``line``."""
-        self.count += 1
-        if len(cells) != self._width:
-            self._mistake(line, f"{len(cells)} cells in a table of {self._width} columns")
+    def add(self, lines: Sequence[int], records: Sequence[list[str]]) -> None:
+        """Take the records that begin at ``lines``."""
+        import numpy as np
+
+        self.count += len(records)
+        odd = [place for place, cells in enumerate(records) if len(cells) != self._width]
+        if odd:
+            for place in odd:
+                self._mistake(lines[place], f"{len(records[place])} cells in a table of {self._width} columns")
+            left_out = set(odd)
+            lines = [line for place, line in enumerate(lines) if place not in left_out]
+            records = [cells for place, cells in enumerate(records) if place not in left_out]
+        if not records:
             return
-        self._lines.append(line)
+        self._lines += lines
+        cells = list(zip(*records, strict=True))
         places = self._places
-        for role, texts in self._texts.items():
-            text = cells[places[role]].strip()
-            if not text and role in ("agent", "task"):
-                self._mistake(line, f"no {role} in column {self._columns.taken[role]!r}")
-            texts.append(text)
-        for role, numbers in self._numbers.items():
-            numbers.append(self._number(line, role, cells[places[role]]))
-        word = cells[places["outcome"]].strip().lower()
-        status = self._outcomes.get(word)
-        if status is None:
-            status = self._outcome(line, word)
-        self._status.append(status)
-        end, tag = self._end(cells[places["status"]]) if "status" in places else ("unknown", "")
-        self._ended.append(end)
-        own = cells[places["tags"]].strip() if "tags" in places else ""
-        self._tags.append(";".join(sorted({part.strip() for part in (*own.split(";"), tag) if part.strip()})))
+        for role, coder in self._texts.items():
+            texts = [cell.strip() for cell in cells[places[role]]]
+            if role in ("agent", "task") and "" in texts:
+                for line, text in zip(lines, texts, strict=True):
+                    if not text:
+                        self._mistake(line, f"no {role} in column {self._columns.taken[role]!r}")
+            coder.add(texts)
+        for role, parts in self._numbers.items():
+            parts.append(np.array(self._read_numbers(lines, role, cells[places[role]])))
+        self._status.add(self._read_outcomes(lines, cells[places["outcome"]]))
+        own = cells[places["tags"]] if "tags" in places else ("",) * len(lines)
+        ends = cells[places["status"]] if "status" in places else None
+        self._read_ends(ends, own)
 
     def table(self, number_trials: bool) -> tuple[Table, list[str], tuple[str, ...]]:
         """The table, every repeated attempt, and what was noted."""
         import numpy as np
 
-        from proctor.study.table import Coded, Table
-
-        notes: list[str] = []
-        agents = self._texts["agent"]
-        methods = self._methods(agents)
-        tasks = self._tasks()
-        trials, labels, repeated = self._trials(methods, tasks, number_trials, notes)
-        strata = self._texts.get("stratum")
-        if strata is None:
-            strata = [repository_of(task) for task in tasks]
-            if any(strata):
-                notes.append("strata: the repository in the task's name")
-        status = Coded.of(self._status)
-        seconds = np.array(self._numbers["seconds"]) if "seconds" in self._numbers else None
-        ended = Coded.of(self._ended)
-        censored = ended.is_("resource").astype(np.float64)
-        if self._cap is not None and seconds is not None:
-            censored[seconds >= self._cap] = 1.0
+        texts = {role: Coded(*coder.coded()) for role, coder in self._texts.items()}
+        method = methods(texts["agent"], texts.get("model"))
+        task = texts["task"]
+        if "suite" in texts and len(texts["suite"].names) > 1:
+            task = joined(texts["suite"], task, lambda suite, name: f"{suite}/{name}" if suite else name)
+        found = trials(self._file, self._lines, method, task, texts.get("trial"), number_trials)
+        if found.repeated:
+            return Table(0, {}), list(found.repeated), ()
+        notes = list(found.notes)
+        stratum = _known(texts["stratum"]) if "stratum" in texts else _repositories(task, notes)
+        status, ended = Coded(*self._status.coded()), Coded(*self._ended.coded())
         success = np.where(status.is_(SUCCESS), 1.0, 0.0)
         success[status.is_(UNKNOWN) | status.is_(INVALID)] = np.nan
+        numbers = {NUMBERS[role]: np.concatenate(parts) for role, parts in self._numbers.items()}
+        censored = ended.is_("resource").astype(np.float64)
+        if self._cap is not None and "seconds" in numbers:
+            censored[numbers["seconds"] >= self._cap] = 1.0
+        names = zip(method, task, found.labels, strict=True)
         columns: dict[str, Any] = {
-            "run": Coded.of([f"{m} / {t} / {n}" for m, t, n in zip(methods, tasks, labels, strict=True)]),
-            "source": Coded.of([f"{self._file}:{line}" for line in self._lines]),
-            "agent": Coded.of(agents),
-            "model": Coded.of([text or None for text in self._texts["model"]]) if "model" in self._texts else None,
-            "method": Coded.of(methods),
-            "task": Coded.of(tasks),
-            "stratum": Coded.of([text or None for text in strata]),
-            "trial": trials,
+            "run": Coded.of(f"{agent} / {name} / {label}" for agent, name, label in names),
+            "source": Coded.of(f"{self._file}:{line}" for line in self._lines),
+            "agent": texts["agent"],
+            "model": _known(texts["model"]) if "model" in texts else None,
+            "method": method,
+            "task": task,
+            "stratum": stratum,
+            "trial": found.numbers,
             "status": status,
             "success": success,
             "scorable": np.where(status.is_(INVALID), 0.0, 1.0),
             "ended": ended,
             "censored": censored,
-            "tags": Coded.of(self._tags),
-            "begun": Coded.of([text or None for text in self._texts["begun"]]) if "begun" in self._texts else None,
+            "tags": Coded(*self._tags.coded()),
+            "begun": _known(texts["begun"]) if "begun" in texts else None,
+            **numbers,
         }
-        for role, numbers in self._numbers.items():
-            columns[NUMBERS[role]] = np.array(numbers)
         _forget_empty_meters(columns, notes)
-        if repeated:
-            return Table(0, {}), repeated, ()
-        made = Table(self.count, {name: column for name, column in columns.items() if column is not None})
+        made = Table(len(self._lines), {name: column for name, column in columns.items() if column is not None})
         return made, [], tuple(notes)
 
     def cannot(self, table: Table) -> tuple[str, ...]:
@@ -156,7 +129,7 @@ class Rows:
 
         said = ["no traces: the outcomes are taken as the file states them, and nobody can look behind them here"]
         said.append("no evidence of validity: whether tasks, tests and environments were sound is not in the file")
-        if not len(table) or np.isnan(table.cost_usd).all():
+        if np.isnan(table.cost_usd).all():
             said.append("no costs: the file has none")
         if np.isnan(table.seconds).all():
             said.append("no times: the file has none")
@@ -166,119 +139,45 @@ class Rows:
             said.append("no failure modes: no column says how an attempt ended")
         return tuple(said)
 
-    def _methods(self, agents: list[str]) -> list[str]:
-        """What is compared: the agent, with the model where an agent ran with several."""
-        models = self._texts.get("model")
-        if models is None:
-            return agents
-        seen: dict[str, str] = {}
-        pairs = list(zip(agents, models, strict=True))
-        several = {agent for agent, model in pairs if model and seen.setdefault(agent, model) != model}
-        return [f"{agent} · {model}" if agent in several and model else agent for agent, model in pairs]
-
-    def _tasks(self) -> list[str]:
-        """The tasks, with the name of their suite where the file has several."""
-        tasks, suites = self._texts["task"], self._texts.get("suite")
-        if suites is None or len(set(suites)) < 2:
-            return tasks
-        return [f"{suite}/{task}" if suite else task for suite, task in zip(suites, tasks, strict=True)]
-
-    def _trials(
-        self, methods: list[str], tasks: list[str], number_trials: bool, notes: list[str]
-    ) -> tuple[list[float], list[str], list[str]]:
-        """The number and the label of each trial, and the attempts that are there twice."""
-        given = self._texts.get("trial")
-        if number_trials or given is None:
-            counts: dict[tuple[str, str], int] = {}
-            labels = []
-            for cell in zip(methods, tasks, strict=True):
-                counts[cell] = counts.get(cell, 0) + 1
-                labels.append(str(counts[cell]))
-            if number_trials:
-                notes.append("trials are numbered in the order of the file")
-                return [float(label) for label in labels], labels, []
-            labels = ["1"] * len(methods)
-        else:
-            labels = given
-        repeated = []
-        first: dict[tuple[str, str, str], int] = {}
-        for line, key in zip(self._lines, zip(methods, tasks, labels, strict=True), strict=True):
-            before = first.setdefault(key, line)
-            if before != line:
-                which = f", trial {key[2]!r}" if given is not None else ""
-                why = "" if given is not None else "; --trial COLUMN or --number-trials tells them apart"
-                repeated.append(
-                    f"{self._file}:{line}: the attempt of {key[0]!r} at {key[1]!r}{which} "
-                    f"stands at line {before} already{why}"
-                )
-        if all(label.isdecimal() for label in labels):
-            return [float(label) for label in labels], labels, repeated
-        notes.append("trials are numbered in the order of their labels")
-        cells: dict[tuple[str, str], list[str]] = {}
-        for method, task, label in zip(methods, tasks, labels, strict=True):
-            cells.setdefault((method, task), []).append(label)
-        number = {
-            (*cell, label): float(place)
-            for cell, inside in cells.items()
-            for place, label in enumerate(sorted(inside), 1)
-        }
-        return [number[key] for key in zip(methods, tasks, labels, strict=True)], labels, repeated
-
-    def _number(self, line: int, role: str, cell: str) -> float:
+    def _read_numbers(self, lines: Sequence[int], role: str, cells: Sequence[str]) -> list[float]:
         try:
-            number = float(cell)
+            numbers = [float(cell) if cell else math.nan for cell in cells]
+        except ValueError:
+            numbers = [self._read_number(line, role, cell) for line, cell in zip(lines, cells, strict=True)]
+        if min(numbers) < 0 or max(numbers) == math.inf or any(number < 0 or number == math.inf for number in numbers):
+            for line, number in zip(lines, numbers, strict=True):
+                if number < 0 or number == math.inf:
+                    self._mistake(line, f"{self._columns.taken[role]} is {number:g}, which no attempt can take")
+        return numbers
+
+    def _read_number(self, line: int, role: str, cell: str) -> float:
+        try:
+            return float(cell)
         except ValueError:
             if cell.strip().lower() not in MISSING:
                 self._mistake(line, f"{self._columns.taken[role]} is {cell.strip()[:40]!r}, not a number")
             return math.nan
-        if number < 0 or math.isinf(number):
-            self._mistake(line, f"{self._columns.taken[role]} is {cell.strip()[:40]}, which no attempt can take")
-        return number
 
-    def _outcome(self, line: int, word: str) -> str:
-        """What an outcome means; a word that means nothing is a mistake in every row that has it."""
-        if word in self._unknown:
-            status = UNKNOWN
-        elif self._success:
-            status = self._as_asked(word)
-        else:
-            status = OUTCOMES.get(word, "")
-        if not status:
+    def _read_outcomes(self, lines: Sequence[int], cells: Sequence[str]) -> list[str]:
+        meaning = {cell: self._words.outcome(cell) for cell in set(cells)}
+        if "" in meaning.values():
             name = self._columns.taken["outcome"]
-            self._mistake(
-                line, f"{name} is {word[:40]!r}: neither success nor failure (--success VALUE says what a success is)"
-            )
-            return UNKNOWN
-        self._outcomes[word] = status
-        return status
+            for line, cell in zip(lines, cells, strict=True):
+                if not meaning[cell]:
+                    what = f"{name} is {cell.strip()[:40]!r}: neither success nor failure"
+                    self._mistake(line, f"{what} (--success VALUE says what a success is)")
+        return [meaning[cell] for cell in cells]
 
-    def _as_asked(self, word: str) -> str:
-        """What an outcome means when the caller said what a success is."""
-        if word in self._success:
-            return SUCCESS
-        usual = OUTCOMES.get(word, "")
-        if self._thresholds and word not in MISSING:
-            try:
-                return SUCCESS if float(word) >= min(self._thresholds) else FAILURE
-            except ValueError:
-                return ""
-        return FAILURE if usual in ("", SUCCESS) else usual
-
-    def _end(self, cell: str) -> tuple[str, str]:
-        """What ended an attempt, and the tag that names it."""
-        known = self._ends.get(cell)
-        if known is None:
-            word = plain(cell)
-            if word in self._timeout or word in CAPPED:
-                known = ("resource", cell.strip())
-            elif word in BROKEN:
-                known = ("infrastructure", cell.strip())
-            elif word in FINISHED:
-                known = ("finished", "")
-            else:
-                known = ("unknown", cell.strip().replace(";", ","))
-            self._ends[cell] = known
-        return known
+    def _read_ends(self, cells: Sequence[str] | None, own: Sequence[str]) -> None:
+        if cells is None:
+            self._ended.add(["unknown"] * len(own))
+            cells = ("",) * len(own)
+        else:
+            ends = {cell: self._words.end(cell) for cell in set(cells)}
+            self._ended.add([ends[cell] for cell in cells])
+        pairs = list(zip(own, cells, strict=True))
+        tags = {pair: self._words.tags(*pair) for pair in set(pairs)}
+        self._tags.add([tags[pair] for pair in pairs])
 
     def _mistake(self, line: int, what: str) -> None:
         self.mistaken += 1
@@ -286,22 +185,37 @@ class Rows:
             self.mistakes.append(f"{self._file}:{line}: {what}")
 
 
+def _known(column: Coded) -> Coded:
+    """The column with nothing where the text is empty."""
+    import numpy as np
+
+    if "" not in column.names:
+        return column
+    empty = column.names.index("")
+    return Coded(np.where(column.codes == empty, -1, column.codes), column.names)
+
+
+def _repositories(task: Coded, notes: list[str]) -> Coded:
+    """The strata of a table that names none: the repository, where tasks are called as SWE-bench calls them."""
+    import numpy as np
+
+    names = Coded.of(repository_of(name) or None for name in task.names)
+    if names.names:
+        notes.append("strata: the repository in the task's name")
+    return Coded(names.codes[task.codes] if len(names.codes) else np.full(len(task), -1), names.names)
+
+
 def _forget_empty_meters(columns: dict[str, Any], notes: list[str]) -> None:
     """An agent whose meter never moved was not metered: nothing is known about its tokens or costs, which is not 0."""
     import numpy as np
 
     agents = columns["agent"]
-    names = [name for name in ("cost_usd", "tokens_in", "tokens_out") if name in columns]
-    for name in names:
+    for name in ("cost_usd", "tokens_in", "tokens_out"):
+        if name not in columns:
+            continue
         totals = np.bincount(agents.codes, np.nan_to_num(columns[name]), minlength=len(agents.names))
         has = np.bincount(agents.codes, ~np.isnan(columns[name]), minlength=len(agents.names)) > 0
         silent = (totals == 0) & has
         if silent.any():
-            columns[name][silent[agents.codes]] = np.nan
+            columns[name] = np.where(silent[agents.codes], np.nan, columns[name])
             notes.append(f"{name} is 0 in every row of {int(silent.sum())} agents: taken as not measured")
-
-
-def check_threshold(word: str) -> None:
-    """Refuse a threshold that is not one."""
-    if word.strip().startswith((">", "<", "=")) and not THRESHOLD.match(word.strip()):
-        raise UsageFault(f"{word!r} is no threshold", hint="write it like --success '>=0.9'")

@@ -1,0 +1,113 @@
+"""Who is compared, and which attempt is which: methods from agents and models, trials from their labels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from proctor.base.frozen import frozen
+from proctor.study.table import Coded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from proctor.study.table import Floats
+
+ORDERED = "trials are numbered in the order of the file"
+SORTED = "trials are numbered in the order of their labels"
+
+
+@frozen
+class Trials:
+    """The number and the label of each attempt, the attempts that stand there twice, and what was noted."""
+
+    numbers: Floats
+    labels: Sequence[str]
+    repeated: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def joined(one: Coded, other: Coded, name: Callable[[str, str], str]) -> Coded:
+    """The column that names each pair of two columns."""
+    import numpy as np
+
+    size = max(1, len(other.names))
+    pairs, place = np.unique(one.codes.astype(np.int64) * size + other.codes, return_inverse=True)
+    names = Coded.of(name(one.names[pair // size], other.names[pair % size]) for pair in pairs.tolist())
+    return Coded(names.codes[place], names.names)
+
+
+def methods(agent: Coded, model: Coded | None) -> Coded:
+    """What is compared: the agent, with the model where an agent ran with several."""
+    import numpy as np
+
+    if model is None:
+        return agent
+    size = max(1, len(model.names))
+    pairs = np.unique(agent.codes.astype(np.int64) * size + model.codes).tolist()
+    seen: dict[int, set[str]] = {}
+    for pair in pairs:
+        seen.setdefault(pair // size, set()).add(model.names[pair % size])
+    several = {agent.names[code] for code, models in seen.items() if len(models - {""}) > 1}
+    return joined(agent, model, lambda one, other: f"{one} · {other}" if one in several and other else one)
+
+
+def trials(
+    file: str, lines: Sequence[int], method: Coded, task: Coded, label: Coded | None, number_trials: bool
+) -> Trials:
+    """The trials of each method at each task."""
+    import numpy as np
+
+    cell = method.codes.astype(np.int64) * max(1, len(task.names)) + task.codes
+    if number_trials:
+        numbers = _places(cell, np.arange(len(cell)))
+        return Trials(numbers, [f"{number:.0f}" for number in numbers.tolist()], (), (ORDERED,))
+    told = label if label is not None else Coded(np.zeros(len(cell), dtype=np.int32), ("1",))
+    key = cell * max(1, len(told.names)) + told.codes
+    labels = list(map(str, told))
+    _, place, counts = np.unique(key, return_inverse=True, return_counts=True)
+    again = np.flatnonzero(counts[place] > 1)
+    if len(again):
+        return Trials(np.zeros(0), [], _repeated(file, lines, method, task, label, again, place))
+    if all(name.isdecimal() for name in told.names):
+        return Trials(np.array([float(name) for name in told.names])[told.codes], labels)
+    return Trials(_places(cell, told.used().codes), labels, (), (SORTED,))
+
+
+def _places(cell: NDArray[np.int64], rank: NDArray[np.integer]) -> Floats:
+    """The place of each row among those of its cell, from 1, by rank."""
+    import numpy as np
+
+    order = np.lexsort((rank, cell))
+    ordered = cell[order]
+    first = np.concatenate(([True], ordered[1:] != ordered[:-1])) if len(ordered) else np.zeros(0, dtype=bool)
+    start = np.maximum.accumulate(np.where(first, np.arange(len(ordered)), 0))
+    found = np.empty(len(ordered))
+    found[order] = np.arange(len(ordered)) - start + 1
+    return found
+
+
+def _repeated(
+    file: str,
+    lines: Sequence[int],
+    method: Coded,
+    task: Coded,
+    label: Coded | None,
+    rows: NDArray[np.int64],
+    place: NDArray[np.int64],
+) -> tuple[str, ...]:
+    """Every attempt that stands there already, with both places."""
+    first: dict[int, int] = {}
+    found = []
+    for row in rows.tolist():
+        before = first.setdefault(int(place[row]), row)
+        if before != row:
+            which = f", trial {label[row]!r}" if label is not None else ""
+            hint = "" if label is not None else "; --trial COLUMN or --number-trials tells them apart"
+            found.append(
+                f"{file}:{lines[row]}: the attempt of {method[row]!r} at {task[row]!r}{which} "
+                f"stands at line {lines[before]} already{hint}"
+            )
+    return tuple(found)
