@@ -1,0 +1,245 @@
+"""``proctor pilot plan``, ``amend`` and ``power`` as a user calls them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proctor.base.canonical import canonical, sha256
+from proctor.cli.main import run_command
+from tests.conftest import ContractMaker
+from tests.study.pilot.planning import write_pilot
+
+Proctor = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, make_contract: ContractMaker) -> Path:
+    make_contract("one")
+    make_contract("two")
+    return tmp_path
+
+
+def call(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, str, str]:
+    capsys.readouterr()
+    code = run_command([str(word) for word in ("pilot", *words)])
+    shown = capsys.readouterr()
+    assert "Traceback" not in shown.err
+    return code, shown.out, shown.err
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_a_plan_is_frozen_beside_its_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write_pilot(folder)
+    code, out, _ = call(capsys, "plan", file)
+    assert code == 0
+    plan = folder / "pilot.plan"
+    digest = sha256((plan / "protocol.json").read_bytes())
+    assert f"pilot    {digest}" in out
+    assert "24 runs: 4 methods, 2 tasks, 3 of each" in out
+    assert "stages   one 4 runs, two 4 runs, three 16 runs" in out
+    assert "power    not supported:" in out
+    assert "deviates" not in out
+    before = contents(plan)
+    assert {"manifest.json", "randomisation.csv", "sanity.json", "monotonicity.json", "taxonomy.jsonl"} <= set(before)
+    assert call(capsys, "plan", file) == (0, out, "")
+    assert contents(plan) == before
+
+
+def test_the_same_file_gives_the_same_bytes_anywhere(folder: Path, proctor: Proctor) -> None:
+    """Two processes, two folders, two homes: one plan."""
+    file = write_pilot(folder)
+    for name in ("first", "second"):
+        done = proctor("pilot", "plan", file, "--out", folder / name, PROCTOR_HOME=str(folder / f"home-{name}"))
+        assert done.returncode == 0, done.stderr
+    assert contents(folder / "first") == contents(folder / "second")
+
+
+def test_a_plan_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "plan", write_pilot(folder, seed=5), "--json", "--out", folder / "out")
+    found = json.loads(out)
+    assert (code, found["runs"], found["methods"]) == (0, 24, ["x", "y", "noop", "reference"])
+    assert found["folder"] == str(folder / "out")
+    assert "seed 5" in found["deviations"][0]
+    assert found["supported"] is False
+    assert found["budget"]["fits"]["high"] is True
+
+
+def test_another_seed_is_a_deviation_that_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "plan", write_pilot(folder, seed=1337))
+    assert code == 0
+    assert "deviates The order was drawn with seed 1337 and not with the planned 20260307" in out
+    protocol = json.loads((folder / "pilot.plan/protocol.json").read_bytes())
+    assert protocol["seeds"] == {"planned": 20260307, "observed": 1337, "framework": "numpy.random.PCG64"}
+
+
+def test_a_budget_that_is_too_small_is_a_concern(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = call(capsys, "plan", write_pilot(folder, budgets={"pilot_usd": "0.10", "task_usd": "0.05"}))
+    assert "concern  the expected cost is above the budget" in out
+    assert "concern  expected to be above task_usd: one, two" in out
+
+
+CHANGES: list[tuple[dict[str, Any], str]] = [
+    ({"alpha": "0.01"}, "alpha: 0.05 -> 0.01"),
+    ({"runs_per_task": 4}, "runs_per_task: 3 -> 4"),
+    ({"methods": [{"name": "x", "agent": "command:true"}]}, "methods[y].agent: command:false -> nothing"),
+    ({"methods": [{"name": "x", "agent": "command:true"}, {"name": "y", "agent": "command:no"}]}, "methods[y].digest"),
+    ({"budgets": {"pilot_usd": "99"}}, "budgets.pilot_usd: 10.00 -> 99.00"),
+]
+
+
+@pytest.mark.parametrize(("parts", "words"), CHANGES, ids=[words for _, words in CHANGES])
+def test_a_frozen_pilot_is_not_changed(
+    parts: dict[str, Any], words: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call(capsys, "plan", write_pilot(folder))
+    before = contents(folder / "pilot.plan")
+    code, _, err = call(capsys, "plan", write_pilot(folder, **parts))
+    assert code == 2
+    assert words in err
+    assert "proctor pilot amend PILOT --why" in err
+    assert contents(folder / "pilot.plan") == before
+
+
+def test_a_contract_that_drifts_is_noticed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write_pilot(folder)
+    call(capsys, "plan", file)
+    (folder / "contracts/one/issue.md").write_text("add() adds too little.\n")
+    code, _, err = call(capsys, "plan", file)
+    assert (code, "tasks[one].contract: sha256:" in err) == (2, True)
+
+
+def test_files_of_an_agent_that_drift_are_noticed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "agent").mkdir()
+    (folder / "agent/run.py").write_text("1\n")
+    methods = [{"name": "x", "agent": "command:python3 /agent/run.py", "files": "agent"}]
+    file = write_pilot(folder, methods=methods)
+    call(capsys, "plan", file)
+    (folder / "agent/run.py").write_text("2\n")
+    code, _, err = call(capsys, "plan", file)
+    assert (code, "methods[x].digest" in err) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["protocol.json", "randomisation.csv", "power.json", "manifest.json"])
+def test_a_plan_that_was_touched_is_refused(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write_pilot(folder)
+    call(capsys, "plan", file)
+    with (folder / "pilot.plan" / name).open("ab") as touched:
+        touched.write(b" ")
+    for words in (("plan",), ("amend", "--why", "x")):
+        code, _, err = call(capsys, *words, file)
+        assert code == 4
+        assert "pilot.plan" in err
+
+
+def test_an_amendment_goes_on_record(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "plan", write_pilot(folder), "--json")
+    digest = json.loads(out)["pilot"]
+    file = write_pilot(folder, alpha="0.01")
+    code, out, _ = call(capsys, "amend", file, "--why", "the board asks for more care")
+    assert code == 0
+    assert f"pilot    {digest}" in out
+    assert "after 0 runs, changed alpha: the board asks for more care" in out
+    record = json.loads((folder / "pilot.plan/amendments/001.json").read_bytes())
+    assert record["changed"] == [{"field": "alpha", "before": "0.05", "after": "0.01"}]
+    assert (record["pilot"], record["previous"], record["after_runs"]) == (digest, digest, 0)
+    code, out, _ = call(capsys, "plan", file, "--json")
+    assert (code, json.loads(out)["amendments"]) == (0, 1)
+    code, _, err = call(capsys, "amend", file, "--why", "again")
+    assert (code, "nothing has changed" in err) == (2, True)
+
+
+def test_an_amendment_needs_a_plan_and_a_reason(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write_pilot(folder)
+    code, _, err = call(capsys, "amend", file, "--why", "x")
+    assert (code, "not planned yet" in err) == (2, True)
+    code, _, err = call(capsys, "amend", file)
+    assert (code, "--why" in err) == (2, True)
+
+
+def test_runs_that_carry_the_digest_are_counted(folder: Path, proctor: Proctor) -> None:
+    """An amendment says after how many runs it came, and then the suite stays as it is."""
+    file = write_pilot(folder)
+    digest = json.loads(proctor("pilot", "plan", file, "--json").stdout)["pilot"]
+    for number, carried in enumerate((digest, digest, "sha256:other")):
+        run = folder / "home/runs" / f"run-{number}"
+        run.mkdir(parents=True)
+        (run / "manifest.json").write_bytes(canonical({"configuration": {"pilot": carried}}))
+    fewer = write_pilot(folder, tasks=[{"contract": "contracts/one"}])
+    done = proctor("pilot", "amend", fewer, "--why", "two is hard")
+    assert (done.returncode, "2 runs were made, and the suite stays" in done.stderr) == (2, True)
+    done = proctor("pilot", "amend", write_pilot(folder, alpha="0.01"), "--why", "care")
+    assert "after 2 runs" in done.stdout
+
+
+def test_power_answers_and_asks_what_if(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write_pilot(folder)
+    code, out, _ = call(capsys, "power", file)
+    assert code == 1
+    assert "2 tasks, 3 runs of each" in out and "not supported:" in out
+    code, out, _ = call(capsys, "power", file, "--tasks", "60", "--icc", "0.2", "--json")
+    found = json.loads(out)
+    assert (code, found["supported"]) == (0, True)
+    assert [row["icc"] for row in found["rows"]] == ["0.2000", "0.2000"]
+    fewer = json.loads(call(capsys, "power", file, "--tasks", "60", "--icc", "0.2", "--effect", "0.1", "--json")[1])
+    assert float(fewer["rows"][0]["power"]) < float(found["rows"][0]["power"])
+    assert not (folder / "pilot.plan").exists()
+
+
+def test_power_over_tasks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "power", write_pilot(folder), "--curve", "--runs", "5", "--json")
+    found = json.loads(out)
+    assert (code, found["runs_per_task"]) == (0, 5)
+    assert {row["tasks"] for row in found["curve"]} >= {2, 100, 1000}
+    assert "LEAST EFFECT" in call(capsys, "power", write_pilot(folder), "--curve")[1]
+
+
+@pytest.mark.parametrize(
+    "words", [["--effect", "0.9"], ["--effect", "0"], ["--tasks", "1"], ["--icc", "2"], ["--runs", "x"]]
+)
+def test_questions_that_make_no_sense(words: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = call(capsys, "power", write_pilot(folder), *words)
+    assert (code, words[0] in err) == (2, True)
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"methods": [{"name": "x", "agent": "nobody"}]}, "there is no agent 'nobody'"),
+    ({"methods": [{"name": "x", "agent": "noop", "model": "openai/m"}]}, "the agent noop uses no model"),
+    ({"methods": [{"name": "x", "agent": "command:a", "files": "contracts"}]}, "lie in each other"),
+    ({"prices": "pilot.yaml"}, "no column 'action_type'"),
+    ({"strata": ["language"]}, "one has no label 'language'"),
+    ({"strata": ["complexity"]}, "proctor validate fetches it"),
+    ({"tasks": [{"contract": "nowhere"}]}, "there is no directory 'nowhere'"),
+    ({"colour": 1}, "unknown key 'colour'"),
+]
+
+
+@pytest.mark.parametrize(("parts", "words"), BAD, ids=[words for _, words in BAD])
+def test_bad_input_is_one_message(
+    parts: dict[str, Any], words: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = call(capsys, "plan", write_pilot(folder, **parts))
+    assert (code, out) == (2, "")
+    assert words in err
+    assert not (folder / "pilot.plan").exists()
+
+
+def test_a_model_needs_no_key_to_be_planned(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    methods = [{"name": "x", "agent": "builtin", "model": "openai/some", "key_env": "NO_SUCH_KEY"}]
+    code, _, err = call(capsys, "plan", write_pilot(folder, methods=methods))
+    assert (code, err) == (0, "")
+    assert b"NO_SUCH_KEY" not in b"".join(contents(folder / "pilot.plan").values())
+
+
+def test_the_schema_of_pilots_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["schema", "pilot", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["title"] == "A Proctor pilot"
+    assert run_command(["schema", "novel"]) == 2

@@ -1,0 +1,121 @@
+"""The artefacts of a plan: all of them, the same each time, and readable."""
+
+from __future__ import annotations
+
+import csv
+import io
+from xml.etree import ElementTree
+
+import pytest
+
+from proctor.base.canonical import parse, parse_canonical
+from proctor.base.errors import InfrastructureFault
+from proctor.judge.rubric import columns
+from proctor.study.pilot import artefacts as made
+from proctor.study.pilot.artefacts import make_artefacts
+from proctor.study.pilot.curve import Line, svg
+from proctor.study.pilot.randomise import Design, Slot, randomise
+from tests.study.pilot.planning import protocol
+
+NAMES = {
+    *("randomisation.csv", "power.json", "power.csv", "power.svg", "projection.csv", "projection.json"),
+    *("projection.svg", "cost_model.csv", "cost_inputs.json", "rubric.csv", "rubric.json", "taxonomy.jsonl"),
+    *("sanity.json", "monotonicity.json"),
+}
+
+
+@pytest.fixture(scope="module")
+def files() -> dict[str, bytes]:
+    return make_artefacts(protocol())
+
+
+def rows(data: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(data.decode())))
+
+
+def test_every_artefact_is_there(files: dict[str, bytes]) -> None:
+    assert set(files) == NAMES
+    for name, data in files.items():
+        assert data, name
+        if name.endswith(".json") and name != "rubric.json":
+            parse_canonical(data)
+
+
+def test_the_same_protocol_gives_the_same_bytes(files: dict[str, bytes]) -> None:
+    assert make_artefacts(protocol()) == files
+
+
+def test_another_seed_gives_another_order_and_says_so(files: dict[str, bytes]) -> None:
+    seeds = {**protocol()["seeds"], "observed": 1}
+    other = make_artefacts(protocol(seeds=seeds))
+    assert other["randomisation.csv"] != files["randomisation.csv"]
+    assert parse(other["power.json"])["seed"] == 1
+    assert other["projection.json"] == files["projection.json"], "what a plan costs is no matter of order"
+
+
+def test_the_projection_goes_block_by_block(files: dict[str, bytes]) -> None:
+    table, order = rows(files["projection.csv"]), rows(files["randomisation.csv"])
+    assert [row["block"] for row in table] == list(dict.fromkeys(row["block"] for row in order))
+    assert table[-1]["runs_so_far"] == str(len(order)) == "36"
+    assert table[-1]["expected_usd_so_far"] == parse(files["projection.json"])["usd"]["expected"]
+
+
+def test_the_cost_model_adds_up_to_a_run(files: dict[str, bytes]) -> None:
+    from decimal import Decimal
+
+    lines = [row for row in rows(files["cost_model.csv"]) if (row["task"], row["method"]) == ("a", "noop")]
+    assert {row["part"] for row in lines} == {"execution", "overhead"}
+    units = sum(Decimal(row["amount"]) for row in lines)
+    baseline = Decimal(parse(files["projection.json"])["by_method"]["noop"]["expected"])
+    assert units / 1000 * 12 == baseline
+    for row in lines:
+        assert Decimal(row["quantity"]) * Decimal(row["unit_price"]) == Decimal(row["amount"])
+
+
+def test_power_over_tasks(files: dict[str, bytes]) -> None:
+    table = rows(files["power.csv"])
+    assert {row["tasks"] for row in table} >= {"4", "5", "1000"}
+    assert all(0 <= float(row["power"]) <= 1 for row in table)
+
+
+def test_the_forms_for_reviewers_come_along(files: dict[str, bytes]) -> None:
+    assert files["rubric.csv"].decode().strip().split(",") == columns()
+    assert all(parse(line)["id"] for line in files["taxonomy.jsonl"].splitlines())
+    assert parse(files["rubric.json"])["gates"]
+
+
+def test_reports_on_the_plan(files: dict[str, bytes]) -> None:
+    sanity, monotone = parse(files["sanity.json"]), parse(files["monotonicity.json"])
+    assert set(sanity["checks"]) == {"structure", "money", "power"}
+    assert all(check["held"] for check in (*sanity["checks"]["structure"], *sanity["checks"]["money"]))
+    assert monotone["held"] is True
+
+
+def test_a_plan_that_contradicts_itself_is_not_handed_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forgetful(design: Design) -> tuple[Slot, ...]:
+        return randomise(design)[:-1]
+
+    monkeypatch.setattr(made, "randomise", forgetful)
+    with pytest.raises(InfrastructureFault, match="contradicts itself: every run is planned once"):
+        make_artefacts(protocol())
+
+
+@pytest.mark.parametrize("name", ["power.svg", "projection.svg"])
+def test_figures_stand_alone_and_say_what_they_show(name: str, files: dict[str, bytes]) -> None:
+    root = ElementTree.fromstring(files[name])
+    space = "{http://www.w3.org/2000/svg}"
+    assert root.get("role") == "img"
+    titles = [root.findtext(f"{space}title"), root.findtext(f"{space}desc")]
+    assert all(titles)
+    lines = [one for one in root.iter(f"{space}polyline") if one.get("stroke-width") == "2"]
+    dashes = [one.get("stroke-dasharray") for one in lines]
+    assert len(set(dashes)) == len(dashes) / 2, "every line and its entry in the legend share a dash of their own"
+    assert b"http" not in files[name].replace(b"http://www.w3.org/2000/svg", b"")
+
+
+def test_a_figure_escapes_names_and_takes_any_size() -> None:
+    data = svg("a < b", "runs & tasks", "x", [Line("<line>", ((0.0, 0.0), (3.0, 1e7)))], ("cap", 2e7))
+    texts = ["".join(one.itertext()) for one in ElementTree.fromstring(data).iter()]
+    assert "<line>" in texts and "a < b" in texts
+    flat = svg("flat", "x", "y", [Line("nothing", ((0.0, 0.0), (1.0, 0.0)))])
+    assert b"nan" not in flat

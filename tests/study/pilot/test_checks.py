@@ -1,0 +1,57 @@
+"""The reports on a plan's numbers fail when the numbers do not move as they must."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from proctor.base.frozen import replace
+from proctor.study.pilot import checks
+from proctor.study.pilot.power import Question, analyse, question_of
+from proctor.study.stats import power as formula
+from proctor.study.stats.power import Design
+from tests.study.pilot.planning import protocol
+
+MONOTONE = {
+    "power rises with tasks": lambda design, effect: 1 / design.tasks,
+    "power rises with runs of a task": lambda design, effect: 1 / design.runs,
+    "power rises with the effect": lambda design, effect: 1 - effect,
+    "power rises with alpha": lambda design, effect: 1 - design.alpha,
+    "power falls with the correlation of runs": lambda design, effect: design.icc,
+}
+
+
+@pytest.fixture
+def question() -> Question:
+    return replace(question_of(protocol()), tasks=30)
+
+
+def test_a_sound_plan_holds(question: Question) -> None:
+    assert all(check.held for check in checks.monotonicity(question, []))
+    found = checks.power(analyse(question, 200))
+    assert [check.name for check in found if not check.held] == []
+
+
+@pytest.mark.parametrize("name", sorted(MONOTONE))
+def test_each_direction_can_fail(name: str, question: Question, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong: Callable[[Design, float], float] = MONOTONE[name]
+    monkeypatch.setattr(formula, "paired_power", wrong)
+    assert name in [check.name for check in checks.monotonicity(question, []) if not check.held]
+
+
+def test_too_few_tasks_are_told(question: Question) -> None:
+    few = checks.power(analyse(replace(question, tasks=2), 200))
+    assert [check.name for check in few if not check.held] == ["formula and simulation agree"]
+    none = checks.power(analyse(replace(question, tasks=1)))
+    assert [(check.held, check.seen) for check in none] == [
+        (False, "a comparison over tasks needs 2 that count, and there are 1")
+    ]
+
+
+def test_the_record_holds_when_all_do() -> None:
+    good, bad = checks.Check("a", True, "1"), checks.Check("b", False, "2")
+    assert checks.record("sanity", {"part": [good]})["held"] is True
+    whole = checks.record("sanity", {"part": [good], "other": [bad]})
+    assert (whole["held"], whole["kind"]) == (False, "proctor.sanity")
+    assert whole["checks"]["other"] == [{"name": "b", "held": False, "seen": "2"}]

@@ -1,0 +1,217 @@
+"""The folder of a plan: written once, found again, refused when the pilot changed, and broken when it was touched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proctor.base.canonical import canonical, parse, sha256
+from proctor.base.errors import BrokenSeal, UsageFault
+from proctor.study.pilot.plan import Plan, amend, freeze, load_plan
+from proctor.study.pilot.protocol import design_of
+from proctor.study.pilot.randomise import randomise, to_csv
+from tests.study.pilot.planning import protocol
+
+
+def artefacts(wanted: Mapping[str, Any]) -> dict[str, bytes]:
+    """The order, and one more file that stands for the rest."""
+    return {"randomisation.csv": to_csv(randomise(design_of(wanted))), "power.json": canonical(wanted["power"])}
+
+
+def frozen(folder: Path, **parts: Any) -> Plan:
+    wanted = protocol(**parts)
+    return freeze(folder, wanted, lambda: artefacts(wanted))
+
+
+def amended(plan: Plan, runs: int = 0, why: str = "because", **parts: Any) -> Plan:
+    wanted = protocol(**parts)
+    return amend(plan, wanted, lambda: artefacts(wanted), why, "2026-03-07T12:00:00Z", runs)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_the_digest_is_that_of_the_protocol(tmp_path: Path) -> None:
+    plan = frozen(tmp_path / "plan")
+    data = (tmp_path / "plan/protocol.json").read_bytes()
+    assert plan.digest == sha256(data)
+    assert plan.slots == randomise(design_of(protocol()))
+    manifest = parse((tmp_path / "plan/manifest.json").read_bytes())
+    assert manifest["protocol"] == plan.digest
+    assert manifest["artefacts"]["power.json"] == sha256(canonical("0.8"))
+    assert (manifest["seeds"]["planned"], manifest["seeds"]["observed"]) == (20260307, 20260307)
+
+
+def test_planning_again_changes_nothing(tmp_path: Path) -> None:
+    frozen(tmp_path / "plan")
+    before = contents(tmp_path / "plan")
+    wanted = protocol()
+    freeze(tmp_path / "plan", wanted, lambda: pytest.fail("made again"))
+    assert contents(tmp_path / "plan") == before
+    frozen(tmp_path / "other")
+    assert contents(tmp_path / "other") == before
+
+
+def test_a_change_is_refused_by_its_field_and_leaves_the_plan(tmp_path: Path) -> None:
+    frozen(tmp_path / "plan")
+    before = contents(tmp_path / "plan")
+    with pytest.raises(UsageFault) as error:
+        frozen(tmp_path / "plan", alpha="0.01", runs_per_task=4)
+    assert "alpha: 0.05 -> 0.01" in str(error.value)
+    assert "runs_per_task: 3 -> 4" in str(error.value)
+    assert "proctor pilot amend" in error.value.hint
+    assert contents(tmp_path / "plan") == before
+
+
+def test_a_crash_before_the_end_leaves_no_plan(tmp_path: Path) -> None:
+    frozen(tmp_path / "plan")
+    (tmp_path / "plan/protocol.json").unlink()
+    with pytest.raises(UsageFault, match="not planned yet"):
+        load_plan(tmp_path / "plan")
+    assert frozen(tmp_path / "plan", alpha="0.01").protocol["alpha"] == "0.01"
+
+
+def test_a_folder_with_other_things_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(UsageFault, match=r"other things, such as notes\.txt"):
+        frozen(tmp_path)
+    assert list(contents(tmp_path)) == ["notes.txt"]
+
+
+TOUCHED = [
+    (name, touch)
+    for name in ("protocol.json", "manifest.json", "randomisation.csv", "power.json")
+    for touch in ("changed", "emptied", "gone")
+    if (name, touch) != ("protocol.json", "gone")
+]
+"""Without its protocol a folder is none of a plan, which another test shows."""
+
+
+@pytest.mark.parametrize(("name", "touch"), TOUCHED)
+def test_a_file_that_was_touched_breaks_the_seal(name: str, touch: str, tmp_path: Path) -> None:
+    frozen(tmp_path)
+    file = tmp_path / name
+    if touch == "gone":
+        file.unlink()
+    else:
+        file.write_bytes(b"" if touch == "emptied" else file.read_bytes().replace(b"1", b"2", 1) + b" ")
+    with pytest.raises(BrokenSeal) as error:
+        load_plan(tmp_path)
+    assert error.value.exit_code == 4
+    assert error.value.where in (str(file), str(tmp_path / "protocol.json"))
+
+
+def test_a_protocol_with_a_manifest_to_match_is_no_longer_the_pilot(tmp_path: Path) -> None:
+    """Whoever writes both files anew has another pilot: its file says otherwise, and runs carry the old digest."""
+    plan = frozen(tmp_path)
+    data = (tmp_path / "protocol.json").read_bytes().replace(b'"alpha":"0.05"', b'"alpha":"0.10"')
+    manifest = parse((tmp_path / "manifest.json").read_bytes())
+    (tmp_path / "protocol.json").write_bytes(data)
+    (tmp_path / "manifest.json").write_bytes(canonical({**manifest, "protocol": sha256(data)}))
+    assert load_plan(tmp_path).digest != plan.digest
+    with pytest.raises(UsageFault, match=r"alpha: 0\.10 -> 0\.05"):
+        frozen(tmp_path)
+
+
+def test_an_amendment_keeps_the_digest_and_is_shown(tmp_path: Path) -> None:
+    plan = frozen(tmp_path)
+    before = (tmp_path / "protocol.json").read_bytes()
+    once = amended(plan, 5, "the budget rose", runs_per_task=4, stages={**protocol()["stages"], "three": {"runs": 4}})
+    assert (once.digest, once.protocol["runs_per_task"], len(once.slots)) == (plan.digest, 4, 48)
+    assert (tmp_path / "protocol.json").read_bytes() == before
+    assert once.deviations == (
+        "Amendment 1 of 2026-03-07T12:00:00Z, after 5 runs, changed runs_per_task, stages.three.runs, "
+        "stages.three.tasks: the budget rose",
+    )
+    twice = amended(once, 9, "and fell", alpha="0.01")
+    assert [one["number"] for one in twice.amendments] == [1, 2]
+    assert twice.amendments[0]["previous"] == plan.digest
+    assert twice.amendments[1]["previous"] == sha256((tmp_path / "amendments/001.json").read_bytes())
+    assert load_plan(tmp_path) == twice
+    assert (twice.protocol["alpha"], twice.current) == ("0.01", tmp_path / "amendments/002")
+
+
+def test_an_amended_pilot_is_found_again(tmp_path: Path) -> None:
+    plan = amended(frozen(tmp_path), alpha="0.01")
+    assert frozen(tmp_path, alpha="0.01") == plan
+    with pytest.raises(UsageFault, match=r"alpha: 0\.01 -> 0\.05"):
+        frozen(tmp_path)
+
+
+def test_an_amendment_needs_a_change_and_a_reason(tmp_path: Path) -> None:
+    plan = frozen(tmp_path)
+    with pytest.raises(UsageFault, match="nothing has changed"):
+        amended(plan)
+    with pytest.raises(UsageFault, match="needs a reason"):
+        amended(plan, why=" ", alpha="0.01")
+    assert not (tmp_path / "amendments").exists()
+
+
+def test_once_there_are_runs_the_suite_stays(tmp_path: Path) -> None:
+    plan = frozen(tmp_path)
+    fewer = protocol()["tasks"][:3]
+    stages = {"one": {"tasks": 2, "runs": 1}, "two": {"tasks": 3, "runs": 2}, "three": {"tasks": 3, "runs": 3}}
+    with pytest.raises(UsageFault, match="1 runs were made, and the suite stays"):
+        amended(plan, 1, tasks=fewer, stages=stages)
+    assert len(amended(plan, 0, tasks=fewer, stages=stages).protocol["tasks"]) == 3
+
+
+def _first(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = parse((folder / "amendments/001.json").read_bytes())
+    return found
+
+
+def _rewrite(folder: Path, **fields: Any) -> None:
+    (folder / "amendments/001.json").write_bytes(canonical({**_first(folder), **fields}))
+
+
+def touched(attack: str, folder: Path) -> None:
+    """Break the records of two amendments in one way."""
+    place = folder / "amendments"
+    if attack == "the reason of the first is rewritten":
+        _rewrite(folder, why="something nicer")
+    elif attack == "the count of runs is rewritten":
+        _rewrite(folder, after_runs=0)
+    elif attack == "the first is taken out":
+        (place / "001.json").unlink()
+    elif attack == "the changes are rewritten":
+        _rewrite(folder, changed=[])
+        second = parse((place / "002.json").read_bytes())
+        link = sha256((place / "001.json").read_bytes())
+        (place / "002.json").write_bytes(canonical({**second, "previous": link}))
+    elif attack == "an artefact in force is changed":
+        (place / "002/randomisation.csv").write_bytes(b"order\n")
+    elif attack == "the protocol in force is changed":
+        (place / "002/protocol.json").write_bytes((folder / "protocol.json").read_bytes())
+    else:
+        (folder / "protocol.json").unlink()
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "the reason of the first is rewritten",
+        "the count of runs is rewritten",
+        "the first is taken out",
+        "the changes are rewritten",
+        "an artefact in force is changed",
+        "the protocol in force is changed",
+        "the first protocol is taken away",
+    ],
+)
+def test_amendments_that_were_touched_break_the_seal(attack: str, tmp_path: Path) -> None:
+    amended(amended(frozen(tmp_path), 3, alpha="0.01"), 5, alpha="0.02")
+    touched(attack, tmp_path)
+    with pytest.raises(BrokenSeal):
+        load_plan(tmp_path)
+
+
+def test_a_last_amendment_that_is_taken_away_shows_in_the_pilot(tmp_path: Path) -> None:
+    amended(frozen(tmp_path), alpha="0.01")
+    (tmp_path / "amendments/001.json").unlink()
+    with pytest.raises(UsageFault, match=r"alpha: 0\.05 -> 0\.01"):
+        frozen(tmp_path, alpha="0.01")

@@ -1,0 +1,105 @@
+"""Whether a plan can see its effect: published sizes, the share of alpha, and what cannot be said."""
+
+from __future__ import annotations
+
+import pytest
+
+from proctor.base.canonical import canonical
+from proctor.base.frozen import replace
+from proctor.study.pilot.power import Question, analyse, curve, question_of, record
+from proctor.study.stats.limits import normal_quantile
+from tests.study.pilot.planning import method, protocol
+
+DRAWS = 400
+PLAIN = Question(
+    tasks=40,
+    runs=3,
+    effect=0.2,
+    rate=0.5,
+    iccs=(0.2, 0.6),
+    correlations=(0.0, 0.5),
+    alpha=0.05,
+    target=0.8,
+    seed=20260307,
+)
+
+
+def test_the_question_of_a_protocol() -> None:
+    asked = question_of(protocol())
+    assert (asked.tasks, asked.runs, asked.effect, asked.rate) == (4, 3, 0.3, 0.5)
+    assert (asked.iccs, asked.correlations, asked.comparisons) == ((0.2, 0.6), (0.0, 0.5), 1)
+    assert asked.level == 0.05
+
+
+def test_runs_that_will_not_count_are_fewer_tasks() -> None:
+    assumed = {**protocol()["assumed"], "invalid": "0.3"}
+    assert question_of(protocol(assumed=assumed)).tasks == 2
+
+
+def test_every_pair_has_its_share_of_alpha() -> None:
+    methods = [*(method(name) for name in "abcd"), method("noop", baseline=True)]
+    asked = question_of(protocol(comparison=None, methods=methods))
+    assert asked.comparisons == 6
+    assert asked.level == pytest.approx(0.05 / 6)
+    assert question_of(protocol(comparison=None, methods=methods[:1])).comparisons == 1
+
+
+def test_looks_leave_less_of_alpha_for_the_end() -> None:
+    """O'Brien-Fleming spending of 0.05 at two equal looks: the last limit is 1.9686 (Lan and DeMets 1983)."""
+    asked = question_of(protocol(stopping={"violations": 3, "looks": ["0.5", "1"]}))
+    assert -normal_quantile(asked.level / 2) == pytest.approx(1.9686, abs=5e-5)
+
+
+def test_tasks_that_are_not_shared_need_the_published_number() -> None:
+    """0.3 against 0.5 at 0.05 and 0.8 needs 92.9988 an arm; with m = 10 and ICC 0.05, 1.45 times that: 14 clusters."""
+    asked = replace(PLAIN, rate=0.3, runs=10, iccs=(0.05,), correlations=(0.0,))
+    row = analyse(asked, DRAWS).rows[0]
+    assert row.design_effect == pytest.approx(1.45)
+    assert row.apart == 14
+
+
+def test_formula_and_simulation_answer_alike() -> None:
+    for row in analyse(PLAIN, DRAWS).rows:
+        assert row.simulated.low <= row.power <= row.simulated.high
+
+
+def test_the_worst_case_decides() -> None:
+    found = analyse(PLAIN, DRAWS)
+    worst = found.worst
+    assert worst is not None
+    assert (worst.icc, worst.correlation) == (0.6, 0.0)
+    assert not found.supported
+    assert worst.needed is not None
+    enough = analyse(replace(PLAIN, tasks=2 * worst.needed), DRAWS)
+    assert enough.supported
+    assert "0.8 is wanted" in enough.why
+    assert f"{worst.needed} tasks would do, or an effect of" in found.why
+    assert analyse(replace(PLAIN, iccs=(0.2,), correlations=(0.5,), tasks=60), DRAWS).supported
+
+
+def test_the_least_effect_is_what_would_be_seen() -> None:
+    row = analyse(PLAIN, DRAWS).rows[0]
+    assert row.smallest is not None
+    again = analyse(replace(PLAIN, effect=row.smallest), DRAWS).rows[0]
+    assert again.power == pytest.approx(0.8, abs=1e-6)
+
+
+def test_one_task_is_no_comparison() -> None:
+    found = analyse(replace(PLAIN, tasks=1))
+    assert (found.supported, found.rows, found.worst) == (False, (), None)
+    assert found.why == "a comparison over tasks needs 2 that count, and there are 1"
+    assert record(found)["supported"] is False
+
+
+def test_the_same_seed_simulates_the_same() -> None:
+    first, second = (canonical(record(analyse(PLAIN, DRAWS), DRAWS)) for _ in range(2))
+    assert first == second
+    assert canonical(record(analyse(replace(PLAIN, seed=1), DRAWS), DRAWS)) != first
+
+
+def test_the_curve_goes_through_the_plan() -> None:
+    rows = {(tasks, row.icc, row.correlation): row.power for tasks, row in curve(PLAIN)}
+    for row in analyse(PLAIN, DRAWS).rows:
+        assert rows[40, row.icc, row.correlation] == row.power
+    powers = [rows[tasks, 0.6, 0.0] for tasks in (5, 10, 40, 100, 1000)]
+    assert powers == sorted(powers)
