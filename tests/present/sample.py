@@ -245,7 +245,7 @@ def ranking(agents: int = 25) -> dict[str, Any]:
     found["question"].update(minimum_effect=None, pilot=None)
     found["headline"].update(
         verdict="ranking",
-        sentence=f"{found['headline']['best']} leads {agents} agents on 500 tasks, but 3 of them share the first place.",
+        sentence=f"{found['headline']['best']} leads {agents} agents on 500 tasks, but 3 of them share the lead.",
         against=None,
         difference=None,
         p=None,

@@ -8,9 +8,11 @@ from typing import Any
 from proctor.present.amounts import count, duration, known, money
 from proctor.present.html.evidence import Evidence, whole
 from proctor.present.html.table import Cell, Column, Section, absent, folded, note, table
-from proctor.present.markup import Markup, Piece, tag
+from proctor.present.markup import Markup, Piece, clean, tag
 
 MOST_RUNS = 5000
+MOST_BYTES = 2_500_000
+"""What the rows of runs may add to the page, whatever their names are."""
 MOST_FACTS = 300
 KNOWN_STATUS = ("success", "failure", "acceptance-error", "invalid", "unknown")
 
@@ -45,7 +47,7 @@ def _value(value: Any) -> Markup:
         kept = value[:MOST_FACTS]
         if not any(isinstance(item, Mapping | list | tuple) for item in kept):
             return tag("code", whole(", ".join(str(item) for item in kept)))
-        return tag("ul", (tag("li", _value(item)) for item in kept), class_="plain")
+        return tag("ul", (tag("li", _value(item)) for item in kept), class_="records")
     return tag("code", whole(str(value)))
 
 
@@ -84,12 +86,24 @@ def runs(findings: Mapping[str, Any], evidence: Evidence) -> Section:
         Column("Tags"),
         Column("Source"),
     ]
-    lines = [_run(row) for row in rows[:MOST_RUNS]]
+    lines = [_run(row) for row in _bounded(rows)]
     keys = [f"r{place}" for place in range(1, len(lines) + 1)]
     hidden = (known(findings.get("runs_left_out")) or 0) + len(rows) - len(lines)
     rest = note(f"{count(hidden)} more runs are not on this page; the queries above select them.") if hidden else None
     made = table("Runs", columns, lines, most=MOST_RUNS, keys=keys, look="runs")
     return Section("runs", "Runs", tag("div", rest, folded(f"{count(len(lines))} runs", made, key="all-runs")))
+
+
+def _bounded(rows: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """As many of the first rows as a page may hold."""
+    size = 0
+    for place, row in enumerate(rows[:MOST_RUNS]):
+        size += 350 + sum(
+            len(clean(str(row.get(part))).encode()) for part in ("run", "agent", "task", "tags", "source")
+        )
+        if size > MOST_BYTES:
+            return rows[:place]
+    return rows[:MOST_RUNS]
 
 
 def _run(row: Mapping[str, Any]) -> list[Cell | Piece]:

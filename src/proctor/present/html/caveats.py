@@ -11,6 +11,8 @@ from proctor.present.html.planned import planned
 from proctor.present.html.table import Cell, Column, Section, absent, estimated, listed, note, table
 from proctor.present.markup import Markup, Piece, tag
 
+MOST_CASES = 12
+
 
 def counterfactual(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     """Runs scored again under other caps, set apart from everything that was measured."""
@@ -18,17 +20,22 @@ def counterfactual(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     title = "Counterfactual"
     if not rows:
         return Section("counterfactual", title, absent("no run was scored again under other caps"))
+    found = {(str(row.get("label")), str(row.get("agent"))): row.get("success") for row in rows}
+    cases, agents = list(dict.fromkeys(case for case, _ in found)), list(dict.fromkeys(agent for _, agent in found))
     lines: list[list[Cell | Piece]] = [
         [
-            str(row.get("label")),
-            str(row.get("agent")),
-            estimated(row.get("success"), evidence.agent(str(row.get("agent")))),
+            agent,
+            *(
+                estimated(found[case, agent], evidence.agent(agent)) if (case, agent) in found else Cell("\u2013")
+                for case in cases[:MOST_CASES]
+            ),
         ]
-        for row in rows
+        for agent in agents
     ]
-    made = table(
-        "COUNTERFACTUAL: success under other caps", [Column("Case"), Column("Agent"), Column("Success", True)], lines
-    )
+    columns = [Column("Agent"), *(Column(case, True) for case in cases[:MOST_CASES])]
+    made = table("COUNTERFACTUAL: success under other caps", columns, lines)
+    if len(cases) > MOST_CASES:
+        made = tag("div", made, note(f"The first {MOST_CASES} of {len(cases)} cases."))
     text = "The recorded runs were scored again as if another cap had held; an agent that knew of that cap could have "
     text += "acted otherwise. Nothing here enters any other part of this page."
     warning = tag("p", tag("strong", "Not measured. "), text)

@@ -118,8 +118,9 @@ def _matrix(pairs: Sequence[Mapping[str, Any]], findings: Mapping[str, Any], evi
         [tag("span", tag("a", f"{place}. {name}", href=evidence.agent(name), class_="n")), *_row(name, names, found)]
         for place, name in enumerate(names, 1)
     ]
-    title = "Row minus column, in percentage points"
-    text = f"Columns are numbered like the rows. {AHEAD} the row is better, {BEHIND} it is worse, {OPEN} not separable."
+    title = "Row against column, in percentage points"
+    text = f"Columns are numbered like the rows. {AHEAD} the row is better by so much, {BEHIND} it is worse; "
+    text += f"{OPEN} the difference is not separable from none."
     return tag("div", table(title, columns, lines, sortable=False, look="matrix"), note(text))
 
 
@@ -134,9 +135,9 @@ def _row(name: str, names: Sequence[str], found: Mapping[tuple[str, str], tuple[
         else:
             sign = (AHEAD if value > 0 else BEHIND) if separable else OPEN
             look = ("ahead" if value > 0 else "behind") if separable else "open"
-            cells.append(
-                Cell([f"{value * 100:+.0f}".replace("-", "\u2212"), " ", tag("span", sign, class_="sign")], look=look)
-            )
+            text = f"{abs(value) * 100:.0f}" if separable else f"{round(value * 100) or 0:+d}".replace("+0", "0")
+            shown = [text.replace("-", "\u2212"), tag("span", sign, class_="sign")]
+            cells.append(Cell(shown, look=look))
     return cells
 
 

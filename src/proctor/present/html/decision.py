@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,19 +20,22 @@ VERDICTS = {
 }
 SHOWN_CAVEATS = 4
 LEADERS = 6
+LONG = 110
+"""Letters from which on a heading is set smaller, and its further sentences below it."""
 
 
 def decision(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
     """The part that a reader sees without scrolling."""
     headline = findings.get("headline") or {}
     name, look, sign = VERDICTS.get(str(headline.get("verdict")), ("No verdict", "plain", "\u2013"))
-    sentence = str(headline.get("sentence") or "These findings hold no decision.")
+    first, rest = _split(str(headline.get("sentence") or "These findings hold no decision."))
     return tag(
         "section",
         tag(
             "div",
             tag("p", tag("span", sign, aria_hidden="true"), " ", name, class_=f"verdict {look}"),
-            tag("h1", sentence),
+            tag("h1", first, class_="long" if len(first) > LONG else None),
+            tag("p", rest, class_="lead") if rest else None,
             _asked(findings),
             class_="answer",
         ),
@@ -47,6 +51,12 @@ def decision(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
         class_="decision",
         aria_label="Decision",
     )
+
+
+def _split(text: str) -> tuple[str, str]:
+    """The first sentence of a long text, and the others."""
+    end = re.search(r"(?<=[a-z0-9)%])\. (?=[A-Z0-9])", text) if len(text) > LONG else None
+    return (text[: end.start() + 1], text[end.end() :]) if end else (text, "")
 
 
 def _card(title: str, *inside: Piece) -> Markup:

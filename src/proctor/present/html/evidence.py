@@ -16,6 +16,9 @@ from proctor.present.markup import Markup, Piece, clean, join, tag, trusted
 MOST_ENTRIES = 1500
 """Beyond so many entries a number links to the entry of its agent, or of all runs."""
 
+MOST_RUNS = 40
+"""Runs that an entry names; its query finds the others."""
+
 MOST_LETTERS = 2000
 """Characters of a query that a page holds."""
 
@@ -50,7 +53,7 @@ class Evidence:
 
     def pair(self, first: str, second: str) -> str:
         """Where the runs of two agents stand."""
-        query = f"{self._query(first)} UNION ALL {self._query(second)}"
+        query = f"SELECT * FROM ({self._query(first)}) UNION ALL SELECT * FROM ({self._query(second)})"
         return self._entry((first, second, ""), f"runs of {first} and of {second}", query)
 
     def where(self, agent: str | None, **columns: str) -> str:
@@ -98,9 +101,9 @@ class Evidence:
             tag("h3", tag("span", entry.key.upper(), class_="kicker"), " ", entry.what),
             tag("pre", tag("code", whole(entry.query)), tabindex=0),
         ]
-        if entry.runs:
-            listed = tag("p", join((self.run(run) for run in entry.runs), ", "), class_="runlist")
-            parts.append(folded(f"{len(entry.runs)} of these runs", listed))
+        if some := entry.runs[:MOST_RUNS]:
+            listed = tag("p", join((self.run(run) for run in some), ", "), class_="runlist")
+            parts.append(folded(f"{len(some)} of these runs", listed))
         return tag("div", parts, id=entry.key, class_="entry")
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from proctor.present.amounts import count, known, money
+from proctor.present.amounts import count, known, money, reason
 from proctor.present.html.evidence import Evidence
 from proctor.present.html.table import Cell, Column, Section, absent, estimated, folded, methods, note, table
 from proctor.present.markup import Markup, Piece, tag
 
-MOST_AGENTS = 12
-"""Agents side by side; more are listed one below the other."""
+MOST_ACROSS = 14
+"""Columns side by side; more are in the list alone."""
 
 
 def strata(findings: Mapping[str, Any], evidence: Evidence) -> Section:
@@ -21,31 +21,36 @@ def strata(findings: Mapping[str, Any], evidence: Evidence) -> Section:
         return Section(
             "strata", "Strata", tag("div", absent("the runs carry no strata"), _weighted(findings, evidence))
         )
-    every = _list(rows, evidence)
-    agents = list(dict.fromkeys(str(row.get("agent")) for row in rows))
-    wide = len(agents) <= MOST_AGENTS
-    shown: list[Piece] = [_grid(rows, agents, evidence) if wide else None]
-    shown.append(folded("Every stratum and agent with runs and cost", every) if wide else every)
     text = "Strata are small: a difference inside one is a hint for a next study, not a finding of this one."
-    return Section("strata", "Strata", tag("div", shown, note(text), _weighted(findings, evidence)))
+    every = folded("Every stratum and agent with runs and cost", _list(rows, evidence))
+    body = [_grid(rows, evidence), note(text), every, _weighted(findings, evidence)]
+    return Section("strata", "Strata", tag("div", body))
 
 
-def _grid(rows: list[Mapping[str, Any]], agents: list[str], evidence: Evidence) -> Markup:
+def _grid(rows: list[Mapping[str, Any]], evidence: Evidence) -> Markup | None:
+    """Whatever there is less of, strata or agents, stands across."""
     found = {(str(row.get("stratum")), str(row.get("agent"))): row for row in rows}
-    columns = [Column("Stratum"), Column("Tasks", True), *(Column(name, True) for name in agents)]
+    kinds, agents = list(dict.fromkeys(name for name, _ in found)), list(dict.fromkeys(name for _, name in found))
+    if min(len(kinds), len(agents)) > MOST_ACROSS:
+        return None
+    upright = len(agents) <= len(kinds)
+    columns = [Column("Stratum" if upright else "Agent")]
+    columns += [Column(name, True) for name in (agents if upright else kinds)]
     lines: list[list[Cell | Piece]] = []
-    for stratum in dict.fromkeys(name for name, _ in found):
-        here = {agent: found[stratum, agent] for agent in agents if (stratum, agent) in found}
-        tasks = max((known(row.get("tasks")) or 0 for row in here.values()), default=0)
-        cells = [
-            estimated(here[agent].get("success"), evidence.where(agent, stratum=stratum))
-            if agent in here
-            else Cell("\u2013")
-            for agent in agents
-        ]
-        lines.append([stratum, Cell(count(tasks), tasks), *cells])
+    for name in kinds if upright else agents:
+        places = [(name, agent) for agent in agents] if upright else [(kind, name) for kind in kinds]
+        lines.append([name, *(_cell(found.get(place), place, evidence) for place in places)])
     made = table("Success by stratum and agent", columns, lines)
     return tag("div", made, methods(row.get("success") for row in rows))
+
+
+def _cell(row: Mapping[str, Any] | None, place: tuple[str, str], evidence: Evidence) -> Cell:
+    """A rate; why one is undefined stands in the list of all."""
+    if row is None:
+        return Cell("\u2013")
+    if reason(row.get("success")):
+        return Cell(tag("span", "undefined", class_="quiet"))
+    return estimated(row.get("success"), evidence.where(place[1], stratum=place[0]))
 
 
 def _list(rows: list[Mapping[str, Any]], evidence: Evidence) -> Markup:
@@ -82,4 +87,5 @@ def _weighted(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
         for row in rows
     ]
     made = table("Success with strata weighed", [Column("Agent"), Column("Weights"), Column("Success", True)], lines)
-    return tag("div", tag("h3", "Weighed"), made, methods(row.get("estimate") for row in rows))
+    how = methods(row.get("estimate") for row in rows)
+    return folded("Strata weighed", made, how) if len(rows) > 8 else tag("div", tag("h3", "Weighed"), made, how)
