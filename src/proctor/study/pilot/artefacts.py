@@ -27,6 +27,9 @@ from proctor.study.pilot.projection import LEVELS, BlockCost, Projection, inputs
 from proctor.study.pilot.protocol import design_of
 from proctor.study.pilot.randomise import Slot, randomise, to_csv
 
+SHOWN_POWER = 0.99
+"""The curve ends where nothing is left to be gained."""
+
 
 def make_artefacts(protocol: Mapping[str, Any], prices: PriceTable | None = None) -> dict[str, bytes]:
     """The artefacts of a plan. A plan that contradicts itself is a fault of the program and is not handed out."""
@@ -74,12 +77,15 @@ def _power_curve(question: power.Question) -> bytes:
     """Power over tasks for each correlation of runs, with the methods as little alike as was assumed."""
     least = min(question.correlations)
     rows = [(tasks, row) for tasks, row in power.curve(question) if row.correlation == least]
+    short = [tasks for tasks, row in rows if row.power < SHOWN_POWER]
+    enough = next((tasks for tasks, _ in rows if tasks > max(short, default=0)), rows[-1][0])
+    rows = [(tasks, row) for tasks, row in rows if tasks <= max(enough, question.tasks)]
     lines = [
         Line(f"icc {icc:g}", tuple((float(tasks), row.power) for tasks, row in rows if row.icc == icc))
         for icc in question.iccs
     ]
     title = f"Power to see {question.effect:g} with {question.runs} runs of each task"
-    return svg(title, "tasks", "power", lines, ("wanted", question.target))
+    return svg(title, "tasks", "power", lines, ("wanted", question.target), ("the plan", float(question.tasks)))
 
 
 def _projection_table(blocks: Sequence[BlockCost]) -> bytes:

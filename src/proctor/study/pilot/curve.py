@@ -11,8 +11,8 @@ from math import ceil, floor, log10
 
 from proctor.base.frozen import frozen
 
-WIDTH, HEIGHT = 720, 380
-LEFT, RIGHT, TOP, BOTTOM = 70, 550, 40, 320
+WIDTH, HEIGHT = 720, 410
+LEFT, RIGHT, TOP, BOTTOM = 70, 640, 56, 330
 COLOURS = ("#1f5fa8", "#a8451f", "#2e7d32", "#7b3fa0", "#6b6b00")
 DASHES = ("none", "7 4", "2 3", "10 3 2 3", "5 2")
 TICKS = 5
@@ -28,10 +28,17 @@ class Line:
     points: tuple[tuple[float, float], ...]
 
 
-def svg(title: str, across: str, up: str, lines: Sequence[Line], level: tuple[str, float] | None = None) -> bytes:
-    """The figure of ``lines``; ``level`` is a named value to hold them against."""
+def svg(
+    title: str,
+    across: str,
+    up: str,
+    lines: Sequence[Line],
+    level: tuple[str, float] | None = None,
+    at_x: tuple[str, float] | None = None,
+) -> bytes:
+    """The figure of ``lines``; ``level`` and ``at_x`` are named values to hold them against."""
     points = [point for line in lines for point in line.points]
-    right = _round_up(max((x for x, _ in points), default=1.0))
+    right = _round_up(max([x for x, _ in points] + ([at_x[1]] if at_x else []), default=1.0))
     top = _round_up(max([y for _, y in points] + ([level[1]] if level else []), default=1.0))
 
     def at(x: float, y: float) -> str:
@@ -51,6 +58,11 @@ def svg(title: str, across: str, up: str, lines: Sequence[Line], level: tuple[st
         body.append(f'<polyline points="{at(0, value)} {at(right, value)}" stroke="#555555" stroke-dasharray="1 3"/>')
         y = BOTTOM - (BOTTOM - TOP) * value / top
         body.append(f'<text x="{RIGHT + 8}" y="{y + 4:.1f}" fill="#333333">{escape(name)}</text>')
+    if at_x:
+        name, value = at_x
+        body.append(f'<polyline points="{at(value, 0)} {at(value, top)}" stroke="#555555" stroke-dasharray="1 3"/>')
+        x = LEFT + (RIGHT - LEFT) * value / right
+        body.append(f'<text x="{x:.1f}" y="{TOP - 4}" text-anchor="middle" fill="#333333">{escape(name)}</text>')
     for index, line in enumerate(lines):
         colour, dash = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
         drawn = " ".join(at(x, y) for x, y in _thinned(line.points))
@@ -58,10 +70,12 @@ def svg(title: str, across: str, up: str, lines: Sequence[Line], level: tuple[st
             f'<polyline points="{drawn}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
         )
         y = HEIGHT - 18
-        x = LEFT + index * (WIDTH - LEFT) // max(len(lines), 1)
-        body.append(f'<polyline points="{x},{y - 4} {x + 28},{y - 4}" stroke="{colour}" stroke-dasharray="{dash}"')
+        left = LEFT + index * (WIDTH - LEFT) // max(len(lines), 1)
+        body.append(
+            f'<polyline points="{left},{y - 4} {left + 28},{y - 4}" stroke="{colour}" stroke-dasharray="{dash}"'
+        )
         body[-1] += ' stroke-width="2"/>'
-        body.append(f'<text x="{x + 34}" y="{y}">{escape(line.name)}</text>')
+        body.append(f'<text x="{left + 34}" y="{y}">{escape(line.name)}</text>')
     return "\n".join([*body, "</svg>", ""]).encode()
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from proctor.study.stats.power_simulation import Point
 
 DRAWS = 2_000
-GRID = (5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 1000)
+GRID = (*(5, 10, 15, 20, 25, 30, 40, 50, 60, 75), *(100, 125, 150, 200, 250, 300, 400, 500, 750, 1000))
 PLACES = 4
 LEAST_TASKS = 2
 
