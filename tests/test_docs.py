@@ -39,6 +39,7 @@ PAGES = (
     "docs/attestation.md",
     "docs/replay.md",
     "docs/oracles.md",
+    "docs/pilots.md",
 )
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
