@@ -81,6 +81,12 @@ def test_where_the_projection_is_higher_the_projection_counts(dollars: Any) -> N
     assert dollars.usage(900, usd="0.001").new() == [cost_trip("kill", ("0.90", "0.90", "1.00"), 2)]
 
 
+def test_in_dollars_there_is_one_amount_and_one_set_of_envelopes(alone: Any) -> None:
+    story = alone(lambda facts: CostCap(facts, (envelope("1"),), (envelope("0.1"),), Thresholds()), DOLLARS)
+    assert story.usage(1, usd="0.50").new() == []
+    assert story.usage(730, usd="0.30").new() == [cost_trip("throttle", ("0.80", "0.90", "1.00"), 3, "0.5")]
+
+
 def test_it_looks_only_while_the_agent_acts(alone: Any) -> None:
     story = alone(lambda facts: CostCap(facts, (envelope("1"),), (), Thresholds()), DOLLARS, start=False)
     assert story.usage(5000).new() == []
@@ -112,6 +118,11 @@ def test_dollars_that_were_billed_are_held_against_the_cap_in_dollars_besides(un
     ], "each currency has steps of its own"
     seq = len(units.events)
     assert units.usage(1, usd="0.18").new() == [cost_trip("kill", ("0.90", "0.90", "1.00"), seq, method=method)]
+
+
+def test_dollars_are_no_units(alone: Any) -> None:
+    story = alone(lambda facts: CostCap(facts, (envelope("1"),), (envelope("1000"),), Thresholds()), UNITS)
+    assert story.usage(0, 0, usd="5.00").new() == []
 
 
 def test_without_a_bill_or_a_cap_in_dollars_only_units_count(alone: Any) -> None:

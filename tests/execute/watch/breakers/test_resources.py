@@ -153,3 +153,15 @@ def test_kills_in_acceptance_never_end_anything(oom: Any) -> None:
         memory_trip(1 << 61, 2, 4, phase="acceptance"),
     ]
     assert oom.sample(oom_kills=2, phase="agent").new()[0].action == "none"
+
+
+def test_a_sample_that_names_no_phase_counts_for_every_resource(alone: Any) -> None:
+    values: dict[str, Any] = {"cpu_seconds": "9", "processes": 9, "oom_kills": 9, "phase": ""}
+    for make in (
+        lambda facts: Cpu(facts, 1),
+        lambda facts: Processes(facts, 1, 1),
+        lambda facts: OutOfMemory(facts, (1, 5)),
+    ):
+        assert [trip.action for trip in alone(make).sample(**values).new()] == ["kill"]
+        later = alone(make).finish().sample(**values).new()
+        assert [trip.action for trip in later] in ([], ["none"])
