@@ -144,7 +144,7 @@ class Rows:
             numbers = [float(cell) if cell else math.nan for cell in cells]
         except ValueError:
             numbers = [self._read_number(line, role, cell) for line, cell in zip(lines, cells, strict=True)]
-        if min(numbers) < 0 or max(numbers) == math.inf or any(number < 0 or number == math.inf for number in numbers):
+        if any(number < 0 or number == math.inf for number in numbers):
             for line, number in zip(lines, numbers, strict=True):
                 if number < 0 or number == math.inf:
                     self._mistake(line, f"{self._columns.taken[role]} is {number:g}, which no attempt can take")

@@ -1,0 +1,141 @@
+"""``proctor analyse`` as a user calls it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from proctor.cli.main import run_command
+from proctor.study.index.store import read_table
+
+HEAD = "agent,task,trial,outcome,cost_usd,seconds,failure_mode\n"
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """Two agents, 30 tasks, two trials: one solves 25 tasks, the other 10; one attempt was cut short."""
+    rows = [
+        f"{agent},t{task:02},{trial},{'pass' if task < solved else 'fail'},0.{trial},{10 * trial},"
+        f"{'agent_timeout' if task == 29 else ''}\n"
+        for agent, solved in (("new", 25), ("old", 10))
+        for task in range(30)
+        for trial in (1, 2)
+    ]
+    path = tmp_path / "results.csv"
+    path.write_text(HEAD + "".join(rows))
+    return path
+
+
+def test_a_ranking_with_what_was_taken(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["analyse", str(results)]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith(
+        "columns: agent = agent, task = task, trial = trial, outcome = outcome, status = failure_mode"
+    )
+    lines = [line.split() for line in out.splitlines()]
+    assert ["1", "new", "60", "83.3%"] in [line[:4] for line in lines]
+    assert ["2", "old", "60", "33.3%"] in [line[:4] for line in lines]
+    assert "ranking: new has the highest success rate" in out
+    assert "no evidence of validity" in out
+    assert "reading results.csv ..." in err
+
+
+def test_pairs_that_are_open_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "few.csv"
+    path.write_text("agent,task,outcome\na,t1,1\na,t2,0\nb,t1,1\nb,t2,1\nc,t1,0\nc,t2,0\n")
+    assert run_command(["analyse", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "not separable (3 of 3 pairs, all comparisons counted):" in out
+    assert "  b - a: +50.0 (" in out
+    assert "1-3   b" in out
+
+
+@pytest.mark.parametrize(
+    ("against", "verdict", "code"),
+    [("old", "adopt: Adopt new rather than old", 0), ("new", "keep: Keep new", 1)],
+)
+def test_a_question_has_an_answer_and_a_code(
+    results: Path, capsys: pytest.CaptureFixture[str], against: str, verdict: str, code: int
+) -> None:
+    assert run_command(["analyse", str(results), "--against", against, "--minimum-effect", "0.05"]) == code
+    assert verdict in capsys.readouterr().out
+
+
+def test_everything_is_written_and_the_same_each_time(results: Path, tmp_path: Path) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder in folders:
+        assert run_command(["analyse", str(results), "--out", str(folder)]) == 0
+    names = sorted(str(path.relative_to(folders[0])) for path in folders[0].rglob("*") if path.is_file())
+    assert {"findings.json", "report.html", "report.md", "runs.parquet", "csv/agents.csv"} <= set(names)
+    for name in names:
+        if name != "runs.parquet":
+            assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes(), name
+    found = json.loads((folders[0] / "findings.json").read_bytes())
+    assert found["source"]["kind"] == "results"
+    assert found["source"]["name"] == "results.csv"
+    assert found["source"]["digest"].startswith("sha256:")
+    assert found["agents"][0]["agent"] == "new"
+    assert len(read_table(folders[0] / "runs.parquet")) == 120
+    assert run_command(["analyse", str(results), "--out", str(folders[0])]) == 0, "a report may be written anew"
+
+
+def test_json_is_the_findings(results: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    options = ["--weight", "x=1"]
+    assert run_command(["analyse", str(results), "--json", "--what-if-seconds", "15"]) == 0
+    found = json.loads(capsysbinary.readouterr().out)
+    assert found["counterfactual"][0]["label"] == "COUNTERFACTUAL: cap 15 s of the agent's time"
+    assert found["survival"][0]["censored"] == 2
+    assert run_command(["analyse", str(results), *options]) == 2, "weights need strata"
+
+
+def test_columns_are_named_by_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "odd.csv"
+    path.write_text("who,what,mark,kind,in,out\na,t,0.95,x,1,2\na,u,0.5,y,1,2\nb,t,1,x,1,2\nb,u,,y,1,2\n")
+    words = ["--agent", "who", "--task", "what", "--outcome", "mark", "--success", ">=0.9", "--stratum", "kind"]
+    assert run_command(["analyse", str(path), *words, "--tokens", "in,out", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    first, second = sorted(found["agents"], key=lambda agent: str(agent["agent"]))
+    assert first["success"]["value"] == 0.5
+    assert second["bounds"] == {"low": 0.5, "high": 1.0, "unknown": 1}
+    assert first["cost"]["tokens_in"] == 2
+    assert {row["stratum"] for row in found["strata"]} == {"x", "y"}
+
+
+BAD = {
+    "no such file": (["absent.csv"], "absent.csv: there is no such file"),
+    "no such column": (["results.csv", "--cost", "price"], "no column 'price' for --cost"),
+    "no such agent": (["results.csv", "--against", "nobody"], "there is no agent 'nobody'"),
+    "an effect for nobody": (["results.csv", "--minimum-effect", "0.1"], "add --against"),
+    "an effect too large": (["results.csv", "--against", "old", "--minimum-effect", "5"], "the minimum effect is 5.0"),
+    "alpha out of reach": (["results.csv", "--alpha", "2"], "alpha is 2.0"),
+    "a cap of nothing": (["results.csv", "--cap-seconds", "0"], "--cap-seconds is 0.0"),
+    "three tokens": (["results.csv", "--tokens", "a,b,c"], "--tokens names 3 columns"),
+    "a weight without a number": (["results.csv", "--weight", "easy"], "--weight 'easy' has no number"),
+    "a threshold that is none": (["results.csv", "--success", "<1"], "'<1' is no threshold"),
+    "a file for a folder": (["results.csv", "--out", "results.csv"], "this is a file"),
+    "somebody's folder": (["results.csv", "--out", "."], "something other than a report"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(BAD))
+def test_bad_input_gets_one_message(
+    name: str, results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words, message = BAD[name]
+    monkeypatch.chdir(results.parent)
+    before = sorted(results.parent.iterdir())
+    assert run_command(["analyse", *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err
+    assert "Traceback" not in err
+    assert sorted(results.parent.iterdir()) == before, "nothing is written when something is wrong"
+
+
+def test_names_cannot_steer_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "hostile.csv"
+    path.write_text("agent,task,outcome\n\x1b[2Jx,t,1\n\x1b[2Jx,u,1\ny,t,0\ny,u,0\n")
+    assert run_command(["analyse", str(path)]) == 0
+    assert "\x1b" not in capsys.readouterr().out

@@ -1,0 +1,72 @@
+"""The Markdown report."""
+
+from __future__ import annotations
+
+from proctor.present.markdown import amount, p_value, percents, plain, points, rank, report
+from proctor.study.analysis.findings import findings
+from proctor.study.analysis.question import Extras, Question
+from tests.present.test_data import ESTIMATE, made
+
+UNDEFINED = {**ESTIMATE, "value": None, "low": None, "high": None, "undefined": "because"}
+
+
+def test_the_decision_comes_first() -> None:
+    text = report(findings(made(), Question(against="y"), Extras(name="made.csv", notes=("columns: a = b",)))).decode()
+    lines = [line for line in text.splitlines() if line]
+    assert lines[0] == "# Findings on made.csv"
+    assert lines[1].startswith("**undecided.** Undecided on x rather than y")
+    for part in (
+        "## Agents",
+        "## Comparisons",
+        "## At least one success in k attempts",
+        "## All of k attempts succeed",
+        "## Strata",
+        "## Cost",
+        "## Seconds until the agent ends",
+        "## Failure modes",
+        "## What this cannot say",
+        "## Not to be generalised",
+        "- columns: a = b",
+    ):
+        assert part in text
+    assert "## Counterfactual" not in text
+    assert text.endswith("\n")
+    assert not text.endswith("\n\n")
+
+
+def test_what_was_not_seen_is_labelled_apart() -> None:
+    text = report(findings(made(), Question(caps={"seconds": (15.0,)}))).decode()
+    assert "## Counterfactual\n\nNot seen but computed" in text
+    assert "COUNTERFACTUAL: cap 15 s" in text
+
+
+def test_the_same_findings_give_the_same_bytes() -> None:
+    assert report(findings(made())) == report(findings(made()))
+
+
+def test_names_cannot_write_markdown_or_html() -> None:
+    text = report(findings(made(("<b>|x|</b>\n# big", "[y](http://z)")))).decode()
+    assert "<b>" not in text
+    assert "\n# big" not in text
+    assert "[y](" not in text
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "x" in line and "big" in line]
+    assert rows
+    assert plain("a|b_c\n<d>") == r"a\|b\_c \<d\>"
+
+
+def test_many_pairs_show_those_that_are_open() -> None:
+    text = report(findings(made(tuple(f"a{number:02}" for number in range(12))))).decode()
+    assert "The pairs that are **not separable**:" in text
+    assert "... and 6 more, in the CSV files." in text, "66 pairs, all open, 60 shown"
+
+
+def test_numbers() -> None:
+    assert percents(ESTIMATE) == "50.0% (25.0 to 75.0)"
+    assert percents(UNDEFINED) == "-"
+    assert percents(None) == "-"
+    assert points(ESTIMATE) == "+50.0 (+25.0 to +75.0)"
+    assert points(UNDEFINED) == "-"
+    assert [amount(number) for number in (None, 0.12345, 12.3, 12345.6)] == ["-", "0.123", "12.3", "12,346"]
+    assert [p_value(p) for p in (None, 0.0001, 0.04567)] == ["-", "< 0.001", "0.046"]
+    assert rank({"best": 1, "worst": 3}) == "1-3"
+    assert rank({"best": 2, "worst": 2}) == "2"

@@ -1,0 +1,123 @@
+"""The answer and its rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from proctor.base.errors import UsageFault
+from proctor.study.analysis.findings import findings
+from proctor.study.analysis.headline import ADOPT, KEEP, UNDECIDED, decide
+from proctor.study.analysis.question import Question
+from proctor.study.analysis.words import among, money, percent
+from proctor.study.stats.estimate import defined, undefined
+from tests.study.analysis.made import Outcomes, table
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "minimum", "separable", "verdict"),
+    [
+        (0.20, 0.10, 0.30, 0.05, True, ADOPT),
+        (0.20, 0.10, 0.30, None, True, ADOPT),
+        (0.20, 0.10, 0.30, 0.05, False, UNDECIDED),
+        (0.20, -0.01, 0.41, 0.05, True, UNDECIDED),
+        (0.04, 0.01, 0.07, 0.05, True, UNDECIDED),
+        (0.03, 0.01, 0.04, 0.05, True, KEEP),
+        (-0.10, -0.20, -0.01, None, True, KEEP),
+        (-0.10, -0.20, 0.00, None, True, KEEP),
+        (0.00, -0.04, 0.04, 0.05, False, KEEP),
+        (0.00, -0.10, 0.10, 0.05, False, UNDECIDED),
+    ],
+)
+def test_the_rule(value: float, low: float, high: float, minimum: float | None, separable: bool, verdict: str) -> None:
+    difference = defined(value, low, high, level=0.95, method="made", n=10, clusters=10)
+    assert decide(difference, minimum, separable) == verdict
+
+
+def test_what_is_undefined_is_undecided() -> None:
+    assert decide(undefined("there is one task only", level=0.95, method="made"), None, True) == UNDECIDED
+
+
+def made(x: int, y: int, tasks: int = 40) -> Any:
+    """x and y solve the first so many tasks."""
+    return table(
+        {
+            "x": {f"t{n}": [int(n < x)] for n in range(tasks)},
+            "y": {f"t{n}": [int(n < y)] for n in range(tasks)},
+        }
+    )
+
+
+def test_a_better_candidate_is_adopted() -> None:
+    head = findings(made(30, 10), Question(against="y", minimum_effect=0.1))["headline"]
+    assert head["verdict"] == "adopt"
+    assert head["best"] == "x"
+    assert head["against"] == "y"
+    assert head["difference"]["value"] == pytest.approx(0.5)
+    assert head["sentence"].startswith("Adopt x rather than y: the success rate differs by +50.0 points (")
+
+
+def test_the_difference_is_that_of_the_candidate() -> None:
+    head = findings(made(30, 10), Question(against="x", minimum_effect=0.1))["headline"]
+    assert head["verdict"] == "keep"
+    assert head["best"] == "y"
+    assert head["difference"]["value"] == pytest.approx(-0.5)
+    assert head["sentence"].startswith("Keep x: an advantage of y of at least 10.0 points is ruled out")
+
+
+def test_what_the_data_leave_open_is_undecided() -> None:
+    head = findings(made(12, 10, 20), Question(against="y", minimum_effect=0.1))["headline"]
+    assert head["verdict"] == "undecided"
+    assert "neither shows nor rules out" in head["sentence"]
+
+
+def test_a_verdict_that_turns_with_unknown_runs_says_so() -> None:
+    outcomes: Outcomes = {
+        "x": {f"t{n}": [1, None, None] for n in range(30)},
+        "y": {f"t{n}": [int(n < 12), 1, 0] for n in range(30)},
+    }
+    head = findings(table(outcomes), Question(against="y"))["headline"]
+    assert head["verdict"] == "adopt"
+    assert head["caveats"][0].startswith("With unknown and invalid runs counted as no success, the difference is -")
+    assert head["caveats"][0].endswith(": keep.")
+
+
+def test_the_candidate_can_be_named() -> None:
+    outcomes = {
+        "x": {f"t{n}": [1] for n in range(20)},
+        "y": {f"t{n}": [0] for n in range(20)},
+        "z": {f"t{n}": [int(n < 10)] for n in range(20)},
+    }
+    assert findings(table(outcomes), Question(against="y"))["headline"]["best"] == "x"
+    assert findings(table(outcomes), Question(against="y", candidate="z"))["headline"]["best"] == "z"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"against": "nobody"}, "there is no agent 'nobody'"),
+        ({"against": "x", "candidate": "nobody"}, "there is no agent 'nobody'"),
+        ({"against": "x", "candidate": "x"}, "cannot be held against itself"),
+        ({"minimum_effect": 1.5}, "the minimum effect is 1.5"),
+        ({"alpha": 0.0}, "alpha is 0.0"),
+        ({"endpoint": "luck"}, "there is no endpoint 'luck'"),
+    ],
+)
+def test_questions_that_cannot_be_asked(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageFault, match=message):
+        findings(made(3, 2, 4), Question(**options))
+
+
+def test_costs_without_prices_are_said_to_be_none() -> None:
+    found = findings(table({"x": {"t": [1], "u": [0]}}, cost_usd=1.0, cost_method="fallback-1"))
+    assert any("not money" in text for text in found["headline"]["caveats"])
+    assert found["headline"]["cost"] == "x cost 1.00 USD a run, 2.00 USD a success."
+
+
+def test_numbers_in_sentences() -> None:
+    assert [percent(share) for share in (0.0, 0.7123, 1.0, -0.0001)] == ["0", "71.2", "100", "0"]
+    assert [money(usd) for usd in (0, 0.0123, 0.5, 1234.5)] == ["0.00 USD", "0.012 USD", "0.50 USD", "1,234.50 USD"]
+    assert among(["a"], 3) == "a"
+    assert among(["a", "b"], 3) == "a and b"
+    assert among(["a", "b", "c", "d", "e"], 3) == "a, b, c and 2 more"
