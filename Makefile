@@ -5,7 +5,7 @@ export UV_PYTHON_DOWNLOADS := never
 export PYTHONDONTWRITEBYTECODE :=
 PYTHON := .venv/bin/python
 
-.PHONY: demo test soak containers agents lint bench docs clean
+.PHONY: demo test soak containers agents lint bench mutants docs clean
 
 demo:             ## run a bundled task with three agents, and catch the one that cheats
 	@tools/bootstrap demo
@@ -35,6 +35,10 @@ lint:             ## style, format and types
 bench:            ## speed against the floor of doing the same without Proctor
 	@tools/bootstrap test
 	$(PYTHON) -m bench
+
+mutants:          ## change the judging core in every small way, and count the changes that no test notices
+	@tools/bootstrap test
+	$(PYTHON) tools/mutants.py $(MODULES)
 
 docs:             ## write docs/reference anew from the code
 	@tools/bootstrap test
