@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import subprocess
 from collections.abc import Callable
@@ -10,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from tests.conduct.test_network_runs import FETCH
 from tests.conftest import ContractMaker
+from tests.execute.network.servers import serving
 from tests.record.planted import SHAPES, planted
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
@@ -24,6 +27,21 @@ pathlib.Path("leaked.txt").write_text("\\n".join(text for _, _, text in secrets)
 for _, secret, _ in secrets[:20]:
     pathlib.Path("names").mkdir(exist_ok=True)
     pathlib.Path("names", secret.replace("/", "_") + ".txt").write_text("x\\n")
+calc = pathlib.Path("calc.py")
+calc.write_text(calc.read_text().replace("a - b", "a + b"))
+"""
+
+SPELLING_AGENT = """
+import base64, json, pathlib
+secrets = json.load(open("/agent/secrets.json"))
+for number, (kind, secret, text) in enumerate(secrets):
+    print("data:", base64.b64encode(text.encode()).decode())
+    print(json.dumps({"inner": json.dumps({"log": text})}).replace("/", chr(92) + "/"))
+    print(base64.encodebytes((f"some words {number} " + text).encode()).decode())
+lines = "".join(base64.encodebytes(text.encode()).decode() for _, _, text in secrets)
+pathlib.Path("packed.txt").write_text(lines)
+packed = [base64.urlsafe_b64encode(text.encode()).decode() for _, _, text in secrets]
+pathlib.Path("packed.json").write_text(json.dumps(packed))
 calc = pathlib.Path("calc.py")
 calc.write_text(calc.read_text().replace("a - b", "a + b"))
 """
@@ -104,6 +122,70 @@ def test_prompts_and_answers_of_a_model_are_redacted_too(
     trace = (home / "runs" / row["run"] / "events.jsonl").read_text()
     blobs = "".join(path.read_text() for path in (home / "runs" / row["run"] / "blobs").iterdir())
     assert [kind for kind in SHAPES if f"[secret:{kind}:" not in trace + blobs] == []
+    assert vaulted("verify", row["run"]).returncode == 0
+
+
+def letters_of(secret: str) -> list[str]:
+    """Letters of base64 that spell the middle of a secret, for each place where a group can begin."""
+    whole = [base64.b64encode(b"x" * shift + secret.encode()).decode() for shift in range(3)]
+    return [text[8:-8][:24] for text in whole if len(text) >= 40]
+
+
+def test_no_other_spelling_of_a_secret_is_left_outside_the_vault(
+    vaulted: Proctor, make_contract: ContractMaker, tmp_path: Path
+) -> None:
+    secrets = [one for one in planted(1) if len(one[1]) >= 24 and "\n" not in one[1]]
+    (tmp_path / "agent").mkdir()
+    (tmp_path / "agent" / "secrets.json").write_text(json.dumps(secrets))
+    (tmp_path / "agent" / "fix.py").write_text(SPELLING_AGENT)
+    agent = ("--agent", "command:python3 /agent/fix.py", "--agent-files", tmp_path / "agent")
+    row = started(vaulted, make_contract(), *agent, "--redact-secrets")
+    assert row["status"] == "success", row
+    home = tmp_path / "home"
+    spelled = [letters for _, secret, _ in secrets for letters in letters_of(secret)]
+    assert len(spelled) > 150
+    assert found_in(home / "runs", [*spelled, *(secret for _, secret, _ in secrets)]) == []
+    for_urls = [text.replace("+", "-").replace("/", "_") for text in spelled]
+    assert found_in(home / "runs", for_urls) == []
+    for command in ("verify", "rescore", "replay"):
+        done = vaulted(command, row["run"])
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_log_that_is_cut_in_the_middle_of_a_secret_does_not_show_its_beginning(
+    vaulted: Proctor, make_contract: ContractMaker, tmp_path: Path
+) -> None:
+    token = "ghp_" + "Ab3" * 12
+    words = "'x' * (16 * 1024 - 20) + ' ' + 'ghp_' + 'Ab3' * 12 + ' y' * 100"
+    agent = f'command:python3 -c "print({words})"'
+    row = started(vaulted, make_contract(), "--agent", agent, "--redact-secrets")
+    events = (tmp_path / "home" / "runs" / row["run"] / "events.jsonl").read_text()
+    printed = next(json.loads(line) for line in events.splitlines() if '"tool.invocation"' in line)
+    prefix = printed["payload"]["stdout"]["prefix"]
+    assert token[:12] not in prefix and "[secret:github-token:19:" in prefix
+
+
+def test_a_network_that_is_recorded_leaves_no_cassette(
+    vaulted: Proctor, make_contract: ContractMaker, tmp_path: Path
+) -> None:
+    with serving() as site:
+        address = f"localhost:{site.port}"
+        token = "glpat-" + "Zx9" * 7
+        contract = make_contract(policy={"network": {"record": "tape", "allow": [address]}})
+        (tmp_path / "agent").mkdir()
+        (tmp_path / "agent" / "fetch.py").write_text(FETCH)
+        agent = f"command:python3 /agent/fetch.py http://{address}/echo?private_token={token} \"'{token}'\""
+        row = started(vaulted, contract, "--agent", agent, "--agent-files", tmp_path / "agent", "--redact-secrets")
+    home = tmp_path / "home"
+    run = home / "runs" / row["run"]
+    assert found_in(home / "runs", [token, *letters_of(token)]) == []
+    events = [json.loads(line) for line in (run / "events.jsonl").read_bytes().splitlines()]
+    (closed,) = [event["payload"] for event in events if event["type"] == "network.closed"]
+    assert (closed["blob"], closed["cassette"], closed["replayable"]) == ("", "", False)
+    report = json.loads((run / "report.json").read_bytes())
+    assert "network: no cassette is kept where secrets are taken out" in [
+        one["why"] for one in report["replayable"]["reasons"]
+    ]
     assert vaulted("verify", row["run"]).returncode == 0
 
 

@@ -103,7 +103,7 @@ def _keep_trajectory(run: RunDirectory, trace: TraceWriter, notes: Output) -> No
             "sha256": notes.sha256,
             "bytes": notes.total_bytes,
             "kept_bytes": len(notes.prefix),
-            "blob": run.write_blob(notes.prefix),
+            "blob": run.write_blob(notes.prefix, cut=notes.total_bytes > len(notes.prefix)),
         },
     )
 

@@ -14,7 +14,7 @@ from typing import Any
 from proctor.base.clock import seconds_text
 from proctor.base.errors import InfrastructureFault
 from proctor.base.files import write_whole
-from proctor.base.frozen import frozen
+from proctor.base.frozen import frozen, replace
 from proctor.base.names import name_text
 from proctor.conduct.briefing import Briefing
 from proctor.conduct.machine import Machine
@@ -144,7 +144,12 @@ def _network(prepared: Prepared, post: WatchPost, scratch: Path) -> Iterator[Net
         yield service
     finally:
         summary = service.close()
-    kept = post.keep(summary.cassette.read_bytes()) if summary.cassette and summary.mode == "record" else ""
+    recorded = summary.cassette is not None and summary.mode == "record"
+    if recorded and post.trace.redact is not None:
+        # bodies are packed and encoded as servers like it, so that no rule can say what is in them
+        why = (*summary.why, "no cassette is kept where secrets are taken out")
+        summary, recorded = replace(summary, replayable=False, why=why, sha256=""), False
+    kept = post.keep(summary.cassette.read_bytes()) if recorded and summary.cassette else ""
     post.trace.append("network.closed", {**summary.payload(), "blob": kept})
 
 

@@ -132,7 +132,7 @@ def keep_logs(run: RunDirectory, check: Check, made: Attempt) -> dict[str, str]:
     for kind, output in (("stdout", made.finished.stdout), ("stderr", made.finished.stderr)):
         path = run.logs / f"{name}.{made.tree}.{made.number}.{kind}"
         if output.prefix:
-            run.write_bytes(path, output.prefix)
+            run.write_bytes(path, output.prefix, cut=output.total_bytes > len(output.prefix))
             kept[kind] = str(path.relative_to(run.path))
     return kept
 

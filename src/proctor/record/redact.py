@@ -7,6 +7,9 @@ guess a short one. Redacting twice changes nothing. Each original is handed to `
 A digest of something that held a secret could confirm a guess, too. So where a text was redacted, the ``sha256`` beside
 it and every later mention of its own digest become keyed ones. Digests of whole files that an agent changed stay: the
 events and lists that tell of a file must agree, whatever was printed in between.
+
+A text that was cut off may end in the middle of a secret, and a token may be spread over two texts that follow each
+other; the beginning is known by its form, and what follows belongs to it as far as the rule reaches.
 """
 
 from __future__ import annotations
@@ -19,7 +22,9 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from proctor.record.secrets import Found, Rules, usual_rules
+from proctor.base.names import name_bytes
+from proctor.record.cut_off import begun, find_cut, rest_of
+from proctor.record.secrets import Found, Rules, joined, usual_rules
 
 Keep = Callable[[str, str, bytes], None]
 """Takes the name, the kind and the bytes of an original."""
@@ -29,6 +34,9 @@ SHORTEST = 8
 NAME_DIGITS = 24
 MOST_ORIGINALS = 10_000
 """So many different ones of a run are kept; what a run holds beyond that is hidden all the same."""
+
+CHUNKS = frozenset(("prefix", "text"))
+"""Fields that hold what somebody printed or said: the next one may go on where the last one ended."""
 
 _NAMED = re.compile(
     r"(?i)(?:.*[_-])?(?:password|passwd|passphrase|pwd|secret|api[_-]?key|access[_-]?token|client[_-]?secret"
@@ -50,12 +58,19 @@ class Redactor:
         self._hidden: dict[str, str] = {}
         self._counts: Counter[str] = Counter()
         self._unkept = 0
+        self._ends: dict[str, bytes] = {}
+        """The beginnings of tokens that the last text of each name ended with."""
 
-    def data(self, data: bytes) -> bytes:
-        """``data`` with placeholders for its secrets."""
+    def data(self, data: bytes, *, cut: bool = False) -> bytes:
+        """``data`` with placeholders for its secrets; one that is ``cut`` may end in the middle of one."""
         if len(data) < SHORTEST:
             return data
-        found = self._rules.find(data)
+        return self._replaced(data, self._find(data, cut))
+
+    def _find(self, data: bytes, cut: bool) -> list[Found]:
+        return find_cut(self._rules, data) if cut else self._rules.find(data)
+
+    def _replaced(self, data: bytes, found: list[Found]) -> bytes:
         if found and MARK in data:
             found = self._without_placeholders(data, found)
         if not found:
@@ -68,12 +83,28 @@ class Redactor:
         self._hide(sha256(data).hexdigest())
         return b"".join(parts) + data[place:]
 
-    def text(self, text: str) -> str:
+    def text(self, text: str, *, cut: bool = False) -> str:
         """``text`` with placeholders for its secrets."""
         if len(text) < SHORTEST:
             return text
         data = text.encode("utf-8", "surrogatepass")
-        clean = self.data(data)
+        clean = self.data(data, cut=cut)
+        return text if clean is data else clean.decode("utf-8", "surrogatepass")
+
+    def chunk(self, name: str, text: str, *, cut: bool = False) -> str:
+        """``text`` as what follows the last text of that name: a token may be spread over the two."""
+        data = text.encode("utf-8", "surrogatepass")
+        with self._lock:
+            before = self._ends.pop(name, b"")
+        found = self._find(data, cut) if len(data) >= SHORTEST else []
+        if before:
+            found = joined([*rest_of(self._rules, before, data), *found])
+        last = begun(self._rules, data, found)
+        if last is not None:
+            found = joined([*found, last])
+            with self._lock:
+                self._ends[name] = data[last.start :]
+        clean = self._replaced(data, found)
         return text if clean is data else clean.decode("utf-8", "surrogatepass")
 
     def value(self, value: Any) -> Any:
@@ -96,7 +127,8 @@ class Redactor:
 
     def _fields(self, value: Mapping[str, Any]) -> dict[str, Any]:
         plain = {key: inner for key, inner in value.items() if not _is_digest(key, inner)}
-        fields = {self.text(key): self._field(key, inner) for key, inner in plain.items()}
+        cut = _is_cut(value)
+        fields = {self.text(key): self._field(key, inner, cut) for key, inner in plain.items()}
         changed = any(isinstance(inner, str) and inner != fields.get(key) for key, inner in plain.items())
         for key in value.keys() - plain.keys():
             of_a_file = "mode" in value
@@ -113,9 +145,11 @@ class Redactor:
         clean = ["\n".join(next(rest) for _ in range(line.count("\n") + 1)) for line in lines]
         return [self._hidden.get(line, line) for line in clean]
 
-    def _field(self, key: str, inner: Any) -> Any:
-        """A value under the name ``key``, which may say that it is a secret."""
+    def _field(self, key: str, inner: Any, cut: bool) -> Any:
+        """A value under the name ``key``, which may say that it is a secret; of a ``cut`` text it is the beginning."""
         if not isinstance(inner, str) or len(inner) < 4 or not _NAMED.match(key):
+            if isinstance(inner, str) and key in CHUNKS and not _DIGEST.match(inner):
+                return self.chunk(key, inner, cut=cut and key == "prefix")
             return self.value(inner)
         data = inner.encode("utf-8", "surrogatepass")
         hidden = _PLACEHOLDER.fullmatch(data)
@@ -157,6 +191,18 @@ def name_of(key: bytes, secret: bytes) -> str:
 
 def _is_digest(key: str, value: Any) -> bool:
     return key == "sha256" and isinstance(value, str)
+
+
+def _is_cut(value: Mapping[str, Any]) -> bool:
+    """Whether a record of a text holds only its beginning."""
+    prefix, total = value.get("prefix"), value.get("bytes")
+    if not isinstance(prefix, str) or not isinstance(total, int):
+        return False
+    try:
+        size = len(name_bytes(prefix))
+    except ValueError:
+        size = len(prefix.encode("utf-8", "surrogatepass"))
+    return total > size
 
 
 def _whole_characters(data: bytes, found: Found) -> Found:

@@ -137,16 +137,19 @@ class RunDirectory:
         except OSError as error:
             raise BrokenSeal(f"cannot be read: {error.strerror}", where=self.name(path)) from None
 
-    def write_bytes(self, path: Path, data: bytes) -> bytes:
-        """Write ``data`` as far as it may be shown, which is returned; it becomes durable with the seal."""
-        shown = data if self.redactor is None else self.redactor.data(data)
+    def write_bytes(self, path: Path, data: bytes, *, cut: bool = False) -> bytes:
+        """Write ``data`` as far as it may be shown, which is returned; it becomes durable with the seal.
+
+        Of a longer text that was ``cut`` off, ``data`` is the beginning.
+        """
+        shown = data if self.redactor is None else self.redactor.data(data, cut=cut)
         write_whole(path, shown, sync=False)
         return shown
 
-    def write_blob(self, data: bytes) -> str:
-        """Keep ``data``, as far as it may be shown, under its digest, which is returned."""
+    def write_blob(self, data: bytes, *, cut: bool = False) -> str:
+        """Keep ``data``, as far as it may be shown, under its digest, which is returned; ``cut`` as above."""
         if self.redactor is not None:
-            data = self.redactor.data(data)
+            data = self.redactor.data(data, cut=cut)
         digest = hashlib.sha256(data).hexdigest()
         path = self.blobs / digest
         if not path.exists():

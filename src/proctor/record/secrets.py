@@ -6,7 +6,8 @@ fifty times faster than a pattern. Those of tokens only near a long run of token
 few of; those of rules that hold ``anywhere`` in all of it. Every pattern is bounded, so that no text takes long.
 
 ``lines`` hides each line of the secret by itself, so that a hunk keeps its lines; ``entropy`` (bits for each byte) and
-``digit`` keep plain words out; ``talk`` is for rules that only conversations are held against.
+``digit`` keep plain words out; ``talk`` is for rules that only conversations are held against. Everything is also read
+in other spellings: see ``encoded``.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pathlib import Path
 from proctor.base.canonical import parse
 from proctor.base.frozen import frozen
 from proctor.base.pattern import pattern
+from proctor.record.encoded import View, views_of
 
 RULES = Path(__file__).with_name("secret_rules.json")
 RUN_BYTES = 20
@@ -33,6 +35,9 @@ BLOCK_BYTES = 1 << 17
 
 SKIPPED_BYTES = 500
 """So much of a match is read again for its literal, because a value may swallow the name of the next one."""
+
+APART = b"\n\0\n"
+"""What stands between views; no pattern goes over it."""
 
 _TOKEN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 _RUNS = bytes(ord("a") if byte in _TOKEN else ord(" ") for byte in range(256))
@@ -77,20 +82,34 @@ class Rules:
         self.id = sha256(data).hexdigest()
         self.all = tuple(_rule(entry, order) for order, entry in enumerate(parse(data)["rules"]))
         self._anywhere = _by_literal(rule for rule in self.all if rule.anywhere)
-        self._near = _by_literal(rule for rule in self.all if not rule.anywhere)
+        self.near = _by_literal(rule for rule in self.all if not rule.anywhere)
 
     def find(self, data: bytes, *, talk: bool = False) -> list[Found]:
         """The secrets in ``data`` in order, without overlaps; ``talk`` counts addresses of people among them."""
+        return joined_hits([*self.plain(data, talk), *self._viewed(list(views_of(data)), talk)])
+
+    def plain(self, data: bytes, talk: bool = False) -> Iterator[Hit]:
+        """What stands in ``data`` as it is written."""
         low = data.lower()
-        hits = [*_hits(data, low, self._anywhere, talk), *self._tokens(data, low, talk)]
-        return _joined(hits)
+        yield from _hits(data, low, self._anywhere, talk)
+        yield from self._tokens(data, low, talk)
+
+    def _viewed(self, views: list[View], talk: bool) -> Iterator[Hit]:
+        """What stands in other spellings; these are put side by side first."""
+        if not views:
+            return
+        begins = [0, *accumulate(len(view.text) + len(APART) for view in views)]
+        for start, order, end, kind in self.plain(APART.join([view.text for view in views]), talk):
+            number = bisect_right(begins, start) - 1
+            view, begin = views[number], begins[number]
+            yield from placed(view, (start - begin, order, min(end - begin, len(view.text)), kind))
 
     def _tokens(self, data: bytes, low: bytes, talk: bool) -> Iterator[Hit]:
         """What the rules for tokens find around long runs of token characters, which are put side by side first."""
         windows = list(_windows(data))
         near = b"\n".join([low[start:end] for start, end in windows])
         begins = [0, *accumulate(end - start + 1 for start, end in windows)]
-        for literal, rules in self._near.items():
+        for literal, rules in self.near.items():
             where = near.find(literal)
             while where >= 0:
                 number = bisect_right(begins, where) - 1
@@ -212,7 +231,20 @@ def entropy(text: bytes) -> float:
     return -sum(count / total * math.log2(count / total) for count in Counter(text).values())
 
 
-def _joined(hits: list[Hit]) -> list[Found]:
+def placed(view: View, hit: Hit) -> Iterator[Hit]:
+    """A hit in a view, piece by piece where it stands."""
+    start, order, end, kind = hit
+    if start < end:
+        for first, last in view.pieces(start, end):
+            yield first, order, last, kind
+
+
+def joined(found: list[Found]) -> list[Found]:
+    """The same in order; those that overlap become one."""
+    return joined_hits([(one.start, 0, one.end, one.kind) for one in found])
+
+
+def joined_hits(hits: list[Hit]) -> list[Found]:
     """Hits in order; those that overlap become one, of the kind of the first."""
     found: list[Found] = []
     for start, _, end, kind in sorted(hits):

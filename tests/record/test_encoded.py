@@ -1,0 +1,151 @@
+"""Secrets in base64 and behind escapes are found where they stand, and nothing that spells them is left."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proctor.base.names import name_text
+from proctor.record.encoded import views_of
+from proctor.record.redact import Redactor
+from tests.record.planted import planted
+
+SECRETS = planted(2)
+PLACEHOLDER = re.compile(r"\[secret:[^\]]*\]")
+Spelling = Callable[[bytes], str]
+
+
+def make() -> Redactor:
+    return Redactor(b"k" * 32, lambda name, kind, secret: None)
+
+
+def wrapped(width: int, glue: str = "\n", first: str = "") -> Spelling:
+    def spell(data: bytes) -> str:
+        text = base64.b64encode(data).decode()
+        return first + glue.join(text[start : start + width] for start in range(0, len(text), width)) + "\n"
+
+    return spell
+
+
+SPELLINGS: dict[str, Spelling] = {
+    "plain": lambda data: base64.b64encode(data).decode(),
+    "for URLs": lambda data: base64.urlsafe_b64encode(data).decode().rstrip("="),
+    "inside a line": lambda data: f"data: {base64.b64encode(data).decode()}; more",
+    "wrapped": wrapped(76),
+    "wrapped short": wrapped(64, "\r\n"),
+    "wrapped and indented": wrapped(60, "\n    ", "    "),
+    "in a hunk": wrapped(76, "\n+", "+"),
+    "in a hunk behind a name": wrapped(76, "\n+", "+value: "),
+    "wrapped in a string": wrapped(64, "\\n", '"'),
+    "wrapped in a recorded output": lambda data: name_text(wrapped(76)(data).encode()),
+    "as literals": wrapped(72, '"\n    "', 'key = (\n    "'),
+    "behind another letter": lambda data: "x" + base64.b64encode(data).decode(),
+    "behind two other letters": lambda data: "v1" + base64.urlsafe_b64encode(data).decode(),
+    "with text around it": lambda data: base64.b64encode(
+        b"some words and then " + data + b" and more of them"
+    ).decode(),
+}
+
+
+def read_again(text: str) -> bytes:
+    """Everything that the letters of base64 in ``text`` spell, wherever a group may begin."""
+    rest = PLACEHOLDER.sub("\n", text).replace("-", "+").replace("_", "/")
+    rest = re.sub(r"(?:\\+(?:x0[ad]|n|r))|[\r\n\"' ]|(?m:^\+)", "", rest)
+    found = []
+    for run in re.findall(r"[A-Za-z0-9+/]{8,}", rest):
+        for shift in range(4):
+            part = run[shift:]
+            found.append(binascii.a2b_base64(part[: len(part) // 4 * 4]))
+    return b"\n".join(found)
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_no_planted_secret_is_left_in_base64(spelling: str) -> None:
+    missed = []
+    for kind, secret, text in SECRETS:
+        clean = make().text(SPELLINGS[spelling](text.encode()))
+        core = secret.split("\n")[0].encode()[3:-3]
+        if "[secret:" not in clean or core in read_again(clean):
+            missed.append(kind)
+    assert missed == []
+
+
+def test_lines_stay_lines_and_the_words_around_stay() -> None:
+    token = "ghp_" + "Ab3" * 12
+    text = wrapped(20, "\n+", "+")(f"first words, then {token}, then others that are no secret at all".encode())
+    clean = make().text(text)
+    assert clean.count("\n") == text.count("\n") and clean.count("[secret:github-token:") >= 3
+    assert clean.startswith(text[:20]) and clean.endswith(text[-20:])
+
+
+ESCAPED: dict[str, Spelling] = {
+    "a string": lambda data: json.dumps({"log": data.decode()}),
+    "a string in a string": lambda data: json.dumps({"log": json.dumps({"inner": data.decode()})}),
+    "escaped slashes": lambda data: json.dumps({"log": data.decode()}).replace("/", "\\/"),
+    "escaped signs": lambda data: "".join(c if c.isalnum() else f"\\u{ord(c):04x}" for c in data.decode()),
+    "every character": lambda data: "".join(f"\\u{byte:04x}" for byte in data),
+}
+
+
+@pytest.mark.parametrize("spelling", ESCAPED)
+def test_no_planted_secret_is_left_behind_escapes(spelling: str) -> None:
+    missed = []
+    for kind, secret, text in SECRETS:
+        written = ESCAPED[spelling](text.encode())
+        clean = make().text(written)
+        plain = re.sub(r"\\+u00(..)", lambda found: chr(int(found[1], 16)), PLACEHOLDER.sub("", clean))
+        if "[secret:" not in clean or secret.split("\n")[0][3:-3] in plain.replace("\\/", "/"):
+            missed.append(kind)
+    assert missed == []
+
+
+def test_a_password_with_escapes_inside_is_hidden_whole() -> None:
+    for password in ('hun"ter\\2!', "s/l/a/s/h1", 'x\\"y\\"z0'):
+        for text in (
+            json.dumps({"password": password}),
+            json.dumps(json.dumps({"a": 1, "password": password, "b": 2})),
+        ):
+            clean = PLACEHOLDER.sub("#", make().text(text.replace("/", "\\/")))
+            assert clean in (json.dumps({"password": "#"}), json.dumps(json.dumps({"a": 1, "password": "#", "b": 2})))
+
+
+def test_ordinary_code_has_few_views() -> None:
+    code = "def a_very_long_name_of_a_function(self, another_argument):\n    return re.compile(r'\\d+\\.\\w')\n"
+    assert list(views_of(code.encode() * 50)) == []
+
+
+def test_a_picture_stays_as_it_is() -> None:
+    noise = bytes((number * 197 + number**2 * 31) % 256 for number in range(20_000))
+    text = base64.b64encode(noise).decode()
+    assert make().text(text) == text
+
+
+@given(st.binary(max_size=80), st.sampled_from(SECRETS), st.binary(max_size=40), st.integers(17, 90))
+def test_redacting_twice_changes_nothing(
+    before: bytes, planted: tuple[str, str, str], after: bytes, width: int
+) -> None:
+    redactor = make()
+    text = wrapped(width)(before + b"\n" + planted[2].encode() + b"\n" + after)
+    once = redactor.text(text)
+    assert redactor.text(once) == once and once.count("\n") == text.count("\n")
+
+
+@given(
+    st.lists(st.sampled_from(['\\"', "\\/", "\\u0041", "\\\\", "\\n", "a1", '"', "password", ":", "=", " "])).map(
+        "".join
+    )
+)
+def test_places_of_a_view_are_in_order_and_inside(text: str) -> None:
+    data = text.encode()
+    for view in views_of(data):
+        assert list(view.places) == sorted(set(view.places))
+        if view.text:
+            ((start, end),) = view.pieces(0, len(view.text))
+            assert 0 <= start < end <= len(data)
