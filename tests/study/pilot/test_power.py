@@ -69,11 +69,11 @@ def test_the_worst_case_decides() -> None:
     assert worst is not None
     assert (worst.icc, worst.correlation) == (0.6, 0.0)
     assert not found.supported
-    assert worst.needed is not None
-    enough = analyse(replace(PLAIN, tasks=2 * worst.needed), DRAWS)
+    assert found.enough is not None
+    assert f"0.8 is wanted: {found.enough} tasks would do" in found.why
+    enough = analyse(replace(PLAIN, tasks=found.enough), DRAWS)
     assert enough.supported
-    assert "0.8 is wanted" in enough.why
-    assert f"{worst.needed} tasks would do, or an effect of" in found.why
+    assert "0.8 is wanted" in enough.why and "would do" not in enough.why
     assert analyse(replace(PLAIN, iccs=(0.2,), correlations=(0.5,), tasks=60), DRAWS).supported
 
 
@@ -82,6 +82,25 @@ def test_the_least_effect_is_what_would_be_seen() -> None:
     assert row.smallest is not None
     again = analyse(replace(PLAIN, effect=row.smallest), DRAWS).rows[0]
     assert again.power == pytest.approx(0.8, abs=1e-6)
+
+
+def test_a_formula_that_the_simulation_contradicts_supports_nothing() -> None:
+    """Four tasks whose means are mostly 0 or 1 are too few for the t distribution."""
+    few = replace(PLAIN, tasks=4, rate=0.1, effect=0.8, iccs=(0.5,), correlations=(0.0,))
+    found = analyse(few, DRAWS)
+    worst = found.worst
+    assert worst is not None
+    assert worst.power >= 0.8 > worst.simulated.high
+    assert not found.supported
+    assert "by formula and of" in found.why and "in simulated studies" in found.why
+    assert found.enough is not None and found.enough > 4
+    assert analyse(replace(few, tasks=found.enough), DRAWS).supported
+
+
+def test_what_no_number_of_tasks_shows_is_said() -> None:
+    found = analyse(replace(PLAIN, tasks=2, effect=0.0001), DRAWS)
+    assert found.enough is None
+    assert found.why.endswith("no number of tasks would do")
 
 
 def test_one_task_is_no_comparison() -> None:

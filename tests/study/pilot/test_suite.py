@@ -93,6 +93,12 @@ def test_one_contract_counts_once(tmp_path: Path, make_contract: ContractMaker) 
         suite(write_pilot(tmp_path, tasks=[{"contract": "contracts/one"}, {"contract": "again"}]))
 
 
+def test_a_contract_has_to_be_locked(tmp_path: Path, make_contract: ContractMaker) -> None:
+    make_contract("one", inputs=[{"pypi": "parse==1.20.2"}])
+    with pytest.raises(ContractError, match="proctor lock"):
+        suite(write_pilot(tmp_path, tasks=[{"contract": "contracts/one"}]))
+
+
 def test_stage_one_needs_a_task_of_every_stratum(tmp_path: Path, make_contract: ContractMaker) -> None:
     make_contract("one", contract=head("one", language="c"))
     make_contract("two", contract=head("two", language="python"))

@@ -1,6 +1,7 @@
 """Whether a plan can see the effect that matters: by formula and by simulation, under every assumed correlation.
 
-The plan is supported when both reach the wanted power in the worst case that the pilot assumes. Runs that will not be
+The plan is supported when the formula reaches the wanted power in every case that the pilot assumes and the simulation
+does not contradict it, which it can with few tasks. Runs that will not be
 scorable are counted as fewer tasks, which is the careful side. Where all methods are compared with each other, every
 pair gets its share of alpha, as the first step of Holm's procedure gives it; where interim looks are planned, what the
 last look has left of alpha counts.
@@ -25,6 +26,10 @@ DRAWS = 2_000
 GRID = (*(5, 10, 15, 20, 25, 30, 40, 50, 60, 75), *(100, 125, 150, 200, 250, 300, 400, 500, 750, 1000))
 PLACES = 4
 LEAST_TASKS = 2
+MOST_TASKS = 100_000
+MOST_STEPS = 60
+SEARCH_STREAM = 2_000
+"""The number of the first random stream of a search; those of the analysis itself are below it."""
 
 
 @frozen
@@ -59,8 +64,8 @@ class Question:
 class Row:
     """The plan under one pair of correlations.
 
-    ``smallest`` is the least effect that would be seen, ``needed`` how many tasks would do; ``None`` is that none is,
-    or that no number does. ``apart`` is how many tasks each method would need if they shared none.
+    ``smallest`` is the least effect that would be seen, ``needed`` how many tasks would do, both by formula; ``None``
+    is that none is, or that no number does. ``apart`` is how many each method would need if they shared none.
     """
 
     icc: float
@@ -72,25 +77,32 @@ class Row:
     needed: int | None
     apart: int
 
+    def supported(self, target: float) -> bool:
+        """Whether the formula reaches ``target`` and the simulation may as well."""
+        return self.power >= target and self.simulated.high >= target
+
 
 @frozen
 class Analysis:
-    """The answer: a row for each pair of correlations, or why there is none."""
+    """The answer: a row for each pair of correlations, or why there is none.
+
+    ``enough`` is how many tasks would do in the worst case, by formula and simulation, where those of the plan do not.
+    """
 
     question: Question
     rows: tuple[Row, ...]
     undefined: str = ""
+    enough: int | None = None
 
     @property
     def worst(self) -> Row | None:
         """The row with the least power."""
-        return min(self.rows, key=lambda row: (row.power, row.simulated.power), default=None)
+        return min(self.rows, key=lambda row: min(row.power, row.simulated.power), default=None)
 
     @property
     def supported(self) -> bool:
-        """Whether formula and simulation reach the wanted power in every row."""
-        target = self.question.target
-        return bool(self.rows) and all(min(row.power, row.simulated.power) >= target for row in self.rows)
+        """Whether every row is."""
+        return bool(self.rows) and all(row.supported(self.question.target) for row in self.rows)
 
     @property
     def why(self) -> str:
@@ -98,13 +110,14 @@ class Analysis:
         worst, asked = self.worst, self.question
         if worst is None:
             return self.undefined
-        seen = f"an effect of {asked.effect:g} is seen with a power of {min(worst.power, worst.simulated.power):.2f}"
+        seen = f"an effect of {asked.effect:g} is seen with a power of {worst.power:.2f}"
+        if not worst.simulated.low <= worst.power <= worst.simulated.high:
+            seen += f" by formula and of {worst.simulated.power:.2f} in simulated studies"
         where = f"in the worst case (icc {worst.icc:g}, correlation {worst.correlation:g}), {asked.target:g} is wanted"
         if self.supported:
             return f"{seen} {where}"
-        more = f"{worst.needed} tasks would do" if worst.needed is not None else "no number of tasks would do"
-        least = "" if worst.smallest is None else f", or an effect of {worst.smallest:.2f}"
-        return f"{seen} {where}: {more}{least}"
+        more = "no number of tasks would do" if self.enough is None else f"{self.enough} tasks would do"
+        return f"{seen} {where}: {more}"
 
 
 def question_of(protocol: Mapping[str, Any]) -> Question:
@@ -156,7 +169,27 @@ def analyse(question: Question, draws: int = DRAWS) -> Analysis:
                 apart=two_proportions_tasks(question.rate, raised, question.runs, icc, design.alpha, question.target),
             )
         )
-    return Analysis(question, tuple(rows))
+    found = Analysis(question, tuple(rows))
+    if found.supported or found.worst is None:
+        return found
+    return replace(found, enough=_enough(question, found.worst, draws))
+
+
+def _enough(question: Question, worst: Row, draws: int) -> int | None:
+    """The first number of tasks, in steps of a tenth, at which formula and simulation agree that it is enough."""
+    from proctor.study.stats.power import paired_power
+    from proctor.study.stats.power_simulation import simulated_point
+
+    tasks = worst.needed
+    for number in range(MOST_STEPS):
+        if tasks is None or tasks > MOST_TASKS:
+            return None
+        design = replace(question, tasks=tasks).design(worst.icc, worst.correlation)
+        simulated = simulated_point(design, question.effect, generator(question.seed, SEARCH_STREAM + number), draws)
+        if tasks > question.tasks and min(paired_power(design, question.effect), simulated.high) >= question.target:
+            return tasks
+        tasks = max(tasks + 1, tasks * 11 // 10)
+    return None
 
 
 def curve(question: Question) -> list[tuple[int, Row]]:
@@ -206,6 +239,7 @@ def record(analysis: Analysis, draws: int = DRAWS) -> dict[str, Any]:
         "seed": asked.seed,
         "rows": [_row(row) for row in analysis.rows],
         "supported": analysis.supported,
+        "tasks_that_would_do": analysis.enough,
         "why": analysis.why,
     }
 
