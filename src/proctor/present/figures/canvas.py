@@ -51,7 +51,7 @@ def scale(
     first, last = (ceil(low / step - 1e-9), floor(high / step + 1e-9)) if tight else (0, 0)
     if not tight:
         first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
-        low, high = first * step, last * step
+        low, high = round(first * step, 12), round(last * step, 12)
     return Scale(low, high, start, end, tuple(round(mark * step, 12) for mark in range(first, last + 1)))
 
 

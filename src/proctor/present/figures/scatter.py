@@ -41,7 +41,7 @@ def tradeoff(key: str, offers: Sequence[Offer], *, title: str) -> Markup:
         shapes.append(path([(x(offer.usd), y(offer.success)) for offer in best], "front"))
     for offer, low, high in zip(offers, lows, highs, strict=True):
         shapes.append(line((x(offer.usd), y(low)), (x(offer.usd), y(high)), "whisker"))
-    for offer in offers:
+    for offer in sorted(offers, key=lambda offer: offer in best):
         lead = " lead" if offer in best else ""
         place: Point = (x(offer.usd), y(offer.success))
         if len(offers) > NAMED:

@@ -8,7 +8,7 @@ from typing import Any
 from proctor.present.amounts import count, known
 from proctor.present.html.evidence import Evidence
 from proctor.present.html.planned import planned
-from proctor.present.html.table import Cell, Column, Section, absent, estimated, listed, note, table
+from proctor.present.html.table import Cell, Column, Section, absent, by_rank, estimated, listed, note, table
 from proctor.present.markup import Markup, Piece, tag
 
 MOST_CASES = 12
@@ -21,7 +21,7 @@ def counterfactual(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     if not rows:
         return Section("counterfactual", title, absent("no run was scored again under other caps"))
     found = {(str(row.get("label")), str(row.get("agent"))): row.get("success") for row in rows}
-    cases, agents = list(dict.fromkeys(case for case, _ in found)), list(dict.fromkeys(agent for _, agent in found))
+    cases, agents = list(dict.fromkeys(case for case, _ in found)), by_rank(findings, (agent for _, agent in found))
     lines: list[list[Cell | Piece]] = [
         [
             agent,

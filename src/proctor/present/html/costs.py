@@ -10,7 +10,7 @@ from proctor.present.figures.bars import stacked
 from proctor.present.figures.curves import Curve, curves
 from proctor.present.figures.scatter import Offer, tradeoff
 from proctor.present.html.evidence import Evidence
-from proctor.present.html.table import Cell, Column, Section, absent, folded, framed, note, table
+from proctor.present.html.table import Cell, Column, Section, absent, by_rank, folded, framed, note, table
 from proctor.present.markup import Markup, Piece, tag
 
 ITEMS = ("model", "execution", "human", "overhead", "unattributed")
@@ -21,7 +21,7 @@ MOST_TASKS = 100
 def costs(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     """All parts of the cost, each where the findings have it."""
     cost = findings.get("cost") or {}
-    parts: list[Piece] = [_items(cost, evidence), _outcomes(cost, evidence)]
+    parts: list[Piece] = [_items(findings, evidence), _outcomes(cost, evidence)]
     parts += [_places(cost, "task", evidence), _places(cost, "stratum", evidence)]
     if not any(parts):
         parts = [absent("no run says what it cost or how long it took")]
@@ -29,8 +29,9 @@ def costs(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     return Section("cost", "Cost", tag("div", parts, offered, _precision(findings)))
 
 
-def _items(cost: Mapping[str, Any], evidence: Evidence) -> Markup | None:
-    rows = [row for row in cost.get("items") or () if known(row.get("usd")) is not None]
+def _items(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
+    given = (findings.get("cost") or {}).get("items") or ()
+    rows = [row for row in given if known(row.get("usd")) is not None]
     if not rows:
         return None
     sums: dict[str, dict[str, float]] = {}
@@ -40,7 +41,8 @@ def _items(cost: Mapping[str, Any], evidence: Evidence) -> Markup | None:
         one[item] = one.get(item, 0.0) + float(row["usd"])
     used = [item for item in ITEMS if any(parts.get(item) for parts in sums.values())]
     title = "Cost of each agent by item"
-    figure = framed(stacked("items", list(sums.items())[:MOST_BARS], used or ["model"], title=title), title)
+    bars = [(name, sums[name]) for name in by_rank(findings, sums)][:MOST_BARS]
+    figure = framed(stacked("items", bars, used or ["model"], title=title), title)
     columns = [Column("Agent"), Column("Item"), Column("Phase"), Column("US dollars", True)]
     lines: list[list[Cell | Piece]] = [
         [
@@ -117,7 +119,7 @@ def _offers(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
     columns = [Column("Agent"), Column("Rank", True), Column("Cost of a run", True), Column("Success", True)]
     columns.append(Column("Half of its interval, points", True))
     lines = [_offer(offer, evidence) for offer in offers]
-    text = "On the dashed line no other agent is both cheaper and better. Its ends move with chance as the whiskers do."
+    text = "On the dashed line no other agent is both cheaper and better. It moves with chance as the whiskers do."
     return tag("div", heading, figure, note(text), folded("The same as a table", table(title, columns, lines)))
 
 

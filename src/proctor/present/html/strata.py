@@ -7,7 +7,7 @@ from typing import Any
 
 from proctor.present.amounts import count, known, money, reason
 from proctor.present.html.evidence import Evidence
-from proctor.present.html.table import Cell, Column, Section, absent, estimated, folded, methods, note, table
+from proctor.present.html.table import Cell, Column, Section, absent, by_rank, estimated, folded, methods, note, table
 from proctor.present.markup import Markup, Piece, tag
 
 MOST_ACROSS = 14
@@ -23,14 +23,14 @@ def strata(findings: Mapping[str, Any], evidence: Evidence) -> Section:
         )
     text = "Strata are small: a difference inside one is a hint for a next study, not a finding of this one."
     every = folded("Every stratum and agent with runs and cost", _list(rows, evidence))
-    body = [_grid(rows, evidence), note(text), every, _weighted(findings, evidence)]
+    body = [_grid(findings, rows, evidence), note(text), every, _weighted(findings, evidence)]
     return Section("strata", "Strata", tag("div", body))
 
 
-def _grid(rows: list[Mapping[str, Any]], evidence: Evidence) -> Markup | None:
+def _grid(findings: Mapping[str, Any], rows: list[Mapping[str, Any]], evidence: Evidence) -> Markup | None:
     """Whatever there is less of, strata or agents, stands across."""
     found = {(str(row.get("stratum")), str(row.get("agent"))): row for row in rows}
-    kinds, agents = list(dict.fromkeys(name for name, _ in found)), list(dict.fromkeys(name for _, name in found))
+    kinds, agents = list(dict.fromkeys(name for name, _ in found)), by_rank(findings, (name for _, name in found))
     if min(len(kinds), len(agents)) > MOST_ACROSS:
         return None
     upright = len(agents) <= len(kinds)
@@ -40,7 +40,7 @@ def _grid(rows: list[Mapping[str, Any]], evidence: Evidence) -> Markup | None:
     for name in kinds if upright else agents:
         places = [(name, agent) for agent in agents] if upright else [(kind, name) for kind in kinds]
         lines.append([name, *(_cell(found.get(place), place, evidence) for place in places)])
-    made = table("Success by stratum and agent", columns, lines)
+    made = table("Success by stratum and agent", columns, lines, look="grid")
     return tag("div", made, methods(row.get("success") for row in rows))
 
 

@@ -112,6 +112,12 @@ def folded(summary: Piece, *inside: Piece, key: str | None = None) -> Markup:
     return tag("details", tag("summary", summary), inside, id=key)
 
 
+def by_rank(findings: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    """Names of agents once each, in the order of the ranking; names that it does not know come last."""
+    places = {str(row.get("agent")): place for place, row in enumerate(findings.get("agents") or ())}
+    return sorted(dict.fromkeys(names), key=lambda name: places.get(name, len(places)))
+
+
 def note(*text: Piece) -> Markup:
     """A remark below a figure or a table."""
     return tag("p", text, class_="note")

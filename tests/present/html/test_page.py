@@ -1,0 +1,232 @@
+"""The report as a document: it holds together, keeps text as text, stays small, and leads to the runs."""
+
+from __future__ import annotations
+
+import copy
+import re
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from html import unescape
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from proctor.base.errors import UsageFault
+from proctor.present.html import page
+from tests.present.sample import findings, ranking
+from tests.present.sample_parts import estimate, rate
+from tests.present.test_markup import read
+
+BARE = {"schema": 1, "kind": "proctor.findings"}
+VERSUS = {
+    "name": "autumn pilot",
+    "rows": [{"agent": "careful-coder", "before": rate(0.6), "after": rate(0.7), "difference": estimate(0.1, 0.05)}],
+    "notes": ["2 tasks are in one of the two alone."],
+}
+SAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
+    "two agents": lambda: findings(2),
+    "four agents": findings,
+    "twenty-five agents": ranking,
+    "against another": lambda: {**findings(), "versus": VERSUS},
+    "nothing": lambda: BARE,
+}
+
+
+def shown(found: dict[str, Any]) -> str:
+    return page(found).decode()
+
+
+@pytest.fixture(scope="module", params=SAMPLES)
+def html(request: pytest.FixtureRequest) -> str:
+    return shown(SAMPLES[request.param]())
+
+
+def test_every_link_leads_somewhere(html: str) -> None:
+    ids = re.findall(r' id="([^"]+)"', html)
+    assert [name for name, times in Counter(ids).items() if times > 1] == []
+    assert set(re.findall(r' href="([^"]+)"', html)) <= {f"#{name}" for name in ids}
+
+
+def test_the_parts_stand_in_their_order(html: str) -> None:
+    parts = "decision agents comparisons strata cost survival modes funnel counterfactual deviations comparability"
+    wanted = [*parts.split(), "cannot", "scope", "appendix", "evidence", "runs"]
+    assert [key for key in re.findall(r'<section[^>]* id="([a-z]+)"', html) if key not in ("versus", "plan")] == wanted
+
+
+def test_headings_leave_out_no_level(html: str) -> None:
+    levels = [int(level) for level in re.findall(r"<h(\d)", html)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+
+
+def test_every_header_says_what_it_heads(html: str) -> None:
+    assert re.findall(r"<th(?![^>]*scope)[^>]*>", html.replace("<thead", "<head")) == []
+    assert html.count("<table") == html.count("<caption>")
+
+
+def test_every_figure_is_named_and_described(html: str) -> None:
+    figures = re.findall(r"<svg.*?</svg>", html, re.DOTALL)
+    assert all('role="img"' in one and "<title" in one and "<desc" in one for one in figures)
+
+
+def test_nothing_is_fetched_from_anywhere(html: str) -> None:
+    assert set(re.findall(r"https?://[^\s\"'<)]+", html)) <= {"http://www.w3.org/2000/svg"}
+    assert re.findall(r"""(?:src|srcset|poster|action|data)=["']""", html) == []
+    assert all(url.startswith("data:font/woff2;base64,") for url in re.findall(r"url\(([^)]{0,40})", html))
+
+
+def test_the_policy_admits_the_style_and_the_script_of_the_page_alone(html: str) -> None:
+    found = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', html)
+    assert found
+    policy = unescape(found[1])
+    assert policy.startswith("default-src 'none'; ")
+    for kind in ("style", "script"):
+        inside = re.findall(rf"<{kind}>(.*?)</{kind}>", html, re.DOTALL)
+        assert len(inside) == 1
+        assert f"{kind}-src 'sha256-{b64encode(sha256(inside[0].encode()).digest()).decode()}';" in policy
+    assert " style=" not in html
+
+
+def test_the_same_findings_give_the_same_bytes() -> None:
+    assert page(findings()) == page(findings())
+    assert page(findings()) != page(findings(seed=8))
+
+
+def test_findings_are_left_as_they_are() -> None:
+    given = findings()
+    before = copy.deepcopy(given)
+    page(given)
+    assert given == before
+
+
+HOSTILE = "</style></script></title><img src=x onerror=alert(1)><a href='javascript:alert(1)'>\" ' & \u202e"
+
+
+def hostile(value: Any) -> Any:
+    """The same findings with every text made an attack; what is compared with fixed words stays."""
+    if isinstance(value, dict):
+        keep = {"kind", "verdict", "undefined"}
+        return {key: inner if key in keep else hostile(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [hostile(inner) for inner in value]
+    return f"{HOSTILE}{value}" if isinstance(value, str) else value
+
+
+def test_text_of_an_attacker_stays_text() -> None:
+    given = {**findings(), "versus": VERSUS}
+    attack = shown({**hostile(given), "kind": "proctor.findings"})
+    names = Counter(name for name, _ in read(attack).tags)
+    assert names["script"] == names["style"] == 1
+    assert names["img"] == 0
+    assert [key for _, attributes in read(attack).tags for key in attributes if key.startswith("on")] == []
+    links = [attributes.get("href") for name, attributes in read(attack).tags if name == "a"]
+    assert all(link and link.startswith("#") for link in links)
+    assert "\u202e" not in attack
+
+
+def optional(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """The paths to what may be missing: fields of records, three steps deep."""
+    if len(path) < 4 and isinstance(value, dict):
+        for key, inner in value.items():
+            if path or key not in ("schema", "kind"):
+                yield (*path, key)
+                yield from optional(inner, (*path, key))
+    elif len(path) < 4 and isinstance(value, list) and value:
+        yield from optional(value[0], (*path, 0))
+
+
+def test_a_page_is_made_whatever_is_missing() -> None:
+    small = {**findings(2, tasks=2, trials=2, runs=2), "versus": VERSUS}
+    small["survival"] = [{**row, "steps": row["steps"][:3]} for row in small["survival"][:2]]
+    small["cost"]["by_task"], small["strata"] = small["cost"]["by_task"][:2], small["strata"][:2]
+    paths = [path for path in optional(small) if len(path) < 3 or path[0] in ("agents", "headline", "pairs")]
+    assert len(paths) > 80
+    for path in paths:
+        given = copy.deepcopy(small)
+        at: Any = given
+        for step in path[:-1]:
+            at = at[step]
+        at[path[-1]] = None
+        assert b"</html>" in page(given), path
+
+
+def test_missing_parts_say_why() -> None:
+    html = shown(BARE)
+    assert html.count("<strong>Not available</strong>, because ") >= 9
+    assert "None<" not in html
+
+
+@pytest.mark.parametrize("given", [{}, {"kind": "proctor.findings", "schema": 2}, {"kind": "other", "schema": 1}])
+def test_something_else_than_findings_is_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(UsageFault, match="no findings file"):
+        page(given)
+
+
+def test_many_pairs_are_a_matrix_with_the_list_folded_away() -> None:
+    html = shown(ranking())
+    assert '<table class="matrix">' in html
+    assert "<summary>All 300 pairs with intervals</summary>" in html
+    assert '<table class="matrix">' not in shown(findings())
+
+
+def test_a_page_for_a_million_runs_is_small() -> None:
+    given = findings(25, tasks=40, trials=5, runs=5000)
+    given["runs_left_out"] = 995_000
+    long = "x" * 380
+    for row in given["runs"]:
+        row.update(run=row["run"] + long, source=long, tags=long)
+    given["cost"]["by_task"] = [
+        {"task": f"task {task}", "agent": row["agent"], "runs": 4, "usd": 1.0}
+        for task in range(10_000)
+        for row in given["agents"][:4]
+    ]
+    made = page(given)
+    assert len(made) < 5_000_000
+    assert b"more runs are not on this page" in made
+
+
+def test_counterfactuals_are_labelled_and_apart() -> None:
+    html = shown(findings())
+    part = re.search(r'<section id="counterfactual".*?</section>', html, re.DOTALL)
+    assert part
+    assert 'class="apart"' in part[0]
+    assert part[0].count("COUNTERFACTUAL: cap") == html.count("COUNTERFACTUAL: cap") == 2
+
+
+def test_the_first_screen_has_the_decision_its_doubt_its_cost_and_its_caveats() -> None:
+    html = shown(findings())
+    first = html[html.index('id="decision"') : html.index('id="agents"')]
+    text = read("<i " + first).text
+    assert "Adopt careful-coder rather than quick-fix" in text
+    assert "+18.8 percentage points" in text
+    assert "+11.4 to +26.2 points" in text
+    assert "fewer than 1 in 1,000 of such studies" in text
+    assert "Smallest difference worth a change: 10 points." in text
+    assert "the pilot cost $412 in all" in text
+    assert "All tasks are Python or JavaScript" in text
+
+
+def test_a_ranking_says_who_shares_the_lead() -> None:
+    assert "<p>3 agents share the lead: which of them is best, these runs cannot tell.</p>" in shown(ranking())
+
+
+@pytest.mark.parametrize(
+    ("verdict", "word"),
+    [
+        ("adopt", "Adopt"),
+        ("keep", "Keep what you have"),
+        ("undecided", "Undecided"),
+        ("ranking", "Ranking"),
+        ("?", "No verdict"),
+    ],
+)
+def test_a_verdict_is_a_word_and_a_sign(verdict: str, word: str) -> None:
+    given = findings(2)
+    given["headline"]["verdict"] = verdict
+    found = re.search(r'<p class="verdict \w+"><span aria-hidden="true">(\S)</span> ([^<]+)</p>', shown(given))
+    assert found
+    assert found[2] == word
