@@ -62,13 +62,15 @@ class Projection:
         self._rate = Decimal(1) if prices is not None else FALLBACK.units_per_usd
         self._tasks = {task["name"]: task for task in protocol["tasks"]}
         self._methods = {method["name"]: method for method in protocol["methods"]}
-        self._known: dict[tuple[str, str, bool], Cost] = {}
+        self._known: dict[tuple[Any, ...], Cost] = {}
 
     def run(self, task: str, method: str, first: bool) -> Cost:
         """What a run of ``method`` on ``task`` costs; a person's patch is paid with the ``first`` one."""
-        key = (task, method, first)
+        on, by = self._tasks[task], self._methods[method]
+        paid = first and by["baseline"] and by["name"] == "human"
+        key = (*on["caps"].values(), by["model"], by["baseline"], paid)  # runs that cannot differ are priced once
         if key not in self._known:
-            self._known[key] = self._priced(self._tasks[task], self._methods[method], first)
+            self._known[key] = self._priced(on, by, paid)
         return self._known[key]
 
     def blocks(self, slots: Sequence[Slot]) -> list[BlockCost]:
@@ -126,11 +128,11 @@ class Projection:
                 sums[item.part] = total_of((sums.get(item.part, Decimal(0)), item.amount))
         return {part: plain(amount / self._rate) for part, amount in sorted(sums.items())}
 
-    def _priced(self, task: Mapping[str, Any], method: Mapping[str, Any], first: bool) -> Cost:
+    def _priced(self, task: Mapping[str, Any], method: Mapping[str, Any], paid: bool) -> Cost:
         assumed = self.protocol["assumed"]
         factors = (Decimal(assumed["low"]), Decimal(1), Decimal(assumed["high"]))
         model = method["model"].partition("/")[2]
-        lines = [priced(self.table, self._meters(task, method, factor, first), model) for factor in factors]
+        lines = [priced(self.table, self._meters(task, method, factor, paid), model) for factor in factors]
         caps = [Decimal(cap) for cap in (task["caps"]["usd"], self.protocol["budgets"]["run_usd"]) if cap]
         low, expected, high = (self._held(items, min(caps)) for items in lines)
         return Cost((low, expected, high), lines[1])
@@ -142,7 +144,7 @@ class Projection:
         return total_of((min(rest, cap), people))
 
     def _meters(
-        self, task: Mapping[str, Any], method: Mapping[str, Any], factor: Decimal, first: bool
+        self, task: Mapping[str, Any], method: Mapping[str, Any], factor: Decimal, paid: bool
     ) -> list[tuple[str, str, int]]:
         """The quantities of one run, none above the task's own caps."""
         usage = {**USUAL, **(self.protocol["assumed"]["usage"] or {})}
@@ -157,7 +159,7 @@ class Projection:
         calls = much("tool_calls", caps["tool_calls"], acting)
         judged = much("judge_seconds", caps["judge_seconds"], True) * self.protocol["adjudication"]["reruns"]
         minutes = Decimal(usage["review_minutes"]) * factor if acting else Decimal(0)
-        if first and method["name"] == "human" and method["baseline"]:
+        if paid:
             minutes += Decimal(self.protocol["baselines"]["human_minutes"])
         return [
             ("agent", "requests", much("requests", None, talks)),
