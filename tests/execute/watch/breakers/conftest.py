@@ -17,8 +17,8 @@ from tests.execute.watch.conftest import SECOND, Story
 class OneBreaker:
     """A panel with a single breaker in it."""
 
-    def __init__(self, make: Callable[[Facts], Breaker], table: PriceTable) -> None:
-        self.facts = Facts(table)
+    def __init__(self, make: Callable[[Facts], Breaker], facts: Facts) -> None:
+        self.facts = facts
         self.breaker = make(self.facts)
 
     def see(self, event: Event) -> tuple[Trip, ...]:
@@ -47,8 +47,15 @@ class Alone(Story):
 def alone() -> Callable[..., Alone]:
     """Makes stories of an agent that has started, for the breaker that the given function makes of the facts."""
 
-    def story(make: Callable[[Facts], Breaker], table: PriceTable = FALLBACK.table, start: bool = True) -> Alone:
-        made = Alone(OneBreaker(make, table))
+    def story(
+        make: Callable[[Facts], Breaker],
+        table: PriceTable = FALLBACK.table,
+        *,
+        start: bool = True,
+        depth: int = 1,
+        tests: tuple[str, ...] = (),
+    ) -> Alone:
+        made = Alone(OneBreaker(make, Facts(table, depth, tests)))
         if start:
             made.start()
         return made

@@ -149,6 +149,21 @@ def test_tests_behind_another_program_in_one_command_count(alone: Any) -> None:
     assert [trip.signals["returns_known_to_fail"] for trip in story.new()] == [1]
 
 
+def test_what_is_not_known_beside_a_passing_run_is_remembered(alone: Any) -> None:
+    """Where the harness runs each command, one run of tests may still go on when another has passed."""
+    thresholds = Thresholds(unknown_oscillations=(1, 9))
+    story = alone(lambda facts: Oscillation(facts, thresholds), start=False, depth=0)
+    story.start(root=False)
+    line, last = ["sh", "-c", "pytest a & pytest b"], "0"
+    for content in "ABA":
+        story.write(before=last, after=content)
+        shell = story.exec(line, parent=1)
+        second, _ = story.exec(["pytest", "b"], parent=shell), story.exec(["pytest", "a"], parent=shell)
+        story.exit(second, None).invoke(*line, code=0 if last == "0" else 1)
+        last = content
+    assert [trip.signals["returns"] for trip in story.new()] == [1]
+
+
 @pytest.mark.parametrize(("others", "trips"), [(MOST_STATES - 1, 1), (MOST_STATES, 0)])
 def test_only_so_many_states_are_remembered(patches: Patches, others: int, trips: int) -> None:
     patches.tried("A")

@@ -268,8 +268,13 @@ def test_without_stages_no_test_is_early(alone: Any) -> None:
 
 def test_a_test_behind_another_program_is_early_too(alone: Any) -> None:
     story = alone(EarlyTests, start=False)
-    stage(story.start(root=False), "write").invoke("sh", "-c", "make; " + "y" * 300 + "/pytest")
+    stage(story.start(root=False), "write").invoke("sh", "-c", "make; pytest")
     assert story.new() == [early("write", 2)]
+
+
+def test_the_name_of_an_early_test_is_cut(alone: Any) -> None:
+    story = alone(EarlyTests, tests=("yy*",))
+    assert stage(story, "write").call("y" * 300).new() == [early("write", 3, "y" * 200)]
 
 
 def test_a_test_after_the_agents_end_is_not_its_own(alone: Any) -> None:

@@ -112,10 +112,10 @@ def spent(budget: str, used: str, cap: str, seq: int, changed: bool = False, sha
     )
 
 
-def make(caps: dict[str, Any], *limits: int) -> Any:
+def make(caps: dict[str, Any], *limits: str, share: str = "0.9") -> Any:
     whole = Caps(**{**dict.fromkeys(field_names(Caps)), **caps})
     envelopes = tuple(Envelope("run", Decimal(limit)) for limit in limits)
-    return lambda facts: Dominance(facts, whole, envelopes, Thresholds())
+    return lambda facts: Dominance(facts, whole, envelopes, Thresholds(dominance_share=share))
 
 
 def test_most_of_the_time_without_a_milestone_ends_the_run_once(alone: Any) -> None:
@@ -135,9 +135,23 @@ def test_most_of_the_tokens_calls_or_money_without_a_milestone_ends_the_run(alon
     assert story.new() == []
     story.exec(["cat", "last"])
     assert story.new() == [spent("tool calls", "9", "10", 18)]
-    story = alone(make({}, 2, 1, 3), DOLLARS)
+    story = alone(make({}, "2", "1", "3"), DOLLARS)
     assert story.usage(899).new() == []
     assert story.usage(1).new() == [spent("cost (usd)", "0.900", "1", 3)]
+
+
+def test_amounts_are_written_out_however_small_or_large(alone: Any) -> None:
+    tiny = PriceTable("table-2", "usd", (Price("llm_input", "token", Decimal("1e-7")),))
+    story = alone(make({}, "1e2", share="1e-9"), tiny)
+    (trip,) = story.usage(1).new()
+    assert trip.rationale == "0.000000100% of the cost (usd) are gone and no milestone is reached"
+    assert trip.signals == {
+        "budget": "cost (usd)",
+        "used": "0.0000001",
+        "cap": "100",
+        "share": "0.000000001",
+        "changed": False,
+    }
 
 
 def test_a_budget_that_is_used_up_is_for_its_own_cap_to_tell(alone: Any) -> None:
