@@ -108,7 +108,7 @@ def _verdict(report: Mapping[str, Any]) -> dict[str, Any]:
     scorable = _map(report, "endpoint").get("scorable") is True
     passed = {gate.get("id"): gate.get("passed") for gate in report.get("gates", ()) if isinstance(gate, Mapping)}
     tags = {tag.get("id") for tag in report.get("tags", ()) if isinstance(tag, Mapping)}
-    ended = _ended(report)
+    ended = ending(report)
     return {
         "status": _text(report, "status"),
         "success": int(_map(report, "endpoint").get("success") is True) if scorable else None,
@@ -123,7 +123,7 @@ def _verdict(report: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _ended(report: Mapping[str, Any]) -> str:
+def ending(report: Mapping[str, Any]) -> str:
     """What ended the agent: itself, a limit, a violation, a human, or a fault that is none of its doing."""
     code, reason = _text(report, "termination", "code"), _text(report, "termination", "reason")
     if code:

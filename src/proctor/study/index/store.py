@@ -27,6 +27,9 @@ PART_ROWS = 1 << 20
 """How many rows are held in memory before they are written; more make several parts, which are then joined."""
 
 MEMORY = "1GB"
+FEW_ROWS = 1 << 16
+"""Up to so many rows are read at once; more are read column by column."""
+
 FEW_NAMES = 1 << 16
 """Up to so many different texts are numbered by the database; more are numbered here."""
 
@@ -106,20 +109,21 @@ def write_table(table: Table, path: Path) -> None:
 
 def read_table(path: Path) -> Table:
     """The table in the file at ``path``; :class:`UsageFault` when it holds none."""
-    import numpy as np
-
-    columns: dict[str, Any] = {}
     with connect() as database, reading(path):
         check(database, path)
         database.execute(f"CREATE VIEW runs AS SELECT * FROM read_parquet({quoted(path)})")
         length = int(_one(database, "SELECT count(*) FROM runs"))
-        for column in COLUMNS:
-            name = column.name
+        if length <= FEW_ROWS:
+            found = database.execute(f"SELECT {', '.join(map(_column, NAMES))} FROM runs").fetchnumpy()
+            return Table(
+                length, {name: _numbered(found[name]) if name in TEXT_NAMES else found[name] for name in NAMES}
+            )
+        columns: dict[str, Any] = {}
+        for name in NAMES:
             if name in TEXT_NAMES:
                 columns[name] = _coded(database, name)
             else:
-                found = database.execute(f"SELECT coalesce({name}::DOUBLE, 'nan'::DOUBLE) AS x FROM runs").fetchnumpy()
-                columns[name] = np.asarray(found["x"])
+                columns[name] = database.execute(f"SELECT {_column(name)} FROM runs").fetchnumpy()[name]
     return Table(length, columns)
 
 
@@ -251,15 +255,28 @@ def _none() -> Any:
     return np.empty(0, dtype=object)
 
 
+def _column(name: str) -> str:
+    """A column as it is asked for: a number that is missing is nan."""
+    return name if name in TEXT_NAMES else f"coalesce({name}::DOUBLE, 'nan'::DOUBLE) AS {name}"
+
+
+def _numbered(texts: Any) -> Coded:
+    """Texts with their names sorted, numbered here."""
+    import numpy as np
+
+    found = np.ma.getdata(texts).astype(object)
+    found[np.ma.getmaskarray(texts)] = None
+    return Coded.of(found.tolist()).used()
+
+
 def _coded(database: duckdb.DuckDBPyConnection, name: str) -> Coded:
-    """One text column with its names sorted."""
+    """One text column with its names sorted, numbered by the database where it has few names."""
     import numpy as np
 
     if int(_one(database, f"SELECT approx_count_distinct({name}) FROM runs")) > FEW_NAMES:
-        texts = database.execute(f"SELECT {name} AS x FROM runs").fetchnumpy()["x"]
-        return Coded.of(np.ma.filled(texts, None).tolist()).used()
-    rows = database.execute(f"SELECT DISTINCT {name} FROM runs WHERE {name} IS NOT NULL ORDER BY {name}").fetchall()
-    names = tuple(row[0] for row in rows)
+        return _numbered(database.execute(f"SELECT {name} FROM runs").fetchnumpy()[name])
+    rows = database.execute(f"SELECT DISTINCT {name} FROM runs WHERE {name} IS NOT NULL").fetchall()
+    names = sorted(row[0] for row in rows)
     if not names:
         return Coded(np.full(int(_one(database, "SELECT count(*) FROM runs")), -1), ())
     database.execute(f"CREATE TYPE names_of_{name} AS ENUM ({', '.join(map(quoted, names))})")

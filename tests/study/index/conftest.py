@@ -1,0 +1,116 @@
+"""A home with run directories that say what a test wants, sealed as finished runs are; made in milliseconds."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proctor.execute.home import Home
+from proctor.record.rundir import RunDirectory
+from proctor.record.seal import write_seal
+from proctor.record.trace.log import TraceWriter
+
+COST = {
+    "method": "sha256:prices",
+    "usd": "1.50",
+    "units": None,
+    "observed_usd": "1.25",
+    "phases": {
+        "setup": {"model": "0.00", "execution": "0.10", "human": "0.00", "overhead": "0.01"},
+        "agent": {"model": "1.00", "execution": "0.20", "human": "0.05", "overhead": "0.02"},
+        "acceptance": {"model": "0.00", "execution": "0.08", "human": "0.00", "overhead": "0.04"},
+    },
+    "evidence": "events.jsonl#3",
+}
+PRICES = {"id": "sha256:prices", "currency": "usd", "rows": [["human_review", "hour", "60", "", ""]]}
+
+
+class SteppingClock:
+    """A clock on which every look takes a microsecond."""
+
+    def __init__(self) -> None:
+        self.now = 1_772_884_800_000_000_000
+
+    def wall_ns(self) -> int:
+        self.now += 1000
+        return self.now
+
+    def steady_ns(self) -> int:
+        return self.wall_ns()
+
+
+class Runs:
+    """Makes run directories below one home."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self._count = 0
+
+    def name(self, number: int) -> str:
+        return f"20260307T12{number // 60:02d}{number % 60:02d}-{number:010x}"
+
+    def make(self, *, seal: bool = True, name: str = "", **changes: Any) -> RunDirectory:
+        """A run that succeeded; ``changes`` replace parts of its report, and those of ``configuration``, ``strata``
+        and ``programs`` parts of its manifest, its contract and its trace."""
+        self._count += 1
+        run = RunDirectory(self.home.runs / (name or self.name(self._count))).create()
+        run.write_json(run.manifest, _manifest(self.name(self._count), changes.pop("configuration", {})))
+        run.write_json(run.contract, {"name": "adding", "strata": changes.pop("strata", {"language": "python"})})
+        trace = TraceWriter.create(run.events, SteppingClock(), random.Random(self._count).randbytes)
+        trace.append("agent.started", {"name": "ada", "kind": "command", "command": ["/bin/sh"]})
+        for pid, argv in enumerate(changes.pop("programs", ()), 10):
+            parent = 10 if pid > 10 else 1
+            program = {"pid": pid, "parent": parent, "origin": parent, "path": argv[0], "argv": argv, "cwd": "/"}
+            trace.append("guard.exec", {**program, "allowed": True})
+        trace.append("agent.finished", {"reason": "finished", "exit_code": 0, "wall_seconds": "2.500"})
+        run.write_json(run.report, {**_report(self.name(self._count)), **changes})
+        if seal:
+            write_seal(run, trace)
+        else:
+            trace.close()
+        return run
+
+
+def _manifest(name: str, configuration: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "kind": "proctor.manifest",
+        "run": name,
+        "contract": {"id": "sha256:c", "name": "adding", "version": "c"},
+        "agent": {"name": "ada", "kind": "command"},
+        "started": {"text": "2026-03-07T12:00:00Z", "wall_ns": "1772884800000000000"},
+        "configuration": {
+            "batch": "b1",
+            "repeat": 2,
+            "model": "",
+            "watch": {"call_depth": 1, "test_commands": [], "prices": PRICES},
+            **configuration,
+        },
+    }
+
+
+def _report(name: str) -> dict[str, Any]:
+    return {
+        "kind": "proctor.report",
+        "run": name,
+        "status": "success",
+        "problems": [],
+        "termination": {"reason": "finished", "exit_code": 0, "code": None},
+        "endpoint": {"success": True, "scorable": True},
+        "gates": [{"id": f"G{number}", "passed": True} for number in range(1, 5)],
+        "score": {"value": "0.900000"},
+        "scores": {"contract": {"value": "1.000000"}},
+        "tags": [],
+        "comparability": {"class": "sha256:k"},
+        "durations": {"agent_seconds": "2.500", "check_seconds": "0.750"},
+        "usage": {"tool_calls": 1, "cost": COST},
+        "conversation": None,
+    }
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Runs:
+    """Makes runs in an empty home."""
+    return Runs(Home(tmp_path / "home"))
