@@ -39,6 +39,7 @@ PAGES = (
     "docs/attestation.md",
     "docs/replay.md",
     "docs/oracles.md",
+    "docs/analyse.md",
     "docs/pilots.md",
 )
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,20 @@ def test_bad_input_gets_one_message(
     assert message in err
     assert "Traceback" not in err
     assert sorted(results.parent.iterdir()) == before, "nothing is written when something is wrong"
+
+
+def test_the_page_shows_what_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "analyse.md").read_text("utf-8")
+    data = re.search(r"<!-- file: trials.csv -->\n```csv\n(.*?)```", page, re.DOTALL)
+    shown = re.search(r"```text\n(.*?)```", page, re.DOTALL)
+    assert data
+    assert shown
+    (tmp_path / "trials.csv").write_text(data[1])
+    monkeypatch.chdir(tmp_path)
+    assert run_command(["analyse", "trials.csv"]) == 0
+    assert capsys.readouterr().out == shown[1]
 
 
 def test_names_cannot_steer_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -209,8 +209,7 @@ def _show(found: Mapping[str, Any], taken: str, written: list[str], out: Path | 
             click.echo(printable(f"  {pair['a']} - {pair['b']}: {points(pair['difference'])} points"))
         if len(open_) > OPEN_PAIRS:
             click.echo(f"  ... and {len(open_) - OPEN_PAIRS} more")
-        if len(found["pairs"]) > 1:
-            click.echo("  (an interval is that of its pair alone, and may leave out 0 all the same)")
+        click.echo("  (an interval is that of its pair alone: one that leaves out 0 is not enough)")
     click.echo("\nto be careful about:")
     for text in head["caveats"]:
         click.echo(printable(f"  {text}"))

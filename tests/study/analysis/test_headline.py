@@ -8,8 +8,8 @@ import pytest
 
 from proctor.base.errors import UsageFault
 from proctor.study.analysis.findings import findings
-from proctor.study.analysis.headline import ADOPT, KEEP, UNDECIDED, decide
 from proctor.study.analysis.question import Question
+from proctor.study.analysis.verdict import ADOPT, KEEP, UNDECIDED, decide
 from proctor.study.analysis.words import among, money, percent
 from proctor.study.stats.estimate import defined, undefined
 from tests.study.analysis.made import Outcomes, table
@@ -21,6 +21,7 @@ from tests.study.analysis.made import Outcomes, table
         (0.20, 0.10, 0.30, 0.05, True, ADOPT),
         (0.20, 0.10, 0.30, None, True, ADOPT),
         (0.20, 0.10, 0.30, 0.05, False, UNDECIDED),
+        (0.05, 0.01, 0.09, 0.05, True, ADOPT),
         (0.20, -0.01, 0.41, 0.05, True, UNDECIDED),
         (0.04, 0.01, 0.07, 0.05, True, UNDECIDED),
         (0.03, 0.01, 0.04, 0.05, True, KEEP),
@@ -81,6 +82,24 @@ def test_a_verdict_that_turns_with_unknown_runs_says_so() -> None:
     assert head["verdict"] == "adopt"
     assert head["caveats"][0].startswith("With unknown and invalid runs counted as no success, the difference is -")
     assert head["caveats"][0].endswith(": keep.")
+
+
+def test_a_difference_that_signs_do_not_confirm_says_so() -> None:
+    # Five tasks that all differ: no pattern of signs is rarer than 2 in 32, whatever the t test makes of it.
+    outcomes: Outcomes = {
+        "x": {f"t{n}": [1, 1, 1, 1] for n in range(5)},
+        "y": {f"t{n}": [0, 0, 0, int(n == 0)] for n in range(5)},
+    }
+    head = findings(table(outcomes), Question(against="y"))["headline"]
+    assert head["verdict"] == "undecided"
+    assert head["difference"]["low"] > 0
+    assert head["caveats"][0].endswith("does not confirm it (p = 0.062).")
+
+
+def test_a_shared_first_place_is_said_to_be_shared() -> None:
+    outcomes: Outcomes = {"x": {"a": [1, None], "b": [1, 1]}, "y": {"a": [1, 1], "b": [1, 0]}}
+    caveats = findings(table(outcomes))["headline"]["caveats"]
+    assert any("x and y would share the first place" in text for text in caveats)
 
 
 def test_the_candidate_can_be_named() -> None:

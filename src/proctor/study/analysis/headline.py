@@ -1,28 +1,17 @@
-"""The answer in one sentence, by a rule that is fixed before the numbers are seen.
-
-Without an agent to hold against there is a ranking. With one, let the interval be that of the difference, candidate
-minus the agent in use, and the minimum effect the least difference that would be worth a change (0 when none is given):
-
-    keep        the whole interval lies below the minimum effect, or below 0: a difference worth having is ruled out
-    adopt       the interval lies above 0, the difference reaches the minimum effect, and with more than two agents the
-                pair is separable with all comparisons counted
-    undecided   anything else; the data allow both
-"""
+"""The answer in one sentence: a ranking, or a decision by the rule of :mod:`proctor.study.analysis.verdict`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from proctor.base.errors import UsageFault
+from proctor.study.analysis.caveats import caveats, turned, unconfirmed
 from proctor.study.analysis.cells import Cells
-from proctor.study.analysis.question import ENDPOINTS, INTENTION_TO_TREAT, Question
+from proctor.study.analysis.question import INTENTION_TO_TREAT, Question
+from proctor.study.analysis.verdict import ADOPT, KEEP, RANKING, decide, toward
 from proctor.study.analysis.words import among, money, percent, points, span
-from proctor.study.stats.estimate import Estimate, defined
-from proctor.study.stats.paired import paired_difference
+from proctor.study.stats.estimate import Estimate
 
-RANKING, ADOPT, KEEP, UNDECIDED = "ranking", "adopt", "keep", "undecided"
-FALLBACK = "fallback"
-"""How the names of schedules begin that know no prices."""
 NAMED = 3
 """How many agents a sentence names."""
 
@@ -36,15 +25,16 @@ def headline(
 ) -> dict[str, Any]:
     """The verdict with its sentence, its cost and what to be careful about; ``agents`` stand in the order of ranks."""
     if question.against is None:
-        best, against, pair = agents[0], None, None
+        best, against = agents[0], None
         verdict, sentence = RANKING, _ranked(cells, agents, pairs)
-        difference, p = None, None
+        difference, p, doubts = None, None, []
     else:
         best, against = chosen(agents, question)
         pair = next(one for one in pairs if {one["a"], one["b"]} == {best["agent"], against["agent"]})
         difference, p = toward(pair, best["agent"]), pair["p_adjusted"]
-        verdict = decide(difference, question.minimum_effect, pair["separable"] or len(agents) == 2)
+        verdict = decide(difference, question.minimum_effect, pair["separable"])
         sentence = _decided(verdict, best, against, difference, question)
+        doubts = [*turned(cells, question, best, against, verdict), *unconfirmed(pair, question.alpha)]
     return {
         "verdict": verdict,
         "sentence": sentence,
@@ -53,7 +43,7 @@ def headline(
         "difference": difference,
         "p": p,
         "cost": _cost(best, against),
-        "caveats": [*warnings, *_turned(cells, question, best, against, verdict), *_caveats(cells, question, agents)],
+        "caveats": [*warnings, *doubts, *caveats(cells, question, agents)],
     }
 
 
@@ -73,34 +63,6 @@ def chosen(agents: list[dict[str, Any]], question: Question) -> tuple[dict[str, 
     return others[0], by_name[str(question.against)]
 
 
-def toward(pair: dict[str, Any], agent: str) -> Estimate:
-    """The difference of a pair seen from ``agent``."""
-    found: Estimate = pair["difference"]
-    if pair["a"] == agent or found.value is None or found.low is None or found.high is None:
-        return found
-    return defined(
-        -found.value,
-        -found.high,
-        -found.low,
-        level=found.level,
-        method=found.method,
-        n=found.n,
-        clusters=found.clusters,
-    )
-
-
-def decide(difference: Estimate, minimum_effect: float | None, separable: bool) -> str:
-    """Adopt, keep or undecided."""
-    wanted = minimum_effect or 0.0
-    if difference.value is None or difference.low is None or difference.high is None:
-        return UNDECIDED
-    if difference.high < wanted or difference.high <= 0:
-        return KEEP
-    if difference.low > 0 and difference.value >= wanted and separable:
-        return ADOPT
-    return UNDECIDED
-
-
 def _ranked(cells: Cells, agents: list[dict[str, Any]], pairs: list[dict[str, Any]]) -> str:
     best = agents[0]
     shown: Estimate = best["intention_to_treat" if cells.endpoint == INTENTION_TO_TREAT else "success"]
@@ -118,7 +80,9 @@ def _ranked(cells: Cells, agents: list[dict[str, Any]], pairs: list[dict[str, An
     if alike:
         text += f", but is not separable from {among(alike, NAMED)}"
     else:
-        text += ", and is separable from every other agent"
+        text += ", and is separable from " + ("every other agent" if len(agents) > 2 else agents[1]["agent"])
+    if len(pairs) == 1:
+        return f"{text}."
     return f"{text}. {len(pairs) - len(open_)} of {len(pairs)} pairs are separable with all comparisons counted."
 
 
@@ -153,56 +117,3 @@ def _cost(best: dict[str, Any], against: dict[str, Any] | None) -> str:
             text += f", {money(cost['per_success_usd'])} a success"
         parts.append(text)
     return "; ".join(parts) + "."
-
-
-def _turned(
-    cells: Cells, question: Question, best: dict[str, Any], against: dict[str, Any] | None, verdict: str
-) -> list[str]:
-    """Whether the verdict changes when every run that is neither success nor failure counts as no success."""
-    import numpy as np
-
-    if against is None or question.endpoint == INTENTION_TO_TREAT or bool(cells.known.all()):
-        return []
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = cells.wins / cells.attempts
-    one, other = (means[cells.agents.index(agent["agent"])] for agent in (best, against))
-    difference = paired_difference(one, other, cells.level).difference
-    other_verdict = decide(difference, question.minimum_effect, True)
-    if difference.value is None or verdict == other_verdict:
-        return []
-    gap = points(difference)
-    return [f"With unknown and invalid runs counted as no success, the difference is {gap}: {other_verdict}."]
-
-
-def _caveats(cells: Cells, question: Question, agents: list[dict[str, Any]]) -> list[str]:
-    """What could turn the answer, in the order in which a reader should know it."""
-    found = [f"Agents are ranked by {ENDPOINTS[question.endpoint]}."]
-    attempted = sum(agent["attempted"] for agent in agents)
-    unknown = sum(agent["bounds"]["unknown"] for agent in agents)
-    invalid = attempted - sum(agent["scorable"] for agent in agents)
-    if unknown:
-        found.append(f"{unknown} of {attempted} outcomes are unknown ({percent(unknown / attempted)}%).")
-    if invalid:
-        found.append(f"{invalid} of {attempted} runs are invalid ({percent(invalid / attempted)}%).")
-    if unknown or invalid:
-        treated = max(agents, key=lambda agent: agent["intention_to_treat"].value or 0.0)
-        first = agents[0]
-        ahead = (treated["intention_to_treat"].value or 0.0) > (first["intention_to_treat"].value or 0.0)
-        same = "the first place stays the same" if not ahead else f"{treated['agent']} would be first"
-        if question.endpoint != INTENTION_TO_TREAT:
-            found.append(f"With every such run counted as no success, {same}.")
-    if unknown:
-        found.append("In pass@k and all-of-k an unknown outcome counts as no success.")
-    censored = int((cells.table.censored == 1).sum())
-    if censored:
-        found.append(f"{censored} of {attempted} runs were cut short by a cap; their time and cost are lower limits.")
-    methods = cells.table.cost_method.used().names
-    if any(method.startswith(FALLBACK) for method in methods):
-        found.append("Costs without a price table are units of a fixed schedule, a thousand to the dollar, not money.")
-    if len(methods) > 1:
-        found.append(f"Costs were reckoned by {len(methods)} price tables and cannot be compared as they stand.")
-    if len(cells.tasks) < 20:
-        found.append(f"There are only {len(cells.tasks)} tasks.")
-    if cells.tries.max() <= 1:
-        found.append("Each agent tried each task once: chance within a task cannot be told from skill.")
-    return found

@@ -1,8 +1,9 @@
 """Every pair of agents on the tasks that both attempted, and the ranks that these comparisons leave open.
 
-A difference is that of task means, with a paired t interval; flipped signs confirm it. With more than two agents the p
-values are adjusted over all pairs together by the step-down maximum, so that the chance of any false claim stays at
-alpha. An agent's rank is a range: from the number of agents shown to be better, to the number shown to be worse.
+A difference is that of task means, with a paired t interval; flipped signs must confirm it. With more than two agents
+the p values of flipped signs are adjusted over all pairs together by the step-down maximum, so that the chance of any
+false claim stays at alpha; with two, the larger of the two p values counts. An agent's rank is a range: from the number
+of agents shown to be better, to the number shown to be worse.
 """
 
 from __future__ import annotations
@@ -37,9 +38,11 @@ def compare_pairs(cells: Cells, rng: np.random.Generator) -> list[dict[str, Any]
         flipped: float | None = together.p[place]
         if tasks <= EXACT_TASKS:
             flipped = sign_flip(means[:, a] - means[:, b], rng).p
-        adjusted = together.p_adjusted[place] if len(together.pairs) > 1 else compared.p
-        if compared.p is None or adjusted is None or np.isnan(adjusted):
+        adjusted: float | None = together.p_adjusted[place]
+        if compared.p is None or flipped is None or adjusted is None or np.isnan(adjusted):
             adjusted = None
+        elif len(together.pairs) == 1:
+            adjusted = max(compared.p, flipped)
         found.append(
             {
                 "a": names[a],
