@@ -1,0 +1,83 @@
+"""What could turn an answer, in the order in which a reader should know it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from proctor.study.analysis.cells import Cells
+from proctor.study.analysis.question import ENDPOINTS, INTENTION_TO_TREAT, Question
+from proctor.study.analysis.verdict import decide
+from proctor.study.analysis.words import among, percent, points
+from proctor.study.stats.paired import paired_difference
+
+FALLBACK = "fallback"
+"""How the names of schedules begin that know no prices."""
+FEW_TASKS = 20
+NAMED = 3
+"""How many agents a sentence names."""
+
+
+def caveats(cells: Cells, question: Question, agents: list[dict[str, Any]]) -> list[str]:
+    """What could turn the answer, in the order in which a reader should know it."""
+    found = [f"Agents are ranked by {ENDPOINTS[question.endpoint]}."]
+    attempted = sum(agent["attempted"] for agent in agents)
+    unknown = sum(agent["bounds"]["unknown"] for agent in agents)
+    invalid = attempted - sum(agent["scorable"] for agent in agents)
+    if unknown:
+        found.append(f"{unknown} of {attempted} outcomes are unknown ({percent(unknown / attempted)}%).")
+    if invalid:
+        found.append(f"{invalid} of {attempted} runs are invalid ({percent(invalid / attempted)}%).")
+    if (unknown or invalid) and question.endpoint != INTENTION_TO_TREAT and len(agents) > 1:
+        found.append(f"With every such run counted as no success, {_first_then(agents)}.")
+    if unknown:
+        found.append("In pass@k and all-of-k an unknown outcome counts as no success.")
+    censored = int((cells.table.censored == 1).sum())
+    if censored:
+        found.append(f"{censored} of {attempted} runs were cut short by a cap; their time and cost are lower limits.")
+    methods = cells.table.cost_method.used().names
+    if any(method.startswith(FALLBACK) for method in methods):
+        found.append("Costs without a price table are units of a fixed schedule, a thousand to the dollar, not money.")
+    if len(methods) > 1:
+        found.append(f"Costs were reckoned by {len(methods)} price tables and cannot be compared as they stand.")
+    if len(cells.tasks) < FEW_TASKS:
+        found.append(f"There are only {len(cells.tasks)} tasks.")
+    if cells.tries.max() <= 1:
+        found.append("Each agent tried each task once: chance within a task cannot be told from skill.")
+    return found
+
+
+def turned(
+    cells: Cells, question: Question, best: dict[str, Any], against: dict[str, Any] | None, verdict: str
+) -> list[str]:
+    """Whether the verdict changes when every run that is neither success nor failure counts as no success."""
+    import numpy as np
+
+    if against is None or question.endpoint == INTENTION_TO_TREAT or bool(cells.known.all()):
+        return []
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = cells.wins / cells.attempts
+    one, other = (means[cells.agents.index(agent["agent"])] for agent in (best, against))
+    difference = paired_difference(one, other, cells.level).difference
+    other_verdict = decide(difference, question.minimum_effect, True)
+    if difference.value is None or verdict == other_verdict:
+        return []
+    gap = points(difference)
+    return [f"With unknown and invalid runs counted as no success, the difference is {gap}: {other_verdict}."]
+
+
+def unconfirmed(pair: dict[str, Any], alpha: float) -> list[str]:
+    """Whether the comparison that flips signs, which assumes no shape, fails to confirm a difference."""
+    flipped = pair["p_sign_flip"]
+    if flipped is not None and pair["p"] is not None and pair["p"] < alpha <= flipped:
+        told = "The interval leaves out 0, but flipping signs, which assumes less, does not confirm it"
+        return [f"{told} (p = {flipped:.3f})."]
+    return []
+
+
+def _first_then(agents: list[dict[str, Any]]) -> str:
+    """Who would be first by intention to treat, in words."""
+    rates = [round(agent["intention_to_treat"].value or 0.0, 12) for agent in agents]
+    firsts = [agent["agent"] for agent, rate in zip(agents, rates, strict=True) if rate == max(rates)]
+    if len(firsts) > 1:
+        return f"{among(firsts, NAMED)} would share the first place"
+    return "the first place stays the same" if firsts[0] == agents[0]["agent"] else f"{firsts[0]} would be first"
