@@ -202,11 +202,9 @@ def deviations(here: Standing) -> list[str]:
     """Everything in which the pilot departs from its plan, in sentences that every report shows."""
     ledger = here.ledger
     found = [*here.plan.deviations, *(one.words for one in here.journal.removals)]
-    for slot in here.plan.slots:
-        spoilt = [run for run in ledger.attempts(slot) if run.spoilt]
-        if spoilt:
-            told = ", ".join(f"{run.run} ({run.problem})" for run in spoilt)
-            found.append(f"{slot.task}, {slot.method}, repeat {slot.repeat}: spoilt by a fault of the machine: {told}.")
+    for run in here.runs:
+        if run.spoilt:
+            found.append(f"A fault of the machine spoilt {run.run} ({run.task}, {run.method}): {run.problem}.")
     cut = [run.run for run in here.runs if run.state == CUT]
     stopped = [run.run for run in here.runs if run.stopped]
     for runs, words in ((cut, "cut off before their end"), (stopped, "stopped by an operator")):
