@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from proctor.study.stats.arrays import by_task
 from proctor.study.stats.estimate import Estimate
-from proctor.study.stats.rates import cluster_mean, cluster_rate, cluster_t, logit, spread, wilson
+from proctor.study.stats.limits import clopper_pearson
+from proctor.study.stats.rates import cluster_mean, cluster_rate, cluster_t, freedom_left, logit, spread, wilson
 
 DISTRICTS = [
     (2, 11),
@@ -60,7 +61,7 @@ def test_the_mean_of_clusters_as_r_has_it() -> None:
 
 def test_korn_and_graubard_as_r_has_it() -> None:
     # R 4.2.2, survey: svyciprop(~sch.wide, dclus1, method = "beta"), which does not cap the effective sample size.
-    assert ends(cluster_rate(YES, SCHOOLS, capped=False), 5) == (0.82312, 0.91508)
+    assert ends(cluster_rate(YES, SCHOOLS, plain=True), 5) == (0.82312, 0.91508)
 
 
 def test_the_effective_sample_size_is_capped_at_the_runs() -> None:
@@ -98,10 +99,9 @@ def test_all_failed_and_all_passed_leave_room() -> None:
 
 
 def test_tasks_that_are_all_alike_within() -> None:
-    found = cluster_rate([3, 3, 6, 3], [5, 5, 10, 5])
-    assert found.value == pytest.approx(0.6)
-    assert found.low == pytest.approx(0.6 * 0.025**0.25)
-    assert found.high == pytest.approx(1 - 0.4 * 0.025**0.25)
+    # Tasks of unequal size weigh as few equal ones: 25 ** 2 / (3 * 5 ** 2 + 10 ** 2).
+    found, kept = cluster_rate([3, 3, 6, 3], [5, 5, 10, 5]), 0.025 ** (175 / 625)
+    assert (found.value, found.low, found.high) == pytest.approx((0.6, 0.6 * kept, 1 - 0.4 * kept))
 
 
 def test_one_task_and_no_run_are_undefined() -> None:
@@ -114,13 +114,25 @@ def test_one_task_and_no_run_are_undefined() -> None:
     assert logit([5, 5], [5, 5]).undefined == "because all 10 runs ended alike, and the logit of 1 is infinite"
 
 
-def test_one_run_for_each_task_is_nearly_binomial() -> None:
-    # The cluster variance of single runs is p (1 - p) / (G - 1): one trial fewer than there are tasks.
-    from proctor.study.stats.limits import clopper_pearson
-
+def test_one_run_for_each_task_is_binomial() -> None:
+    # The cluster variance of single runs is p (1 - p) / (G - 1), one trial short of the tasks that there are.
     found = cluster_rate([1] * 12 + [0] * 8, [1] * 20)
-    low, high = clopper_pearson(0.6 * 19, 19, 0.95)
-    assert found.low == pytest.approx(low, abs=1e-12) and found.high == pytest.approx(high, abs=1e-12)
+    low, high = clopper_pearson(12, 20, 0.95)
+    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-12)
+
+
+def test_one_failure_does_not_make_certain() -> None:
+    # 75 of 75 runs leave 0.78 to 1. To the letter, one failure would leave 0.92 to 1, since one task alone has spread.
+    found, letter = (cluster_rate([5] * 14 + [4], [5] * 15, plain=plain) for plain in (False, True))
+    assert found.low is not None and letter.low is not None
+    assert letter.low > 0.9
+    assert 0.8 < found.low < 0.85
+
+
+def test_a_variance_that_one_task_makes_has_few_degrees_of_freedom() -> None:
+    assert freedom_left(np.array([1.0, -1.0, 1.0, -1.0]), 3) == 3
+    assert freedom_left(np.array([9.0] + [-1.0] * 9), 9) < 3
+    assert freedom_left(np.array([1.0, -1.0]), 1) == 1
 
 
 def test_more_successes_than_runs_are_refused() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from proctor.study.stats.limits import korn_graubard, unanimous
-from proctor.study.stats.rates import cluster_rate
+from proctor.study.stats.rates import cluster_rate, freedom_left
 from proctor.study.stats.strata import rate_by_stratum, stratified_rate, weighted_rate
 
 X = np.array([5, 4, 3, 5, 1, 0, 2, 1], dtype=float)
@@ -17,11 +17,14 @@ STRATA = np.array([0, 0, 0, 0, 1, 1, 1, 1])
 
 
 def test_two_strata_by_hand() -> None:
-    # Rates 17/20 and 4/20. Task means .1.8.6.1 and .2 0 .4 .2; variance of each mean: s^2 / 4 (s^2 = .11/3, .08/3).
+    # Rates 17/20 and 4/20. Task means 1 .8 .6 1 and .2 0 .4 .2; variance of each mean: s^2 / 4 (s^2 = .11/3, .08/3).
     found = stratified_rate(X, N, STRATA, [0.25, 0.75])
     value = 0.25 * 17 / 20 + 0.75 * 4 / 20
     variance = 0.25**2 * (0.11 / 3) / 4 + 0.75**2 * (0.08 / 3) / 4
-    low, high = korn_graubard(value, math.sqrt(variance), 40, 6, 0.95)
+    off = np.array([0.15, -0.05, -0.25, 0.15, 0, -0.6, 0.6, 0])
+    freedom = 2 * 8 / (8 * float((off**4).sum()) / float((off**2).sum()) ** 2 - 1)
+    least = 1 / (4 * (0.25 / 4) ** 2 + 4 * (0.75 / 4) ** 2)
+    low, high = korn_graubard(value, math.sqrt(variance), 40, min(6, freedom), 0.95, least=least, most=40)
     assert (found.value, found.low, found.high) == pytest.approx((value, low, high))
     assert (found.n, found.clusters) == (40, 8)
 
@@ -51,7 +54,7 @@ def test_a_single_lonely_task_adds_its_distance_from_the_whole() -> None:
     value = float(rates.mean())
     own = rates[:7]
     variance = (7 / 8) ** 2 * float(own.var(ddof=1)) / 7 + (1 / 8) ** 2 * (rates[7] - value) ** 2
-    low, high = korn_graubard(value, math.sqrt(variance), 40, 6, 0.95)
+    low, high = korn_graubard(value, math.sqrt(variance), 40, 6, 0.95, least=8, most=40)
     assert (found.value, found.low, found.high) == pytest.approx((value, low, high))
 
 
@@ -90,7 +93,8 @@ def test_weights_by_hand_and_their_scale() -> None:
     value = float(weights @ X / (weights @ N))
     off = weights * (X - value * N)
     error = math.sqrt(8 / 7 * float(off @ off)) / float(weights @ N)
-    low, high = korn_graubard(value, error, 40, 7, 0.95)
+    least = float(weights.sum() ** 2 / (weights @ weights))
+    low, high = korn_graubard(value, error, 40, freedom_left(off, 7), 0.95, least=least, most=40)
     for scale in (1.0, 250.0):
         found = weighted_rate(X, N, weights * scale)
         assert (found.value, found.low, found.high) == pytest.approx((value, low, high))

@@ -2,11 +2,12 @@
 
 Korn and Graubard, "Confidence intervals for proportions with small expected number of positive counts estimated from
 survey data" (1998): the exact binomial interval of Clopper and Pearson at the sample size that would, without clusters,
-vary as much. It is capped at the number of runs, as the United States' health statistics do, unless ``capped`` is off
-(as in R's survey package).
+vary as much.
 """
 
 from __future__ import annotations
+
+import math
 
 
 def normal_quantile(probability: float) -> float:
@@ -17,8 +18,6 @@ def normal_quantile(probability: float) -> float:
 
 def t_quantile(probability: float, freedom: float) -> float:
     """The quantile of Student's t; the normal one when the degrees of freedom are past counting."""
-    import math
-
     from scipy.special import stdtrit
 
     return normal_quantile(probability) if math.isinf(freedom) else float(stdtrit(freedom, probability))
@@ -42,14 +41,23 @@ def clopper_pearson(successes: float, trials: float, level: float) -> tuple[floa
 
 
 def korn_graubard(
-    rate: float, error: float, n: float, freedom: float, level: float, *, capped: bool = True
+    rate: float,
+    error: float,
+    n: float,
+    freedom: float,
+    level: float,
+    *,
+    least: float = 0.0,
+    most: float = math.inf,
 ) -> tuple[float, float]:
-    """The interval of a ``rate`` strictly between 0 and 1 that has a standard ``error`` above 0."""
+    """The interval of a ``rate`` strictly between 0 and 1 that has a standard ``error`` above 0.
+
+    The effective sample size is held between ``least`` and ``most``.
+    """
     tail = (1 - level) / 2
     ratio = t_quantile(tail, n - 1) / t_quantile(tail, freedom)
     effective = rate * (1 - rate) / error**2 * ratio**2
-    if capped:
-        effective = min(effective, n)
+    effective = max(least, min(most, effective))
     return clopper_pearson(rate * effective, effective, level)
 
 
@@ -67,8 +75,6 @@ def unanimous(
 
 def wilson_limits(successes: float, trials: float, level: float) -> tuple[float, float]:
     """Wilson's score interval (1927), for trials that are independent."""
-    import math
-
     z = -normal_quantile((1 - level) / 2)
     rate, weight = successes / trials, z * z / trials
     centre = (rate + weight / 2) / (1 + weight)

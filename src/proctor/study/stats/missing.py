@@ -111,7 +111,9 @@ def imputed_rate(
         values[draw], variances[draw] = found.value, found.error**2
     pooled = rubin(values, variances, tasks - 1)
     value = min(1.0, max(0.0, pooled.value))
-    return bounded_mean(Spread(value, math.sqrt(pooled.total), runs, tasks), pooled.freedom, level, method)
+    # What was imputed may weigh more than any task, so that nothing is taken for granted about the least.
+    least = 0.0 if pooled.total > 0 else tasks
+    return bounded_mean(Spread(value, math.sqrt(pooled.total), runs, tasks, pooled.freedom, least), level, method)
 
 
 def _drawn(x: Floats, n: Floats, u: Integers, rng: np.random.Generator, odds: float) -> Floats:

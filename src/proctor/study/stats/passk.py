@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from proctor.base.frozen import replace
 from proctor.study.stats.arrays import counts
 from proctor.study.stats.estimate import LEVEL, Estimate, undefined
-from proctor.study.stats.rates import Spread, bounded_mean, spread
+from proctor.study.stats.rates import bounded_mean, spread
 
 if TYPE_CHECKING:
     from proctor.study.stats.arrays import ArrayLike, Floats
@@ -59,4 +60,4 @@ def _over_tasks(values: Floats, trials: Floats, k: int, level: float) -> Estimat
     if tasks == 1:
         return undefined(f"one task only has {k} runs", level=level, method=ANY, n=runs, clusters=1)
     # As many runs stand behind the tasks' shares as there are, not as many as there are tasks.
-    return bounded_mean(Spread(found.value, found.error, runs, tasks), tasks - 1, level, ANY)
+    return bounded_mean(replace(found, n=runs), level, ANY)

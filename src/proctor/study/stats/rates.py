@@ -3,6 +3,11 @@
 Runs of one task are alike: five runs of twenty tasks are not a hundred independent runs. Every interval here takes its
 spread from the differences between tasks, except Wilson's, which is for runs that are independent. ``cluster_rate`` is
 the one that reports use; the others are there to be compared with it.
+
+Korn and Graubard's interval goes wrong where all tasks but one or two are alike: the spread is then a guess that looks
+precise. So the degrees of freedom are those that the tasks' differences leave (from how peaked they are, after
+Satterthwaite), and the effective sample size is no less than the tasks, since what lies between 0 and 1 never varies
+more than heads and tails, and no more than the runs.
 """
 
 from __future__ import annotations
@@ -16,9 +21,10 @@ from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
 from proctor.study.stats.limits import korn_graubard, t_quantile, unanimous, wilson_limits
 
 if TYPE_CHECKING:
-    from proctor.study.stats.arrays import ArrayLike
+    from proctor.study.stats.arrays import ArrayLike, Floats
 
 KORN_GRAUBARD = "Korn-Graubard, tasks as clusters"
+PLAIN = "Korn-Graubard to the letter"
 EXACT = "exact bound, all tasks alike"
 CLUSTER_T = "t over tasks"
 LOGIT = "t over tasks on the logit scale"
@@ -27,12 +33,17 @@ WILSON = "Wilson, independent runs"
 
 @frozen
 class Spread:
-    """A mean over clusters with its standard error."""
+    """A mean over clusters with its standard error.
+
+    ``freedom`` is how well that error is known, ``least`` to how many independent runs the clusters amount at worst.
+    """
 
     value: float
     error: float
     n: float
     clusters: int
+    freedom: float
+    least: float
 
 
 def spread(totals: ArrayLike, sizes: ArrayLike) -> Spread | None:
@@ -49,30 +60,47 @@ def spread(totals: ArrayLike, sizes: ArrayLike) -> Spread | None:
     if not clusters:
         return None
     value = float(total.sum()) / n
+    least = n**2 / float(size @ size)
     if clusters == 1:
-        return Spread(value, math.nan, n, 1)
+        return Spread(value, math.nan, n, 1, 0, least)
     off = total - value * size
     if float(np.abs(off).max()) <= 1e-12 * max(1.0, float(np.abs(total).max())):
-        return Spread(value, 0.0, n, clusters)
-    return Spread(value, math.sqrt(clusters / (clusters - 1) * float(off @ off)) / n, n, clusters)
+        return Spread(value, 0.0, n, clusters, clusters - 1, least)
+    error = math.sqrt(clusters / (clusters - 1) * float(off @ off)) / n
+    return Spread(value, error, n, clusters, freedom_left(off, clusters - 1), least)
 
 
-def cluster_rate(successes: ArrayLike, trials: ArrayLike, level: float = LEVEL, *, capped: bool = True) -> Estimate:
-    """The success rate with Korn and Graubard's interval, from successes and trials of each task."""
+def freedom_left(off: Floats, most: float) -> float:
+    """The degrees of freedom of a variance made of these deviations: few where one of them outweighs the others."""
+    square = off**2
+    peaked = len(off) * float(square @ square) / float(square.sum()) ** 2 - 1
+    return most if peaked * most <= 2 * len(off) else max(1.0, 2 * len(off) / peaked)
+
+
+def cluster_rate(successes: ArrayLike, trials: ArrayLike, level: float = LEVEL, *, plain: bool = False) -> Estimate:
+    """The success rate with Korn and Graubard's interval, from successes and trials of each task.
+
+    With ``plain`` it is theirs to the letter, as in R's survey package: G - 1 degrees of freedom, no bounds.
+    """
     x, n = counts(successes, trials)
     found = spread(x, n)
     if found is None or found.clusters == 1:
         return _too_few(found, KORN_GRAUBARD, level)
-    return bounded_mean(found, found.clusters - 1, level, KORN_GRAUBARD, capped=capped)
+    if plain and found.error > 0:
+        low, high = korn_graubard(found.value, found.error, found.n, found.clusters - 1, level)
+        return defined(found.value, low, high, level=level, method=PLAIN, n=found.n, clusters=found.clusters)
+    return bounded_mean(found, level, KORN_GRAUBARD)
 
 
-def bounded_mean(found: Spread, freedom: float, level: float, method: str, *, capped: bool = True) -> Estimate:
+def bounded_mean(found: Spread, level: float, method: str) -> Estimate:
     """The interval of any mean between 0 and 1 whose error comes from clusters."""
     if found.error == 0:
-        low, high = unanimous(found.value, found.clusters, level)
+        low, high = unanimous(found.value, found.least, level)
         method = EXACT
     else:
-        low, high = korn_graubard(found.value, found.error, found.n, freedom, level, capped=capped)
+        low, high = korn_graubard(
+            found.value, found.error, found.n, found.freedom, level, least=found.least, most=found.n
+        )
     return defined(found.value, low, high, level=level, method=method, n=found.n, clusters=found.clusters)
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from proctor.base.frozen import frozen
+from proctor.base.frozen import replace
 from proctor.study.stats.arrays import counts, floats
 from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
-from proctor.study.stats.limits import korn_graubard, unanimous
-from proctor.study.stats.rates import cluster_rate
+from proctor.study.stats.limits import unanimous
+from proctor.study.stats.rates import Spread, bounded_mean, cluster_rate, freedom_left, spread
 
 if TYPE_CHECKING:
     from proctor.study.stats.arrays import ArrayLike, Floats, Integers
@@ -22,16 +22,6 @@ if TYPE_CHECKING:
 STRATIFIED = "strata by their shares, Korn-Graubard"
 WEIGHTED = "tasks by their weights, Korn-Graubard"
 CONSTANT = "strata by their shares, exact bounds of strata without spread"
-
-
-@frozen
-class _Strata:
-    """Per stratum: rate, tasks, runs, and the variance of the rate (nan with one task)."""
-
-    rate: Floats
-    tasks: Integers
-    runs: Floats
-    variance: Floats
 
 
 def rate_by_stratum(
@@ -57,21 +47,31 @@ def stratified_rate(
     """The rate over strata 0, 1, ... of which ``shares`` says how much each counts; as many as runs if left out."""
     import numpy as np
 
-    tried = floats(trials) > 0
-    code = np.asarray(strata)[tried].astype(np.int64)
+    code = np.asarray(strata)[floats(trials) > 0].astype(np.int64)
     x, n = counts(successes, trials)
     if not len(x):
         return undefined("there is no run", level=level, method=STRATIFIED)
     size = int(code.max()) + 1 if shares is None else len(floats(shares))
-    found = _within(x, n, code, size)
-    weight = found.runs if shares is None else floats(shares)
+    weight = floats(np.bincount(code, n, size) if shares is None else shares)
     weight = weight / weight.sum()
-    empty = np.flatnonzero((weight > 0) & (found.tasks == 0))
-    if len(empty):
-        why = f"{len(empty)} of {size} strata that count have no run"
+    empty = np.count_nonzero((weight > 0) & (np.bincount(code, minlength=size) == 0))
+    if empty:
+        why = f"{empty} of {size} strata that count have no run"
         return undefined(why, level=level, method=STRATIFIED, n=n.sum(), clusters=len(x))
-    used = weight > 0
-    return _combined(_chosen(found, used), weight[used], level)
+    used = weight[code] > 0
+    x, n, code = x[used], n[used], code[used]
+    share = weight[code] * n / np.bincount(code, n, size)[code]
+    rates = np.bincount(code, share * x / n, size) / np.where(weight > 0, weight, 1.0)
+    found = _spread(x, n, code, share, rates)
+    if found is None:
+        return undefined("there is one task only", level=level, method=STRATIFIED, n=n.sum(), clusters=len(x))
+    if found.error > 0 or float(np.ptp(rates[weight > 0])) <= 1e-12:
+        return bounded_mean(found, level, STRATIFIED)
+    # Strata that differ, each without spread: all their exact bounds hold together (Bonferroni).
+    strict = 1 - (1 - level) / np.count_nonzero(weight > 0)
+    kinds = [(weight[each], unanimous(rates[each], int((code == each).sum()), strict)) for each in np.unique(code)]
+    low, high = (sum(part * ends[side] for part, ends in kinds) for side in (0, 1))
+    return defined(found.value, low, high, level=level, method=CONSTANT, n=found.n, clusters=found.clusters)
 
 
 def weighted_rate(successes: ArrayLike, trials: ArrayLike, weights: ArrayLike, level: float = LEVEL) -> Estimate:
@@ -82,69 +82,33 @@ def weighted_rate(successes: ArrayLike, trials: ArrayLike, weights: ArrayLike, l
     x, n = counts(successes, trials)
     if not np.all(weight >= 0):
         raise ValueError("a weight is below 0")
-    x, n, weight = x[weight > 0], n[weight > 0], weight[weight > 0]
-    tasks, runs = len(x), float(n.sum())
-    if tasks < 2:
+    runs, tasks = float(n[weight > 0].sum()), int((weight > 0).sum())
+    found = spread(weight * x, weight * n)
+    if found is None or tasks < 2:
         why = "one task only has weight and runs" if tasks else "no task has both weight and runs"
         return undefined(why, level=level, method=WEIGHTED, n=runs, clusters=tasks)
-    total = float(weight @ n)
-    value = float(weight @ x) / total
-    off = weight * (x - value * n)
-    error = math.sqrt(tasks / (tasks - 1) * float(off @ off)) / total
-    if error <= 1e-12:
-        # Fewer tasks carry the weight than there are tasks.
-        carrying = float(weight.sum()) ** 2 / float(weight @ weight)
-        low, high = unanimous(value, carrying, level)
-    else:
-        low, high = korn_graubard(value, error, runs, tasks - 1, level)
-    return defined(value, low, high, level=level, method=WEIGHTED, n=runs, clusters=tasks)
+    return bounded_mean(replace(found, n=runs), level, WEIGHTED)
 
 
-def _within(x: Floats, n: Floats, code: Integers, size: int) -> _Strata:
+def _spread(x: Floats, n: Floats, code: Integers, share: Floats, rates: Floats) -> Spread | None:
+    """The mean and its error within strata; ``None`` with one task in all.
+
+    Tasks that are alone in their stratum are compared with each other, a single one of them with the whole.
+    """
     import numpy as np
 
-    tasks = np.bincount(code, minlength=size)
-    runs = floats(np.bincount(code, n, size))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        rate = np.bincount(code, x, size) / runs
-        off = x - rate[code] * n
-        variance = tasks / (tasks - 1) * np.bincount(code, off**2, size) / runs**2
-    variance[tasks < 2] = np.nan
-    return _Strata(rate, tasks.astype(np.int64), runs, variance)
-
-
-def _chosen(found: _Strata, used: ArrayLike) -> _Strata:
-    import numpy as np
-
-    mask = np.asarray(used)
-    return _Strata(found.rate[mask], found.tasks[mask], found.runs[mask], found.variance[mask])
-
-
-def _combined(found: _Strata, weight: Floats, level: float) -> Estimate:
-    """The sum over strata; alone standing tasks are compared with each other, or one of them with the whole."""
-    import numpy as np
-
-    value = float(weight @ found.rate)
-    runs, tasks = float(found.runs.sum()), int(found.tasks.sum())
-    alone = found.tasks == 1
-    variance = float((weight[~alone] ** 2) @ found.variance[~alone])
-    freedom = int((found.tasks[~alone] - 1).sum())
+    tasks = np.bincount(code)[code]
+    value, alone = float(share @ (x / n)), tasks == 1
     lonely = int(alone.sum())
+    centre = rates[code]
     if lonely:
-        own, rates = weight[alone], found.rate[alone]
-        centre = float(own @ rates / own.sum()) if lonely > 1 else value
-        variance += lonely / max(1, lonely - 1) * float((own**2) @ (rates - centre) ** 2)
-        freedom += lonely - 1
+        centre[alone] = value if lonely == 1 else share[alone] @ (x / n)[alone] / share[alone].sum()
+    factor = np.where(alone, lonely / max(1, lonely - 1), tasks / np.maximum(1, tasks - 1))
+    off = np.sqrt(factor) * share * (x / n - centre)
+    freedom = len(x) - len(np.unique(code[~alone])) - min(1, lonely)
     if freedom < 1:
-        return undefined("there is one task only", level=level, method=STRATIFIED, n=runs, clusters=tasks)
-    if variance > 1e-24:
-        low, high = korn_graubard(value, math.sqrt(variance), runs, freedom, level)
-        return defined(value, low, high, level=level, method=STRATIFIED, n=runs, clusters=tasks)
-    if float(np.ptp(found.rate)) <= 1e-12:
-        low, high = unanimous(value, tasks, level)
-    else:
-        # Bonferroni: all strata's exact bounds hold together.
-        strict = 1 - (1 - level) / len(weight)
-        ends = [unanimous(float(rate), int(count), strict) for rate, count in zip(found.rate, found.tasks, strict=True)]
-        low, high = (float(weight @ np.array(side)) for side in zip(*ends, strict=True))
-    return defined(value, low, high, level=level, method=CONSTANT, n=runs, clusters=tasks)
+        return None
+    least, runs = 1 / float(share @ share), float(n.sum())
+    if float(np.abs(off).max()) <= 1e-12:
+        return Spread(value, 0.0, runs, len(x), freedom, least)
+    return Spread(value, math.sqrt(float(off @ off)), runs, len(x), freedom_left(off, freedom), least)

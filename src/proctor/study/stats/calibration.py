@@ -1,0 +1,94 @@
+"""Do the methods keep their promises? Simulated studies whose truth is known, and how often an answer was right.
+
+Tasks draw a rate of their own from a beta distribution, runs are drawn from it. Nothing here is part of an analysis; it
+is how the analysis was chosen and how it is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from proctor.base.frozen import frozen
+from proctor.study.stats.estimate import Estimate
+from proctor.study.stats.power import Design
+from proctor.study.stats.power_simulation import CELLS, rejections, simulated_means
+from proctor.study.stats.sequential import boundaries
+
+if TYPE_CHECKING:
+    import numpy as np
+
+SETTINGS = tuple(
+    Design(rate, icc, 0.0, tasks, 5) for tasks in (5, 10, 20, 50) for rate in (0.5, 0.9) for icc in (0.2, 0.6)
+)
+"""The sixteen settings in which intervals of one rate were compared."""
+
+
+@frozen
+class Coverage:
+    """How often an interval held the truth, how wide it was on average, and how often there was none."""
+
+    covered: float
+    width: float
+    undefined: float
+    draws: int
+
+
+def coverage(
+    interval: Callable[[Sequence[int], Sequence[int]], Estimate], design: Design, draws: int, rng: np.random.Generator
+) -> Coverage:
+    """Let ``interval`` judge the counts of ``draws`` studies; an interval that is not there covers nothing."""
+    import numpy as np
+
+    size = (1 - design.icc) / design.icc
+    rates = rng.beta(design.rate * size, (1 - design.rate) * size, (draws, design.tasks))
+    # Studies with the same counts in another order have the same answer, so that each is asked for once.
+    studies, repeats = np.unique(np.sort(rng.binomial(design.runs, rates), axis=1), axis=0, return_counts=True)
+    trials = [design.runs] * design.tasks
+    covered, width, missing = 0, 0.0, 0
+    for counts, times in zip(studies.tolist(), repeats.tolist(), strict=True):
+        found = interval(counts, trials)
+        if found.low is None or found.high is None:
+            missing += times
+            continue
+        covered += times * (found.low <= design.rate <= found.high)
+        width += times * (found.high - found.low)
+    return Coverage(covered / draws, width / max(1, draws - missing), missing / draws, draws)
+
+
+def false_alarms(design: Design, draws: int, rng: np.random.Generator) -> float:
+    """How often the paired comparison finds a difference of two agents that have none."""
+    import numpy as np
+
+    rows, found = max(1, CELLS // design.tasks), 0
+    for start in range(0, draws, rows):
+        a, b = simulated_means(design, 0.0, min(rows, draws - start), rng)
+        found += int(np.count_nonzero(rejections(b - a, design.alpha)))
+    return found / draws
+
+
+def sequential_false_alarms(design: Design, looks: Sequence[float], draws: int, rng: np.random.Generator) -> float:
+    """How often looks on the way find a difference that is not there, by the paired t test on the tasks so far."""
+    import numpy as np
+
+    plan = boundaries(looks, design.alpha)
+    rows, found = max(1, CELLS // design.tasks), 0
+    for start in range(0, draws, rows):
+        a, b = simulated_means(design, 0.0, min(rows, draws - start), rng)
+        stopped = np.zeros(len(a), dtype=bool)
+        for look, nominal in zip(plan.looks, plan.nominal, strict=True):
+            tasks = max(2, round(look * design.tasks))
+            stopped |= rejections((b - a)[:, :tasks], nominal)
+        found += int(np.count_nonzero(stopped))
+    return found / draws
+
+
+def brownian_false_alarms(looks: Sequence[float], draws: int, rng: np.random.Generator, alpha: float = 0.05) -> float:
+    """The same for a statistic that is exactly normal: what the limits themselves spend."""
+    import numpy as np
+
+    plan = boundaries(looks, alpha)
+    steps = np.sqrt(np.diff((0.0, *plan.looks)))
+    path = np.cumsum(rng.standard_normal((draws, len(steps))) * steps, axis=1)
+    beyond = np.abs(path) >= np.array(plan.limits) * np.sqrt(plan.looks)
+    return float(np.count_nonzero(beyond.any(axis=1))) / draws
