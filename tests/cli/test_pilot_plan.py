@@ -12,6 +12,9 @@ import pytest
 
 from proctor.base.canonical import canonical, sha256
 from proctor.cli.main import run_command
+from proctor.cli.wiring import home
+from proctor.study.pilot.conduct import alone
+from proctor.study.pilot.plan import load_plan
 from tests.conftest import ContractMaker
 from tests.study.pilot.planning import write_pilot
 
@@ -165,6 +168,15 @@ def test_an_amendment_needs_a_plan_and_a_reason(folder: Path, capsys: pytest.Cap
     assert (code, "--why" in err) == (2, True)
 
 
+def test_a_pilot_that_is_being_run_is_not_amended(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call(capsys, "plan", write_pilot(folder))
+    plan = load_plan(folder / "pilot.plan")
+    with alone(home(), plan):
+        code, _, err = call(capsys, "amend", write_pilot(folder, alpha="0.01"), "--why", "care")
+    assert (code, "the pilot is still running" in err) == (2, True)
+    assert call(capsys, "amend", folder / "pilot.yaml", "--why", "care")[0] == 0
+
+
 def test_runs_that_carry_the_digest_are_counted(folder: Path, proctor: Proctor) -> None:
     """An amendment says after how many runs it came, and then the suite stays as it is."""
     file = write_pilot(folder)
@@ -211,7 +223,8 @@ def test_questions_that_make_no_sense(words: list[str], folder: Path, capsys: py
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"methods": [{"name": "x", "agent": "nobody"}]}, "there is no agent 'nobody'"),
+    ({"methods": [{"name": "x", "agent": "nobody"}]}, "pilot.yaml: method x: there is no agent 'nobody'"),
+    ({"methods": [{"name": "x", "agent": "codex", "model": "openai/m"}]}, "proctor agents install codex"),
     ({"methods": [{"name": "x", "agent": "noop", "model": "openai/m"}]}, "the agent noop uses no model"),
     ({"methods": [{"name": "x", "agent": "command:a", "files": "contracts"}]}, "lie in each other"),
     ({"prices": "pilot.yaml"}, "no column 'action_type'"),

@@ -63,13 +63,17 @@ def amend(pilot: Path, why: str, out: Path | None, json_: bool) -> None:
     from proctor.cli.planned import draft, runs_of_pilot
     from proctor.cli.wiring import machine
     from proctor.study.pilot.artefacts import make_artefacts
+    from proctor.study.pilot.conduct import alone
     from proctor.study.pilot.plan import amend, load_plan, plan_folder
 
     here = machine()
     made = draft(here, pilot)
-    frozen = load_plan(out or plan_folder(made.pilot))
-    at, runs = utc_text(here.clock.wall_ns()), runs_of_pilot(here, frozen.digest)
-    _tell(amend(frozen, made.protocol, lambda: make_artefacts(made.protocol, made.prices), why, at, runs), json_)
+    folder = out or plan_folder(made.pilot)
+    with alone(here.home, load_plan(folder)):
+        frozen = load_plan(folder)
+        at, runs = utc_text(here.clock.wall_ns()), runs_of_pilot(here, frozen.digest)
+        amended = amend(frozen, made.protocol, lambda: make_artefacts(made.protocol, made.prices), why, at, runs)
+    _tell(amended, json_)
 
 
 @command.command(epilog="Example: proctor pilot power pilot.yaml --tasks 40 --runs 5")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from proctor.base.errors import UsageFault
 from proctor.base.frozen import frozen
 from proctor.execute.watch.prices import PriceTable
 from proctor.study.pilot.model import Pilot
@@ -90,4 +91,7 @@ def _identity(machine: Machine, pilot: Pilot, method: Method) -> str:
         return ""
     words = agent_words(pilot, method, pilot.tasks[0])
     settings = model_settings(pilot, method)
-    return identified_agent(machine, words, agent_files(pilot, method), method.model, settings).digest
+    try:
+        return identified_agent(machine, words, agent_files(pilot, method), method.model, settings).digest
+    except UsageFault as fault:
+        raise UsageFault(fault.message, where=f"{pilot.file}: method {method.name}", hint=fault.hint) from None

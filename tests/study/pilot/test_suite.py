@@ -12,6 +12,7 @@ from proctor.base.errors import ContractError, UsageFault
 from proctor.contract.digest import content_id
 from proctor.contract.load import load_contract
 from proctor.contract.model import Contract
+from proctor.execute.agents.patch import PATCH_BYTES
 from proctor.study.pilot.file import load_pilot
 from proctor.study.pilot.suite import SuiteTask, load_suite
 from tests.conftest import ContractMaker
@@ -57,8 +58,19 @@ def test_a_written_tier_is_not_measured(tmp_path: Path, make_contract: ContractM
 def test_a_patch_of_a_person_is_pinned_by_what_is_in_it(tmp_path: Path, make_contract: ContractMaker) -> None:
     make_contract("one")
     (tmp_path / "by-hand.patch").write_bytes(b"a patch")
-    rows = [{"contract": "contracts/one", "human_patch": "by-hand.patch"}]
-    assert suite(write_pilot(tmp_path, tasks=rows))[0].human_patch == sha256(b"a patch")
+    (tmp_path / "link.patch").symlink_to("by-hand.patch")
+    for name in ("by-hand.patch", "link.patch"):
+        rows = [{"contract": "contracts/one", "human_patch": name}]
+        assert suite(write_pilot(tmp_path, tasks=rows))[0].human_patch == sha256(b"a patch")
+
+
+def test_a_patch_that_is_too_large_is_told(tmp_path: Path, make_contract: ContractMaker) -> None:
+    make_contract("one")
+    with (tmp_path / "huge.patch").open("wb") as file:
+        file.truncate(PATCH_BYTES + 1)
+    rows = [{"contract": "contracts/one", "human_patch": "huge.patch"}]
+    with pytest.raises(UsageFault, match=r"huge\.patch is larger than"):
+        suite(write_pilot(tmp_path, tasks=rows))
 
 
 def test_every_mistake_names_its_task(tmp_path: Path, make_contract: ContractMaker) -> None:

@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from proctor.base.canonical import sha256
-from proctor.base.files import read_bounded
 from proctor.base.frozen import EMPTY, items
 from proctor.contract.model import Contract
 from proctor.execute.watch.prices import FALLBACK, PriceTable, schedule_digest
-from proctor.study.pilot.model import PLANNED_SEED, Method, Pilot, located
+from proctor.study.pilot.model import PLANNED_SEED, Method, Pilot
 from proctor.study.pilot.randomise import FRAMEWORK, Design
-from proctor.study.pilot.suite import SuiteTask
+from proctor.study.pilot.suite import SuiteTask, file_digest
 
 SCHEMA = 1
 KIND = "proctor.pilot"
@@ -131,7 +130,7 @@ def _method(pilot: Pilot, method: Method, known: str) -> dict[str, Any]:
     """A method by what it is; a patch and a script by what is in them."""
     kind, _, argument = method.agent.partition(":")
     words = "patch" if kind == "patch" and argument else method.agent
-    script = sha256(read_bounded(located(pilot, method.script), SCRIPT_BYTES)) if method.script else ""
+    script = file_digest(pilot, method.script, SCRIPT_BYTES) if method.script else ""
     kept = {name: value for name, value in items(method) if name not in _LEFT_OUT}
     return {**kept, "agent": words, "script": script, "configuration": dict(method.configuration), "digest": known}
 

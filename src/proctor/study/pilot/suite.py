@@ -8,12 +8,13 @@ written down, because a stratum must not depend on what a machine happens to hol
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
 from proctor.base.canonical import sha256
-from proctor.base.errors import ContractError, Mistake, ProctorError
+from proctor.base.errors import ContractError, InfrastructureFault, Mistake, ProctorError, UsageFault
 from proctor.base.files import read_bounded
 from proctor.base.frozen import frozen
 from proctor.contract.digest import content_id
@@ -63,7 +64,7 @@ def load_suite(pilot: Pilot, tier: Tier, memory: Path | None = None) -> tuple[Su
         if pilot.baselines.reference and contract.reference is None:
             words = f"{contract.name} has no reference, and baselines.reference asks for one"
             mistakes.append(_mistake(pilot, task, words, "add one to the contract, or write reference: false"))
-        patch = sha256(read_bounded(located(pilot, task.human_patch), PATCH_BYTES)) if task.human_patch else ""
+        patch = file_digest(pilot, task.human_patch, PATCH_BYTES) if task.human_patch else ""
         made = SuiteTask(
             task=task,
             path=located(pilot, task.contract).absolute(),
@@ -79,6 +80,16 @@ def load_suite(pilot: Pilot, tier: Tier, memory: Path | None = None) -> tuple[Su
     if mistakes:
         raise ContractError(mistakes)
     return tuple(found)
+
+
+def file_digest(pilot: Pilot, path: str, limit_bytes: int) -> str:
+    """The digest of a file that the pilot names."""
+    try:
+        return sha256(read_bounded(Path(os.path.realpath(located(pilot, path))), limit_bytes))
+    except OSError as error:
+        raise UsageFault(f"{path} cannot be read: {error.strerror}", where=str(pilot.file)) from None
+    except InfrastructureFault as fault:
+        raise UsageFault(f"{path} is {fault.message}", where=str(pilot.file)) from None
 
 
 def _strata(pilot: Pilot, task: Task, contract: Contract, tier: Tier, mistakes: list[Mistake]) -> dict[str, str]:
