@@ -1,0 +1,89 @@
+"""The report of a whole pilot: what it says, that it says it again byte by byte, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.study.pilot.live import Proctor, planned, run, runs_in, write_pilot
+
+
+@pytest.fixture
+def pilot(proctor: Proctor, make_contract: Any, tmp_path: Path) -> Path:
+    """A pilot of a fixer against an idler on two tasks, run to its end."""
+    comparison = {"candidate": "fixer", "against": "idler"}
+    file = write_pilot(tmp_path, [make_contract("one"), make_contract("two")], comparison=comparison, alpha="0.4")
+    planned(proctor, file)
+    code, answer = run(proctor, file)
+    assert code == 0, answer
+    return file
+
+
+def report(proctor: Proctor, file: Path, *more: Any) -> dict[str, Any]:
+    done = proctor("pilot", "report", file, "--json", *more)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths if path.suffix != ".parquet"}
+
+
+def test_a_pilot_is_reported_again_byte_by_byte_held_against_another_and_refused_when_touched(
+    proctor: Proctor, pilot: Path, tmp_path: Path
+) -> None:
+    found = report(proctor, pilot)
+    first = content(pilot.with_suffix(".report"))
+    assert {"report.html", "report.md", "findings.json", "csv/agents.csv", "csv/pairs.csv"} <= first.keys()
+    rates = {agent["agent"]: agent["success"]["value"] for agent in found["agents"]}
+    assert rates == {"fixer": 1.0, "idler": 0.0}, "baselines are not among those that are compared"
+    assert [(one["method"], one["success"]["value"], one["held"]) for one in found["baselines"]] == [
+        ("noop", 0.0, True),
+        ("reference", 1.0, True),
+    ]
+    assert (found["headline"]["best"], found["headline"]["against"]) == ("fixer", "idler")
+    counted = [one for one in runs_in(tmp_path / "home") if one["method"] in ("fixer", "idler")]
+    assert {one["run"] for one in found["runs"]} == {one["run"] for one in counted if one["stage"] != "checks"}
+    assert found["question"]["pilot"] == counted[0]["pilot"]
+    assert [one["stage"] for one in found["appendix"]["stages"]] == ["one", "two", "three"]
+    assert found["plan"]["power"]["curves"]
+    assert found["plan"]["projection"]["points"][-1][0] == 16
+    assert str(tmp_path) not in first["report.html"].decode() + first["findings.json"].decode()
+    report(proctor, pilot, "--into", tmp_path / "again")
+    assert content(tmp_path / "again") == first
+
+    found = report(proctor, pilot, "--against", tmp_path / "again")
+    rows = {row["agent"]: row["difference"]["value"] for row in found["versus"]["rows"]}
+    assert rows == {"fixer": 0.0, "idler": 0.0, "noop": 0.0, "reference": 0.0}
+    assert "Compared on 2 tasks" in found["versus"]["notes"][0]
+    assert "A trial" in (pilot.with_suffix(".report") / "report.html").read_text()
+
+    path = next(one["path"] for one in runs_in(tmp_path / "home") if one["method"] == "idler")
+    text = (path / "report.json").read_text()
+    (path / "report.json").write_text(text.replace('"status":"failure"', '"status":"success"'))
+    done = proctor("pilot", "report", pilot)
+    assert done.returncode == 4
+    assert path.name in done.stderr
+
+
+def test_what_is_in_the_way_of_a_report_is_said(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
+    file = write_pilot(tmp_path, [make_contract("one"), make_contract("two")])
+    unplanned = proctor("pilot", "report", file)
+    assert unplanned.returncode == 2
+    assert "proctor pilot plan" in unplanned.stderr
+    planned(proctor, file)
+    early = proctor("pilot", "report", file)
+    assert (early.returncode, "no run of the pilot counts yet" in early.stderr) == (2, True)
+    (tmp_path / "pilot.report").mkdir()
+    (tmp_path / "pilot.report" / "thesis.txt").write_text("mine")
+    occupied = proctor("pilot", "report", file)
+    assert (occupied.returncode, "something other than a report" in occupied.stderr) == (2, True)
+    astray = proctor("pilot", "report", file, "--into", tmp_path / "new", "--against", tmp_path)
+    assert astray.returncode == 2
+    assert "Traceback" not in astray.stderr
+    assert not (tmp_path / "new").exists()
