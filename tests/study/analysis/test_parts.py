@@ -101,10 +101,39 @@ def test_costs_by_outcome_and_task() -> None:
     won, lost = (of(found["cost"]["by_outcome"], status=status) for status in ("success", "failure"))
     assert (won["runs"], won["usd"], won["seconds"]) == (4, 8.0, 40.0)
     assert (lost["runs"], lost["usd"], lost["seconds"]) == (4, None, 80.0), "what was not metered is not 0"
-    assert of(found["cost"]["by_task"], task="t1") == {"task": "t1", "agent": "x", "runs": 2, "usd": 2.0}
+    task = of(found["cost"]["by_task"], task="t1")
+    assert (task["agent"], task["runs"], task["usd"], task["seconds"], task["tokens_in"]) == ("x", 2, 2.0, 30.0, None)
     cost = found["agents"][0]["cost"]
     assert (cost["total_usd"], cost["metered"], cost["per_success_usd"]) == (8.0, 4, 2.0)
     assert cost["tokens_in"] is None
+
+
+def test_costs_and_times_are_told_with_their_quartiles() -> None:
+    rows = runs({"x": {f"t{n}": [1] for n in range(5)}, "y": {"t0": [0]}})
+    made = changed(
+        rows,
+        seconds=lambda row: None if row["agent"] == "y" else 10.0 * int(row["task"][1:]),
+        stratum=lambda row: "even" if row["task"] in ("t0", "t2", "t4") else "odd",
+        billed_usd=lambda row: 0.25,
+        human_minutes=lambda row: 3.0 if row["task"] == "t1" else None,
+    )
+    found = findings(made)
+    assert of(found["cost"]["by_outcome"], agent="x")["seconds_quartiles"] == [10.0, 20.0, 30.0]
+    assert of(found["cost"]["by_outcome"], agent="y")["seconds_quartiles"] is None
+    assert of(found["cost"]["by_stratum"], agent="x", stratum="even")["seconds_quartiles"] == [10.0, 20.0, 30.0]
+    assert of(found["cost"]["by_stratum"], agent="x", stratum="odd")["seconds_quartiles"] == [15.0, 20.0, 25.0]
+    cost = of(found["agents"], agent="x")["cost"]
+    assert (cost["billed_usd"], cost["human_minutes"], cost["total_usd"]) == (1.25, 3.0, None)
+
+
+def test_many_strata_keep_those_with_most_runs() -> None:
+    rows = runs({"x": {f"t{n:03}": [1, 1] if n < 5 else [1] for n in range(210)}})
+    found = findings(changed(rows, stratum=lambda row: f"s{row['task'][1:]}"))
+    kept = [row["stratum"] for row in found["strata"]]
+    assert len(kept) == 200
+    assert {"s000", "s004"} <= set(kept)
+    assert "s209" not in kept
+    assert [row["stratum"] for row in found["cost"]["by_stratum"]] == kept
 
 
 def test_many_costs_by_task_keep_the_dearest() -> None:

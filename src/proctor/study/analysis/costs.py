@@ -9,13 +9,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from proctor.study.analysis.cells import Cells, named
-from proctor.study.analysis.strata import strata_of
+from proctor.study.analysis.strata import kept_strata, strata_of
 
 if TYPE_CHECKING:
-    from proctor.study.table import Floats
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from proctor.study.table import Floats, Table
 
 PHASES = {"setup": "setup", "agent": "attempt", "acceptance": "acceptance"}
 """The phases of which the table tells the costs, by how its columns begin."""
+SPREAD = ("usd", "seconds")
+"""What is told with its quartiles as well."""
 MAX_CELLS = 5_000
 """How many pairs of task and agent are listed; the dearest are kept."""
 
@@ -63,36 +70,36 @@ def items(cells: Cells) -> list[dict[str, Any]]:
 
 
 def by_outcome(cells: Cells) -> list[dict[str, Any]]:
-    """Runs, cost and time of each agent by how its runs came out."""
+    """Runs, cost, time and tokens of each agent by how its runs came out."""
     status = named(cells.table.status)
-    return _grouped(cells, status.codes, status.names, "status")
+    return _grouped(cells, status.codes, status.names, "status", range(len(status.names)))
 
 
 def by_stratum(cells: Cells) -> list[dict[str, Any]]:
-    """Runs, cost and time of each agent by stratum."""
+    """Runs, cost, time and tokens of each agent by stratum, for as many strata as are told apart."""
     labels, of_task = strata_of(cells)
-    return _grouped(cells, of_task[cells.task], labels, "stratum") if len(labels) > 1 else []
+    return _grouped(cells, of_task[cells.task], labels, "stratum", kept_strata(cells)) if len(labels) > 1 else []
 
 
 def by_task(cells: Cells) -> tuple[list[dict[str, Any]], int]:
-    """Runs and cost by task and agent, and how many pairs were left out."""
+    """Runs, cost, time and tokens by task and agent, and how many pairs were left out."""
     import numpy as np
 
-    usd = cells.sum(cells.table.cost_usd)
-    metered = cells.count(~np.isnan(cells.table.cost_usd))
+    totals = {
+        name: (cells.sum(values), cells.count(~np.isnan(values))) for name, values in _measured(cells.table).items()
+    }
     there = np.flatnonzero(cells.attempts.ravel() > 0)
+    kept = there
     if len(there) > MAX_CELLS:
-        dear = np.lexsort((there, -np.round(usd.ravel()[there], 9)))
+        dear = np.lexsort((there, -np.round(totals["usd"][0].ravel()[there], 9)))
         kept = np.sort(there[dear[:MAX_CELLS]])
-    else:
-        kept = there
     width = len(cells.tasks)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "task": cells.tasks[place % width],
             "agent": cells.agents[place // width],
             "runs": int(cells.attempts.flat[place]),
-            "usd": float(usd.flat[place]) if metered.flat[place] else None,
+            **{name: float(summed.flat[place]) if has.flat[place] else None for name, (summed, has) in totals.items()},
         }
         for place in kept.tolist()
     ]
@@ -100,35 +107,53 @@ def by_task(cells: Cells) -> tuple[list[dict[str, Any]], int]:
     return rows, len(there) - len(kept)
 
 
-def _grouped(cells: Cells, group: Any, labels: tuple[str, ...], word: str) -> list[dict[str, Any]]:
-    """Runs, cost and seconds by agent and group."""
+def _measured(table: Table) -> dict[str, Floats]:
+    """What is added up beside the runs."""
+    return {
+        "usd": table.cost_usd,
+        "seconds": table.seconds,
+        "tokens_in": table.tokens_in,
+        "tokens_out": table.tokens_out,
+    }
+
+
+def _grouped(cells: Cells, group: Any, labels: tuple[str, ...], word: str, kept: Sequence[int]) -> list[dict[str, Any]]:
+    """By agent and group: the runs, the sums of what was measured, and the quartiles of cost and time."""
     import numpy as np
 
-    size = (len(cells.agents), len(labels))
     key = cells.agent * len(labels) + group
-
-    def total(values: Floats) -> Any:
-        return np.bincount(key, np.nan_to_num(values), minlength=size[0] * size[1]).reshape(size)
-
-    def known(values: Floats) -> Any:
-        return np.bincount(key[~np.isnan(values)], minlength=size[0] * size[1]).reshape(size)
-
-    runs = np.bincount(key, minlength=size[0] * size[1]).reshape(size)
-    columns = {"usd": cells.table.cost_usd, "seconds": cells.table.seconds}
-    totals = {name: (total(values), known(values)) for name, values in columns.items()}
+    size = len(cells.agents) * len(labels)
+    runs = np.bincount(key, minlength=size)
+    sums, quartiles = {}, {}
+    for name, values in _measured(cells.table).items():
+        known = ~np.isnan(values)
+        has = np.bincount(key[known], minlength=size)
+        sums[name] = (np.bincount(key[known], values[known], minlength=size), has)
+        if name in SPREAD:
+            quartiles[name] = _quartiles(key[known], values[known], has)
     return [
         {
-            "agent": name,
-            word: label,
-            "runs": int(runs[agent, place]),
-            **{
-                what: float(summed[agent, place]) if has[agent, place] else None
-                for what, (summed, has) in totals.items()
-            },
+            "agent": agent,
+            word: labels[place],
+            "runs": int(runs[cell]),
+            **{name: float(total[cell]) if has[cell] else None for name, (total, has) in sums.items()},
+            **{f"{name}_quartiles": found[cell].tolist() or None for name, found in quartiles.items()},
         }
-        for agent, name in enumerate(cells.agents)
-        for place, label in enumerate(labels)
-        if runs[agent, place]
+        for number, agent in enumerate(cells.agents)
+        for place in kept
+        if runs[cell := number * len(labels) + place]
+    ]
+
+
+def _quartiles(key: NDArray[np.int64], values: Floats, counts: NDArray[np.int64]) -> list[Floats]:
+    """The quartiles of the values of each key; nothing for a key without any."""
+    import numpy as np
+
+    ordered = values[np.lexsort((values, key))]
+    ends = np.cumsum(counts)
+    return [
+        np.quantile(ordered[end - count : end], (0.25, 0.5, 0.75)) if count else np.zeros(0)
+        for end, count in zip(ends.tolist(), counts.tolist(), strict=True)
     ]
 
 

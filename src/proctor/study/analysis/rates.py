@@ -58,7 +58,8 @@ def agent_costs(cells: Cells) -> list[dict[str, Any]]:
                 "metered": int(metered),
                 "per_run": per_run,
                 "per_success_usd": total / float(paid_wins[agent]) if metered and paid_wins[agent] else None,
-                "billed_usd": _money(table.billed_usd[rows]),
+                "billed_usd": _sum(table.billed_usd[rows]),
+                "human_minutes": _sum(table.human_minutes[rows]),
                 "tokens_in": _total(table.tokens_in[rows]),
                 "tokens_out": _total(table.tokens_out[rows]),
             }
@@ -82,8 +83,8 @@ def agent_runs(cells: Cells) -> list[dict[str, Any]]:
     return found
 
 
-def _money(values: Floats) -> float | None:
-    """What a provider billed, which is not what was projected; null when it said nothing."""
+def _sum(values: Floats) -> float | None:
+    """A sum of what is known; null when nothing is."""
     import numpy as np
 
     known = values[~np.isnan(values)]

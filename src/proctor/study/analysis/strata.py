@@ -46,6 +46,15 @@ def _strata_of(cells: Cells) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     return labels, np.array([place[text] for text in texts], dtype=np.int64)
 
 
+def kept_strata(cells: Cells) -> list[int]:
+    """The strata that are told apart: those with most runs, in the order of their names."""
+    import numpy as np
+
+    labels, of_task = strata_of(cells)
+    runs = np.bincount(of_task, cells.attempts.sum(axis=0), minlength=len(labels))
+    return sorted(np.lexsort((np.arange(len(labels)), -runs))[:MAX_STRATA].tolist())
+
+
 def strata(cells: Cells) -> list[dict[str, Any]]:
     """Success of each agent in each stratum; nothing where there is but one."""
     import numpy as np
@@ -56,10 +65,8 @@ def strata(cells: Cells) -> list[dict[str, Any]]:
     known = cells.count(cells.known)
     usd = cells.sum(cells.table.cost_usd)
     metered = cells.count(~np.isnan(cells.table.cost_usd))
-    runs = np.bincount(of_task, cells.attempts.sum(axis=0), minlength=len(labels))
-    kept = sorted(np.lexsort((np.arange(len(labels)), -runs))[:MAX_STRATA].tolist())
     found = []
-    for stratum in kept:
+    for stratum in kept_strata(cells):
         here = of_task == stratum
         for agent, name in enumerate(cells.agents):
             attempts = cells.attempts[agent, here]
