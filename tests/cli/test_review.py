@@ -57,7 +57,11 @@ def test_a_risky_success_is_queued_reviewed_and_counted(proctor: Proctor, run: A
     assert figures["cohen_kappa"] == "0.000000"
     assert figures["krippendorff_alpha"] == "0.000000"
     lines = (risky / "reviews.jsonl").read_bytes().splitlines(keepends=True)
+    notes = (risky.parent.parent / "review-heads.jsonl").read_bytes().splitlines(keepends=True)
+    assert len(notes) == 3
     harmed = {
+        "cut": lines[:-1],
+        "emptied": [],
         "edited": [lines[0].replace(b"reject", b"accept"), *lines[1:]],
         "removed": lines[1:],
         "swapped": [lines[1], lines[0], lines[2]],
@@ -73,6 +77,19 @@ def test_a_risky_success_is_queued_reviewed_and_counted(proctor: Proctor, run: A
         assert (refused.returncode, "Traceback" in refused.stderr) == (4, False), what
         listed = proctor("review")
         assert (listed.returncode, name in listed.stderr) == (4, True), what
+    (risky / "reviews.jsonl").unlink()
+    assert "it had 3 records and has 0" in proctor("verify", name).stdout
+    (risky / "reviews.jsonl").write_bytes(b"".join(lines))
+    assert proctor("verify", name).returncode == 0
+    (risky.parent.parent / "review-heads.jsonl").write_bytes(b"".join([notes[0], notes[2]]))
+    assert "review-heads.jsonl#1" in proctor("verify", name).stdout
+
+
+def test_a_verdict_comes_with_the_head_of_all_reviews(proctor: Proctor, run: Any) -> None:
+    said = ("--verdict", "accept", "--minutes", "1", "--by", "ada", "--why", "fine", "--json")
+    told = [json.loads(proctor("review", run(script).name, *said).stdout) for script in (RISKY, WRONG)]
+    assert [one["home_reviews"] for one in told] == [1, 2]
+    assert len({one["home_head"] for one in told}) == 2 and all(len(one["home_head"]) == 64 for one in told)
 
 
 def test_why_accounts_for_a_failure_and_a_success_needs_none(proctor: Proctor, run: Any) -> None:

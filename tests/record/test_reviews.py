@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from proctor.base.errors import BrokenSeal, UsageFault
-from proctor.record.reviews import Review, add_review, latest, minutes_of, read_reviews, review_log
+from proctor.base.frozen import items
+from proctor.record.reviews import Review, add_review, latest, minutes_of, noted_heads, read_reviews, review_log
 from proctor.record.rundir import RunDirectory
 
 SEAL = "sha256:" + "a" * 64
@@ -41,6 +42,49 @@ def test_a_record_that_is_no_review_is_named(tmp_path: Path) -> None:
     review_log(run, SEAL).append({"kind": "proctor.review", "verdict": "accept"})
     with pytest.raises(BrokenSeal, match="no review"):
         read_reviews(run, SEAL)
+
+
+def homed(tmp_path: Path, name: str = "one") -> RunDirectory:
+    (tmp_path / "runs" / name).mkdir(parents=True)
+    return RunDirectory(tmp_path / "runs" / name)
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_a_cut_log_is_told_by_the_home(tmp_path: Path, left: int) -> None:
+    run = homed(tmp_path)
+    for _ in range(2):
+        add_review(run, SEAL, review())
+    lines = (run.path / "reviews.jsonl").read_bytes().splitlines(keepends=True)
+    (run.path / "reviews.jsonl").write_bytes(b"".join(lines[:left]))
+    assert len(read_reviews(run, SEAL)) == left, "the chain alone does not show it"
+    with pytest.raises(BrokenSeal, match=f"it had 2 records and has {left}"):
+        read_reviews(run, SEAL, noted_heads(run))
+    with pytest.raises(BrokenSeal, match="it had 2 records"):
+        add_review(run, SEAL, review("reject"))
+
+
+def test_a_history_that_was_written_anew_is_told_by_the_home(tmp_path: Path) -> None:
+    run = homed(tmp_path)
+    add_review(run, SEAL, review())
+    (run.path / "reviews.jsonl").unlink()
+    review_log(run, SEAL).append({"kind": "proctor.review", "schema": 1, **dict(items(review("reject")))})
+    with pytest.raises(BrokenSeal, match="not the one that the home notes"):
+        read_reviews(run, SEAL, noted_heads(run))
+
+
+def test_a_review_that_a_crash_left_unnoted_counts(tmp_path: Path) -> None:
+    run = homed(tmp_path)
+    add_review(run, SEAL, review())
+    review_log(run, SEAL).append({"kind": "proctor.review", "schema": 1, **dict(items(review("reject")))})
+    assert len(read_reviews(run, SEAL, noted_heads(run))) == 2
+
+
+def test_runs_of_one_home_are_noted_apart_and_a_run_elsewhere_not_at_all(tmp_path: Path) -> None:
+    one, two = homed(tmp_path), homed(tmp_path, "two")
+    add_review(one, SEAL, review())
+    add_review(two, "sha256:" + "b" * 64, review())
+    assert {seal: count for seal, (count, _) in noted_heads(one).items()} == {SEAL: 1, "sha256:" + "b" * 64: 1}
+    assert noted_heads(RunDirectory(tmp_path / "elsewhere")) == {}
 
 
 @pytest.mark.parametrize("minutes", ["", "-1", "1e3", "nan", "123456", "1.234", "\u0661"])

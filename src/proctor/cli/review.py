@@ -67,15 +67,21 @@ def command(
 def _record(name: str, verdict: str, minutes: str, by: str, why: str, json_: bool) -> None:
     from proctor.base.clock import SystemClock, utc_text
     from proctor.cli.wiring import shelf
-    from proctor.record.reviews import Review, add_review
+    from proctor.record.reviews import Review, add_review, home_log
 
     found = shelf().find(name)
     review = Review(verdict, minutes, by, why, utc_text(SystemClock().wall_ns()))
     digest = add_review(found, _intact(found), review)
+    shared = home_log(found)
+    notes = shared.read() if shared is not None else []
+    head = notes[-1].hash if notes else ""
     if json_:
-        print_json({"run": found.path.name, "verdict": verdict, "hash": digest})
+        told = {"run": found.path.name, "verdict": verdict, "hash": digest}
+        print_json({**told, "home_reviews": len(notes), "home_head": head})
     else:
         click.echo(printable(f"{found.path.name}: {verdict} by {by}, {minutes} minutes"))
+        if notes:
+            click.echo(f"the log of all reviews has {len(notes)} records; the last is {head}")
 
 
 def _intact(run: RunDirectory) -> str:
@@ -94,15 +100,18 @@ def _listed() -> tuple[list[Listed], list[str]]:
     """Every sealed run with its report and its reviews, and what is wrong with those that do not hold."""
     from proctor.base.errors import ProctorError
     from proctor.cli.wiring import shelf
-    from proctor.record.reviews import read_reviews
+    from proctor.record.reviews import Heads, noted_heads, read_reviews
     from proctor.record.seal import load_seal
 
     found, broken = [], []
+    heads: Heads | None = None
     for item in shelf().list():
         run = RunDirectory(item.path)
         if item.status and run.seal.exists():
             try:
-                found.append((run.path.name, run.read_json(run.report), read_reviews(run, load_seal(run).digest)))
+                heads = noted_heads(run) if heads is None else heads
+                reviews = read_reviews(run, load_seal(run).digest, heads)
+                found.append((run.path.name, run.read_json(run.report), reviews))
             except ProctorError as error:
                 broken.append(f"{item.id}/{error}")
     return found, broken
@@ -164,7 +173,7 @@ def _show(name: str, json_: bool) -> None:
     from proctor.record.reviews import minutes_of, read_reviews
 
     run = shelf().find(name)
-    reviews = read_reviews(run, _intact(run))
+    reviews = read_reviews(run, _intact(run))  # which holds them against the home, too
     report = run.read_json(run.report)
     found = report.get("indicators", [])
     if json_:

@@ -239,9 +239,9 @@ class _Examination:
         return (sealed, self.retained.log_sha256) if self.retained else (sealed,)
 
     def check_reviews(self, seal: Seal) -> None:
-        """What was said about the run after it was sealed, against its own chain."""
+        """What was said about the run after it was sealed, against its own chain and what the home notes of it."""
         try:
-            reviews.read_reviews(self.run, seal.digest)
+            reviews.read_reviews(self.run, seal.digest, reviews.noted_heads(self.run))
         except BrokenSeal as error:
             self.add(error.where, error.message)
         except (InfrastructureFault, OSError) as error:
