@@ -5,7 +5,7 @@ export UV_PYTHON_DOWNLOADS := never
 export PYTHONDONTWRITEBYTECODE :=
 PYTHON := .venv/bin/python
 
-.PHONY: demo test soak containers agents lint bench mutants docs clean
+.PHONY: demo test soak containers browser agents lint bench mutants docs clean
 
 demo:             ## run a bundled task with three agents, and catch the one that cheats
 	@tools/bootstrap demo
@@ -21,6 +21,10 @@ soak:             ## the long tests
 containers:       ## the tests that start Docker and podman themselves
 	@tools/bootstrap containers
 	$(PYTHON) -m pytest -n 2 -m container
+
+browser:          ## the report in a real browser, and what axe holds against it
+	@tools/bootstrap browser
+	$(PYTHON) -m pytest -n 0 -m browser
 
 agents:           ## real agents, installed and run; some of them with AGENTS="pi or codex"
 	@tools/bootstrap test
