@@ -106,6 +106,16 @@ def test_a_file_for_each_table_that_has_rows(tmp_path: Path) -> None:
     assert row["rank_best"] == "1"
 
 
+def test_tables_of_an_earlier_report_do_not_stay(tmp_path: Path) -> None:
+    found = findings(made())
+    found["baselines"] = [{"method": "noop", "runs": 4, "success": ESTIMATE, "expected": 0.0, "held": True}]
+    assert "baselines.csv" in write_csv(found, tmp_path)
+    (tmp_path / "notes.csv").write_text("mine")
+    assert "baselines.csv" not in write_csv(findings(made()), tmp_path)
+    assert not (tmp_path / "baselines.csv").exists()
+    assert (tmp_path / "notes.csv").exists(), "what is no table of a report stays"
+
+
 def test_a_cell_is_no_formula_and_missing_is_empty() -> None:
     rows: list[Row] = [
         {"agent": '=HYPERLINK("http://x")', "usd": None, "gain": -0.5, "fine": True},

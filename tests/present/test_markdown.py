@@ -40,6 +40,26 @@ def test_what_was_not_seen_is_labelled_apart() -> None:
     assert "COUNTERFACTUAL: cap 15 s" in text
 
 
+def test_baselines_and_an_earlier_report_are_shown_where_there_are_any() -> None:
+    found = findings(made())
+    assert "## Baselines" not in report(found).decode()
+    found["baselines"] = [
+        {"method": "noop", "runs": 4, "success": ESTIMATE, "expected": 0.0, "held": False},
+        {"method": "human", "runs": 4, "success": UNDEFINED, "expected": None, "held": None},
+    ]
+    found["versus"] = {
+        "name": "last *year*",
+        "rows": [{"agent": "x", "before": ESTIMATE, "after": ESTIMATE, "difference": ESTIMATE, "p": 0.5}],
+        "notes": ["one task less"],
+    }
+    text = report(found).decode()
+    assert "| noop | 4 | 50.0% (25.0 to 75.0) | 0% | **NO** |" in text
+    assert "| human | 4 | - | - | - |" in text
+    assert r"## Against last \*year\*" in text
+    assert "| x | 50.0% (25.0 to 75.0) | 50.0% (25.0 to 75.0) | +50.0 (+25.0 to +75.0) |" in text
+    assert "- one task less" in text
+
+
 def test_the_same_findings_give_the_same_bytes() -> None:
     assert report(findings(made())) == report(findings(made()))
 

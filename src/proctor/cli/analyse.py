@@ -66,13 +66,14 @@ def command(results: Path, out: Path | None, json_: bool, **options: Any) -> int
     adopt exits with 1.
     """
     from proctor.present.data import findings_json
+    from proctor.present.folder import check_folder, write_report
     from proctor.study.analysis.findings import findings
     from proctor.study.analysis.question import Extras
     from proctor.study.results import read_results
 
     question = _question(options)
     if out is not None:
-        _check_folder(out)
+        check_folder(out)
     _tell(f"reading {results.name}")
     read = read_results(results, _reading(options), lambda rows: _tell(f"{rows:,} rows read"))
     taken = _taken(read)
@@ -84,7 +85,10 @@ def command(results: Path, out: Path | None, json_: bool, **options: Any) -> int
         cannot=read.cannot,
     )
     found = findings(read.table, question, extras, _tell)
-    written = _write(found, read, out) if out is not None else []
+    written: list[str] = []
+    if out is not None:
+        _tell(f"writing {out}")
+        written = write_report(found, read.table, out)
     if json_:
         sys.stdout.buffer.write(findings_json(found))
         sys.stdout.buffer.flush()
@@ -140,32 +144,6 @@ def _question(options: Mapping[str, Any]) -> Question:
         weights=weights,
         caps={name: values for name, values in caps.items() if values},
     )
-
-
-def _check_folder(folder: Path) -> None:
-    """Refuse a folder that holds something else, before any work is done."""
-    from proctor.base.errors import UsageFault
-
-    if folder.exists() and not folder.is_dir():
-        raise UsageFault("this is a file", where=str(folder), hint="give a folder for the report")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / "findings.json").is_file():
-        raise UsageFault("this folder holds something other than a report", where=str(folder), hint="give a new folder")
-
-
-def _write(found: Mapping[str, Any], read: Results, folder: Path) -> list[str]:
-    from proctor.present.data import findings_json, write_csv
-    from proctor.present.html import page
-    from proctor.present.markdown import report
-    from proctor.study.index.store import write_table
-
-    _tell(f"writing {folder}")
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "report.html").write_bytes(page(found))
-    (folder / "report.md").write_bytes(report(found))
-    write_csv(found, folder / "csv")
-    write_table(read.table, folder / "runs.parquet")
-    (folder / "findings.json").write_bytes(findings_json(found))
-    return ["report.html", "report.md", "findings.json", "csv/", "runs.parquet"]
 
 
 def _taken(read: Results) -> str:

@@ -50,6 +50,8 @@ def tables(findings: Mapping[str, Any]) -> dict[str, list[Row]]:
         "precision": tradeoff["precision"],
         "counterfactual": findings["counterfactual"],
         "comparability": findings["comparability"],
+        "baselines": findings.get("baselines") or (),
+        "versus": (findings.get("versus") or {}).get("rows") or (),
         "statements": _statements(findings),
         "runs": findings["runs"],
     }
@@ -67,13 +69,15 @@ def csv_bytes(rows: list[Row]) -> bytes:
 
 
 def write_csv(findings: Mapping[str, Any], folder: Path) -> list[str]:
-    """Write a CSV file for each table that has rows; their names."""
+    """Write a CSV file for each table that has rows, and remove what an earlier report had instead; their names."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name, rows in tables(findings).items():
         if rows:
             (folder / f"{name}.csv").write_bytes(csv_bytes(rows))
             written.append(f"{name}.csv")
+        else:
+            (folder / f"{name}.csv").unlink(missing_ok=True)
     return written
 
 

@@ -74,6 +74,8 @@ def _lines(findings: Mapping[str, Any]) -> Iterator[str]:
     for note in source.get("notes", ()):
         yield f"- {plain(note)}"
     yield from _agents(findings)
+    yield from _baselines(findings)
+    yield from _versus(findings)
     yield from _pairs(findings)
     yield from _attempts(findings)
     yield from _strata(findings)
@@ -113,6 +115,40 @@ def _agents(findings: Mapping[str, Any]) -> Iterator[str]:
             for agent in findings["agents"]
         ],
     )
+
+
+def _baselines(findings: Mapping[str, Any]) -> Iterator[str]:
+    if rows := findings.get("baselines"):
+        yield from _section("Baselines")
+        yield "Not compared with the agents; they show whether the tasks are what they claim to be."
+        yield ""
+        held = {True: "yes", False: "**NO**", None: "-"}
+        yield from _table(
+            ("baseline", "runs", "success", "must be", "held"),
+            [
+                (
+                    plain(row["method"]),
+                    row["runs"],
+                    percents(row["success"]),
+                    "-" if row["expected"] is None else f"{100 * row['expected']:.0f}%",
+                    held[row["held"]],
+                )
+                for row in rows
+            ],
+        )
+
+
+def _versus(findings: Mapping[str, Any]) -> Iterator[str]:
+    if other := findings.get("versus"):
+        yield from _section(f"Against {plain(other['name'])}")
+        yield from _table(
+            ("agent", "before", "after", "after - before, points"),
+            [
+                (plain(row["agent"]), percents(row["before"]), percents(row["after"]), points(row["difference"]))
+                for row in other["rows"]
+            ],
+        )
+        yield from _list(other["notes"])
 
 
 def _bounds(bounds: Mapping[str, Any]) -> str:

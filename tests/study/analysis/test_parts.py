@@ -68,6 +68,14 @@ def test_a_task_in_two_strata_is_in_neither() -> None:
     assert [row["stratum"] for row in found["strata"]] == ["(several)", "s1"]
 
 
+def test_what_has_no_name_is_called_so() -> None:
+    rows = runs({"x": {"a": [1], "b": [0], "c": [1]}})
+    made = changed(rows, stratum=lambda row: {"a": "A", "b": None, "c": "C"}[row["task"]])
+    assert [row["stratum"] for row in findings(made)["strata"]] == ["(no name)", "A", "C"]
+    found = findings(changed(rows, method=lambda row: "x" if row["task"] == "a" else None))
+    assert {one["agent"]: one["attempted"] for one in found["agents"]} == {"x": 1, "(no name)": 2}
+
+
 def test_items_of_a_cost_add_up() -> None:
     made = table(
         ONE,

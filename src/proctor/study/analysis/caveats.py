@@ -40,7 +40,7 @@ def caveats(cells: Cells, question: Question, agents: list[dict[str, Any]]) -> l
     if len(methods) > 1:
         found.append(f"Costs were reckoned by {len(methods)} price tables and cannot be compared as they stand.")
     if len(cells.tasks) < FEW_TASKS:
-        found.append(f"There are only {len(cells.tasks)} tasks.")
+        found.append(f"There {'is one task' if len(cells.tasks) == 1 else f'are {len(cells.tasks)} tasks'} only.")
     if cells.tries.max() <= 1:
         found.append("Each agent tried each task once: chance within a task cannot be told from skill.")
     return found
