@@ -1,0 +1,86 @@
+"""The promises of the statistics in simulated studies, few and seeded; ``python -m bench coverage`` has many more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from proctor.study.stats.calibration import (
+    SETTINGS,
+    brownian_false_alarms,
+    coverage,
+    false_alarms,
+    sequential_false_alarms,
+)
+from proctor.study.stats.estimate import Estimate, defined, undefined
+from proctor.study.stats.paired import sign_flip
+from proctor.study.stats.passk import pass_at_k
+from proctor.study.stats.power import Design
+from proctor.study.stats.power_simulation import simulated_means
+from proctor.study.stats.rates import cluster_rate, cluster_t
+
+DRAWS = 1_000
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20260307)
+
+
+@pytest.mark.parametrize("design", SETTINGS, ids=lambda design: f"{design.tasks}-{design.rate}-{design.icc}")
+def test_rates_are_covered(design: Design) -> None:
+    seen = coverage(cluster_rate, design, DRAWS, rng())
+    assert seen.covered >= 0.94
+    assert seen.undefined == 0
+
+
+def test_the_plain_t_interval_would_not_do() -> None:
+    assert coverage(cluster_t, SETTINGS[3], DRAWS, rng()).covered < 0.7
+
+
+def test_two_in_three_attempts_are_covered() -> None:
+    # With beta(a, b) rates, the chance of at least one success in 2 is 1 - b (b + 1) / ((a + b) (a + b + 1)).
+    design = Design(0.6, 0.4, 0.0, 20, 5)
+    a, b = 0.6 * 1.5, 0.4 * 1.5
+    truth = 1 - b * (b + 1) / (2.5 * 1.5)
+
+    def shifted(successes: Sequence[int], trials: Sequence[int]) -> Estimate:
+        """The interval moved so that it holds the simulation's rate where it holds the truth."""
+        found = pass_at_k(successes, trials, 2)
+        assert found.value is not None and found.low is not None and found.high is not None
+        move = design.rate - truth
+        ends = (found.value + move, found.low + move, found.high + move)
+        return defined(*ends, level=0.95, method="shifted", n=found.n, clusters=found.clusters)
+
+    assert a + b == pytest.approx(1.5)
+    assert coverage(shifted, design, DRAWS, rng()).covered >= 0.94
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.7])
+@pytest.mark.parametrize("tasks", [20, 50])
+def test_the_paired_comparison_keeps_its_alpha(tasks: int, rate: float) -> None:
+    for correlation in (0.0, 0.5):
+        assert 0.04 <= false_alarms(Design(rate, 0.4, correlation, tasks, 5), 4_000, rng()) <= 0.06
+
+
+def test_signs_keep_their_alpha() -> None:
+    a, b = simulated_means(Design(0.6, 0.4, 0.5, 12, 5), 0.0, 2_000, rng())
+    found = [sign_flip(row, rng()).p for row in b - a]
+    share = float(np.mean([p is not None and p <= 0.05 for p in found]))
+    # Sums that tie count as larger, so that the test is careful where there are few tasks and few runs.
+    assert 0.01 <= share <= 0.05
+
+
+@pytest.mark.parametrize("looks", [(0.5, 1.0), (1 / 3, 2 / 3, 1.0), (0.2, 0.55, 1.0)])
+def test_looks_on_the_way_spend_five_percent(looks: tuple[float, ...]) -> None:
+    assert brownian_false_alarms(looks, 100_000, rng()) == pytest.approx(0.05, abs=0.003)
+    assert 0.04 <= sequential_false_alarms(Design(0.5, 0.4, 0.5, 60, 5), looks, 4_000, rng()) <= 0.06
+
+
+def test_an_interval_that_is_not_there_covers_nothing() -> None:
+    def nothing(successes: Sequence[int], trials: Sequence[int]) -> Estimate:
+        return undefined("it is a test", level=0.95, method="none")
+
+    seen = coverage(nothing, SETTINGS[0], 50, rng())
+    assert (seen.covered, seen.undefined, seen.width) == (0, 1, 0)
