@@ -102,7 +102,7 @@ def main(names: list[str]) -> int:
                 shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"), symlinks=True)
             else:
                 shutil.copy2(source, target)
-        jobs = str(os.cpu_count() or 1)
+        jobs = str(len(os.sched_getaffinity(0)))
         command = [mutmut, "run", "--max-children", jobs, *(f"*.{name}.*" for name in names)]
         log = None if sys.stdout.isatty() else subprocess.PIPE
         done = subprocess.run(command, cwd=place, stdout=log, stderr=subprocess.STDOUT, check=False)
