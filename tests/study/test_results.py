@@ -237,6 +237,21 @@ def test_many_mistakes_are_told_at_once_and_no_more_than_twenty(read: Any) -> No
     assert "... and 30 more" in str(caught.value)
 
 
+def test_rows_are_read_in_pieces_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text(
+        "agent,task,outcome,cost\n" + "".join(f"a,t{number},{number % 2},{number}\n" for number in range(5))
+    )
+    whole = list(read_results(path, Reading()).table.rows())
+    monkeypatch.setattr("proctor.study.results.CHUNK_ROWS", 2)
+    told: list[int] = []
+    assert list(read_results(path, Reading(), told.append).table.rows()) == whole
+    assert told == [2, 4]
+    monkeypatch.setattr("proctor.study.results.MAX_ROWS", 4)
+    with pytest.raises(UsageFault, match="more than 4 rows"):
+        read_results(path, Reading())
+
+
 def test_a_folder_and_a_missing_file_are_refused(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "absent.csv"):
         with pytest.raises(UsageFault) as caught:
