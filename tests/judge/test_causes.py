@@ -210,6 +210,40 @@ def test_what_the_harness_starts_is_matched_by_words_or_not_at_all() -> None:
     ]
 
 
+def test_what_a_call_left_behind_descends_from_it_although_its_parent_is_the_first_process() -> None:
+    talk = Talk().call("a", {"command": "make all"}).program("sh", "-c", "make all", pid=40)
+    talk.program("setsid", "server", pid=41, parent=1)
+    talk.late[-1]["origin"] = 40
+    talk.tell().add("guard.exit", pid=40, exit_code=0, wall_seconds="1.0")
+    talk.request("a").call("b", {"command": "make test"}).program("cc", pid=42, parent=1)
+    talk.late[-1]["origin"] = 40
+    talk.program("ld", pid=43, parent=42).tell()
+    assert talk.found() == [
+        ("make all", "a", "words"),
+        ("server", "a", "descent"),
+        ("cc", "a", "descent"),
+        ("ld", "a", "descent"),
+    ]
+
+
+def test_what_the_agent_itself_left_behind_is_not_the_harness() -> None:
+    talk = Talk().call("a", {"path": "x"}, tool="read").program("cat", "x", parent=1)
+    talk.late[-1]["origin"] = 2
+    talk.program("tar", "x", parent=1)
+    talk.late[-1]["origin"] = 0
+    assert talk.tell().found() == [("x", "a", "order"), ("x", None, None)]
+
+
+def test_a_number_that_is_given_again_is_another_process() -> None:
+    talk = Talk().call("a", {"command": "make all"}).program("sh", "-c", "make all", pid=40).tell()
+    talk.add("guard.exit", pid=40, exit_code=0, wall_seconds="1.0").request("a")
+    talk.program("tar", "x", pid=40, parent=1)
+    talk.late[-1]["origin"] = 0
+    talk.program("gzip", pid=41, parent=40)
+    talk.late[-1]["origin"] = 40
+    assert talk.tell().found()[1:] == [("x", None, None), ("gzip", None, None)]
+
+
 def test_an_agent_that_acts_before_its_answer_is_recorded_is_matched_by_words() -> None:
     talk = Talk().program("sh", "-c", "make").program("git", "status")
     assert talk.call("a", {"command": "make"}).tell().found() == [("make", "a", "words"), ("status", None, None)]

@@ -6,8 +6,9 @@ The gateway and the guard are two witnesses with no word in common, so a match i
     descent   it was started by a program that is matched by words, or took its place
     order     it started while the call was open, and nothing else connects them
 
-What the harness itself starts inside (``parent`` is 1: it keeps an agent's notes, or does what an agent asks of it) and
-a command that stands in a plain message are matched by words or not at all.
+What the harness itself starts inside (``parent`` is 1 and nothing is its ``origin``: it keeps an agent's notes, or does
+what an agent asks of it) and a command that stands in a plain message are matched by words or not at all. A process
+that was forked and left behind has the parent 1, too, and descends from its origin, also after that one's end.
 
 A call is open from its answer to the request that brings its result. The guard tells late and in batches, so the time
 that counts is the one at which it saw a program. A program that matches nothing stays without a cause.
@@ -29,6 +30,7 @@ _HARNESS = 1
 
 _SOMEBODY = object()
 _MOST_LIVE = 65_536
+_MOST_ENDED = 8_192
 _MOST_SILENT = 16
 """How many calls are kept that no words spoke for while they were open."""
 
@@ -136,13 +138,17 @@ class _Matching:
         self._silent: list[_Wish] = []
         self._why: dict[int, tuple[_Wish, str] | None] = {}
         """Why each live process is there; nothing for those of the harness."""
+        self._ended: dict[int, tuple[_Wish, str] | None] = {}
+        """The same of those that have ended: what they left behind may start programs still."""
         self._now = 0
 
     def see(self, event: Event, first_ns: int) -> Program | None:
         """The program that an event tells of, if it started at ``first_ns`` or later."""
         pid = integer(event.payload, "pid") or 0
-        if event.type == "guard.exit":
-            self._why.pop(pid, None)
+        if event.type == "guard.exit" and pid in self._why:
+            self._ended[pid] = self._why.pop(pid)
+            if len(self._ended) > _MOST_ENDED:
+                del self._ended[next(iter(self._ended))]
         if event.type != "guard.exec":
             return None
         self._now = max(self._now, _started_ns(event))
@@ -154,6 +160,7 @@ class _Matching:
             self._remember(pid, why)
         else:
             self._why.pop(pid, None)
+            self._ended.pop(pid, None)
         if why is None:
             return Program(event, None)
         wish, how = why
@@ -163,10 +170,13 @@ class _Matching:
 
     def _is_foreign(self, event: Event) -> bool:
         """Whether the harness started a program, or what it started did."""
-        parent = integer(event.payload, "parent") or 0
+        origin, parent = integer(event.payload, "origin") or 0, integer(event.payload, "parent") or 0
+        if origin:
+            return self._why.get(origin, self._ended.get(origin, _SOMEBODY)) is None
         return parent == _HARNESS or self._why.get(parent, _SOMEBODY) is None
 
     def _remember(self, pid: int, why: tuple[_Wish, str] | None) -> None:
+        self._ended.pop(pid, None)
         if pid not in self._why and len(self._why) >= _MOST_LIVE:
             del self._why[next(iter(self._why))]
         self._why[pid] = why
@@ -181,7 +191,9 @@ class _Matching:
             self._open = [wish for wish in self._open if wish.closed_ns >= now]
 
     def _cause(self, event: Event, pid: int) -> tuple[_Wish, str] | None:
-        above = self._why.get(pid) or self._why.get(integer(event.payload, "parent") or 0)
+        origin, parent = integer(event.payload, "origin") or 0, integer(event.payload, "parent") or 0
+        near = self._why.get(origin, self._ended.get(origin)) if origin else self._why.get(parent)
+        above = self._why.get(pid) or near
         if above is not None and above[1] != ORDER:
             return above[0], DESCENT
         by_words = self._by_words(Words(words(event.payload, "argv")))
