@@ -51,6 +51,27 @@ def test_a_request_that_differs_is_named_by_field_and_words(
     assert "good morning" in difference and "good evening" in difference
 
 
+def test_a_recorded_call_that_is_never_made_is_named(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
+    files = tmp_path / "agent"
+    files.mkdir()
+    (files / "talk.py").write_text(
+        AGENT + "if os.path.exists('/agent/again'):\n    exec(open('/agent/again').read())\n"
+    )
+    (files / "words").write_text("good morning")
+    again = "body = body.replace(b'morning', b'night')\nrequest.data = body\nurllib.request.urlopen(request).read()\n"
+    (files / "again").write_text(again * 2)
+    script = tmp_path / "turns.yaml"
+    script.write_text("schema: 1\nturns:\n  - {say: hello}\n  - {say: bye}\n  - {say: bye}\n")
+    agent = ("--agent", "endpoint:/usr/bin/python3 /agent/talk.py", "--agent-files", files)
+    done = proctor("run", make_contract(), *agent, "--model", "scripted/any", "--script", script, "--json")
+    (row,) = json.loads(done.stdout)["runs"]
+    assert proctor("replay", row["run"], "--model").returncode == 0
+    (files / "again").unlink()
+    other = proctor("replay", row["run"], "--model", "--json")
+    difference = "model call 2 was recorded and is not made now, and 1 more"
+    assert (other.returncode, json.loads(other.stdout)["difference"]) == (1, difference)
+
+
 def test_a_run_without_a_model_cannot_be_run_again_on_one(proctor: Proctor, make_contract: Any) -> None:
     done = proctor("run", make_contract(), "--agent", "noop", "--json")
     (row,) = json.loads(done.stdout)["runs"]

@@ -179,7 +179,7 @@ def _run_again(found: RunDirectory, json_: bool) -> int:
     from proctor.cli.batches import begin, fill
     from proctor.cli.wiring import machine
     from proctor.conduct.batch import load_batch
-    from proctor.conduct.replay import first_difference, first_divergence, tool_calls
+    from proctor.conduct.replay import first_difference, first_divergence, never_asked, tool_calls
     from proctor.record.rundir import RunDirectory
 
     try:
@@ -205,7 +205,8 @@ def _run_again(found: RunDirectory, json_: bool) -> int:
         return 3
     outcome = result.outcomes[0][1]
     again = RunDirectory(outcome.directory)
-    difference = first_divergence(again) or first_difference(tool_calls(found), tool_calls(again))
+    calls = tool_calls(found), tool_calls(again)
+    difference = first_divergence(again) or first_difference(*calls) or never_asked(again)
     status = str(found.read_json(found.report)["status"])
     if not difference and outcome.status != status:
         difference = f"the recorded status is {status}, now it is {outcome.status}"

@@ -77,6 +77,17 @@ def first_divergence(run: RunDirectory) -> str:
     return f"model call {found['call']} at {found['pointer'] or '/'}: recorded {found['expected']}, now {found['got']}"
 
 
+def never_asked(run: RunDirectory) -> str:
+    """The first call on the cassette of ``run`` that its agent never made, in words; empty when it made all."""
+    events, _ = read_finished_events(run.events)
+    found = next((event.payload for event in reversed(events) if event.type == "model.closed"), {})
+    count = int(found.get("unplayed", 0))
+    if not count:
+        return ""
+    more = f", and {count - 1} more" if count > 1 else ""
+    return f"model call {found.get('first_unplayed', '')} was recorded and is not made now{more}"
+
+
 def _shown(call: Called | None) -> str:
     return f"{call.name} {call.arguments[:200]}" if call else "none"
 

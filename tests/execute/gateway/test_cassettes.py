@@ -40,7 +40,7 @@ def test_a_recorded_call_is_played_again(make_rig: MakeRig, dialect: str) -> Non
     assert again.of("model.usage")[-1]["estimated"] is True
     assert again.meter.amount == rig.meter.amount > 0
     played = again.stop()
-    assert (played.unplayed, played.diverged, played.replayable) == (0, (), True)
+    assert (played.unplayed, played.diverged, played.replayable) == ((), (), True)
     assert played.sha256 == summary.sha256
 
 
@@ -56,7 +56,8 @@ def test_the_first_difference_is_told(make_rig: MakeRig) -> None:
     (diverged,) = again.of("model.diverged")
     assert (diverged["pointer"], diverged["expected"], diverged["got"]) == ("/messages/0/content", '"one"', '"two"')
     summary = again.stop()
-    assert summary.unplayed == 2
+    assert len(summary.unplayed) == summary.payload()["unplayed"] == 2
+    assert summary.payload()["first_unplayed"] == summary.unplayed[0]
     assert summary.diverged == ("call 1 at /messages/0/content",)
     assert not summary.replayable
 

@@ -49,15 +49,16 @@ class Summary:
     replayable: bool
     why: tuple[str, ...]
     diverged: tuple[str, ...]
-    unplayed: int
+    unplayed: tuple[int, ...]
     cassette: bytes | None
     sha256: str
 
     def payload(self) -> dict[str, Any]:
         """The summary as a record holds it, without the cassette's bytes."""
-        counts = {"calls": self.calls, "refused": self.refused, "errors": self.errors, "unplayed": self.unplayed}
+        counts = {"calls": self.calls, "refused": self.refused, "errors": self.errors, "unplayed": len(self.unplayed)}
         replay = {"replayable": self.replayable, "why": list(self.why), "diverged": list(self.diverged)}
-        return {**counts, **replay, "outage": self.outage, "cassette": self.sha256}
+        first = {"first_unplayed": self.unplayed[0]} if self.unplayed else {}
+        return {**counts, **first, **replay, "outage": self.outage, "cassette": self.sha256}
 
 
 class Gateway:
@@ -74,7 +75,7 @@ class Gateway:
         self._server: Server | None = None
         self._source: Source | None = None
         self._summary: Summary | None = None
-        self._unplayed = 0
+        self._unplayed: tuple[int, ...] = ()
 
     def start(self) -> None:
         """Begin; nothing is served before :meth:`serve`."""
@@ -220,6 +221,6 @@ class Gateway:
             self._desk.gate.set()
         if self._server is not None:
             await self._server.close()
-        self._unplayed = self._source.unplayed if isinstance(self._source, Player) else 0
+        self._unplayed = self._source.unplayed if isinstance(self._source, Player) else ()
         if self._source is not None:
             await self._source.close()

@@ -28,9 +28,9 @@ class Player:
                 raise BadTape(f"the request of call {number} is not JSON", hint="record it again") from None
 
     @property
-    def unplayed(self) -> int:
-        """How many calls nobody has asked for."""
-        return len(self._waiting)
+    def unplayed(self) -> tuple[int, ...]:
+        """The calls that nobody has asked for, counted from 1."""
+        return tuple(number + 1 for number in self._waiting)
 
     @asynccontextmanager
     async def open(self, forward: Forward) -> AsyncIterator[Answer]:
