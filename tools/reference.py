@@ -17,7 +17,7 @@ NOTE = "<!-- Written by tools/reference.py from the code; `make docs` writes it 
 
 
 def commands() -> str:
-    """The help of every command."""
+    """The help of every command, and of every command of a group."""
     import click
 
     from proctor.cli.main import COMMANDS, group
@@ -33,9 +33,22 @@ def commands() -> str:
         "Every command that reports something takes `--json`.\n",
         help_text(group, "proctor", None),
     ]
+
+    def with_inner(command: click.Command, words: str, parent: click.Context, level: int) -> Iterator[str]:
+        """A command and, one step below it, those of a group."""
+        name = words.rpartition(" ")[2]
+        yield f"{'#' * level} {words}\n"
+        yield help_text(command, name, parent)
+        if isinstance(command, click.Group):
+            context = click.Context(command, info_name=name, parent=parent, **command.context_settings)
+            for inner in command.list_commands(context):
+                found = command.get_command(context, inner)
+                if found is not None and not found.hidden:
+                    yield from with_inner(found, f"{words} {inner}", context, min(level + 1, 4))
+
     for name in COMMANDS:
         command: click.Command = import_module(f"proctor.cli.{name}").command
-        parts += [f"## proctor {name}\n", help_text(command, name, top)]
+        parts += with_inner(command, f"proctor {name}", top, 2)
     return "\n".join(parts)
 
 
