@@ -46,7 +46,7 @@ def curves(
     are in nobody's way: above for ``falling`` lines, below otherwise.
     """
     width, height = size
-    left, right, top, bottom = 58.0, width - 16, 34.0, height - 50
+    left, right, top, bottom = 58.0, width - 26, 34.0, height - 50
     points = [point for one in lines for point in one.points]
     edges = [edge for one in lines for _, low, high in one.band for edge in (low, high)]
     x = scale(0, max([px for px, _ in points] + [at or 0, 1e-9]), left, right, 6 if width > 500 else 3, True, unit)

@@ -10,7 +10,7 @@ from proctor.present.figures.bars import stacked
 from proctor.present.figures.curves import Curve, curves
 from proctor.present.figures.scatter import Offer, tradeoff
 from proctor.present.html.evidence import Evidence
-from proctor.present.html.table import Cell, Column, Section, absent, by_rank, folded, framed, note, table
+from proctor.present.html.table import Cell, Column, Section, absent, folded, framed, note, ranked, table
 from proctor.present.markup import Markup, Piece, tag
 
 ITEMS = ("model", "execution", "human", "overhead", "unattributed")
@@ -21,7 +21,7 @@ MOST_TASKS = 100
 def costs(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     """All parts of the cost, each where the findings have it."""
     cost = findings.get("cost") or {}
-    parts: list[Piece] = [_items(findings, evidence), _outcomes(cost, evidence)]
+    parts: list[Piece] = [_items(findings, evidence), _outcomes(findings, evidence)]
     parts += [_places(cost, "task", evidence), _places(cost, "stratum", evidence)]
     if not any(parts):
         parts = [absent("no run says what it cost or how long it took")]
@@ -31,7 +31,7 @@ def costs(findings: Mapping[str, Any], evidence: Evidence) -> Section:
 
 def _items(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
     given = (findings.get("cost") or {}).get("items") or ()
-    rows = [row for row in given if known(row.get("usd")) is not None]
+    rows = ranked(findings, (row for row in given if known(row.get("usd")) is not None))
     if not rows:
         return None
     sums: dict[str, dict[str, float]] = {}
@@ -41,8 +41,7 @@ def _items(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
         one[item] = one.get(item, 0.0) + float(row["usd"])
     used = [item for item in ITEMS if any(parts.get(item) for parts in sums.values())]
     title = "Cost of each agent by item"
-    bars = [(name, sums[name]) for name in by_rank(findings, sums)][:MOST_BARS]
-    figure = framed(stacked("items", bars, used or ["model"], title=title), title)
+    figure = framed(stacked("items", list(sums.items())[:MOST_BARS], used or ["model"], title=title), title)
     columns = [Column("Agent"), Column("Item"), Column("Phase"), Column("US dollars", True)]
     lines: list[list[Cell | Piece]] = [
         [
@@ -56,8 +55,8 @@ def _items(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
     return tag("div", figure, folded("The same by phase, as a table", table("Cost by item and phase", columns, lines)))
 
 
-def _outcomes(cost: Mapping[str, Any], evidence: Evidence) -> Markup | None:
-    rows = list(cost.get("by_outcome") or ())
+def _outcomes(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
+    rows = ranked(findings, (findings.get("cost") or {}).get("by_outcome"))
     if not rows:
         return None
     columns = [Column("Agent"), Column("Outcome"), Column("Runs", True), Column("Cost", True), Column("Time", True)]

@@ -9,7 +9,7 @@ from proctor.present.amounts import count, duration, known, money, plain, share
 from proctor.present.figures.bars import funnel as funnel_figure
 from proctor.present.figures.curves import SMALL, Curve, curves
 from proctor.present.html.evidence import Evidence
-from proctor.present.html.table import Cell, Column, Section, absent, estimated, folded, methods, note, table
+from proctor.present.html.table import Cell, Column, Section, absent, estimated, folded, methods, note, ranked, table
 from proctor.present.markup import Markup, Piece, tag
 
 MOST_TAGS = 60
@@ -20,12 +20,16 @@ MOST = 60
 def modes(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     """The matrix of failure modes and what finding one more would cost."""
     given = findings.get("modes") or {}
-    tags, rows = [str(name) for name in given.get("tags") or ()], list(given.get("rows") or ())
+    tags, rows = [str(name) for name in given.get("tags") or ()], ranked(findings, given.get("rows"))
     if not tags or not rows:
         return Section(
             "modes", "Failure modes", tag("div", absent("no run carries a failure tag"), _agreement(findings))
         )
-    parts = [_matrix(tags, rows, evidence), _discovery(given.get("discovery") or (), evidence), _agreement(findings)]
+    parts = [
+        _matrix(tags, rows, evidence),
+        _discovery(ranked(findings, given.get("discovery")), evidence),
+        _agreement(findings),
+    ]
     return Section("modes", "Failure modes", tag("div", parts))
 
 
@@ -126,7 +130,7 @@ def _coefficient(value: Any) -> str:
 
 def funnel(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     """How many runs are left after each gate."""
-    rows = list(findings.get("funnel") or ())
+    rows = ranked(findings, findings.get("funnel"))
     if not rows:
         return Section("funnel", "Gates", absent("the runs carry no verdicts of gates"))
     drawn = []

@@ -7,7 +7,19 @@ from typing import Any
 
 from proctor.present.amounts import count, known, money, reason
 from proctor.present.html.evidence import Evidence
-from proctor.present.html.table import Cell, Column, Section, absent, by_rank, estimated, folded, methods, note, table
+from proctor.present.html.table import (
+    Cell,
+    Column,
+    Section,
+    absent,
+    by_rank,
+    estimated,
+    folded,
+    methods,
+    note,
+    ranked,
+    table,
+)
 from proctor.present.markup import Markup, Piece, tag
 
 MOST_ACROSS = 14
@@ -75,7 +87,7 @@ def _list(rows: list[Mapping[str, Any]], evidence: Evidence) -> Markup:
 
 
 def _weighted(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
-    rows = list(findings.get("weighted") or ())
+    rows = ranked(findings, findings.get("weighted"))
     if not rows:
         return None
     lines: list[list[Cell | Piece]] = [

@@ -8,7 +8,7 @@ from typing import Any
 from proctor.present.amounts import Form, count, duration, known, money, share
 from proctor.present.figures.curves import SMALL, Curve, curves
 from proctor.present.html.evidence import Evidence
-from proctor.present.html.table import Cell, Column, Section, absent, estimated, folded, methods, note, table
+from proctor.present.html.table import Cell, Column, Section, absent, estimated, folded, methods, note, ranked, table
 from proctor.present.markup import Markup, Piece, tag
 
 FORMS: dict[str, tuple[str, Form]] = {"seconds": ("time", duration), "cost_usd": ("cost", money)}
@@ -21,7 +21,7 @@ MOST_STEPS = 200
 
 def survival(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     """Curves beside each other, one for each agent, and the table of medians and restricted means."""
-    rows = list(findings.get("survival") or ())
+    rows = ranked(findings, findings.get("survival"))
     if not rows:
         return Section("survival", "Survival of the budget", absent("no run says how long it took or what it cost"))
     parts: list[Piece] = [

@@ -114,8 +114,18 @@ def folded(summary: Piece, *inside: Piece, key: str | None = None) -> Markup:
 
 def by_rank(findings: Mapping[str, Any], names: Iterable[str]) -> list[str]:
     """Names of agents once each, in the order of the ranking; names that it does not know come last."""
-    places = {str(row.get("agent")): place for place, row in enumerate(findings.get("agents") or ())}
+    places = _places(findings)
     return sorted(dict.fromkeys(names), key=lambda name: places.get(name, len(places)))
+
+
+def ranked(findings: Mapping[str, Any], rows: Iterable[Mapping[str, Any]] | None) -> list[Mapping[str, Any]]:
+    """Rows that each belong to an agent, in the order of the ranking and else as they were."""
+    places = _places(findings)
+    return sorted(rows or (), key=lambda row: places.get(str(row.get("agent")), len(places)))
+
+
+def _places(findings: Mapping[str, Any]) -> dict[str, int]:
+    return {str(row.get("agent")): place for place, row in enumerate(findings.get("agents") or ())}
 
 
 def note(*text: Piece) -> Markup:
