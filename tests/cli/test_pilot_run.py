@@ -1,0 +1,153 @@
+"""``proctor pilot run``, ``status`` and ``remove`` as a user calls them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.study.pilot.live import Proctor, planned, run, runs_in, write_pilot
+
+EMPTY = {"id": "adds", "gate": "acceptance", "run": ["/bin/true"], "timeout_seconds": 60}
+COIN = {
+    "id": "adds",
+    "gate": "acceptance",
+    "run": ["/bin/sh", "-c", "test $PROCTOR_SEED = 20260307 && python3 -c 'import calc; assert calc.add(2, 2) == 4'"],
+    "timeout_seconds": 60,
+}
+"""A check that holds under the declared seed only."""
+
+
+def removal(proctor: Proctor, file: Path, task: str, reason: str, *runs: str) -> subprocess.CompletedProcess[str]:
+    evidence = [word for name in runs for word in ("--evidence", name)]
+    return proctor("pilot", "remove", file, task, "--reason", reason, *evidence, "--why", "It says nothing.", "--json")
+
+
+def test_a_broken_oracle_holds_the_pilot_up_until_it_is_removed_with_evidence(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    contracts = [make_contract("good"), make_contract("fine"), make_contract("broken", checks=[EMPTY])]
+    file = write_pilot(tmp_path, contracts, runs_per_task=1, stages={"one": {"tasks": 3}})
+    planned(proctor, file)
+    told = proctor("pilot", "run", file)
+    assert told.returncode == 1
+    assert "noop-fails" in told.stdout
+    assert "not broken (" in told.stdout
+    assert "proctor pilot remove" in told.stdout
+    home = tmp_path / "home"
+    checks = {(one["report"]["contract"]["name"], one["method"]): one["run"] for one in runs_in(home)}
+    assert len(checks) == 6, "a stage that is refused runs nothing"
+    noop, solved = checks["broken", "noop"], checks["broken", "reference"]
+    for words, reason, shown in (
+        ("a run that shows nothing wrong", "broken-oracle", solved),
+        ("another reason", "flaky", noop),
+        ("a run of another task", "broken-oracle", checks["good", "noop"]),
+    ):
+        done = removal(proctor, file, "broken", reason, shown)
+        assert done.returncode == 2, words
+        assert done.stderr.startswith("proctor: ") and "Traceback" not in done.stderr, words
+    removed = removal(proctor, file, "broken", "broken-oracle", noop)
+    assert removed.returncode == 0, removed.stderr
+    record = json.loads(removed.stdout)
+    assert record["found"] == f"{noop} changed nothing and is a success"
+    assert record["after_runs"] == 6
+    assert [one["run"] for one in record["evidence"]] == [noop]
+    code, answer = run(proctor, file)
+    assert code == 0, answer
+    assert {place["task"] for stage in answer["stages"] for place in stage["places"]} == {"good", "fine"}
+    status = json.loads(proctor("pilot", "status", file, "--json").stdout)
+    assert any("broken was removed after 6 runs and not replaced" in words for words in status["deviations"])
+
+
+def test_a_flaky_task_is_screened_and_removed_by_its_screen(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    contracts = [make_contract("good"), make_contract("fine"), make_contract("coin", checks=[COIN])]
+    file = write_pilot(tmp_path, contracts, runs_per_task=1, flakes={"runs": 3})
+    plan = planned(proctor, file)
+    told = proctor("pilot", "run", file)
+    assert told.returncode == 1
+    assert "flakes" in told.stdout and "coin (1 of 3 attempts at adds deviate)" in told.stdout
+    removed = removal(proctor, file, "coin", "flaky")
+    assert removed.returncode == 0, removed.stderr
+    assert "deviate (journal.jsonl#" in json.loads(removed.stdout)["found"]
+    journal = plan / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(lines[:-2] + lines[-1:]))
+    assert proctor("pilot", "status", file).returncode == 4, "a record that was left out shows"
+    journal.write_bytes(b"".join(lines))
+    assert run(proctor, file)[0] == 0
+
+
+def test_an_interrupted_pilot_says_how_it_goes_on(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
+    contracts = [make_contract("one"), make_contract("two")]
+    file = write_pilot(tmp_path, contracts, methods=[{"name": "slow", "agent": "command:sleep 1000"}])
+    planned(proctor, file)
+    home = tmp_path / "home"
+    child = subprocess.Popen(
+        [sys.executable, "-m", "proctor", "pilot", "run", str(file)],
+        env={**os.environ, "PROCTOR_HOME": str(home)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 120
+    while not any(one["method"] == "slow" for one in runs_in(home, sealed=False)):
+        assert time.monotonic() < deadline and child.poll() is None
+        time.sleep(0.02)
+    looked = json.loads(proctor("pilot", "status", file, "--json").stdout)
+    second = proctor("pilot", "run", file)
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate(timeout=120)
+    assert looked["busy"] is True
+    assert second.returncode == 2 and "the pilot is still running" in second.stderr
+    assert child.returncode == 3, errors
+    assert f"proctor pilot run {file}" in errors
+    after = json.loads(proctor("pilot", "status", file, "--json").stdout)
+    assert after["busy"] is False and after["running"] == []
+    assert after["verdict"] == "open"
+
+
+def test_status_for_people(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
+    file = write_pilot(tmp_path, [make_contract("one"), make_contract("two")], **FEW)
+    unplanned = proctor("pilot", "status", file)
+    assert unplanned.returncode == 2 and "proctor pilot plan" in unplanned.stderr
+    planned(proctor, file)
+    fresh = proctor("pilot", "status", file)
+    assert fresh.returncode == 0, fresh.stderr
+    assert "stage one refused" in fresh.stdout and "never tried" in fresh.stdout
+    assert run(proctor, file)[0] == 0
+    told = proctor("pilot", "status", file, "--watch").stdout
+    for words in ("complete", "fixer", "2     0", "envelope  pilot", "envelope  task", "rule      efficacy", "no more"):
+        assert words in told, (words, told)
+
+
+FEW: dict[str, Any] = {
+    "budgets": {"pilot_usd": "100.00", "task_usd": "50.00"},
+    "stopping": {"efficacy": {"looks": ["0.5", "1"]}},
+    "runs_per_task": 1,
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["pilot", "run", "nowhere.yaml"], 2),
+        (["pilot", "status", "nowhere.yaml"], 2),
+        (["pilot", "remove", "nowhere.yaml", "x", "--reason", "flaky", "--why", "so"], 2),
+        (["pilot", "remove", "nowhere.yaml", "x", "--reason", "too-hard", "--why", "so"], 2),
+        (["pilot", "run"], 2),
+    ],
+)
+def test_bad_input_gets_one_message(words: list[str], code: int, proctor: Proctor) -> None:
+    done = proctor(*words)
+    assert done.returncode == code
+    assert done.stderr.strip() and "Traceback" not in done.stderr

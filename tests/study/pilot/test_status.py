@@ -1,0 +1,125 @@
+"""How a pilot is told to stand: counts that add up, how near each rule is, and what runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from proctor.study.pilot.journal import Journal
+from proctor.study.pilot.ledger import CUT, RUNNING
+from proctor.study.pilot.plan import Plan
+from proctor.study.pilot.randomise import Slot
+from proctor.study.pilot.records import Standing, deviations, left_out, places, record_of, stage_of, stages_of
+from proctor.study.pilot.status import status_of
+from tests.study.pilot.running import POWERED, SPOILT, arms, ledger, run_of, screens
+
+Says = Callable[[Slot], Mapping[str, Any]]
+
+
+def stands(filled: int | None, says: Says = lambda slot: {}, **parts: Any) -> Standing:
+    wanted = arms(**parts)
+    book = ledger(wanted, filled, says)
+    plan = Plan(Path("/plan"), Path("/plan"), "sha256:p", wanted, book.slots)
+    return Standing(plan, Journal(screens(wanted), ()), book.runs, POWERED)
+
+
+def test_a_pilot_that_was_not_begun() -> None:
+    now = status_of(stands(0), busy=False)
+    assert (now["stage"], now["verdict"], now["complete"]) == ("one", "open", False)
+    assert [(one["done"], one["left"]) for one in now["methods"]] == [(0, 12)] * 4
+    assert now["unmet"] == [] and now["stop"] is None
+
+
+def test_done_and_left_are_the_plan() -> None:
+    for filled in (3, 8, 20, 48):
+        now = status_of(stands(filled), busy=True)
+        assert sum(one["done"] for one in now["methods"]) == filled
+        assert sum(one["done"] + one["left"] for one in now["methods"]) == 48
+        assert now["busy"] is True
+
+
+def test_stages_are_told_up_to_the_one_that_is_open() -> None:
+    assert [one.verdict for one in stages_of(stands(9))] == ["over", "open"]
+    assert [one.verdict for one in stages_of(stands(40))] == ["over", "over", "open"]
+    assert [one.verdict for one in stages_of(stands(None))] == ["over"] * 3
+    assert status_of(stands(None), busy=False)["complete"] is True
+
+
+def test_what_was_spent_counts_runs_that_fill_no_place() -> None:
+    here = stands(8)
+    lost = run_of(here.plan.slots[0], -1, state=CUT, usd=Decimal("1.25"), status="")
+    now = status_of(here.with_runs((lost,)), busy=False)
+    assert Decimal(now["spent_usd"]) == Decimal("0.50") * 8 + Decimal("1.25")
+    assert now["envelopes"][0]["cap_usd"] == "100.00"
+    assert any("cut off" in words and lost.run in words for words in now["deviations"])
+
+
+def test_the_envelope_of_the_task_with_the_least_left_is_told() -> None:
+    budgets = {"pilot_usd": "100.00", "task_usd": "30.00", "run_usd": "1.00"}
+    now = status_of(
+        stands(8, lambda slot: {"usd": Decimal(2)} if slot.task == "a" else {}, budgets=budgets), busy=False
+    )
+    told = {one["envelope"]: one["spent_usd"] for one in now["envelopes"]}
+    assert len(told) == 2
+    assert max(told.values(), key=Decimal) == told["pilot"]
+
+
+def test_how_near_the_rules_are() -> None:
+    def says(slot: Slot) -> Mapping[str, Any]:
+        return {"violations": ("stage-violation",)} if slot.method == "x" and slot.order < 9 else {}
+
+    now = status_of(stands(16, says, stopping={"violations": 3, "looks": ["0.5", "1"]}), busy=False)
+    rules = {one["rule"]: (one["value"], one["threshold"]) for one in now["rules"]}
+    assert rules["safety"] == ("2", "3")
+    assert rules["budget"] == ("92.0000 USD", "20.00 USD")
+    assert rules["efficacy"] == ("4", "6")
+
+
+def test_what_runs_now_is_told() -> None:
+    here = stands(8)
+    live = run_of(here.plan.slots[8], state=RUNNING, usd=None, status="")
+    (told,) = status_of(here.with_runs((live,)), busy=True)["running"]
+    assert told["run"] == live.run
+    assert told["method"] == here.plan.slots[8].method
+
+
+def test_a_stage_that_holds_the_pilot_up_says_what_is_not_met() -> None:
+    first = next(slot.order for slot in stands(0).plan.slots if slot.method == "y")
+    here = stands(8, lambda slot: {"violations": ("os-risk",)} if slot.order == first else {})
+    now = status_of(here, busy=False)
+    assert (now["stage"], now["verdict"]) == ("two", "refused")
+    assert [one["id"] for one in now["unmet"]] == ["boundary"]
+
+
+def test_places_that_do_not_count_are_told_apart() -> None:
+    here = stands(10)
+    found = list(places(here))
+    assert [slot for slot, _, _ in found] == list(here.plan.slots)
+    assert [counts for _, _, counts in found[:10]] == [True] * 8 + [False] * 2
+    assert len(left_out(here.ledger)) == 2
+    assert deviations(here) == [], "the block is still to be completed"
+
+
+def test_faults_that_were_repeated_are_deviations() -> None:
+    here = stands(8)
+    spoilt = run_of(here.plan.slots[0], -1, **SPOILT)
+    (words,) = deviations(here.with_runs((spoilt,)))
+    assert spoilt.run in words and "no disk" in words
+
+
+def test_a_record_of_a_stage_does_not_change_with_later_ones() -> None:
+    early, late = stands(8), stands(None)
+    assert record_of(early, stage_of(early, "one")) == record_of(late, stage_of(late, "one"))
+    middle = stands(32)
+    assert record_of(middle, stage_of(middle, "two")) == record_of(late, stage_of(late, "two"))
+
+
+def test_a_record_has_every_place_with_its_attempts() -> None:
+    here = stands(8)
+    told = record_of(here, stage_of(here, "one"))
+    assert [place["order"] for place in told["places"]] == list(range(1, 9))
+    assert all(place["run"] == place["attempts"][-1]["run"] for place in told["places"])
+    assert told["counts"] == {"x": 2, "y": 2, "noop": 2, "reference": 2}
+    assert told["spent_usd"] == "4.00"
