@@ -10,7 +10,19 @@ from pathlib import Path
 
 from bench.measure import Row
 
-BENCHES = ("run", "command", "workspace", "append", "verify", "start", "guard", "gateway", "redact")
+BENCHES = (
+    "run",
+    "command",
+    "workspace",
+    "append",
+    "verify",
+    "start",
+    "guard",
+    "gateway",
+    "redact",
+    "index",
+    "coverage",
+)
 HEADINGS = ("bench", "proctor", "floor", "ratio", "bar", "")
 
 

@@ -108,7 +108,9 @@ def test_many_different_texts_come_back(tmp_path: Path, monkeypatch: pytest.Monk
     ingest([{"source": text} for text in texts], tmp_path / "runs.parquet")
     table = read_table(tmp_path / "runs.parquet")
     assert list(table.source) == texts
-    assert list(table.source.names) == sorted(filter(None, texts))
+    assert list(table.source.names) == list(filter(None, texts))
+    ingest([{"run": f"r{number}"} for number in range(200)], tmp_path / "runs.parquet")
+    assert list(read_table(tmp_path / "runs.parquet").run) == [f"r{number}" for number in range(200)]
 
 
 def test_parts_are_joined_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,8 @@
 
 A file is written beside its place and then put there, so that a reader sees the old one or the new one. Yes and no are
 small whole numbers, counts are whole numbers, everything missing is NULL. The file says of itself what it is; another
-program's Parquet file is refused. Reading sorts the names of each text column, so that equal files give equal tables.
+program's Parquet file is refused. Equal files give equal tables: names are sorted, or where they are very many in the
+order of their first use.
 """
 
 from __future__ import annotations
@@ -115,9 +116,8 @@ def read_table(path: Path) -> Table:
         length = int(_one(database, "SELECT count(*) FROM runs"))
         if length <= FEW_ROWS:
             found = database.execute(f"SELECT {', '.join(map(_column, NAMES))} FROM runs").fetchnumpy()
-            return Table(
-                length, {name: _numbered(found[name]) if name in TEXT_NAMES else found[name] for name in NAMES}
-            )
+            texts = {name: Coded.of(_texts_of(found[name])).used() for name in TEXT_NAMES}
+            return Table(length, {**found, **texts})
         columns: dict[str, Any] = {}
         for name in NAMES:
             if name in TEXT_NAMES:
@@ -260,21 +260,31 @@ def _column(name: str) -> str:
     return name if name in TEXT_NAMES else f"coalesce({name}::DOUBLE, 'nan'::DOUBLE) AS {name}"
 
 
-def _numbered(texts: Any) -> Coded:
-    """Texts with their names sorted, numbered here."""
+def _texts_of(found: Any) -> list[str | None]:
+    """A column of texts as the database gives it."""
     import numpy as np
 
-    found = np.ma.getdata(texts).astype(object)
-    found[np.ma.getmaskarray(texts)] = None
-    return Coded.of(found.tolist()).used()
+    texts = np.ma.getdata(found).astype(object)
+    texts[np.ma.getmaskarray(found)] = None
+    listed: list[str | None] = texts.tolist()
+    return listed
+
+
+def _many(texts: list[str | None]) -> Coded:
+    """Texts with many names, in the order of their first use: to sort them would take longer than to read them."""
+    import numpy as np
+
+    if len(set(texts)) == len(texts) and None not in texts:
+        return Coded(np.arange(len(texts)), (text for text in texts if text is not None))
+    return Coded.of(texts)
 
 
 def _coded(database: duckdb.DuckDBPyConnection, name: str) -> Coded:
-    """One text column with its names sorted, numbered by the database where it has few names."""
+    """One text column, numbered by the database where it has few names."""
     import numpy as np
 
     if int(_one(database, f"SELECT approx_count_distinct({name}) FROM runs")) > FEW_NAMES:
-        return _numbered(database.execute(f"SELECT {name} FROM runs").fetchnumpy()[name])
+        return _many(_texts_of(database.execute(f"SELECT {name} FROM runs").fetchnumpy()[name]))
     rows = database.execute(f"SELECT DISTINCT {name} FROM runs WHERE {name} IS NOT NULL").fetchall()
     names = sorted(row[0] for row in rows)
     if not names:
