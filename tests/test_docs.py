@@ -41,6 +41,7 @@ PAGES = (
     "docs/oracles.md",
     "docs/analyse.md",
     "docs/pilots.md",
+    "docs/pilot-runs.md",
 )
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
