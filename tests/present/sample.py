@@ -43,7 +43,12 @@ def findings(agents: int = 4, tasks: int = 48, trials: int = 5, runs: int = 300,
             "agents": agents,
             "tasks": tasks,
             "trials": {"min": trials, "max": trials},
+            "notes": ["3 of 963 planned runs are not among these."],
         },
+        "baselines": [
+            {"method": "noop", "runs": tasks, "success": rate(0.0, 0.02), "expected": 0.0, "held": True},
+            {"method": "reference", "runs": tasks, "success": rate(0.98, 0.02), "expected": 1.0, "held": False},
+        ],
         "question": {
             "endpoint": "success over scorable runs",
             "alpha": 0.05,
@@ -137,6 +142,7 @@ def findings(agents: int = 4, tasks: int = 48, trials: int = 5, runs: int = 300,
             "window": ["2026-03-02T08:00:00Z", "2026-03-19T17:30:00Z"],
             "languages": ["javascript", "python"],
             "kinds": ["libraries", "command-line tools"],
+            "strata": list(STRATA),
             "not_to_generalise": ["To compiled languages.", "To repositories of more than 40,000 lines."],
         },
         "appendix": {
@@ -201,6 +207,8 @@ def agent_row(
             "per_success_usd": usd / success,
             "tokens_in": 120_000 * attempted,
             "tokens_out": 9_000 * attempted,
+            "billed_usd": None,
+            "human_minutes": 35.0,
         },
         "runs": [row["run"] for row in listed if row["agent"] == name][:200],
         "query": "SELECT * FROM runs WHERE method = '" + name.replace("'", "''") + "'",
@@ -257,6 +265,6 @@ def ranking(agents: int = 25) -> dict[str, Any]:
     )
     for row in found["agents"]:
         row.update(pass_at=[], all_of=[], imputed=None, corrected=[])
-    for key in ("plan", "counterfactual", "deviations", "comparability", "funnel", "modes", "agreement"):
+    for key in ("plan", "baselines", "counterfactual", "deviations", "comparability", "funnel", "modes", "agreement"):
         found.pop(key)
     return found

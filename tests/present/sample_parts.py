@@ -66,12 +66,22 @@ def cost_part(names: list[str], usd: list[float], attempted: int, draw: random.R
                 "runs": 60 - 11 * spot,
                 "usd": round(usd[place] * (60 - 11 * spot), 4),
                 "seconds": 41_000 - 6_000 * spot,
+                "tokens_in": 7_000_000 - 900_000 * spot,
+                "tokens_out": None,
+                "usd_quartiles": [0.4, 0.9, 1.7],
+                "seconds_quartiles": None if spot == 2 else [210.0, 640.5, 1201.0],
             }
             for place, name in enumerate(names)
             for spot, status in enumerate(STATUSES[:3])
         ],
         "by_task": [
-            {"task": f"task-{task:03d}", "agent": name, "runs": 5, "usd": round(draw.uniform(0.5, 9), 4)}
+            {
+                "task": f"task-{task:03d}",
+                "agent": name,
+                "runs": 5,
+                "usd": round(draw.uniform(0.5, 9), 4),
+                "seconds": 900.0,
+            }
             for task in range(48)
             for name in names
         ],
@@ -148,6 +158,8 @@ def plan_part() -> dict[str, Any]:
         "power": {
             "target": 0.8,
             "minimum_effect": 0.1,
+            "supported": True,
+            "why": "84% with 48 tasks under the least favourable assumption.",
             "curves": [
                 {"name": f"correlation {icc}", "points": [[n, round(1 - 0.97 ** (n / (0.6 + icc)), 4)] for n in sizes]}
                 for icc in (0.2, 0.4, 0.6)

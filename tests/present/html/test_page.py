@@ -230,3 +230,42 @@ def test_a_verdict_is_a_word_and_a_sign(verdict: str, word: str) -> None:
     found = re.search(r'<p class="verdict \w+"><span aria-hidden="true">(\S)</span> ([^<]+)</p>', shown(given))
     assert found
     assert found[2] == word
+
+
+def test_baselines_that_do_not_hold_are_loud() -> None:
+    html = shown(findings())
+    assert html.count('<b class="broken">NO</b>') == 1
+    assert "Baselines are not compared with the agents" in html
+
+
+def test_cost_that_nobody_knows_is_a_dash_and_never_zero() -> None:
+    given = findings(2)
+    for row in [*given["cost"]["by_task"], *given["cost"]["by_outcome"], *given["tradeoff"]["precision"]]:
+        row.update(usd=None, usd_quartiles=None)
+    given["cost"]["items"] = []
+    given["tradeoff"]["agents"] = []
+    html = shown(given)
+    part = html[html.index('<section id="cost"') : html.index('<section id="survival"')]
+    tasks = part[part.index("Cost by task") : part.index("Cost by stratum")]
+    assert "$" not in tasks
+    assert "Time</th>" in tasks
+    assert "Half of the interval against the runs of a study" in part
+
+
+def test_rows_of_agents_follow_the_ranking() -> None:
+    given = findings()
+    given["survival"].reverse()
+    given["funnel"].reverse()
+    html = shown(given)
+    names = [row["agent"] for row in given["agents"]]
+    assert re.findall(r"<figure><figcaption>([^<]+)</figcaption><svg[^>]*><title id=\"funnel", html) == names
+    assert re.findall(r"<figure><figcaption>([^<]+)</figcaption><svg[^>]*><title id=\"seconds", html) == names
+
+
+def test_a_comparison_with_other_findings_is_shown() -> None:
+    html = shown({**findings(), "versus": VERSUS})
+    part = html[html.index('<section id="versus"') : html.index('<section id="strata"')]
+    assert "Before is autumn pilot" in part
+    assert "+10.0" in part
+    assert "2 tasks are in one of the two alone." in part
+    assert '<section id="versus"' not in shown(findings())

@@ -42,6 +42,7 @@ def agents(findings: Mapping[str, Any], evidence: Evidence) -> Section:
         plot("agents", rows),
         _rates(rows, evidence),
         methods(row.get("success") for row in rows),
+        _baselines(findings, evidence),
         _repeats(rows, evidence),
         _unknown(rows, evidence),
     ]
@@ -110,6 +111,29 @@ def _rates(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup:
     )
     text += "runs, invalid is over attempted runs; \u201cof all attempted\u201d counts all that did not succeed."
     return tag("div", table("Rates of each agent, best first", columns, lines), note(text))
+
+
+def _baselines(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
+    """What must fail and what must succeed, if the tasks are what they claim to be."""
+    rows = findings.get("baselines")
+    if not rows:
+        return None
+    held = {True: "yes", False: tag("b", "NO", class_="broken"), None: "\u2013"}
+    lines: list[list[Cell | Piece]] = []
+    for row in rows:
+        link = evidence.where(None, method=str(row.get("method")))
+        runs, wanted = known(row.get("runs")), known(row.get("expected"))
+        cells = [Cell(evidence.number(count(runs), link), runs), estimated(row.get("success"), link)]
+        lines.append([str(row.get("method")), *cells, Cell(share(wanted), wanted), held.get(row.get("held"), "\u2013")])
+    columns = [
+        Column("Baseline"),
+        Column("Runs", True),
+        Column("Success", True),
+        Column("Must be", True),
+        Column("Held"),
+    ]
+    text = "Baselines are not compared with the agents; they show whether the tasks are what they claim to be."
+    return tag("div", tag("h3", "Baselines"), table("Baselines beside the agents", columns, lines), note(text))
 
 
 def _repeats(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup | None:

@@ -14,6 +14,8 @@ MOST_RUNS = 5000
 MOST_BYTES = 2_500_000
 """What the rows of runs may add to the page, whatever their names are."""
 MOST_FACTS = 300
+LONG = 6000
+"""Letters from which on a part of the appendix is folded away."""
 KNOWN_STATUS = ("success", "failure", "acceptance-error", "invalid", "unknown")
 
 
@@ -34,7 +36,8 @@ def appendix(findings: Mapping[str, Any], evidence: Evidence) -> Section:
         ("stages", "Stages"),
     )
     for key, title in titles:
-        parts += [tag("h3", title), _value(given[key]) if given.get(key) else absent("none is recorded")]
+        made = _value(given[key]) if given.get(key) else absent("none is recorded")
+        parts += [tag("h3", title), folded(f"All {title.lower()}", made) if len(made) > LONG else made]
     text = "The same findings give this page byte for byte; it holds no date of its own and nothing of the machine."
     return Section("appendix", "Reproducibility", tag("div", parts, note(text)))
 
@@ -61,11 +64,10 @@ def evidence_list(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     evidence.everything()
     intro = tag(
         "p",
-        "Each number of this page links to an entry here. The query selects the runs behind it: ",
-        tag("code", "proctor query --sql '\u2026'"),
-        ", with ",
-        tag("code", "--results runs.parquet"),
-        " where the runs came from a table.",
+        "Each number of this page links to an entry here. Its query selects the runs behind it from the table that ",
+        "was written beside this page: ",
+        tag("code", "proctor query --results runs.parquet --sql '\u2026'"),
+        ".",
     )
     return Section("evidence", "Evidence", tag("div", intro, evidence.listing()))
 

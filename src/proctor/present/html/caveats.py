@@ -89,10 +89,13 @@ def scope(findings: Mapping[str, Any], evidence: Evidence) -> Section:
         ("measured", " to ".join(dict.fromkeys(window)) if window else "the runs carry no dates"),
         ("languages", _names(given.get("languages"))),
         ("kinds of repositories and tasks", _names(given.get("kinds"))),
+        ("strata", _names(given.get("strata"))),
     ]
     body: list[Piece] = [tag("dl", ((tag("dt", name), tag("dd", text)) for name, text in pairs), class_="facts")]
     if given.get("not_to_generalise"):
         body += [tag("h3", "Not to be generalised"), listed(str(text) for text in given["not_to_generalise"])]
+    if notes := (findings.get("source") or {}).get("notes"):
+        body += [tag("h3", "How the runs were read"), listed(str(text) for text in notes)]
     return Section("scope", "Scope", tag("div", body))
 
 

@@ -89,11 +89,11 @@ def _discovery(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup:
 
 
 def _curve(key: str, row: Mapping[str, Any]) -> Markup | None:
-    given = [step for step in row.get("curve") or () if len(step) >= 3 and None not in step]
+    given = [step for step in row.get("curve") or () if len(step) >= 3 and step[0] is not None and step[2] is not None]
     steps = given[:: max(1, -(-len(given) // 200))]
     if len(steps) < 2:
         return None
-    agent, priced = str(row.get("agent")), any(step[1] for step in steps)
+    agent, priced = str(row.get("agent")), all(step[1] is not None for step in steps) and bool(steps[-1][1])
     figure = curves(
         key,
         [Curve(agent, [(float(step[1] if priced else step[0]), float(step[2])) for step in steps])],

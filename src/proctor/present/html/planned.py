@@ -34,6 +34,9 @@ def _power(given: Mapping[str, Any]) -> list[Piece]:
     ]
     columns = [Column("Tasks", True), *(Column(name, True) for name, _ in lines)]
     made = table("Power by number of tasks", columns, rows)
+    if given.get("supported") is not None:
+        said = "The plan reached it." if given["supported"] else "The plan did not reach it."
+        heading = tag("div", heading, tag("p", tag("strong", said), " ", str(given.get("why") or "")))
     return [heading, framed(figure, "Power by number of tasks, as a figure"), folded("The same as a table", made)]
 
 

@@ -43,7 +43,7 @@ def _kind(kind: str, rows: list[Mapping[str, Any]], evidence: Evidence) -> list[
     if len(drawn) > FEW:
         parts.append(folded(f"{len(drawn) - FEW} more agents", tag("div", drawn[FEW:], class_="small-figures")))
     columns = [Column("Agent"), Column("Ended", True), Column("Cut at the cap", True), Column("Cap", True)]
-    columns += [Column("Median", True), Column("Mean up to the cap", True)]
+    columns += [Column("Median", True), Column("Mean", True), Column("Mean is up to", True)]
     lines: list[list[Cell | Piece]] = []
     for row in rows:
         link = evidence.agent(str(row.get("agent")))
@@ -56,6 +56,7 @@ def _kind(kind: str, rows: list[Mapping[str, Any]], evidence: Evidence) -> list[
                 Cell("none" if cap is None else form(cap), cap),
                 Cell("not reached" if median is None else evidence.number(form(median), link), median),
                 estimated(row.get("mean"), link, form),
+                Cell(form(until := known(row.get("horizon")) or cap), until),
             ]
         )
     parts.append(table(f"{name.capitalize()} of a run until it ends", columns, lines))
