@@ -142,7 +142,8 @@ def _filled(scene: Scene, here: Standing, batch: Batch, places: Sequence[Place])
     made = tuple(read_run(outcome.directory) for _, outcome in result.outcomes)
     if result.stopped:
         raise Paused
-    for _, error in result.errors:
+    for place, error in result.errors:
+        error.where = error.where or f"{place.method} on {place.contract}"
         raise error
     for place, refused in result.refused:
         hint = "proctor pilot amend PILOT with larger budgets, on record"

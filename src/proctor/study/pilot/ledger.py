@@ -111,14 +111,18 @@ def read_runs(home: Home, pilot: str) -> tuple[Run, ...]:
         except (ProctorError, KeyError, TypeError, AttributeError):
             continue
         if mine:
-            found.append(read_run(path))
+            found.append(_run(run, manifest))
     return tuple(sorted(found, key=lambda one: (one.begun, one.run)))
 
 
 def read_run(path: Path) -> Run:
     """What the directory of one run of a pilot tells."""
     run = RunDirectory(path)
-    manifest = run.read_json(run.manifest)
+    return _run(run, run.read_json(run.manifest))
+
+
+def _run(run: RunDirectory, manifest: Mapping[str, Any]) -> Run:
+    path = run.path
     bound: Mapping[str, Any] = manifest["configuration"]
     known: dict[str, Any] = {
         "run": path.name,
