@@ -21,6 +21,7 @@ BENCHES = (
     "gateway",
     "redact",
     "index",
+    "report",
     "coverage",
 )
 HEADINGS = ("bench", "proctor", "floor", "ratio", "bar", "")
