@@ -69,14 +69,20 @@ def test_the_exact_p_is_that_of_enumeration() -> None:
     assert sign_flip(differences, rng()).p == expected
 
 
-def test_draws_come_near_the_exact_p() -> None:
-    differences = np.repeat([0.2, -0.2, 0.4, 0.0, 0.6, -0.4, 0.2], 3)
-    exact = sign_flip(differences, rng())
-    beyond = np.concatenate((differences, [1e-12] * 4, differences[:0]))
-    drawn = sign_flip(beyond, rng(), draws=20_000)
-    assert exact.exact and not drawn.exact
-    assert exact.p is not None and drawn.p is not None
-    assert drawn.p == pytest.approx(exact.p, abs=4 * (exact.p * (1 - exact.p) / 20_000) ** 0.5)
+@pytest.mark.parametrize("jitter", [0.0, 1e-9], ids=["few amounts", "an amount for each task"])
+def test_draws_come_near_the_exact_p(jitter: float) -> None:
+    # 24 tasks that differ, and the p value of all their patterns by joining the sums of two halves.
+    differences = np.repeat([0.2, -0.2, 0.4, 0.6, -0.4, 0.2], 4) + jitter * np.arange(24)
+    halves = []
+    for half in (differences[:12], differences[12:]):
+        halves.append(np.array(list(itertools.product((-1, 1), repeat=12))) @ half)
+    limit = abs(differences.sum()) - 1e-7
+    first, second = halves[0], np.sort(halves[1])
+    beyond = len(second) - np.searchsorted(second, limit - first) + np.searchsorted(second, -limit - first, "right")
+    exact = float(beyond.sum()) / 2**24
+    drawn = sign_flip(differences, rng(), draws=20_000)
+    assert not drawn.exact
+    assert drawn.p == pytest.approx(exact, abs=4 * (exact * (1 - exact) / 20_000) ** 0.5)
 
 
 def test_a_drawn_p_is_never_0_and_repeats_with_its_seed() -> None:

@@ -23,6 +23,11 @@ def floats(values: ArrayLike) -> Floats:
     return np.atleast_1d(np.asarray(values, dtype=np.float64))
 
 
+def inner(first: Floats, second: Floats) -> float:
+    """The sum of products, added up in one order whatever the machine; ``@`` splits long rows over processors."""
+    return float((first * second).sum())
+
+
 def counts(successes: ArrayLike, trials: ArrayLike) -> tuple[Floats, Floats]:
     """Successes and trials of each task; tasks that were never tried are left out.
 

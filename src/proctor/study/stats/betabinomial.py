@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING
 
 from proctor.base.frozen import frozen
-from proctor.study.stats.arrays import counts, floats
+from proctor.study.stats.arrays import counts, floats, inner
 
 if TYPE_CHECKING:
     from proctor.study.stats.arrays import ArrayLike
@@ -44,9 +44,9 @@ def icc_anova(successes: ArrayLike, trials: ArrayLike) -> float | None:
         return None
     mean = float(x.sum()) / runs
     rates = x / n
-    between = float(n @ (rates - mean) ** 2) / (tasks - 1)
+    between = inner(n, (rates - mean) ** 2) / (tasks - 1)
     within = float((x * (1 - rates)).sum()) / (runs - tasks)
-    typical = (runs - float(n @ n) / runs) / (tasks - 1)
+    typical = (runs - inner(n, n) / runs) / (tasks - 1)
     scale = between + (typical - 1) * within
     return None if scale <= 0 else (between - within) / scale
 
@@ -60,7 +60,7 @@ def fit_beta_binomial(successes: ArrayLike, trials: ArrayLike, repeats: ArrayLik
     times = np.ones(len(floats(trials))) if repeats is None else floats(repeats)
     times = times[floats(trials) > 0]
     x, n = counts(successes, trials)
-    tasks, runs, total = int(times.sum()), int(times @ n), float(times @ x)
+    tasks, runs, total = int(times.sum()), int(inner(times, n)), inner(times, x)
     why = _why_not(tasks, runs, total)
     if why:
         return BetaBinomial(None, None, None, None, None, runs, tasks, f"because {why}")

@@ -65,7 +65,7 @@ def acceleration(data: ArrayLike, statistic: Callable[[Floats], Floats]) -> floa
         left.append(statistic(table[others + (others >= out[:, None])]))
     without = np.concatenate(left)
     off = without.mean() - without
-    scale = float(off @ off) ** 1.5
+    scale = float((off**2).sum()) ** 1.5
     return float((off**3).sum()) / (6 * scale) if scale > 0 else 0.0
 
 

@@ -104,8 +104,10 @@ def imputed_rate(
         why = "there is one task only" if tasks < 2 else "no run has a known outcome"
         return undefined(why, level=level, method=method, n=runs, clusters=tasks)
     values, variances = np.empty(draws), np.empty(draws)
+    gaps = np.flatnonzero(u)
     for draw in range(draws):
-        filled = x + _drawn(x, n, u.astype(np.int64), rng, odds)
+        filled = x.copy()
+        filled[gaps] += _drawn(x, n, u.astype(np.int64), gaps, rng, odds)
         found = spread(filled, n + u)
         assert found is not None
         values[draw], variances[draw] = found.value, found.error**2
@@ -116,15 +118,15 @@ def imputed_rate(
     return bounded_mean(Spread(value, math.sqrt(pooled.total), runs, tasks, pooled.freedom, least), level, method)
 
 
-def _drawn(x: Floats, n: Floats, u: Integers, rng: np.random.Generator, odds: float) -> Floats:
-    """Successes among the unknown runs of each task, drawn from what its known runs and the other tasks say."""
+def _drawn(x: Floats, n: Floats, u: Integers, gaps: Integers, rng: np.random.Generator, odds: float) -> Floats:
+    """Successes among the unknown runs of the tasks that have any, from what their known runs and other tasks say."""
     import numpy as np
 
     seen = np.flatnonzero(n > 0)
     again = rng.choice(seen, len(seen))
     a, b = _shape(*counts(x[again], n[again]))
-    rate = rng.beta(a + x, b + n - x)
-    return rng.binomial(u, odds * rate / (1 - rate + odds * rate)).astype(np.float64)
+    rate = rng.beta(a + x[gaps], b + n[gaps] - x[gaps])
+    return rng.binomial(u[gaps], odds * rate / (1 - rate + odds * rate)).astype(np.float64)
 
 
 def _shape(x: Floats, n: Floats) -> tuple[float, float]:

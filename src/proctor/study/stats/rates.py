@@ -16,7 +16,7 @@ import math
 from typing import TYPE_CHECKING
 
 from proctor.base.frozen import frozen
-from proctor.study.stats.arrays import counts, floats
+from proctor.study.stats.arrays import counts, floats, inner
 from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
 from proctor.study.stats.limits import korn_graubard, t_quantile, unanimous, wilson_limits
 
@@ -60,20 +60,20 @@ def spread(totals: ArrayLike, sizes: ArrayLike) -> Spread | None:
     if not clusters:
         return None
     value = float(total.sum()) / n
-    least = n**2 / float(size @ size)
+    least = n**2 / inner(size, size)
     if clusters == 1:
         return Spread(value, math.nan, n, 1, 0, least)
     off = total - value * size
     if float(np.abs(off).max()) <= 1e-12 * max(1.0, float(np.abs(total).max())):
         return Spread(value, 0.0, n, clusters, clusters - 1, least)
-    error = math.sqrt(clusters / (clusters - 1) * float(off @ off)) / n
+    error = math.sqrt(clusters / (clusters - 1) * inner(off, off)) / n
     return Spread(value, error, n, clusters, freedom_left(off, clusters - 1), least)
 
 
 def freedom_left(off: Floats, most: float) -> float:
     """The degrees of freedom of a variance made of these deviations: few where one of them outweighs the others."""
     square = off**2
-    peaked = len(off) * float(square @ square) / float(square.sum()) ** 2 - 1
+    peaked = len(off) * inner(square, square) / float(square.sum()) ** 2 - 1
     return most if peaked * most <= 2 * len(off) else max(1.0, 2 * len(off) / peaked)
 
 

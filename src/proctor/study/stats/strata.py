@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING
 
 from proctor.base.frozen import replace
-from proctor.study.stats.arrays import counts, floats
+from proctor.study.stats.arrays import counts, floats, inner
 from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
 from proctor.study.stats.limits import unanimous
 from proctor.study.stats.rates import Spread, bounded_mean, cluster_rate, freedom_left, spread
@@ -98,17 +98,17 @@ def _spread(x: Floats, n: Floats, code: Integers, share: Floats, rates: Floats) 
     import numpy as np
 
     tasks = np.bincount(code)[code]
-    value, alone = float(share @ (x / n)), tasks == 1
+    value, alone = inner(share, x / n), tasks == 1
     lonely = int(alone.sum())
     centre = rates[code]
     if lonely:
-        centre[alone] = value if lonely == 1 else share[alone] @ (x / n)[alone] / share[alone].sum()
+        centre[alone] = value if lonely == 1 else inner(share[alone], (x / n)[alone]) / share[alone].sum()
     factor = np.where(alone, lonely / max(1, lonely - 1), tasks / np.maximum(1, tasks - 1))
     off = np.sqrt(factor) * share * (x / n - centre)
     freedom = len(x) - len(np.unique(code[~alone])) - min(1, lonely)
     if freedom < 1:
         return None
-    least, runs = 1 / float(share @ share), float(n.sum())
+    least, runs = 1 / inner(share, share), float(n.sum())
     if float(np.abs(off).max()) <= 1e-12:
         return Spread(value, 0.0, runs, len(x), freedom, least)
-    return Spread(value, math.sqrt(float(off @ off)), runs, len(x), freedom_left(off, freedom), least)
+    return Spread(value, math.sqrt(inner(off, off)), runs, len(x), freedom_left(off, freedom), least)

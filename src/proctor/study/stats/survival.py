@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING
 
 from proctor.base.frozen import frozen
-from proctor.study.stats.arrays import floats
+from proctor.study.stats.arrays import floats, inner
 from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
 from proctor.study.stats.limits import normal_quantile, t_quantile
 
@@ -118,7 +118,7 @@ def restricted_mean(
     if clusters is None:
         # Where all who are left end together nothing lies ahead, and the term is 0.
         left = np.where(risk > dead, risk * (risk - dead), 1.0)
-        error, groups, quantile = math.sqrt(float((ahead**2) @ (dead / left))), count, math.inf
+        error, groups, quantile = math.sqrt(inner(ahead**2, dead / left)), count, math.inf
     else:
         codes = np.asarray(clusters)[~np.isnan(floats(times))]
         error, groups = _clustered(when, ended, codes, stamps, ahead, dead, risk)
@@ -147,7 +147,7 @@ def log_rank(times: ArrayLike, events: ArrayLike, groups: ArrayLike) -> LogRank:
     for group in range(count):
         own = np.sort(when[code == group])
         share[group] = (len(own) - np.searchsorted(own, stamps)) / risk
-        excess[group] = ended[code == group].sum() - share[group] @ dead
+        excess[group] = ended[code == group].sum() - inner(share[group], dead)
     weight = dead * (risk - dead) / np.maximum(risk - 1, 1)
     covariance = np.diag(share @ weight) - (share * weight) @ share.T
     chi2 = float(excess[1:] @ np.linalg.pinv(covariance[1:, 1:]) @ excess[1:])
@@ -196,4 +196,4 @@ def _clustered(
         counted = (ended > 0) & (when <= stamps[-1])
         observed[counted] = pull[at[counted]]
     sums = np.bincount(place, expected - observed, groups)
-    return math.sqrt(groups / (groups - 1) * float(sums @ sums)), groups
+    return math.sqrt(groups / (groups - 1) * inner(floats(sums), floats(sums))), groups
