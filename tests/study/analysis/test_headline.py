@@ -96,6 +96,18 @@ def test_a_difference_that_signs_do_not_confirm_says_so() -> None:
     assert head["caveats"][0].endswith("does not confirm it (p = 0.062).")
 
 
+def test_a_best_agent_that_stands_apart_is_said_to() -> None:
+    solved = {"x": 30, "y": 15, "z": 0}
+    outcomes = {name: {f"t{n}": [int(n < count)] for n in range(30)} for name, count in solved.items()}
+    sentence = findings(table(outcomes))["headline"]["sentence"]
+    assert sentence.startswith("x has the highest success rate, 100% (")
+    assert ", and is separable from every other agent. 3 of 3 pairs" in sentence
+    outcomes.pop("z")
+    assert findings(table(outcomes))["headline"]["sentence"].endswith(", and is separable from y.")
+    outcomes.pop("y")
+    assert findings(table(outcomes))["headline"]["sentence"].endswith("there is no other agent in the table.")
+
+
 def test_a_shared_first_place_is_said_to_be_shared() -> None:
     outcomes: Outcomes = {"x": {"a": [1, None], "b": [1, 1]}, "y": {"a": [1, 1], "b": [1, 0]}}
     caveats = findings(table(outcomes))["headline"]["caveats"]

@@ -62,6 +62,16 @@ def test_weights_need_strata() -> None:
         findings(table(ONE), Question(weights={"easy": 1.0}))
 
 
+def test_a_stratum_counts_the_tasks_that_an_agent_attempted() -> None:
+    rows = runs({"x": {"a": [1], "b": [0], "c": [1]}, "y": {"a": [1]}})
+    found = findings(changed(rows, stratum=lambda row: "s" if row["task"] < "c" else "r"))["strata"]
+    assert {(row["stratum"], row["agent"]): row["tasks"] for row in found} == {
+        ("r", "x"): 1,
+        ("s", "x"): 2,
+        ("s", "y"): 1,
+    }
+
+
 def test_a_task_in_two_strata_is_in_neither() -> None:
     rows = runs({"x": {"a": [1, 1], "b": [0, 0]}})
     found = findings(changed(rows, stratum=lambda row: f"s{row['trial']}" if row["task"] == "a" else "s1"))
@@ -260,7 +270,9 @@ def test_an_agent_with_unmeasured_successes_has_no_counterfactual() -> None:
 def test_precision_is_bought_by_tasks_more_than_by_runs() -> None:
     outcomes = {"x": {f"t{n}": [1, 1, 1, 0] if n % 2 else [0, 0, 0, 1] for n in range(10)}}
     found = findings(table(outcomes, cost_usd=0.5))["tradeoff"]
+    success = findings(table(outcomes))["agents"][0]["success"]
     assert found["agents"][0]["usd_per_run"] == 0.5
+    assert found["agents"][0]["half_width"] == pytest.approx((success["high"] - success["low"]) / 2)
     plans = {(plan["runs_per_task"], plan["tasks"]): plan for plan in found["precision"]}
     assert plans[5, 10]["half_width"] < plans[1, 10]["half_width"]
     assert plans[1, 20]["usd"] == 10.0
