@@ -206,3 +206,17 @@ def test_more_jobs_ask_for_more_places_at_once(stage: Stage) -> None:
     stage.fill = counting  # type: ignore[method-assign]
     stage.run(jobs=6)
     assert sizes == [4, 4, 4, 8]
+
+
+def test_where_there_is_no_reference_a_persons_patch_shows_that_a_task_can_be_solved(
+    tmp_path: Path, make_contract: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contracts = [make_contract("one", reference=None), make_contract("two", reference=None)]
+    tasks = [{"contract": f"contracts/{name}", "human_patch": f"contracts/{name}/fix.patch"} for name in ("one", "two")]
+    baselines = {"reference": False, "human": True}
+    stage = Stage(tmp_path, contracts, monkeypatch, tasks=tasks, baselines=baselines)
+    stage.says = lambda place, number: {"status": "success"} if place.method == "human" else {}
+    _, stages = stage.run()
+    assert all(one.good for one in stages)
+    assert [place.method for place in stage.asked[:4]] == ["noop", "human"] * 2
+    assert stage.asked[1].agent == f"patch:{contracts[0] / 'fix.patch'}"

@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from proctor.base.frozen import replace
 from proctor.study.pilot.journal import Journal
 from proctor.study.pilot.ledger import CUT, RUNNING
 from proctor.study.pilot.plan import Plan
@@ -123,3 +124,13 @@ def test_a_record_has_every_place_with_its_attempts() -> None:
     assert all(place["run"] == place["attempts"][-1]["run"] for place in told["places"])
     assert told["counts"] == {"x": 2, "y": 2, "noop": 2, "reference": 2}
     assert told["spent_usd"] == "4.00"
+
+
+def test_a_plan_without_stage_three_does_not_hide_that_it_lacks_power() -> None:
+    stages = {"one": {"tasks": 2, "runs": 1}, "two": {"tasks": 4, "runs": 2}, "three": {"tasks": 4, "runs": 2}}
+    here = stands(None, stages=stages, runs_per_task=2)
+    assert [one.verdict for one in stages_of(here)] == ["over", "over", "empty"]
+    assert deviations(here) == []
+    weak = replace(here, power={"supported": False, "value": "too few tasks"})
+    (words,) = deviations(weak)
+    assert "too few tasks" in words

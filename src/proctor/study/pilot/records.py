@@ -214,6 +214,8 @@ def deviations(here: Standing) -> list[str]:
     alone = left_out(ledger) if stages[-1].verdict != OPEN else []
     if alone:
         found.append(f"Runs of blocks that were not completed and do not count: {', '.join(alone)}.")
+    if stages[-1].name == STAGES[-1] and stages[-1].verdict == EMPTY_STAGE and here.power["supported"] is not True:
+        found.append(f"The plan has no stage three, and nothing asked for its power: {here.power['value']}.")
     for stage in stages:
         for block in stage.ahead.cut:
             found.append(f"{block[0].task}, repeat {block[0].repeat}: not run, its task's envelope was used up.")
