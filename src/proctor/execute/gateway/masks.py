@@ -1,4 +1,5 @@
-"""What of a request may differ from one run to the next and still be the same request: ids, dates, paths. Pure.
+"""What of a request may differ from one run to the next and still be the same request: ids, dates, paths,
+process numbers. Pure.
 
 A mask is versioned, and a cassette names the one that it was made with: a change of the rules is a new version. The
 first differing field of two masked requests is told as a JSON pointer.
@@ -10,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-VERSION = 1
+VERSION = 2
 
 _FIELDS = frozenset(
     (
@@ -34,6 +35,7 @@ _RULES = (
     ("<id>", r"\bChunk ID: [0-9a-f]{4,16}\b"),
     ("<tmp>", r"/(?:var/)?tmp/[A-Za-z0-9._/+-]{1,200}"),
     ("<proc>", r"/proc/[0-9]{1,9}\b"),
+    ("<pid>", r"(?i)\b(?:p?pids?|pgid|process group)\b\s?[:=]?\s{0,3}\d{1,9}(?:,\s?\d{1,9}){0,99}\b"),
     ("<time>", r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?"),
     (
         "<time>",
