@@ -39,6 +39,7 @@ PAGES = (
     "docs/attestation.md",
     "docs/replay.md",
     "docs/oracles.md",
+    "docs/queries.md",
     "docs/analyse.md",
     "docs/pilots.md",
     "docs/pilot-runs.md",

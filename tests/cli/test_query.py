@@ -1,0 +1,178 @@
+"""``proctor query`` as a user calls it: real runs, every way of printing, and one message for what cannot be asked."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proctor.cli.query import MOST_NAMED, MOST_SHOWN, left_out
+from proctor.study.columns import COLUMNS
+from proctor.study.index.refresh import LeftOut
+from proctor.study.index.store import ingest
+
+Proctor = Callable[..., subprocess.CompletedProcess[str]]
+SQL = "select agent, count(*) as runs, sum(success) as good from runs group by agent order by agent"
+
+
+@pytest.fixture
+def home(proctor: Proctor, make_contract: Any, tmp_path: Path) -> Path:
+    """A home with a run of the no-op and one of the reference."""
+    contract = make_contract()
+    for agent in ("noop", "reference"):
+        assert proctor("run", contract, "--agent", agent).returncode in (0, 1)
+    return tmp_path / "home"
+
+
+def test_runs_are_asked_printed_and_followed(proctor: Proctor, home: Path, make_contract: Any) -> None:
+    done = proctor("query", "--sql", SQL)
+    assert done.returncode == 0, done.stderr
+    assert [line.split() for line in done.stdout.splitlines()] == [
+        ["agent", "runs", "good"],
+        ["---------", "----", "----"],
+        ["noop", "1", "0"],
+        ["reference", "1", "1"],
+    ]
+    assert done.stderr == "2 runs in the index, 2 of them new or changed\n"
+    assert (home / "index" / "runs.parquet").is_file()
+    assert proctor("query", "--table", "--sql", SQL).stdout == done.stdout
+    assert json.loads(proctor("query", "--json", "--sql", SQL).stdout) == [
+        {"agent": "noop", "runs": 1, "good": 0},
+        {"agent": "reference", "runs": 1, "good": 1},
+    ]
+    assert proctor("query", "--csv", "--sql", SQL).stdout == "agent,runs,good\nnoop,1,0\nreference,1,1\n"
+    rows = json.loads(proctor("query", "--json", "--sql", "select * from runs order by agent").stdout)
+    shown = json.loads(proctor("runs", "--json").stdout)
+    assert sorted(row["run"] for row in rows) == sorted(row["run"] for row in shown)
+    assert {row["source"] for row in rows} == {row["path"] for row in shown}
+    report = json.loads((Path(rows[1]["source"]) / "report.json").read_bytes())
+    assert rows[1]["score"] == float(report["score"]["value"])
+    assert rows[1]["comparability"] == report["comparability"]["class"]
+    assert rows[1]["begun"] == next(row["started"] for row in shown if row["run"] == rows[1]["run"])
+
+
+def test_what_has_no_row_is_named(proctor: Proctor, home: Path) -> None:
+    first, second = sorted(
+        (home / "runs").iterdir(), key=lambda run: b'"noop"' not in (run / "manifest.json").read_bytes()
+    )
+    report = second / "report.json"
+    report.write_bytes(report.read_bytes().replace(b"success", b"failure"))
+    cut = home / "runs" / "20260307T120000-0123456789"
+    shutil.copytree(first, cut)
+    (cut / "seal.json").unlink()
+    done = proctor("query", "--sql", "select run from runs", "--csv")
+    assert done.stdout == f"run\n{first.name}\n"
+    assert done.stderr.splitlines() == [
+        "1 run in the index, 1 of them new or changed",
+        "2 runs left out:",
+        f"  {cut.name} was cut off before it was sealed",
+        f"  {second.name} is not what was sealed",
+    ]
+
+
+def test_many_runs_without_a_row_are_counted() -> None:
+    lines = list(left_out([LeftOut(f"r{number}", "", "was cut\x1b off") for number in range(MOST_NAMED + 3)]))
+    assert lines[0] == f"{MOST_NAMED + 3} runs left out:"
+    assert lines[1] == "  r0 was cut? off"
+    assert len(lines) == MOST_NAMED + 2
+    assert lines[-1] == "  and 3 more; `proctor runs` lists them all"
+
+
+def test_columns_are_explained(proctor: Proctor) -> None:
+    shown = proctor("query", "--columns").stdout
+    assert all(f"{column.name} " in shown and column.meaning in shown for column in COLUMNS)
+    listed = json.loads(proctor("query", "--columns", "--json").stdout)
+    assert [(one["column"], one["values"], one["meaning"]) for one in listed] == [
+        (column.name, column.kind, column.meaning) for column in COLUMNS
+    ]
+    table = list(csv.reader(io.StringIO(proctor("query", "--columns", "--csv").stdout)))
+    assert table[0] == ["column", "values", "meaning"]
+    assert len(table) == len(COLUMNS) + 1
+
+
+def test_a_home_without_runs_answers(proctor: Proctor) -> None:
+    done = proctor("query", "--sql", "select count(*) as runs from runs", "--json")
+    assert json.loads(done.stdout) == [{"runs": 0}]
+    assert done.stderr == "0 runs in the index, 0 of them new or changed\n"
+    assert proctor("query", "--sql", "select run from runs", "--json").stdout == "[]\n"
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    path = tmp_path / "results.parquet"
+    ingest(({"run": f"r{n}", "agent": "a\tb", "cost_usd": n / 3, "tokens_in": 2**50} for n in range(1500)), path)
+    return path
+
+
+def test_a_table_of_results_is_asked_in_place_of_the_home(proctor: Proctor, results: Path, tmp_path: Path) -> None:
+    done = proctor("query", "--results", results, "--sql", "select run, agent from runs")
+    assert len(done.stdout.splitlines()) == MOST_SHOWN + 2
+    assert "a?b" in done.stdout, "nothing steers the terminal"
+    assert done.stderr == "1,000 of 1,500 rows are shown; --csv and --json print all of them\n"
+    assert len(proctor("query", "--results", results, "--csv", "--sql", "from runs").stdout.splitlines()) == 1501
+    assert len(json.loads(proctor("query", "--results", results, "--json", "--sql", "from runs").stdout)) == 1500
+    assert not (tmp_path / "home").exists()
+
+
+def test_values_of_every_kind_are_printed(proctor: Proctor, results: Path) -> None:
+    sql = (
+        "select sum(tokens_in) * 1000 as big, 0.1::double + 0.2 as sum, 1.5 as decimal, 'nan'::double as nan,"
+        " null as gone, true as yes, date '2026-03-07' as day, [1, 2] as list, {'a': 1.5} as map, 'ab'::blob as bytes"
+        " from runs"
+    )
+    (row,) = json.loads(proctor("query", "--results", results, "--json", "--sql", sql).stdout)
+    assert row == {
+        "big": str(2**50 * 1500 * 1000),
+        "sum": 0.1 + 0.2,
+        "decimal": 1.5,
+        "nan": None,
+        "gone": None,
+        "yes": True,
+        "day": "2026-03-07",
+        "list": [1, 2],
+        "map": {"a": 1.5},
+        "bytes": "6162",
+    }
+    (cells,) = list(csv.reader(io.StringIO(proctor("query", "--results", results, "--csv", "--sql", sql).stdout)))[1:]
+    assert cells[:5] == [str(2**50 * 1500 * 1000), "0.30000000000000004", "1.5", "nan", ""]
+    shown = proctor("query", "--results", results, "--sql", sql).stdout.splitlines()[2]
+    assert shown.split()[1:5] == ["0.3", "1.5", "nan", "-"]
+
+
+def test_the_page_shows_what_is_printed(proctor: Proctor, project: Path) -> None:
+    page = (project / "docs" / "queries.md").read_text("utf-8")
+    sql = re.findall(r'^\$ proctor query --sql "(.+)"$', page, re.MULTILINE)[0]
+    shown = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[0]
+    assert proctor("demo").returncode == 0
+    assert proctor("query", "--sql", sql).stdout == shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "give a question or ask for the columns"),
+        (("--columns", "--sql", "select 1"), "give a question or ask for the columns"),
+        (("--sql", "select 1", "--json", "--csv"), "--json, --csv and --table exclude each other"),
+        (("--sql", ""), "--sql: there is no question"),
+        (("--sql", "selec"), '--sql: Parser Error: syntax error at or near "selec"'),
+        (("--sql", "select * from walks"), "--sql: Catalog Error: Table with name walks does not exist"),
+        (("--sql", "copy runs to 'out.csv'"), "--sql: only a SELECT can be asked, not COPY"),
+        (("--sql", "select * from read_text('contracts')"), "--sql: Permission Error"),
+        (("--sql", "select 1 as a, 2 as a", "--json"), "--sql: two columns are called 'a'"),
+        (("--sql", "select 1", "--results", "absent.parquet"), "absent.parquet: is not there"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_message(proctor: Proctor, arguments: tuple[str, ...], message: str) -> None:
+    done = proctor("query", *arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
