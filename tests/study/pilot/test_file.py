@@ -173,6 +173,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"stages": {"three": {"runs": 4}}}, "stage three ends with 4 runs of a task and the pilot with 3"),
     ({"stopping": {"efficacy": "sometimes"}}, "'sometimes' is not one of none"),
     ({"stopping": {"efficacy": {"looks": [1.0, 0.5]}}}, "looks must rise"),
+    ({"stopping": {"efficacy": {"looks": [0, 1]}}}, "looks must rise, from above 0"),
     ({"stopping": {"efficacy": {"looks": [0.5]}}}, "the last look is at 0.5"),
     ({"stopping": {"safety": {"violations": 0}}}, "0 is too small"),
     ({"retries": 100}, "100 is too large"),

@@ -82,10 +82,16 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path: Path) -> None:
     assert list(contents(tmp_path)) == ["notes.txt"]
 
 
+CHANGED = {
+    "protocol.json": (b'"alpha":"0.05"', b'"alpha":"0.06"'),
+    "manifest.json": (b'"observed":20260307', b'"observed":20260308'),
+    "randomisation.csv": (b",x\n", b",y\n"),
+    "power.json": (b"0.8", b"0.9"),
+}
 TOUCHED = [
     (name, touch)
-    for name in ("protocol.json", "manifest.json", "randomisation.csv", "power.json")
-    for touch in ("changed", "emptied", "gone")
+    for name in CHANGED
+    for touch in ("changed", "longer", "emptied", "gone")
     if (name, touch) != ("protocol.json", "gone")
 ]
 """Without its protocol a folder is none of a plan, which another test shows."""
@@ -95,10 +101,13 @@ TOUCHED = [
 def test_a_file_that_was_touched_breaks_the_seal(name: str, touch: str, tmp_path: Path) -> None:
     frozen(tmp_path)
     file = tmp_path / name
+    before = file.read_bytes()
     if touch == "gone":
         file.unlink()
     else:
-        file.write_bytes(b"" if touch == "emptied" else file.read_bytes().replace(b"1", b"2", 1) + b" ")
+        changed = before.replace(*CHANGED[name], 1)
+        assert changed != before
+        file.write_bytes({"changed": changed, "longer": before + b" ", "emptied": b""}[touch])
     with pytest.raises(BrokenSeal) as error:
         load_plan(tmp_path)
     assert error.value.exit_code == 4
@@ -185,6 +194,10 @@ def touched(attack: str, folder: Path) -> None:
         (place / "002.json").write_bytes(canonical({**second, "previous": link}))
     elif attack == "an artefact in force is changed":
         (place / "002/randomisation.csv").write_bytes(b"order\n")
+    elif attack == "the folder in force is written anew":
+        for path in (place / "002").iterdir():
+            path.unlink()
+        freeze(place / "002", protocol(alpha="0.02"), lambda: {**artefacts(protocol()), "power.json": b"other"})
     elif attack == "the protocol in force is changed":
         (place / "002/protocol.json").write_bytes((folder / "protocol.json").read_bytes())
     else:
@@ -199,6 +212,7 @@ def touched(attack: str, folder: Path) -> None:
         "the first is taken out",
         "the changes are rewritten",
         "an artefact in force is changed",
+        "the folder in force is written anew",
         "the protocol in force is changed",
         "the first protocol is taken away",
     ],
@@ -207,6 +221,13 @@ def test_amendments_that_were_touched_break_the_seal(attack: str, tmp_path: Path
     amended(amended(frozen(tmp_path), 3, alpha="0.01"), 5, alpha="0.02")
     touched(attack, tmp_path)
     with pytest.raises(BrokenSeal):
+        load_plan(tmp_path)
+
+
+def test_a_gap_between_amendments_is_named(tmp_path: Path) -> None:
+    amended(amended(frozen(tmp_path), 3, alpha="0.01"), 5, alpha="0.02")
+    (tmp_path / "amendments/001.json").unlink()
+    with pytest.raises(BrokenSeal, match="amendment 1 is missing"):
         load_plan(tmp_path)
 
 

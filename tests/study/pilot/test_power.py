@@ -42,6 +42,7 @@ def test_every_pair_has_its_share_of_alpha() -> None:
     assert asked.comparisons == 6
     assert asked.level == pytest.approx(0.05 / 6)
     assert question_of(protocol(comparison=None, methods=methods[:1])).comparisons == 1
+    assert question_of(protocol(methods=methods)).comparisons == 1, "the question is about two of them"
 
 
 def test_looks_leave_less_of_alpha_for_the_end() -> None:
@@ -82,6 +83,14 @@ def test_the_least_effect_is_what_would_be_seen() -> None:
     assert row.smallest is not None
     again = analyse(replace(PLAIN, effect=row.smallest), DRAWS).rows[0]
     assert again.power == pytest.approx(0.8, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("power", "high", "supported"), [(0.9, 0.9, True), (0.9, 0.7, False), (0.7, 0.9, False), (0.8, 0.8, True)]
+)
+def test_formula_and_simulation_both_have_a_say(power: float, high: float, supported: bool) -> None:
+    row = analyse(PLAIN, DRAWS).rows[0]
+    assert replace(row, power=power, simulated=replace(row.simulated, high=high)).supported(0.8) is supported
 
 
 def test_a_formula_that_the_simulation_contradicts_supports_nothing() -> None:

@@ -41,8 +41,8 @@ def plan(**parts: Any) -> dict[str, Any]:
     return protocol(assumed=assumed, prices={"id": PRICES.id, "currency": "usd", "digest": PRICES.id}, **parts)
 
 
-def expected(made: dict[str, Any], name: str, prices: PriceTable | None = PRICES, first: bool = True) -> Decimal:
-    return Projection(made, prices).run("a", name, first).usd[1]
+def expected(made: dict[str, Any], name: str, prices: PriceTable | None = PRICES) -> Decimal:
+    return Projection(made, prices).run("a", name, True).usd[1]
 
 
 def test_a_run_by_hand() -> None:
@@ -86,7 +86,9 @@ def test_adjudication_is_paid_for() -> None:
 def test_a_persons_patch_is_paid_once_a_task() -> None:
     human = {"noop": False, "reference": False, "human": True, "human_minutes": "20"}
     made = plan(methods=[method("x"), method("human", baseline=True)], baselines=human)
-    assert expected(made, "human") - expected(made, "human", first=False) == Decimal("30.00")
+    projection = Projection(made, PRICES)
+    first, second = (projection.run("a", "human", once).usd[1] for once in (True, False))
+    assert first - second == Decimal("30.00")
 
 
 def test_without_prices_units_count_by_the_rate_of_the_fallback() -> None:

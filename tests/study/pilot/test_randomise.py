@@ -88,6 +88,12 @@ def test_any_beginning_of_a_stage_sees_the_strata_in_proportion(design: Design) 
                 assert abs(seen[one] - Fraction(size * number, len(blocks))) <= room
 
 
+def test_any_task_of_a_stratum_may_be_in_stage_one() -> None:
+    chosen = Counter(name for seed in range(200) for name in stage_one_tasks(replace(SMALL, seed=seed)))
+    assert set(chosen) == {"a", "b", "d", "e"}
+    assert all(70 <= count <= 130 for count in chosen.values()), chosen
+
+
 @given(designs())
 def test_the_same_seed_gives_the_same_order(design: Design) -> None:
     assert to_csv(randomise(design)) == to_csv(randomise(design))

@@ -166,17 +166,20 @@ def _write(folder: Path, protocol: Mapping[str, Any], artefacts: Mapping[str, by
         write_whole(folder / name, data)
     whole = with_artefacts(protocol, artefacts)
     data = canonical(whole)
-    manifest = {
+    write_whole(folder / MANIFEST, canonical(_manifest(whole, sha256(data))))
+    write_whole(folder / PROTOCOL, data)
+    return sha256(data)
+
+
+def _manifest(protocol: Mapping[str, Any], digest: str) -> dict[str, Any]:
+    return {
         "schema": 1,
         "kind": "proctor.pilot-manifest",
         "pilot": protocol["pilot"]["name"],
-        "protocol": sha256(data),
-        ARTEFACTS: whole[ARTEFACTS],
+        "protocol": digest,
+        ARTEFACTS: protocol[ARTEFACTS],
         "seeds": protocol["seeds"],
     }
-    write_whole(folder / MANIFEST, canonical(manifest))
-    write_whole(folder / PROTOCOL, data)
-    return sha256(data)
 
 
 def _checked(folder: Path) -> tuple[dict[str, Any], str]:
@@ -186,8 +189,8 @@ def _checked(folder: Path) -> tuple[dict[str, Any], str]:
     if manifest.get("protocol") != sha256(data):
         raise BrokenSeal("the protocol is not the one that was frozen", where=str(folder / PROTOCOL))
     protocol = _parsed(folder / PROTOCOL, data)
-    if manifest.get(ARTEFACTS) != protocol.get(ARTEFACTS) or RANDOMISATION not in protocol[ARTEFACTS]:
-        raise BrokenSeal("manifest and protocol name different artefacts", where=str(folder / MANIFEST))
+    if manifest != _manifest(protocol, sha256(data)):
+        raise BrokenSeal("the manifest is not the one that was frozen", where=str(folder / MANIFEST))
     for name, digest in protocol[ARTEFACTS].items():
         if sha256(_read(folder / name)) != digest:
             raise BrokenSeal("the artefact is not the one that was frozen", where=str(folder / name))

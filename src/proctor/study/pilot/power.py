@@ -28,8 +28,6 @@ PLACES = 4
 LEAST_TASKS = 2
 MOST_TASKS = 100_000
 MOST_STEPS = 60
-SEARCH_STREAM = 2_000
-"""The number of the first random stream of a search; those of the analysis itself are below it."""
 
 
 @frozen
@@ -176,17 +174,21 @@ def analyse(question: Question, draws: int = DRAWS) -> Analysis:
 
 
 def _enough(question: Question, worst: Row, draws: int) -> int | None:
-    """The first number of tasks, in steps of a tenth, at which formula and simulation agree that it is enough."""
+    """The first number of tasks, in steps of a tenth, at which formula and simulation agree that it is enough.
+
+    The simulation draws what it would draw for a plan of that number, so that such a plan comes to the same answer.
+    """
     from proctor.study.stats.power import paired_power
     from proctor.study.stats.power_simulation import simulated_point
 
-    tasks = worst.needed
-    for number in range(MOST_STEPS):
+    tasks = None if worst.needed is None else max(worst.needed, question.tasks + 1)
+    number = list(_pairs(question)).index((worst.icc, worst.correlation))
+    for _ in range(MOST_STEPS):
         if tasks is None or tasks > MOST_TASKS:
             return None
         design = replace(question, tasks=tasks).design(worst.icc, worst.correlation)
-        simulated = simulated_point(design, question.effect, generator(question.seed, SEARCH_STREAM + number), draws)
-        if tasks > question.tasks and min(paired_power(design, question.effect), simulated.high) >= question.target:
+        simulated = simulated_point(design, question.effect, generator(question.seed, number), draws)
+        if min(paired_power(design, question.effect), simulated.high) >= question.target:
             return tasks
         tasks = max(tasks + 1, tasks * 11 // 10)
     return None

@@ -74,11 +74,10 @@ def stage_one_tasks(design: Design) -> frozenset[str]:
     strata: dict[str, list[str]] = {}
     for name, _, stratum in design.tasks:
         strata.setdefault(stratum, []).append(name)
-    total, wanted = len(design.tasks), max(design.one_tasks, len(strata))
+    total, wanted = len(design.tasks), min(design.one_tasks, len(design.tasks))
     counts = dict.fromkeys(strata, 1)
     while sum(counts.values()) < wanted:
-        room = [stratum for stratum in strata if counts[stratum] < len(strata[stratum])]
-        lacking = max(room, key=lambda stratum: Fraction(len(strata[stratum]) * wanted, total) - counts[stratum])
+        lacking = max(strata, key=lambda stratum: Fraction(len(strata[stratum]) * wanted, total) - counts[stratum])
         counts[lacking] += 1
     drawn = {
         stratum: sorted(names, key=lambda name: (_draw(design.seed, "stage one", name), name))

@@ -117,7 +117,7 @@ def _strata(pilot: Pilot, task: Task, contract: Contract, tier: Tier, mistakes: 
 def _twins(pilot: Pilot, made: SuiteTask, others: list[SuiteTask]) -> list[Mistake]:
     """Tasks are told apart by name, and no contract counts twice."""
     for other in others:
-        if made.contract == other.contract or made.name == other.name:
+        if made.name == other.name:  # which is part of the content
             same = "the same contract as" if made.contract == other.contract else "another contract of the name of"
             words = f"{made.name} is {same} the task in line {other.task.line}"
             return [_mistake(pilot, made.task, words, "a task counts once")]
