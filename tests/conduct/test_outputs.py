@@ -61,6 +61,15 @@ def test_anything_else_may_decide_and_is_named_by_line(one: str, other: str) -> 
     assert f"stderr has {other!r} in line 2" in found.words and f"recorded was {one!r} in line 2" in found.words
 
 
+def test_the_number_of_a_process_alone_in_a_line_is_told_and_decides_nothing() -> None:
+    numbers = {12: 3}
+    found = compared("stdout", stream("12\nx\n"), output("3\nx\n"), numbers)
+    assert found is not None and found.why == VOLATILE
+    found = compared("stdout", stream("12\nx\n"), output("4\nx\n"), numbers)
+    assert found is not None and found.why == ""
+    assert told("12\n\nexit code 0", finished("3\n"), exact=True, numbers=numbers) is None
+
+
 def test_the_same_digest_is_the_same() -> None:
     assert compared("stdout", stream("x" * 50, kept=3), output("x" * 50)) is None
 

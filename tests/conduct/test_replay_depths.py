@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import subprocess
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,7 +31,7 @@ PRINTING = """\
 schema: 1
 turns:
   - {call: {tool: run, arguments: {command: "sed -i s/-/+/ calc.py"}}}
-  - {call: {tool: run, arguments: {command: "echo alpha; echo beta >&2; date"}}}
+  - {call: {tool: run, arguments: {command: "echo alpha; echo beta >&2; date; echo $$"}}}
   - {call: {tool: run, arguments: {command: "cat calc.py"}}}
   - say: "Done."
 """
@@ -105,6 +108,37 @@ def test_a_changed_file_of_the_contract_is_named(proctor: Proctor, make_contract
     assert "NOT judged again" in proctor("replay", run.name, "--acceptance").stdout
 
 
+def test_a_changed_file_of_the_repository_is_named(proctor: Proctor, make_contract: Any) -> None:
+    contract = make_contract()
+    run = made(proctor, contract, "command:true")
+    plan = json.loads((contract / "contract.yaml").read_text())
+    archive = contract / plan["repository"]["archive"]
+    with tarfile.open(archive, "w:gz") as tar:
+        data = b"def add(a, b):\n    return b - a\n"
+        member = tarfile.TarInfo("calc.py")
+        member.size = len(data)
+        tar.addfile(member, io.BytesIO(data))
+    plan["repository"]["sha256"] = hashlib.sha256(archive.read_bytes()).hexdigest()
+    (contract / "contract.yaml").write_text(json.dumps(plan))
+    for depth in ("--acceptance", "--tools"):
+        code, told = again(proctor, run, depth)
+        assert code == 1 and "contract.json: repository.source.files[0].sha256" in [
+            item["path"] for item in told["base"]
+        ]
+
+
+@pytest.mark.parametrize("depth", ["--acceptance", "--tools"])
+@pytest.mark.parametrize("name", ["workspace/final.patch", "workspace/changes.json", "contract.json", "report.json"])
+def test_a_changed_file_of_the_evidence_is_named(proctor: Proctor, make_contract: Any, name: str, depth: str) -> None:
+    run = made(proctor, make_contract(), "command:sed -i s/-/+/ calc.py")
+    data = (run / name).read_bytes()
+    (run / name).write_bytes(data + b"\n")
+    done = proctor("replay", run.name, depth)
+    assert done.returncode == 4 and f"{name}" in done.stderr and "Traceback" not in done.stderr
+    (run / name).write_bytes(data)
+    assert again(proctor, run, depth)[0] == 0
+
+
 def test_a_contract_that_moved_is_found_where_it_is(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
     contract = make_contract()
     run = made(proctor, contract, "reference")
@@ -114,7 +148,7 @@ def test_a_contract_that_moved_is_found_where_it_is(proctor: Proctor, make_contr
     assert again(proctor, run, "--acceptance", "--contract", tmp_path / "moved")[0] == 0
 
 
-@pytest.mark.parametrize("depth", ["--acceptance", "--tools"])
+@pytest.mark.parametrize("depth", ["--breakers", "--acceptance", "--tools"])
 def test_an_altered_event_is_named(proctor: Proctor, make_contract: Any, depth: str) -> None:
     run = made(proctor, make_contract(), "command:true")
     lines = (run / "events.jsonl").read_bytes().splitlines(keepends=True)
@@ -236,7 +270,7 @@ def test_the_output_of_a_single_call_is_held_against_what_the_model_was_told(
     forge(run, event=edit)
     code, told = again(proctor, run, "--tools")
     assert (code, told["commands"]) == (1, 1)
-    words = "call 2, /bin/sh -c echo alpha; echo beta >&2; date: output has 'beta', recorded was 'gamma'"
+    words = "call 2, /bin/sh -c echo alpha; echo beta >&2; date; echo $$: output has 'beta', recorded was 'gamma'"
     assert told["divergence"] == words
     begun = [json.loads(line) for line in (run / "events.jsonl").read_bytes().splitlines()]
     at = next(n for n, one in enumerate(begun) if one["type"] == "guard.exec" and "beta" in str(one["payload"]["argv"]))

@@ -68,7 +68,14 @@ def test_the_issue_does_not_give_the_solution_away(example: Path) -> None:
 
 
 def proctor(*arguments: str | Path) -> Any:
-    """What a command prints as JSON; the commands of one worker share their fetched inputs."""
+    """What a command that ends well prints as JSON."""
+    code, told = proctor_says(*arguments)
+    assert code == 0, told
+    return told
+
+
+def proctor_says(*arguments: str | Path) -> tuple[int, Any]:
+    """How a command ends and what it prints as JSON; the commands of one worker share their fetched inputs."""
     done = subprocess.run(
         [sys.executable, "-m", "proctor", *map(str, arguments), "--json"],
         stdin=subprocess.DEVNULL,
@@ -77,8 +84,8 @@ def proctor(*arguments: str | Path) -> Any:
         timeout=900,
         env=os.environ,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout)
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
 
 
 def validated(example: Path, times: int) -> set[Path]:

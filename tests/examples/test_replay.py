@@ -1,4 +1,4 @@
-"""Every run of the example corpus gives the recorded outcome when its patch is judged again."""
+"""Every run of the example corpus gives the recorded outcome when it is repeated, at every depth that it has."""
 
 from __future__ import annotations
 
@@ -6,15 +6,57 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.test_examples import each, proctor, validated
+from tests.examples.test_examples import each, proctor_says, validated
+
+WORDS = "ls -la; date; echo $$ >&2; grep -rnc . . | sort | head -n 40; echo one > note.txt; chmod 755 note.txt"
+PROGRAM = f"command:sh -c '{WORDS}'"
+TURNS = """\
+schema: 1
+turns:
+  - calls:
+    - {tool: run, arguments: {command: "ls; date; du -a . | tail -n 3; grep -rc the . | sort | tail -n 20"}}
+    - {tool: run, arguments: {command: "printf 'one\\ntwo\\n' > note.txt && cat note.txt missing.txt"}}
+  - {call: {tool: edit, arguments: {path: note.txt, old: two, new: three}}}
+  - {call: {tool: run, arguments: {command: "cat note.txt; python3 -c 'import time; print(time.time())'"}}}
+  - say: "Nothing is solved."
+"""
+
+
+def same(run: Path | str, depth: str) -> None:
+    """Replays must say that everything came out as recorded."""
+    code, told = proctor_says("replay", run, depth)
+    assert code == 0, told
 
 
 @pytest.mark.soak
 @pytest.mark.corpus
 @each
-def test_acceptance_is_the_same_again(example: Path) -> None:
+def test_the_no_op_and_the_reference_are_judged_the_same_again(example: Path) -> None:
     runs = validated(example, 1)
     assert len(runs) == 2
     for run in runs:
-        told = proctor("replay", run, "--acceptance")
-        assert told["same"] is True and len(told["checks"]) >= 2
+        same(run, "--breakers")
+        code, told = proctor_says("replay", run, "--acceptance")
+        assert (code, told["same"], told["base"]) == (0, True, []) and len(told["checks"]) >= 2
+
+
+@pytest.mark.soak
+@pytest.mark.corpus
+@each
+def test_a_program_does_the_same_again(example: Path) -> None:
+    _, told = proctor_says("run", example, "--agent", PROGRAM)
+    (run,) = told["runs"]
+    for depth in ("--breakers", "--acceptance", "--tools"):
+        same(run["run"], depth)
+
+
+@pytest.mark.soak
+@pytest.mark.corpus
+@each
+def test_an_agent_with_a_model_does_the_same_again(example: Path, tmp_path: Path) -> None:
+    script = tmp_path / "turns.yaml"
+    script.write_text(TURNS)
+    _, told = proctor_says("run", example, "--agent", "builtin", "--model", "scripted/any", "--script", script)
+    (run,) = told["runs"]
+    for depth in ("--breakers", "--acceptance", "--tools", "--model"):
+        same(run["run"], depth)

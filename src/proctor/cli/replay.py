@@ -139,7 +139,8 @@ def _act_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
         click.echo(printable(f"{result.where}: {result.divergence}"))
     words = "as recorded" if same else "DIFFERENT" if base.prepared else "NOT run again: the contract is another"
     put = f", {counted(len(result.placed), 'change')} put in place between them" if result.placed else ""
-    click.echo(f"{found.path.name}: {result.commands} commands came out as recorded{put}: {words}")
+    ran = counted(result.commands, "command")
+    click.echo(f"{found.path.name}: {ran} came out as recorded{put}: {words}")
     return 0 if same else 1
 
 

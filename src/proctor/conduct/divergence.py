@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from proctor.base.frozen import frozen, replace
-from proctor.conduct.outputs import UNSTEADY, Differs, masked, stream_difference, told_difference
+from proctor.conduct.outputs import UNSTEADY, Differs, Numbers, masked, stream_difference, told_difference
 from proctor.conduct.recorded import Program, Recorded
 from proctor.execute.sandbox.interface import Finished
 
@@ -50,10 +50,10 @@ def other_ending(command: Recorded, finished: Finished) -> str:
     return ""
 
 
-def outputs_of(command: Recorded, finished: Finished, *, exact: bool) -> tuple[Differs, ...]:
+def outputs_of(command: Recorded, finished: Finished, numbers: Numbers, *, exact: bool) -> tuple[Differs, ...]:
     """What a command printed otherwise than recorded."""
     found = [
-        stream_difference(name, recorded, output)
+        stream_difference(name, recorded, output, numbers)
         for name, recorded, output in (
             ("stdout", command.stdout, finished.stdout),
             ("stderr", command.stderr, finished.stderr),
@@ -61,7 +61,7 @@ def outputs_of(command: Recorded, finished: Finished, *, exact: bool) -> tuple[D
         if recorded is not None
     ]
     if command.told is not None:
-        found.append(told_difference(command.told, finished, exact=exact))
+        found.append(told_difference(command.told, finished, exact=exact, numbers=numbers))
     return tuple(one for one in found if one is not None)
 
 

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from hashlib import sha256
+from types import MappingProxyType
 
 from proctor.base.frozen import frozen
 from proctor.base.names import name_bytes
@@ -49,6 +51,8 @@ _MASKS = tuple(
     )
 )
 
+_NUMBER = pattern(r"(?m)^\d{1,7}$")
+
 
 @frozen
 class Stream:
@@ -78,14 +82,22 @@ class Differs:
         return f"{self.stream} has {self.seen}, recorded was {self.recorded}"
 
 
-def masked(text: str) -> str:
-    """``text`` without what no two runs share."""
+Numbers = Mapping[int, int]
+"""The number of a process when the command ran first, and that of the same program now."""
+
+NO_NUMBERS: Numbers = MappingProxyType({})
+
+
+def masked(text: str, numbers: Numbers = NO_NUMBERS) -> str:
+    """``text`` without what no two runs share. A line that is the number of a process has the one of ``numbers``."""
     for found, mark in _MASKS:
         text = found.sub(mark, text)
+    if numbers:
+        text = _NUMBER.sub(lambda line: str(numbers.get(int(line[0]), line[0])), text)
     return text
 
 
-def stream_difference(name: str, recorded: Stream, seen: Output) -> Differs | None:
+def stream_difference(name: str, recorded: Stream, seen: Output, numbers: Numbers = NO_NUMBERS) -> Differs | None:
     """How one stream differs from its record; nothing where it does not."""
     if seen.sha256 == recorded.sha256:
         return None
@@ -101,20 +113,21 @@ def stream_difference(name: str, recorded: Stream, seen: Output) -> Differs | No
         return Differs(name, *digests, "", again)
     place, was, is_now = first_line(then, now)
     told = f"{was} in line {place} ({digests[0]})", f"{is_now} in line {place} ({digests[1]})"
-    return Differs(name, *told, VOLATILE if masked(now) == masked(then) else "", again)
+    alike = masked(now) == masked(then, numbers)
+    return Differs(name, *told, VOLATILE if alike else "", again)
 
 
-def told_difference(told: str, finished: Finished, *, exact: bool) -> Differs | None:
+def told_difference(told: str, finished: Finished, *, exact: bool, numbers: Numbers = NO_NUMBERS) -> Differs | None:
     """How the output of a call differs from the text that the model was told; ``exact`` for the built-in agent's."""
     printed = [line for one in (finished.stdout, finished.stderr) for line in _lines(_decoded(one.prefix))]
     again = sha256("\n".join(printed).encode("utf-8", "surrogatepass")).hexdigest()
     if exact and len(told) > TOLD_CHARACTERS:
         return None
     if not exact:
-        whole = masked(told)
+        whole = masked(told, numbers)
         missing = next((line for line in printed if line not in whole and json.dumps(line)[1:-1] not in whole), "")
         return Differs("output", "no such line", repr(missing[:SHOWN_CHARACTERS]), RENDERED, again) if missing else None
-    said = _lines(told)
+    said = _lines(told, numbers)
     if said[-1:] == [f"exit code {finished.exit_code}"]:
         said = said[:-1]
     new, gone = Counter(printed) - Counter(said), Counter(said) - Counter(printed)
@@ -141,9 +154,9 @@ def _shown(line: str | None) -> str:
     return "nothing" if line is None else repr(line[:SHOWN_CHARACTERS])
 
 
-def _lines(text: str) -> list[str]:
+def _lines(text: str, numbers: Numbers = NO_NUMBERS) -> list[str]:
     """The lines that hold something, without what no two runs share."""
-    return [line.rstrip() for line in masked(text).split("\n") if line.strip()]
+    return [line.rstrip() for line in masked(text, numbers).split("\n") if line.strip()]
 
 
 def _decoded(data: bytes) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from proctor.base.frozen import frozen, replace
-from proctor.conduct.outputs import Stream
+from proctor.conduct.outputs import Stream, masked
 from proctor.execute.sandbox.guard import Observation
 from proctor.execute.watch.calls import Calls
 from proctor.judge.causes import WORDS, programs_of
@@ -167,6 +167,20 @@ def recorded_programs(evidence: Evidence) -> list[Program]:
         else:
             programs.append((tuple(payload["argv"]), payload["cwd"], ended.get(payload["pid"])))
     return programs[::-1]
+
+
+def same_programs(evidence: Evidence, observations: Iterable[Observation]) -> dict[int, int]:
+    """The number of each recorded process, and that of the same program now; programs with the same words in order."""
+    now: dict[tuple[str, ...], list[int]] = {}
+    for one in observations:
+        if one.kind == "exec":
+            now.setdefault(tuple(map(masked, one.argv)), []).append(one.pid)
+    numbers = {}
+    for event in evidence.of("guard.exec"):
+        waiting = now.get(tuple(map(masked, event.payload["argv"])), [])
+        if waiting:
+            numbers[int(event.payload["pid"])] = waiting.pop(0)
+    return numbers
 
 
 def observed_programs(observations: Iterable[Observation]) -> list[Program]:

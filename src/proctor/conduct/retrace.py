@@ -21,6 +21,7 @@ from proctor.base.frozen import frozen
 from proctor.base.names import name_text
 from proctor.conduct.divergence import Printed, Retraced, other_ending, other_program, outputs_of, settled
 from proctor.conduct.machine import Machine
+from proctor.conduct.outputs import NO_NUMBERS
 from proctor.conduct.recorded import (
     Recorded,
     is_plain,
@@ -28,6 +29,7 @@ from proctor.conduct.recorded import (
     recorded_commands,
     recorded_programs,
     recorded_steps,
+    same_programs,
     with_results,
 )
 from proctor.conduct.refile import Refile
@@ -120,7 +122,11 @@ def _commands(sandbox: Sandbox, files: Refile, script: Script, seen: list[Observ
             late = 0 if plain else sum(step.t >= command.at_ns for step in steps)
             note = f" ({late} changes of files were seen only after it began)" if late else ""
             return Retraced(number, files.placed, command.where, different + note), printed
-        differing = outputs_of(command, finished, exact=exact)
+        differing = outputs_of(command, finished, NO_NUMBERS, exact=exact)
+        if differing:
+            if sandbox.guard is not None:
+                sandbox.guard.settle()
+            differing = outputs_of(command, finished, same_programs(evidence, seen), exact=exact)
         if differing:
             printed[number] = differing
     problem = None if plain else files.bring(steps)
