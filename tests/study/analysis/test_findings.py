@@ -144,13 +144,18 @@ def test_too_little_is_undefined_and_never_zero() -> None:
         findings(Table.from_rows([]))
 
 
+def test_more_agents_than_can_be_compared_are_refused() -> None:
+    with pytest.raises(UsageFault, match="101 agents are too many"):
+        findings(table({f"a{number}": {"t": [1]} for number in range(101)}))
+
+
 def test_what_is_ranked_by_is_said_and_can_be_chosen() -> None:
     outcomes: Outcomes = {"x": {"a": [1, None], "b": [1, None]}, "y": {"a": [1, 1], "b": [1, 0]}}
     assert findings(table(outcomes))["agents"][0]["agent"] == "x"
     asked = findings(table(outcomes), Question(endpoint="intention-to-treat"))
     assert asked["agents"][0]["agent"] == "y"
     caveats = findings(table(outcomes))["headline"]["caveats"]
-    assert any("an unknown outcome is left out" in text for text in caveats)
+    assert any("invalid and unknown runs are left out" in text for text in caveats)
     assert any("y would be first" in text for text in caveats)
     assert any("whatever is no success counts against" in text for text in asked["headline"]["caveats"])
 

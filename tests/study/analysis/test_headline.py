@@ -25,6 +25,7 @@ from tests.study.analysis.made import Outcomes, table
         (0.20, -0.01, 0.41, 0.05, True, UNDECIDED),
         (0.04, 0.01, 0.07, 0.05, True, UNDECIDED),
         (0.03, 0.01, 0.04, 0.05, True, KEEP),
+        (0.03, 0.01, 0.05, 0.05, True, UNDECIDED),
         (-0.10, -0.20, -0.01, None, True, KEEP),
         (-0.10, -0.20, 0.00, None, True, KEEP),
         (0.00, -0.04, 0.04, 0.05, False, KEEP),

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from proctor.study.table import Floats, Mask
 
 NAMELESS = "(no name)"
+MAX_AGENTS = 100
+"""More than this is a column that holds something else, or a table that nobody would read."""
 
 
 class Cells:
@@ -30,6 +32,11 @@ class Cells:
         if not len(table):
             raise UsageFault("there are no runs to analyse", hint="run something first, or give a table with rows")
         agents, tasks = named(table.method), named(table.task)
+        if len(agents.names) > MAX_AGENTS:
+            raise UsageFault(
+                f"{len(agents.names):,} agents are too many to compare each with each; {MAX_AGENTS} can be",
+                hint="choose some of them, or name the column of the agents",
+            )
         order = _order(table, agents, tasks)
         self.table = table.select(order)
         self.agents, self.tasks = agents.names, tasks.names

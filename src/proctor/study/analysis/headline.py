@@ -110,10 +110,10 @@ def _cost(best: dict[str, Any], against: dict[str, Any] | None) -> str:
             continue
         cost = agent["cost"]
         if cost["total_usd"] is None:
-            parts.append(f"what {agent['agent']} cost is not known")
+            parts.append(f"The cost of {agent['agent']} is not known")
             continue
         text = f"{agent['agent']} cost {money(cost['total_usd'] / cost['metered'])} a run"
         if cost["per_success_usd"] is not None:
             text += f", {money(cost['per_success_usd'])} a success"
         parts.append(text)
-    return "; ".join(parts) + "."
+    return ". ".join(parts) + "."

@@ -11,10 +11,7 @@ from proctor.base.frozen import EMPTY, frozen
 SUCCESS = "success"
 INTENTION_TO_TREAT = "intention-to-treat"
 ENDPOINTS = {
-    SUCCESS: (
-        "success over scorable runs: an acceptance error counts as no success, an invalid run is left out, "
-        "an unknown outcome is left out and bounded beside"
-    ),
+    SUCCESS: "success over scorable runs: acceptance errors are no success, invalid and unknown runs are left out",
     INTENTION_TO_TREAT: "success over all attempted runs: whatever is no success counts against the agent",
 }
 """The endpoints by which agents can be ranked, and what each does with runs that are neither success nor failure."""
