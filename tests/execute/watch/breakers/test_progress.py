@@ -140,15 +140,15 @@ def test_most_of_the_tokens_calls_or_money_without_a_milestone_ends_the_run(alon
     assert story.usage(1).new() == [spent("cost (usd)", "0.900", "1", 3)]
 
 
-def test_amounts_are_written_out_however_small_or_large(alone: Any) -> None:
-    tiny = PriceTable("table-2", "usd", (Price("llm_input", "token", Decimal("1e-7")),))
-    story = alone(make({}, "1e2", share="1e-9"), tiny)
+def test_amounts_are_written_out_however_small(alone: Any) -> None:
+    tiny = PriceTable("table-2", "usd", (Price("llm_input", "token", Decimal("1e-9")),))
+    story = alone(make({}, "1e-7", share="1e-9"), tiny)
     (trip,) = story.usage(1).new()
     assert trip.rationale == "0.000000100% of the cost (usd) are gone and no milestone is reached"
     assert trip.signals == {
         "budget": "cost (usd)",
-        "used": "0.0000001",
-        "cap": "100",
+        "used": "0.000000001",
+        "cap": "0.0000001",
         "share": "0.000000001",
         "changed": False,
     }
