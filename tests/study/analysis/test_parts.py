@@ -322,6 +322,7 @@ def test_classes_are_listed_with_their_agents() -> None:
 
 def test_what_a_table_does_not_support_is_said() -> None:
     found = findings(table({"x": {"a": [1], "b": [0]}, "y": {"a": [1]}}))
+    assert found["source"]["trials"] == {"min": 1, "max": 1}, "of the pairs that were run"
     said = " ".join(found["cannot"])
     for part in ("one trial", "only 2 tasks", "no costs", "no times", "1 of 4 pairs", "no strata", "no comparability"):
         assert part in said
