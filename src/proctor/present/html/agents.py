@@ -84,9 +84,10 @@ def _rates(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup:
         Column("Invalid", True),
         Column("Runs scorable / attempted", True),
         Column("Tasks", True),
-        Column("Cost of a run", True),
-        Column("Cost of a success", True),
     ]
+    priced = any(known(((row.get("cost") or {}).get("per_run") or {}).get("value")) is not None for row in rows)
+    if priced:
+        columns += [Column("Cost of a run", True), Column("Cost of a success", True)]
     lines: list[list[Cell | Piece]] = []
     for row in rows:
         name = str(row.get("agent"))
@@ -102,8 +103,7 @@ def _rates(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup:
                 *(estimated(row.get(part), link) for part in ("success", "intention_to_treat", "error", "invalid")),
                 Cell(evidence.number(runs, link), known(row.get("attempted"))),
                 Cell(count(row.get("tasks")), known(row.get("tasks"))),
-                Cell(evidence.number(money(each), link), each),
-                Cell(evidence.number(money(solved), link), solved),
+                *([Cell(evidence.number(money(usd), link), usd) for usd in (each, solved)] if priced else []),
             ]
         )
     text = (

@@ -19,7 +19,7 @@ VERDICTS = {
     "ranking": ("Ranking", "plain", "#"),
 }
 SHOWN_CAVEATS = 4
-LEADERS = 6
+LEADERS = 5
 LONG = 110
 """Letters from which on a heading is set smaller, and its further sentences below it."""
 

@@ -34,13 +34,19 @@ def modes(findings: Mapping[str, Any], evidence: Evidence) -> Section:
 
 
 def _matrix(tags: Sequence[str], rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup:
-    columns = [Column("Failure mode"), *(Column(str(row.get("agent")), True) for row in rows)]
-    lines: list[list[Cell | Piece]] = [
-        [name, *(_count(name, row, evidence) for row in rows)] for name in tags[:MOST_TAGS]
-    ]
-    made = table("Runs that carry each failure tag, by agent", columns, lines, look="heat", most=MOST_TAGS)
+    """Whatever there is less of, modes or agents, stands across."""
+    some = tags[:MOST_TAGS]
+    if len(rows) <= len(some):
+        columns = [Column("Failure mode"), *(Column(str(row.get("agent")), True) for row in rows)]
+        lines: list[list[Cell | Piece]] = [[name, *(_count(name, row, evidence) for row in rows)] for name in some]
+    else:
+        columns = [Column("Agent"), *(Column(name, True) for name in some)]
+        lines = [[str(row.get("agent")), *(_count(name, row, evidence) for name in some)] for row in rows]
+    made = table("Runs that carry each failure tag, by agent", columns, lines, look="heat")
     text = "The shade is the share of the agent's runs: stronger from 2%, 5%, 10%, 20% and 40% on. "
     text += "One run may carry several tags."
+    if len(tags) > len(some):
+        text += f" The first {len(some)} of {len(tags)} tags."
     return tag("div", made, note(text))
 
 
