@@ -41,6 +41,7 @@ PAGES = (
     "docs/oracles.md",
     "docs/queries.md",
     "docs/analyse.md",
+    "docs/reports.md",
     "docs/pilots.md",
     "docs/pilot-runs.md",
 )
