@@ -144,6 +144,16 @@ def test_the_keyboard_skips_to_the_decision(browser: Browser, files: dict[str, P
         assert seen.page.evaluate("document.activeElement.id") == "main"
 
 
+def test_the_keyboard_stops_at_frames_that_scroll_and_at_no_others(browser: Browser, files: dict[str, Path]) -> None:
+    wrong = """() => Array.from(document.querySelectorAll('.scroll')).filter(
+        frame => (frame.tabIndex === 0) !== (frame.scrollWidth > frame.clientWidth)).length"""
+    for width in (360, 1280):
+        with opened(browser, files["few"], width) as seen:
+            seen.page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+            seen.page.wait_for_function(f"({wrong})() === 0")
+            assert seen.page.locator(".scroll").count() > 15
+
+
 def test_the_policy_holds_back_what_a_text_might_start(browser: Browser, files: dict[str, Path]) -> None:
     plant = """() => new Promise(done => {
         document.addEventListener('securitypolicyviolation', event => done(event.effectiveDirective))

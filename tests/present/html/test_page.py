@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import copy
+import json
+import os
 import re
+import subprocess
+import sys
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from html import unescape
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +25,7 @@ from tests.present.sample import findings, ranking
 from tests.present.sample_parts import estimate, rate
 from tests.present.test_markup import read
 
+PROJECT = Path(__file__).resolve().parents[3]
 BARE = {"schema": 1, "kind": "proctor.findings"}
 VERSUS = {
     "name": "autumn pilot",
@@ -94,6 +100,18 @@ def test_the_policy_admits_the_style_and_the_script_of_the_page_alone(html: str)
 def test_the_same_findings_give_the_same_bytes() -> None:
     assert page(findings()) == page(findings())
     assert page(findings()) != page(findings(seed=8))
+
+
+def test_neither_the_order_of_hashes_nor_a_way_through_json_changes_a_byte() -> None:
+    script = "import hashlib; from proctor.present.html import page; from tests.present.sample import findings; "
+    script += "print(hashlib.sha256(page(findings())).hexdigest())"
+    made = set()
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        command = [sys.executable, "-c", script]
+        done = subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, check=True, timeout=120)
+        made.add(done.stdout.decode().strip())
+    assert made == {sha256(page(json.loads(json.dumps(findings())))).hexdigest()}
 
 
 def test_findings_are_left_as_they_are() -> None:

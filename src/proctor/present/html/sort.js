@@ -1,5 +1,6 @@
 "use strict";
-// Comforts only: columns sort by a press, long tables filter by a word, links open what they lead to.
+// Comforts only: columns sort by a press, long tables filter by a word, links open what they lead to, and the keyboard
+// stops only at frames that scroll.
 (function () {
   function value(row, column) {
     var cell = row.cells[column];
@@ -48,6 +49,14 @@
       });
     });
   });
+  function frames() {
+    document.querySelectorAll(".scroll").forEach(function (frame) {
+      frame.tabIndex = frame.scrollWidth > frame.clientWidth ? 0 : -1;
+    });
+  }
+  addEventListener("resize", frames);
+  addEventListener("toggle", frames, true);
+  frames();
   function reveal() {
     var target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
     for (var parent = target && target.parentElement; parent; parent = parent.parentElement) {
