@@ -54,7 +54,9 @@ COLUMNS = (
     Column("stage", TEXT, "the stage of that pilot"),
     Column("begun", TEXT, "when the run began, in ISO 8601"),
     Column("batch", TEXT, "the batch the run belongs to"),
-    Column("cost_method", TEXT, "the price table behind the costs; a fallback schedule has no prices, see the manual"),
+    Column(
+        "cost_method", TEXT, "the price table behind the costs, or where there was none the schedule of abstract units"
+    ),
     Column("billed_usd", NUMBER, "what a provider billed, as far as it said so; no part of cost_usd"),
     Column("human_minutes", NUMBER, "minutes that people spent on reviews of the run"),
     Column("setup_execution_usd", NUMBER, "the part of execution_usd before the agent began"),

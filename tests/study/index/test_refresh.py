@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -115,8 +116,21 @@ def test_nothing_but_the_index_is_left(runs: Runs) -> None:
     runs.make()
     path = refresh(runs.home).path
     runs.make(seal=False)
+    (path.parent / ".runs.parquet.0123").write_text("half of an index")
+    (path.parent / ".runs.parquet.0123.spill").mkdir()
+    (path.parent / ".runs.parquet.0123.spill" / "block").write_text("more of it")
     refresh(runs.home)
-    assert [place.name for place in path.parent.iterdir()] == ["runs.parquet"]
+    assert sorted(place.name for place in path.parent.iterdir()) == [".lock", "runs.parquet"]
+
+
+def test_two_who_refresh_at_once_take_turns(runs: Runs) -> None:
+    for _ in range(5):
+        runs.make()
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: refresh(runs.home), range(4)))
+    assert sorted(one.read for one in found) == [0, 0, 0, 5]
+    assert {one.runs for one in found} == {5}
+    assert refresh(runs.home).table().length == 5
 
 
 def test_a_home_that_cannot_hold_an_index_is_named(runs: Runs) -> None:

@@ -2,15 +2,18 @@
 
 ``index/runs.parquet`` holds a row for every run that has one, and beside each row a stamp of the files it was made of.
 Bringing it up to date reads only runs whose stamp is new, drops those that are gone, and puts a whole new file in the
-place of the old. Runs without a row are told with their reason each time; none is left out silently. A file that cannot
-be read, or is of another version, is made again from the run directories, which are the only record.
+place of the old; two who do so take turns. Runs without a row are told with their reason each time; none is left out
+silently. A file that cannot be read, or is of another version, is made again from the run directories, which are the
+only record.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 from proctor.base.errors import BrokenSeal, ProctorError, UsageFault
@@ -24,7 +27,7 @@ from proctor.study.index.rows import STRATA, row_of
 from proctor.study.index.store import connect, ingest, merge, read_stamps, read_table
 from proctor.study.table import Table
 
-DIRECTORY, FILE = "index", "runs.parquet"
+DIRECTORY, FILE, LOCK = "index", "runs.parquet", ".lock"
 VERSION = 1
 """Counts up when rows are made in another way, so that every older row is made again."""
 
@@ -86,6 +89,11 @@ def rows_of(home: Home, strata: tuple[str, ...] = STRATA) -> Rows:
 def refresh(home: Home, tell: Callable[[int, int], None] | None = None) -> Indexed:
     """Bring the index of ``home`` up to date; ``tell`` hears how many of how many runs were read."""
     path = home.path / DIRECTORY / FILE
+    with _alone(path.parent):
+        return _refreshed(home, path, tell)
+
+
+def _refreshed(home: Home, path: Path, tell: Callable[[int, int], None] | None) -> Indexed:
     known = _known(path)
     stamps = {run.path.name: stamp_of(run) for run in directories(home)}
     fresh = [name for name, stamp in stamps.items() if known.get(name) != stamp]
@@ -106,7 +114,6 @@ def refresh(home: Home, tell: Callable[[int, int], None] | None = None) -> Index
 
     stale = known.keys() - stamps.keys() | known.keys() & set(fresh)
     if fresh or stale or not path.exists():
-        _make(path.parent)
         part = path.with_name(f".new.{os.urandom(8).hex()}.parquet")
         try:
             ingest(rows(), part)
@@ -154,12 +161,25 @@ def _known(path: Path) -> dict[str, str]:
         return {}
 
 
-def _make(directory: Path) -> None:
+@contextmanager
+def _alone(directory: Path) -> Iterator[None]:
+    """Nobody else brings the index up to date meanwhile; what somebody left who was killed is taken away."""
+    import fcntl
+
     try:
         directory.mkdir(parents=True, exist_ok=True)
+        handle = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     except OSError as error:
         raise UsageFault(
             f"the index cannot be written: {error.strerror}",
             where=str(directory),
             hint="set PROCTOR_HOME to a directory that you can write to",
         ) from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        for left in directory.glob(".*"):
+            if left.name != LOCK:
+                rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
+        yield
+    finally:
+        os.close(handle)

@@ -12,6 +12,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
 from proctor.base.errors import InfrastructureFault, UsageFault
@@ -65,7 +66,7 @@ def ingest(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
     count, held = 0, 0
     parts: list[Path] = []
     columns: dict[str, list[Any]] = {name: [] for name in NAMES}
-    with _beside(path) as place, connect(path.parent) as database:
+    with _beside(path) as place, connect(spill_of(place)) as database:
 
         def flush() -> None:
             whole = {name: np.concatenate(pieces) if pieces else _none() for name, pieces in columns.items()}
@@ -158,7 +159,7 @@ def merge(
     """
     import numpy as np
 
-    with _beside(path) as place, connect(path.parent) as database:
+    with _beside(path) as place, connect(spill_of(place)) as database:
         database.register("gone", {"run": np.array(sorted(dropped), dtype=object)})
         database.register(
             "stamped",
@@ -210,6 +211,12 @@ def _beside(path: Path) -> Iterator[Path]:
         raise InfrastructureFault(f"cannot be written: {str(error).splitlines()[0]}", where=str(path)) from None
     finally:
         place.unlink(missing_ok=True)
+        rmtree(spill_of(place), ignore_errors=True)
+
+
+def spill_of(place: Path) -> Path:
+    """Where a database puts what does not fit into memory while it writes ``place``."""
+    return place.with_name(f"{place.name}.spill")
 
 
 def _write(database: duckdb.DuckDBPyConnection, columns: Mapping[str, Any], path: Path) -> None:
