@@ -287,3 +287,17 @@ def test_a_comparison_with_other_findings_is_shown() -> None:
     assert "+10.0" in part
     assert "2 tasks are in one of the two alone." in part
     assert '<section id="versus"' not in shown(findings())
+
+
+def test_tasks_are_added_up_only_where_all_their_rows_are_there() -> None:
+    given = findings(2)
+    given["cost"]["by_task"] = [
+        {"task": "one", "agent": row["agent"], "runs": 5, "usd": 2.0, "seconds": None} for row in given["agents"]
+    ]
+    assert "<caption>Cost by task, all agents together, most first</caption>" in shown(given)
+    assert re.search(r">one</th><td[^>]*><a[^>]*>10</a></td><td[^>]*><a[^>]*>\$4.00</a>", shown(given))
+    given["cost"]["by_task_left_out"] = 7
+    html = shown(given)
+    assert "<caption>Cost by task and agent, most first</caption>" in html
+    assert len(re.findall(r">one</th><td>[^<]+</td><td[^>]*><a[^>]*>5</a></td><td[^>]*><a[^>]*>\$2.00</a>", html)) == 2
+    assert "7 more are not on this page." in html

@@ -127,25 +127,32 @@ def _quartiles(given: Any, form: Form) -> Cell:
 
 
 def _places(cost: Mapping[str, Any], kind: str, evidence: Evidence) -> Markup | None:
-    """Use by task or by stratum with all agents added up, those first that used most of what is measured first."""
+    """Use by task or by stratum, those first that used most of what is measured first.
+
+    Agents are added up unless the findings left rows out: a sum over what is left would be wrong.
+    """
     rows = list(cost.get(f"by_{kind}") or ())
+    cut = int(known(cost.get(f"by_{kind}_left_out")) or 0)
     meters = _meters(rows)
     if not meters:
         return None
-    sums: dict[str, dict[str, float]] = {}
+    sums: dict[tuple[str, str | None], dict[str, float]] = {}
     for row in rows:
-        one = sums.setdefault(str(row.get(kind)), {})
+        one = sums.setdefault((str(row.get(kind)), str(row.get("agent")) if cut else None), {})
         for key in ("runs", *(key for key, _, _ in meters)):
             if (value := known(row.get(key))) is not None:
                 one[key] = one.get(key, 0.0) + value
     first = meters[0][0]
-    most = sorted(sums.items(), key=lambda entry: (-entry[1].get(first, 0.0), entry[0]))
+    most = sorted(sums.items(), key=lambda entry: (-entry[1].get(first, 0.0), entry[0][0], entry[0][1] or ""))
     lines: list[list[Cell | Piece]] = []
-    for name, used in most[:MOST_TASKS]:
-        link = evidence.where(None, **{kind: name})
-        line: list[Cell | Piece] = [name, _cell(used.get("runs"), count, evidence, link)]
+    for (name, agent), used in most[:MOST_TASKS]:
+        link = evidence.where(agent, **{kind: name})
+        line: list[Cell | Piece] = [name] if agent is None else [name, agent]
+        line.append(_cell(used.get("runs"), count, evidence, link))
         lines.append(line + [_cell(used.get(key), form, evidence, link) for key, _, form in meters])
-    columns = [Column(kind.capitalize()), Column("Runs", True), *(Column(title, True) for _, title, _ in meters)]
-    hidden = len(sums) - len(lines) + int(known(cost.get(f"by_{kind}_left_out")) or 0)
+    columns = [Column(kind.capitalize()), *([Column("Agent")] if cut else []), Column("Runs", True)]
+    columns += [Column(title, True) for _, title, _ in meters]
+    hidden = len(sums) - len(lines) + cut
     rest = note(f"{count(hidden)} more are not on this page.") if hidden else None
-    return folded(f"By {kind}", table(f"Cost by {kind}, all agents together, most first", columns, lines), rest)
+    title = f"Cost by {kind}{' and agent' if cut else ', all agents together'}, most first"
+    return folded(f"By {kind}", table(title, columns, lines), rest)
