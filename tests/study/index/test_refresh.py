@@ -69,11 +69,16 @@ def test_no_run_is_left_out_silently(runs: Runs) -> None:
     empty = RunDirectory(runs.home.runs / "20260307T130000-0000000000")
     empty.path.mkdir()
     assert refresh(runs.home).runs == 2
+    said = Review(verdict="reject", minutes="40", by="jo", why="no", at="2026-03-08T10:00:00Z")
+    unheard = runs.make()
+    add_review(unheard, load_seal(unheard).digest, said)
+    (unheard.path / "reviews.jsonl").unlink()
     spoilt.report.write_bytes(spoilt.report.read_bytes().replace(b"success", b"failure"))
     found = refresh(runs.home)
     assert list(found.table().run) == [good.path.name], "a row goes when its evidence is changed"
     assert {(one.run, one.reason, one.broken) for one in found.left_out} == {
         (spoilt.path.name, "is not what was sealed", True),
+        (unheard.path.name, "the log was cut: it had 1 records and has 0", True),
         (cut.path.name, "was cut off before it was sealed", False),
         (replayed.path.name, f"repeats {good.path.name} on recorded answers", False),
         (moved.path.name, "holds the run 20260307T120005-0000000005", True),

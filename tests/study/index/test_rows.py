@@ -197,6 +197,19 @@ def test_a_changed_review_gives_no_row(runs: Runs) -> None:
         row_of(run)
 
 
+def test_a_log_of_reviews_that_was_cut_gives_no_row(runs: Runs) -> None:
+    run = runs.make()
+    review(run, "2.5")
+    review(run, "40")
+    log = run.path / "reviews.jsonl"
+    log.write_bytes(log.read_bytes().splitlines(keepends=True)[0])
+    with pytest.raises(BrokenSeal, match="the log was cut: it had 2 records and has 1"):
+        row_of(run)
+    log.unlink()
+    with pytest.raises(BrokenSeal, match="it had 2 records and has 0"):
+        row_of(run)
+
+
 @pytest.mark.parametrize(
     "strange",
     [

@@ -17,11 +17,12 @@ from shutil import rmtree
 from typing import Any
 
 from proctor.base.errors import BrokenSeal, ProctorError, UsageFault
-from proctor.base.frozen import frozen
+from proctor.base.frozen import EMPTY, frozen
 from proctor.base.ids import RUN_ID
 from proctor.execute.home import Home
 from proctor.record.retain import NAME as RETENTION
 from proctor.record.reviews import NAME as REVIEWS
+from proctor.record.reviews import Heads, noted_heads
 from proctor.record.rundir import RunDirectory
 from proctor.study.index.rows import STRATA, row_of
 from proctor.study.index.store import connect, ingest, merge, read_stamps, read_table
@@ -80,8 +81,10 @@ def rows_of(home: Home, strata: tuple[str, ...] = STRATA) -> Rows:
     """The rows of all runs of ``home``, without the index."""
     rows: list[dict[str, Any]] = []
     left_out: list[LeftOut] = []
-    for run in directories(home):
-        found = _row_or_reason(run, strata)
+    runs = directories(home)
+    heads = noted_heads(runs[0]) if runs else EMPTY
+    for run in runs:
+        found = _row_or_reason(run, strata, heads)
         left_out.append(found) if isinstance(found, LeftOut) else rows.append(found)
     return Rows(tuple(rows), tuple(left_out))
 
@@ -102,8 +105,9 @@ def _refreshed(home: Home, path: Path, tell: Callable[[int, int], None] | None) 
 
     def rows() -> Iterator[Mapping[str, Any]]:
         nonlocal read
+        heads = noted_heads(RunDirectory(home.runs / fresh[0])) if fresh else EMPTY
         for number, name in enumerate(fresh, 1):
-            found = _row_or_reason(RunDirectory(home.runs / name), STRATA)
+            found = _row_or_reason(RunDirectory(home.runs / name), STRATA, heads)
             if isinstance(found, LeftOut):
                 left_out.append(found)
             else:
@@ -138,10 +142,10 @@ def _stamp(path: Path) -> str:
     return f"{found.st_size}.{found.st_ctime_ns}.{found.st_ino}"
 
 
-def _row_or_reason(run: RunDirectory, strata: tuple[str, ...]) -> dict[str, Any] | LeftOut:
+def _row_or_reason(run: RunDirectory, strata: tuple[str, ...], heads: Heads) -> dict[str, Any] | LeftOut:
     name = run.path.name
     try:
-        row = row_of(run, strata)
+        row = row_of(run, strata, heads)
         if row["run"] != name:
             raise BrokenSeal(f"holds the run {row['run']}", where=name)
     except (ProctorError, OSError) as error:

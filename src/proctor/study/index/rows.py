@@ -53,8 +53,8 @@ _REASONS = {
 _MINUTES = {"second": Decimal(60), "minute": Decimal(1), "hour": 1 / Decimal(60)}
 
 
-def row_of(run: RunDirectory, strata: tuple[str, ...] = STRATA) -> dict[str, Any]:
-    """The row of ``run``, with every column.
+def row_of(run: RunDirectory, strata: tuple[str, ...] = STRATA, heads: reviews.Heads | None = None) -> dict[str, Any]:
+    """The row of ``run``, with every column; ``heads`` is what its home notes of reviews, where that was read already.
 
     :class:`UsageFault` when the run has no row to give, :class:`BrokenSeal` when it is not what was sealed.
     """
@@ -75,7 +75,7 @@ def row_of(run: RunDirectory, strata: tuple[str, ...] = STRATA) -> dict[str, Any
             "source": os.fsencode(run.path).decode("utf-8", "replace"),
             **_identity(manifest, _map(contract, "strata"), strata),
             **_verdict(report),
-            **_cost(report, configuration, _minutes(run, seal)),
+            **_cost(report, configuration, _minutes(run, seal, heads)),
             **_work(run, seal, report, configuration),
         }
     except (TypeError, ValueError, IndexError):
@@ -166,10 +166,12 @@ def _minute_price(configuration: Mapping[str, Any]) -> Decimal:
     return sum((price * _MINUTES[unit] for unit, price in prices if price is not None), Decimal(0))
 
 
-def _minutes(run: RunDirectory, seal: Seal) -> Decimal | None:
-    if not os.path.lexists(run.path / reviews.NAME):
+def _minutes(run: RunDirectory, seal: Seal, heads: reviews.Heads | None) -> Decimal | None:
+    """The time that reviews took; a log whose end is missing does not count as a shorter one."""
+    noted = reviews.noted_heads(run) if heads is None else heads
+    if seal.digest not in noted and not os.path.lexists(run.path / reviews.NAME):
         return None
-    return reviews.minutes_of(reviews.read_reviews(run, seal.digest))
+    return reviews.minutes_of(reviews.read_reviews(run, seal.digest, noted))
 
 
 def _work(run: RunDirectory, seal: Seal, report: Mapping[str, Any], configuration: Mapping[str, Any]) -> dict[str, Any]:
