@@ -126,6 +126,13 @@ def test_costs_by_outcome_and_task() -> None:
     assert cost["tokens_in"] is None
 
 
+def test_without_a_success_there_is_no_cost_of_one() -> None:
+    found = findings(table({"x": {"a": [0], "b": [0]}}, cost_usd=1.5))
+    assert found["agents"][0]["cost"]["per_success_usd"] is None
+    assert found["headline"]["cost"] == "x cost 1.50 USD a run."
+    assert findings(table({"x": {"a": [1], "b": [0]}}))["headline"]["cost"] == "The cost of x is not known."
+
+
 def test_costs_and_times_are_told_with_their_quartiles() -> None:
     rows = runs({"x": {f"t{n}": [1] for n in range(5)}, "y": {"t0": [0]}})
     made = changed(
