@@ -39,6 +39,8 @@ def test_strata_and_their_weights() -> None:
     asked = findings(made, Question(weights={"easy": 1.0, "hard": 3.0}))
     assert asked["weighted"][0]["estimate"]["value"] == pytest.approx((1 + 3 * 0.25) / 4)
     assert asked["weighted"][0]["weights"] == "easy 0.25, hard 0.75"
+    alone = findings(made, Question(weights={"easy": 0.0, "hard": 3.0}))["weighted"][0]
+    assert alone["estimate"]["value"] == 0.25, "a stratum may count for nothing"
     assert of(found["cost"]["by_stratum"], stratum="hard")["usd"] == 2.0
 
 
@@ -55,6 +57,11 @@ def test_weights_that_cannot_be(weights: dict[str, float], message: str) -> None
     made = changed(rows, stratum=lambda row: {"e": "easy", "h": "hard"}[row["task"]])
     with pytest.raises(UsageFault, match=message):
         findings(made, Question(weights=weights))
+
+
+def test_one_stratum_is_none() -> None:
+    found = findings(table(ONE, stratum="only"))
+    assert (found["strata"], found["weighted"], found["cost"]["by_stratum"]) == ([], [], [])
 
 
 def test_weights_need_strata() -> None:
