@@ -113,6 +113,15 @@ def test_figures_stand_alone_and_say_what_they_show(name: str, files: dict[str, 
     assert b"http" not in files[name].replace(b"http://www.w3.org/2000/svg", b"")
 
 
+def test_the_curve_of_power_ends_where_nothing_is_gained(files: dict[str, bytes]) -> None:
+    shown = ElementTree.fromstring(files["power.svg"]).findtext("{http://www.w3.org/2000/svg}desc")
+    assert shown is not None
+    worst = [row for row in rows(files["power.csv"]) if (row["icc"], row["correlation"]) == ("0.6000", "0.0000")]
+    last = min(int(row["tasks"]) for row in worst if float(row["power"]) >= 0.99)
+    assert f" at {last} (tasks)" in shown
+    assert shown.endswith("wanted is at 0.8; the plan is at 4")
+
+
 def test_a_figure_escapes_names_and_takes_any_size() -> None:
     data = svg("a < b", "runs & tasks", "x", [Line("<line>", ((0.0, 0.0), (3.0, 1e7)))], ("cap", 2e7))
     texts = ["".join(one.itertext()) for one in ElementTree.fromstring(data).iter()]

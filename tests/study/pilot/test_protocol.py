@@ -94,6 +94,31 @@ def test_a_contract_that_changes_is_named(folder: Path) -> None:
     assert [change["field"] for change in changes(before, after)] == ["tasks[two].contract"]
 
 
+def test_a_task_has_its_caps_and_labels(folder: Path, make_contract: ContractMaker) -> None:
+    checks = [
+        make_contract.CHECK | {"rerun": {"times": 3}},
+        make_contract.CHECK | {"id": "again", "timeout_seconds": 20},
+    ]
+    head = {"name": "three", "title": "Three", "kind": "feature", "strata": {"language": "c", "team": "one"}}
+    make_contract("three", contract=head, checks=checks, budget={"wall_seconds": 70, "usd": "2", "tokens": 9})
+    found = made(write_pilot(folder, tasks=[{"contract": "contracts/three", "strata": {"language": "rust"}}]))["tasks"]
+    assert found[0]["labels"] == {"language": "rust", "team": "one"}
+    assert found[0]["kind"] == "feature"
+    caps = found[0]["caps"]
+    assert (caps["usd"], caps["wall_seconds"], caps["tokens"]) == ("2.00", 70, 9)
+    assert caps["judge_seconds"] == 3 * 60 + 20
+
+
+def test_a_patch_of_a_person_that_changes_is_named(folder: Path) -> None:
+    patch = folder / "by-hand.patch"
+    rows = [{"contract": "contracts/one", "human_patch": "by-hand.patch"}]
+    patch.write_text("one way")
+    before = made(write_pilot(folder, tasks=rows))
+    patch.write_text("another way")
+    after = made(write_pilot(folder, tasks=rows))
+    assert [change["field"] for change in changes(before, after)] == ["tasks[one].human_patch"]
+
+
 def test_prices_are_pinned(folder: Path) -> None:
     file = write_pilot(folder)
     tables = [b"action_type,unit,unit_price\nrun,run,%d\n" % price for price in (1, 2)]

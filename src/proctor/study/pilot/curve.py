@@ -48,7 +48,7 @@ def svg(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
         'aria-labelledby="title describe" font-family="sans-serif" font-size="12">',
         f'<title id="title">{escape(title)}</title>',
-        f'<desc id="describe">{escape(_describe(across, up, lines, level))}</desc>',
+        f'<desc id="describe">{escape(_describe(across, up, lines, (level, at_x)))}</desc>',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
         f'<text x="{LEFT}" y="22" font-size="15" font-weight="bold">{escape(title)}</text>',
         *_axes(across, up, right, top),
@@ -92,7 +92,7 @@ def _axes(across: str, up: str, right: float, top: float) -> Iterator[str]:
     yield f'<text x="16" y="{middle}" text-anchor="middle" transform="rotate(-90 16 {middle})">{escape(up)}</text>'
 
 
-def _describe(across: str, up: str, lines: Sequence[Line], level: tuple[str, float] | None) -> str:
+def _describe(across: str, up: str, lines: Sequence[Line], marks: Sequence[tuple[str, float] | None]) -> str:
     """The ends of every line in words, for those who do not see it."""
     parts = [
         f"{line.name}: {up} {line.points[0][1]:g} at {line.points[0][0]:g}, {line.points[-1][1]:g} at "
@@ -100,7 +100,7 @@ def _describe(across: str, up: str, lines: Sequence[Line], level: tuple[str, flo
         for line in lines
         if line.points
     ]
-    return "; ".join([*parts, *([f"{level[0]} is at {level[1]:g}"] if level else [])])
+    return "; ".join([*parts, *(f"{mark[0]} is at {mark[1]:g}" for mark in marks if mark)])
 
 
 def _thinned(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float]]:
