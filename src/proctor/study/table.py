@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COLUMNS", "NAMES", "NUMBER_NAMES", "TEXT_NAMES", "Coded", "Table", "chunks_of"]
 
-CHUNK_ROWS = 4096
+CHUNK_ROWS = 1024
 """How many rows are turned into columns at once: few enough to stay in the processor's cache."""
 
 _ALL = itemgetter(*NAMES)
@@ -126,20 +126,27 @@ class Coder:
 
 
 def chunks_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Sequence[Any]]]:
-    """``rows`` some thousands at a time, each time as the cells of every column; what a row leaves out is None."""
-    rest, known, seen = iter(rows), frozenset(NAMES), set[tuple[str, ...]]()
+    """``rows`` some hundreds at a time, each time as the cells of every column; what a row leaves out is None."""
+    rest = iter(rows)
     while chunk := list(islice(rest, CHUNK_ROWS)):
-        for keys in set(map(tuple, chunk)) - seen:
-            strangers = sorted(frozenset(keys) - known)
-            if strangers:
-                raise ValueError(f"a table has no column {strangers[0]!r}")
-            seen.add(keys)
-        cells: dict[str, Sequence[Any]]
-        try:
-            cells = dict(zip(NAMES, zip(*map(_ALL, chunk), strict=True), strict=True))
-        except KeyError:
-            cells = {name: [row.get(name) for row in chunk] for name in NAMES}
-        yield cells
+        yield _whole_cells(chunk) or _cells(chunk)
+
+
+def _whole_cells(chunk: list[Mapping[str, Any]]) -> dict[str, Sequence[Any]] | None:
+    """The cells of rows that have exactly the columns; nothing for others, which take longer."""
+    if set(map(len, chunk)) != {len(NAMES)}:
+        return None
+    try:
+        return dict(zip(NAMES, zip(*map(_ALL, chunk), strict=True), strict=True))
+    except KeyError:
+        return None
+
+
+def _cells(chunk: list[Mapping[str, Any]]) -> dict[str, Sequence[Any]]:
+    strangers = sorted(set[str]().union(*chunk) - set(NAMES))
+    if strangers:
+        raise ValueError(f"a table has no column {strangers[0]!r}")
+    return {name: [row.get(name) for row in chunk] for name in NAMES}
 
 
 class Table:

@@ -114,14 +114,14 @@ def test_many_different_texts_come_back(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_parts_are_joined_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "PART_ROWS", 4096)
-    count = 3 * 4096 + 5
+    monkeypatch.setattr(store, "PART_ROWS", 1024)
+    count = 3 * 1024 + 5
     assert ingest(({"run": f"r{number}", "trial": number} for number in range(count)), tmp_path / "r.parquet") == count
     assert read_table(tmp_path / "r.parquet").trial.tolist() == list(range(count))
     assert [place.name for place in tmp_path.iterdir()] == ["r.parquet"]
 
 
-@pytest.mark.parametrize("part_rows", [4096, 1 << 20])
+@pytest.mark.parametrize("part_rows", [1024, 1 << 20])
 def test_rows_of_one_run_leave_the_file_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part_rows: int
 ) -> None:

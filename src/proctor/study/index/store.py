@@ -229,6 +229,9 @@ def _write(database: duckdb.DuckDBPyConnection, columns: Mapping[str, Any], path
 
 
 def _refuse_twins(database: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Rows that share a run would be counted twice."""
+    if not _one(database, f"SELECT count(run) - count(DISTINCT run) FROM read_parquet({quoted(path)})"):
+        return
     twins = database.execute(
         "SELECT run, list(source ORDER BY source) "
         f"FROM read_parquet({quoted(path)}) WHERE run IS NOT NULL GROUP BY run HAVING count(*) > 1 ORDER BY run LIMIT 1"
@@ -247,9 +250,7 @@ def _texts(name: str, cells: Any) -> Any:
 
     for kind in set(map(type, cells)) - {str, type(None)}:
         raise TypeError(f"{name} is a text column and cannot hold a value of type {kind.__name__}")
-    made = np.empty(len(cells), dtype=object)
-    made[:] = cells
-    return made
+    return np.fromiter(cells, dtype=object, count=len(cells))
 
 
 def _pairs(mapping: Mapping[str, str]) -> tuple[list[str], list[str]]:
