@@ -28,7 +28,7 @@ def find_cut(rules: Rules, data: bytes) -> list[Found]:
     before = len(data) - len(tail)
     hits = _unfinished(rules, tail)
     for view in views_of(tail):
-        if view.places and view.places[-1] >= len(tail) - 1:
+        if view.end == len(tail):
             hits += [hit for one in _unfinished(rules, view.text) for hit in placed(view, one)]
     return joined_hits(
         [

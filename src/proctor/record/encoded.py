@@ -4,34 +4,37 @@ A view is a part of some bytes as its reader reads it, and knows where each of i
 are held against views as against anything else, and what they find is hidden where it stands.
 
 Base64 is looked for in long runs of its letters, at each of the four places where a group of letters can begin, and
-there only where groups spell ASCII: such a group begins with a letter that stands for a small number. Lines that follow
-each other are read as one, also in a hunk, in a literal, or with their breaks escaped.
+only what spells plain text there is a view. Lines that follow each other are read as one, also in a hunk, in a literal,
+or with their breaks escaped.
 """
 
 from __future__ import annotations
 
 import binascii
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from itertools import accumulate
 
 from proctor.base.frozen import frozen
 from proctor.base.pattern import pattern
 
 RUN_BYTES = 20
-LEAST_GROUPS = 4
-"""So many groups in a row have to spell ASCII: twelve characters, fewer than a secret and its surroundings have."""
+LEAST_BYTES = 12
+"""So many characters in a row have to be plain text, fewer than a secret and its surroundings have."""
 
 AROUND_BYTES = 200
 """How much of the text around an escape is read with it."""
 
 MOST_BYTES = 1 << 16
-"""How much is read as one at most."""
+OVERLAP_BYTES = 1 << 12
+"""How much is read as one, and how much of it once more with what follows."""
 
 _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-"
 _RUNS = bytes(ord("a") if byte in _LETTERS else ord(" ") for byte in range(256))
 _RUN = b"a" * RUN_BYTES
-_FIRSTS = bytes(ord("a") if byte in b"CDIJKLMNOPQRSTUVWXYZabcdef" else ord(" ") for byte in range(256))
-_SPELLED = pattern(rb"a{%d,}" % LEAST_GROUPS)
+_PRINTED = bytes(ord("a") if 32 <= byte < 127 or byte in b"\t\r\n" else ord(" ") for byte in range(256))
+_SPELLED = b"a" * LEAST_BYTES
 _PLAIN = bytes.maketrans(b"-_", b"+/")
 _GLUE = rb"[\"',\\ \t]{0,8}(?:(?:\r?\n|\\{1,4}(?:x0[ad]|[nr]))[ \t>|]{0,16}){1,4}[\"' ]{0,2}"
 _GAP = pattern(_GLUE)
@@ -53,30 +56,63 @@ Pieces = tuple[tuple[int, int], ...]
 
 @frozen
 class View:
-    """Some bytes as they are read. ``places`` has the place of each byte, or of each letter of base64, and the end."""
+    """Some bytes as they are read, of what is written before ``end``."""
 
     text: bytes
-    places: Sequence[int]
-    base64: bool = False
+    end: int
+    where: Callable[[int, int], Pieces]
 
     def pieces(self, start: int, end: int) -> Pieces:
         """Where what is read from ``start`` to ``end`` stands, without the breaks in between."""
-        if self.base64:
-            start, end = start // 3 * 4, min(-(-end // 3) * 4, len(self.places))
-            found: list[tuple[int, int]] = []
-            for place in self.places[start:end]:
-                if found and found[-1][1] == place:
-                    found[-1] = found[-1][0], place + 1
-                else:
-                    found.append((place, place + 1))
-            return tuple(found)
-        return ((self.places[start], self.places[end]),)
+        return self.where(start, end)
+
+
+class _Letters:
+    """Lines of letters read as one; what stands where is worked out only for what was found."""
+
+    def __init__(self, data: bytes, lines: list[tuple[int, int]]) -> None:
+        self.all = b"".join([data[start:end] for start, end in lines]) if len(lines) > 1 else data[slice(*lines[0])]
+        self._lines = lines
+        self._begins = [0, *accumulate(end - start for start, end in lines)]
+
+    def pieces(self, first: int, last: int) -> Pieces:
+        """Where the letters from ``first`` to ``last`` stand."""
+        found = []
+        number = bisect_right(self._begins, first) - 1
+        while number < len(self._lines) and self._begins[number] < last:
+            start, begin = self._lines[number][0], self._begins[number]
+            piece = start + max(first, begin) - begin, start + min(last, self._begins[number + 1]) - begin
+            found.append(piece)
+            number += 1
+        return tuple(found)
+
+    def views(self, shift: int) -> Iterator[View]:
+        """What the letters spell in plain text where the first group begins at ``shift``."""
+        chosen = self.all[shift:]
+        padding = -len(chosen) % 4
+        text = binascii.a2b_base64(chosen.translate(_PLAIN) + b"A" * padding)
+        printed = text.translate(_PRINTED)
+        where = printed.find(_SPELLED)
+        while where >= 0:
+            end = printed.find(b" ", where)
+            end = min(end if end >= 0 else len(text), len(text) - padding)
+            if where < end:
+                yield self._view(shift, text, where, end)
+            where = printed.find(_SPELLED, end + 1)
+
+    def _view(self, shift: int, text: bytes, first: int, last: int) -> View:
+        def where(start: int, end: int) -> Pieces:
+            return self.pieces(shift + (first + start) // 3 * 4, min(shift - (first + end) // -3 * 4, len(self.all)))
+
+        return View(text[first:last], where(last - first - 1, last - first)[-1][1], where)
 
 
 def views_of(data: bytes) -> Iterator[View]:
     """Everything in ``data`` that may be read otherwise than it is written."""
     for lines in _groups(data):
-        yield from _decoded(data, lines)
+        letters = _Letters(data, lines)
+        for shift in range(4):
+            yield from letters.views(shift)
     yield from _unescaped(data)
 
 
@@ -87,6 +123,9 @@ def _groups(data: bytes) -> Iterator[list[tuple[int, int]]]:
         if lines and not _is_gap(data, lines[-1][1], start):
             yield from _ended(data, lines)
             lines = []
+        elif lines and end - lines[0][0] > MOST_BYTES:
+            yield from _ended(data, lines)
+            lines = [line for line in lines if start - line[0] < OVERLAP_BYTES]
         lines.append((start, end))
     if lines:
         yield from _ended(data, lines)
@@ -103,7 +142,8 @@ def _long_runs(data: bytes) -> Iterator[tuple[int, int]]:
         if not run.islower() and not run.isupper():
             if where and data[where - 1] == 92 and (escaped := _ESCAPED_BREAK.match(data, where)):
                 where = escaped.end()
-            yield where, end
+            for start in range(where, end - OVERLAP_BYTES, MOST_BYTES) or (where,):
+                yield start, min(end, start + MOST_BYTES + OVERLAP_BYTES)
         where = runs.find(_RUN, end)
 
 
@@ -118,33 +158,8 @@ def _ended(data: bytes, lines: list[tuple[int, int]]) -> Iterator[list[tuple[int
     if last is not None:
         lines = [*lines, last.span("last")]
     yield lines
-    if len(lines) > 1 and any(data[start] in _SIGNS for start, _ in lines[1:]):
-        yield [lines[0], *((start + (data[start] in _SIGNS), end) for start, end in lines[1:])]
-
-
-def _decoded(data: bytes, lines: list[tuple[int, int]]) -> Iterator[View]:
-    letters = b"".join([data[start:end] for start, end in lines])
-    for shift in range(4):
-        for found in _SPELLED.finditer(letters[shift::4].translate(_FIRSTS)):
-            first = shift + 4 * max(0, found.start() - 1)
-            chosen = letters[first : shift + 4 * (found.end() + 1)]
-            padding = -len(chosen) % 4
-            text = binascii.a2b_base64(chosen.translate(_PLAIN) + b"A" * padding)
-            yield View(text[: len(text) - padding], _places(lines, first, first + len(chosen)), base64=True)
-
-
-def _places(lines: list[tuple[int, int]], first: int, last: int) -> Sequence[int]:
-    """Where the letters from ``first`` to ``last`` of joined lines stand."""
-    if len(lines) == 1:
-        return range(lines[0][0] + first, lines[0][0] + last)
-    places: list[int] = []
-    passed = 0
-    for start, end in lines:
-        size = end - start
-        if first < passed + size and passed < last:
-            places += range(start + max(0, first - passed), start + min(size, last - passed))
-        passed += size
-    return places
+    if len(lines) > 1 and data[lines[1][0]] in _SIGNS and len({data[start] for start, _ in lines[1:]}) == 1:
+        yield [lines[0], *((start + 1, end) for start, end in lines[1:])]
 
 
 def _unescaped(data: bytes) -> Iterator[View]:
@@ -185,4 +200,4 @@ def _read(data: bytes, first: int, last: int) -> View:
         place = found.end()
     text += data[place:last]
     places += range(place, last + 1)
-    return View(bytes(text), places)
+    return View(bytes(text), last, lambda start, end: ((places[start], places[end]),))

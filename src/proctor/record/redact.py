@@ -35,6 +35,9 @@ NAME_DIGITS = 24
 MOST_ORIGINALS = 10_000
 """So many different ones of a run are kept; what a run holds beyond that is hidden all the same."""
 
+SPELLINGS = ("plain", "base64", "json")
+"""In which spellings the rules look for secrets."""
+
 CHUNKS = frozenset(("prefix", "text"))
 """Fields that hold what somebody printed or said: the next one may go on where the last one ended."""
 
@@ -123,7 +126,8 @@ class Redactor:
         """How many different secrets of each kind were hidden, and by which rules."""
         with self._lock:
             kinds = dict(sorted(self._counts.items()))
-            return {"rules": self._rules.id, "kinds": kinds, "secrets": len(self._known), "unkept": self._unkept}
+            counts = {"kinds": kinds, "secrets": len(self._known), "unkept": self._unkept}
+            return {"rules": self._rules.id, "spellings": list(SPELLINGS), **counts}
 
     def _fields(self, value: Mapping[str, Any]) -> dict[str, Any]:
         plain = {key: inner for key, inner in value.items() if not _is_digest(key, inner)}
