@@ -14,12 +14,15 @@ from proctor.study.stats.calibration import (
     false_alarms,
     sequential_false_alarms,
 )
+from proctor.study.stats.discovery import discover
 from proctor.study.stats.estimate import Estimate, defined, undefined
+from proctor.study.stats.misclassification import rogan_gladen
 from proctor.study.stats.paired import sign_flip
 from proctor.study.stats.passk import pass_at_k
 from proctor.study.stats.power import Design
 from proctor.study.stats.power_simulation import simulated_means
 from proctor.study.stats.rates import cluster_rate, cluster_t
+from proctor.study.stats.strata import stratified_rate, weighted_rate
 
 DRAWS = 1_000
 
@@ -55,6 +58,44 @@ def test_two_in_three_attempts_are_covered() -> None:
 
     assert a + b == pytest.approx(1.5)
     assert coverage(shifted, design, DRAWS, rng()).covered >= 0.94
+
+
+@pytest.mark.parametrize("tasks", [12, 21])
+def test_strata_and_weights_are_covered(tasks: int) -> None:
+    draws, strata = rng(), np.arange(tasks) % 3
+    means, shares = np.array([0.3, 0.6, 0.9]), np.array([0.5, 0.3, 0.2])
+    truth, size = float(means @ shares), 0.4 / 0.6
+    covered = np.zeros(2)
+    for _ in range(600):
+        rates = draws.beta(means[strata] * size, (1 - means[strata]) * size)
+        successes, trials = draws.binomial(5, rates), np.full(tasks, 5)
+        found = (stratified_rate(successes, trials, strata, shares), weighted_rate(successes, trials, shares[strata]))
+        covered += [each.low is not None and each.high is not None and each.low <= truth <= each.high for each in found]
+    assert (covered >= 0.93 * 600).all()
+
+
+def test_the_correction_for_an_oracle_covers() -> None:
+    # Both shares are measured on 60 patches each, so that they are in doubt too.
+    draws, covered = rng(), 0
+    for _ in range(600):
+        rates = draws.beta(0.9, 0.6, 30)
+        successes = draws.binomial(5, rates * 0.92 + (1 - rates) * (1 - 0.88))
+        accepted, rejected = draws.binomial(60, (0.92, 0.88)) / 60
+        found = rogan_gladen(cluster_rate(successes, np.full(30, 5)), accepted, rejected, 60, 60)
+        covered += found.low is not None and found.high is not None and found.low <= 0.6 <= found.high
+    assert covered >= 0.93 * 600
+
+
+def test_the_price_of_one_more_mode_is_covered() -> None:
+    # What is estimated: one over the mean number of modes that a hundredth run shows first.
+    draws, covered = rng(), 0
+    chances = draws.beta(0.3, 6, 60)
+    truth = 1 / float((chances * (1 - chances) ** 100).sum())
+    for _ in range(600):
+        run, mode = np.nonzero(draws.random((100, 60)) < chances)
+        found = discover(run, mode, 100, 100.0).marginal_cost
+        covered += found.low is not None and found.high is not None and found.low <= truth <= found.high
+    assert covered >= 0.93 * 600
 
 
 @pytest.mark.parametrize("rate", [0.5, 0.7])

@@ -76,6 +76,13 @@ def test_a_stratum_that_counts_needs_runs() -> None:
     assert stratified_rate([1], [2], [0]).undefined == "because there is one task only"
 
 
+def test_a_stratum_without_a_share_is_refused() -> None:
+    with pytest.raises(ValueError, match="from 0 to 0, not 0 to 1"):
+        stratified_rate(X, N, STRATA, [1.0])
+    with pytest.raises(ValueError, match="not -1 to 1"):
+        stratified_rate(X, N, [-1, *STRATA[1:]])
+
+
 def test_rates_within_strata_are_those_of_their_tasks() -> None:
     found = rate_by_stratum(X, N, [1, 1, 1, 1, 0, 0, 0, 0], 3)
     assert found[1] == cluster_rate(X[:4], N[:4])

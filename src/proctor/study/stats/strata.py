@@ -52,6 +52,8 @@ def stratified_rate(
     if not len(x):
         return undefined("there is no run", level=level, method=STRATIFIED)
     size = int(code.max()) + 1 if shares is None else len(floats(shares))
+    if code.min() < 0 or code.max() >= size:
+        raise ValueError(f"strata are numbered from 0 to {size - 1}, not {code.min()} to {code.max()}")
     weight = floats(np.bincount(code, n, size) if shares is None else shares)
     weight = weight / weight.sum()
     empty = np.count_nonzero((weight > 0) & (np.bincount(code, minlength=size) == 0))
