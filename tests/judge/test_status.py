@@ -12,7 +12,7 @@ from proctor.judge.evidence import Evidence
 from proctor.judge.gates import gates
 from proctor.judge.status import Status, status
 from tests.judge.report.conftest import MANIFEST
-from tests.judge.scene import Told, evidence_of, happened
+from tests.judge.scene import CHANGE, Told, evidence_of, happened
 
 CHECKS = tuple(Check(name, "acceptance", ("x",)) for name in ("tests", "second", "third"))
 
@@ -123,6 +123,15 @@ def test_results_alone_are_held_against_the_trace_too() -> None:
     evidence = replace(whole(happened()), results={"checks": []})
     (problem,) = of(evidence).problems
     assert problem == "trace: attempt 1 of check tests on the patched tree has an event and is not in results.json"
+
+
+def test_files_that_agree_with_the_trace_are_no_problem() -> None:
+    attempts = [{"tree": "patched", "attempt": 1, "outcome": "pass"}]
+    told = happened(before=[("workspace.mutation", CHANGE)])
+    evidence = replace(
+        evidence_of(told), manifest=MANIFEST, results={"checks": [{"id": "tests", "attempts": attempts}]}
+    )
+    assert of(evidence) == Status("success", "nobody")
 
 
 @pytest.mark.parametrize("code", ["safety-canary-leak", "quarantine", "quarantined"])
