@@ -59,6 +59,23 @@ def test_runs_are_asked_printed_and_followed(proctor: Proctor, home: Path, make_
     assert rows[1]["begun"] == next(row["started"] for row in shown if row["run"] == rows[1]["run"])
 
 
+def test_a_run_that_a_cap_ended_says_so_and_what_it_cost(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
+    (tmp_path / "prices.csv").write_text("action_type,unit,unit_price\nexecution,second,0.01\nrun,run,0.25\n")
+    agent = "command:sh -c 'for i in 1 2 3 4 5 6 7 8 9; do /bin/true; done; sleep 9'"
+    contract = make_contract(budget={"tool_calls": 5, "wall_seconds": 60})
+    done = proctor("run", contract, "--agent", agent, "--prices", "prices.csv", "--json")
+    name = json.loads(done.stdout)["runs"][0]["run"]
+    (row,) = json.loads(proctor("query", "--json", "--sql", "from runs").stdout)
+    assert (row["run"], row["ended"], row["censored"], row["scorable"]) == (name, "resource", 1, 1)
+    assert row["tool_calls"] >= 5
+    cost = json.loads(proctor("cost", name, "--json").stdout)
+    assert row["cost_method"] == cost["schedule"]
+    assert row["cost_usd"] == pytest.approx(float(cost["projected"]))
+    parts = [row[f"{part}_usd"] for part in ("model", "execution", "human", "overhead")]
+    assert sum(parts) == pytest.approx(row["cost_usd"])
+    assert row["overhead_usd"] == row["setup_overhead_usd"] == 0.25
+
+
 def test_what_has_no_row_is_named(proctor: Proctor, home: Path) -> None:
     first, second = sorted(
         (home / "runs").iterdir(), key=lambda run: b'"noop"' not in (run / "manifest.json").read_bytes()
