@@ -301,3 +301,20 @@ def test_tasks_are_added_up_only_where_all_their_rows_are_there() -> None:
     assert "<caption>Cost by task and agent, most first</caption>" in html
     assert len(re.findall(r">one</th><td>[^<]+</td><td[^>]*><a[^>]*>5</a></td><td[^>]*><a[^>]*>\$2.00</a>", html)) == 2
     assert "7 more are not on this page." in html
+
+
+def test_the_level_is_that_of_the_question() -> None:
+    given = findings()
+    assert "cannot be told apart at 95%." in shown(given)
+    given["question"]["alpha"] = 0.0451
+    assert "cannot be told apart at 95.5%." in shown(given)
+    assert "separable at 95.5% after" in shown(given)
+
+
+def test_a_curve_of_zeros_has_an_axis() -> None:
+    given = findings()
+    for row in given["tradeoff"]["precision"]:
+        row["half_width"] = 0.0
+    figure = re.search(r'<svg[^>]*aria-labelledby="precision-title".*?</svg>', shown(given), re.DOTALL)
+    assert figure
+    assert ">100%</text>" in figure[0]

@@ -50,13 +50,8 @@ def curves(
     points = [point for one in lines for point in one.points]
     edges = [edge for one in lines for _, low, high in one.band for edge in (low, high)]
     x = scale(0, max([px for px, _ in points] + [at or 0, 1e-9]), left, right, 6 if width > 500 else 3, True, unit)
-    y = scale(
-        0,
-        max([py for _, py in points] + edges + [level[0] if level else 0, 1e-9]),
-        bottom,
-        top,
-        5 if width > 500 else 4,
-    )
+    most = max([py for _, py in points] + edges + [level[0] if level else 0])
+    y = scale(0, most or 1, bottom, top, 5 if width > 500 else 4)
     shapes: list[Piece] = [across(x, top, bottom, across_form, across_title), upward(y, left, right, up_form, up_title)]
     for one in lines[:1]:
         lower = [(x(px), y(low)) for px, low, _ in one.band]

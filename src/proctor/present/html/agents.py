@@ -16,6 +16,7 @@ from proctor.present.html.table import (
     Column,
     Section,
     absent,
+    confidence,
     estimated,
     folded,
     framed,
@@ -40,7 +41,7 @@ def agents(findings: Mapping[str, Any], evidence: Evidence) -> Section:
             "Agents in bold may each be the best: their range of ranks begins at 1.",
         ),
         plot("agents", rows),
-        _rates(rows, evidence),
+        _rates(findings, evidence),
         methods(row.get("success") for row in rows),
         _baselines(findings, evidence),
         _repeats(rows, evidence),
@@ -74,7 +75,8 @@ def ranks(row: Mapping[str, Any]) -> str:
     return f"{best}" if best == worst else f"{best} to {worst}"
 
 
-def _rates(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup:
+def _rates(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
+    rows = list(findings.get("agents") or ())
     columns = [
         Column("Agent"),
         Column("Rank", True),
@@ -106,10 +108,9 @@ def _rates(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup:
                 *([Cell(evidence.number(money(usd), link), usd) for usd in (each, solved)] if priced else []),
             ]
         )
-    text = (
-        "Rank is the range of places that cannot be told apart at 95%. Success and acceptance errors are over scorable "
-    )
-    text += "runs, invalid is over attempted runs; \u201cof all attempted\u201d counts all that did not succeed."
+    text = f"Rank is the range of places that cannot be told apart at {confidence(findings)}. "
+    text += "Success and acceptance errors are over scorable runs, invalid is over attempted runs; "
+    text += "\u201cof all attempted\u201d counts everything that did not succeed against the agent."
     return tag("div", table("Rates of each agent, best first", columns, lines), note(text))
 
 

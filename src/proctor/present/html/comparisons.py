@@ -16,6 +16,7 @@ from proctor.present.html.table import (
     Column,
     Section,
     absent,
+    confidence,
     estimated,
     folded,
     framed,
@@ -41,11 +42,10 @@ def comparisons(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     if not pairs:
         return Section("comparisons", "Comparisons", absent("there are no two agents with tasks in common"))
     apart = sum(1 for pair in pairs if pair.get("separable"))
-    level = known((findings.get("question") or {}).get("alpha")) or 0.05
     summary = tag(
         "p",
         tag("strong", f"{count(apart)} of {count(len(pairs))}"),
-        f" {'pair is' if len(pairs) == 1 else 'pairs are'} separable at {100 * (1 - level):g}% after adjusting for ",
+        f" {'pair is' if len(pairs) == 1 else 'pairs are'} separable at {confidence(findings)} after adjusting for ",
         "the number of comparisons.",
         " For the rest the data do not say which agent is better." if apart < len(pairs) else None,
     )

@@ -112,6 +112,12 @@ def folded(summary: Piece, *inside: Piece, key: str | None = None) -> Markup:
     return tag("details", tag("summary", summary), inside, id=key)
 
 
+def confidence(findings: Mapping[str, Any]) -> str:
+    """The level at which the study tells agents apart, such as 95%."""
+    alpha = known((findings.get("question") or {}).get("alpha"))
+    return f"{100 * (1 - (0.05 if alpha is None else alpha)):.3g}%"
+
+
 def by_rank(findings: Mapping[str, Any], names: Iterable[str]) -> list[str]:
     """Names of agents once each, in the order of the ranking; names that it does not know come last."""
     places = _places(findings)

@@ -9,7 +9,7 @@ from proctor.present.amounts import count, known, money, points, share
 from proctor.present.figures.curves import Curve, curves
 from proctor.present.figures.scatter import Offer, tradeoff
 from proctor.present.html.evidence import Evidence
-from proctor.present.html.table import Cell, Column, absent, folded, framed, note, table
+from proctor.present.html.table import Cell, Column, absent, confidence, folded, framed, note, table
 from proctor.present.markup import Markup, Piece, tag
 
 MOST_OFFERS = 40
@@ -68,7 +68,7 @@ def precision(findings: Mapping[str, Any]) -> Markup:
         across_form=money if priced else count,
         across_title="US dollars for one agent" if priced else "runs of one agent",
         up_form=share,
-        up_title="half of the 95% interval",
+        up_title=f"half of the {confidence(findings)} interval",
         size=(760, 300),
         marked=True,
         falling=True,
