@@ -24,7 +24,7 @@ SIZES, QUICK_SIZES = (10_000, 100_000, 1_000_000), (2_000, 20_000)
 BAR = 50_000
 MEMORY_BAR = 2 << 30
 LINEAR_BAR = 1.5
-"""The most that a record may cost at the largest size, against what one costs at the size before."""
+"""The most processor time that a record may take at the largest size, against what one takes at the size before."""
 
 PROJECT = Path(__file__).resolve().parent.parent
 
@@ -44,7 +44,7 @@ def measure(directory: Path, *, quick: bool) -> list[Row]:
         )
         for one in found
     ]
-    each = [one["ingest"] / one["count"] for one in (last, before)]
+    each = [one["busy"] / one["count"] for one in (last, before)]
     grown = f"one of {before['count']:,}"
     return [
         *rows,
