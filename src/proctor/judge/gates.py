@@ -108,7 +108,7 @@ def _conjunction(gate: str, evidence: Evidence, checks: Iterable[Check]) -> Gate
 
 def _sentence(check: Check, decided: Event) -> str:
     verb = "could not be decided" if decided.payload["outcome"] == ERROR else "failed"
-    reason, detail = decided.payload.get("reason", ""), decided.payload.get("detail", "")
+    reason, detail = decided.payload.get("reason", ""), decided.payload.get("detail")
     return f"{check.id} {verb}: {reason}" + (f" ({detail})" if detail else "")
 
 

@@ -153,7 +153,7 @@ def _of_installs(evidence: Evidence) -> Iterator[Tag]:
     by_seq = {event.seq: event for event in evidence.events}
     for install in installs_in(evidence.events):
         for answer in unknown if install.failed else ():
-            asked = str(answer.payload["path"]).lower().replace("_", "-").strip("/").split("/")
+            asked = str(answer.payload["path"]).lower().replace("_", "-").split("/")
             if any(name in asked for name in install.names):
                 yield tagged("dependency-hallucination", "", by_seq[install.seq], answer)
 

@@ -47,15 +47,14 @@ class NoProgress:
         idle_ns, idle_calls = facts.clock.active_ns - self._at_ns, facts.calls.count - self._at_calls
         steps = (self._time.reach(idle_ns // NANOSECONDS), self._calls.reach(idle_calls))
         reached = max((step for step in steps if step is not None), key=lambda step: step[0] == KILL, default=None)
-        return () if reached is None else (self._trip(event, reached, idle_ns, idle_calls),)
+        return () if reached is None else (self._trip(self._at, event.seq, reached, idle_ns, idle_calls),)
 
-    def _trip(self, event: Event, reached: tuple[str, int], idle_ns: int, idle_calls: int) -> Trip:
+    def _trip(self, since: int, now: int, reached: tuple[str, int], idle_ns: int, idle_calls: int) -> Trip:
         action, at = reached
         self._done = action == KILL
         signals = {"seconds": seconds_of(idle_ns), "calls": idle_calls, "threshold": at}
         rationale = f"no change of the tree and no passing test for {seconds_of(idle_ns)} s and {idle_calls} tool calls"
-        evidence = (self._at if self._at is not None else event.seq, event.seq)
-        return Trip(self.name, "no-progress", action, ALERT, rationale, evidence, signals)
+        return Trip(self.name, "no-progress", action, ALERT, rationale, (since, now), signals)
 
 
 class Dominance:
