@@ -72,7 +72,7 @@ def places_in(home: Path) -> Counter[tuple[str, int, str]]:
     return Counter((one["contract"], one["repeat"], one["method"]) for one in runs_in(home) if one["stage"] != "checks")
 
 
-def kill_in(stage: str, file: Path, home: Path, after: int = 1) -> None:
+def kill_in(stage: str, file: Path, home: Path, after: int = 1, patience: int = PATIENCE_SECONDS) -> None:
     """Run a pilot and kill the harness when ``after`` runs of a stage are sealed."""
     child = subprocess.Popen(
         [sys.executable, "-m", "proctor", "pilot", "run", str(file)],
@@ -81,12 +81,14 @@ def kill_in(stage: str, file: Path, home: Path, after: int = 1) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while sum(one["stage"] == stage for one in runs_in(home)) < after and child.poll() is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    child.send_signal(signal.SIGKILL)
-    _, errors = child.communicate()
+    deadline = time.monotonic() + patience
+    try:
+        while sum(one["stage"] == stage for one in runs_in(home)) < after and child.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+    finally:
+        child.send_signal(signal.SIGKILL)
+        _, errors = child.communicate()
     assert child.returncode == -signal.SIGKILL, errors.decode()
 
 
