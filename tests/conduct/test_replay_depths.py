@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from proctor.conduct.outputs import LATE
 from tests.conduct.forging import forge
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
@@ -32,6 +33,13 @@ schema: 1
 turns:
   - {call: {tool: run, arguments: {command: "sed -i s/-/+/ calc.py"}}}
   - {call: {tool: run, arguments: {command: "echo alpha; echo beta >&2; date; echo $$"}}}
+  - {call: {tool: run, arguments: {command: "cat calc.py"}}}
+  - say: "Done."
+"""
+EDITING = """\
+schema: 1
+turns:
+  - {call: {tool: edit, arguments: {path: calc.py, old: "a - b", new: "a + b"}}}
   - {call: {tool: run, arguments: {command: "cat calc.py"}}}
   - say: "Done."
 """
@@ -275,6 +283,17 @@ def test_the_output_of_a_single_call_is_held_against_what_the_model_was_told(
     begun = [json.loads(line) for line in (run / "events.jsonl").read_bytes().splitlines()]
     at = next(n for n, one in enumerate(begun) if one["type"] == "guard.exec" and "beta" in str(one["payload"]["argv"]))
     assert told["where"] == f"events.jsonl#{at}"
+
+
+def test_an_output_decides_nothing_where_a_change_was_seen_too_late(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    script = tmp_path / "turns.yaml"
+    script.write_text(EDITING)
+    run = made(proctor, make_contract(), "builtin", "--model", "scripted/any", "--script", script)
+    code, told = again(proctor, run, "--tools")
+    assert (code, told["commands"], told["divergence"]) == (0, 1, "")
+    assert [one["why"] for one in told["notices"]] in ([], [LATE])
 
 
 def test_a_run_without_commands_has_none_to_run_again(proctor: Proctor, make_contract: Any) -> None:

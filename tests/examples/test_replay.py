@@ -17,7 +17,7 @@ turns:
     - {tool: run, arguments: {command: "ls; date; du -a . | tail -n 3; grep -rc the . | sort | tail -n 20"}}
     - {tool: run, arguments: {command: "printf 'one\\ntwo\\n' > note.txt && cat note.txt missing.txt"}}
   - {call: {tool: edit, arguments: {path: note.txt, old: two, new: three}}}
-  - {call: {tool: run, arguments: {command: "cat note.txt; python3 -c 'import time; print(time.time())'"}}}
+  - {call: {tool: run, arguments: {command: "cat note.txt; sleep 2; date >&2; cat missing.txt"}}}
   - say: "Nothing is solved."
 """
 

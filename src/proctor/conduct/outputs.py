@@ -29,6 +29,7 @@ VOLATILE = "differs only in times, numbers of processes, addresses or temporary 
 HIDDEN = "was redacted and cannot be compared"
 RENDERED = "is not in what the model was told"
 UNSTEADY = "is not the same in two replays either"
+LATE = "may come of changes of files that were seen only after the call began"
 
 _DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*"
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"

@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.files import write_whole
-from proctor.base.frozen import frozen
+from proctor.base.frozen import frozen, replace
 from proctor.base.names import name_text
 from proctor.conduct.divergence import Printed, Retraced, other_ending, other_program, outputs_of, settled
 from proctor.conduct.machine import Machine
-from proctor.conduct.outputs import NO_NUMBERS
+from proctor.conduct.outputs import LATE, NO_NUMBERS
 from proctor.conduct.recorded import (
     Recorded,
+    Step,
     is_plain,
     observed_programs,
     recorded_commands,
@@ -46,6 +47,9 @@ from proctor.record.rundir import RunDirectory
 LEAST_SECONDS = 10
 PATIENCE = 10
 """How many times as long as recorded a command may take."""
+
+SEEN_NS = 5 * 10**9
+"""After that time every change has been seen: the workspace is looked at about once a second."""
 
 OUTPUT_BYTES = 1 << 20
 BLOB_BYTES = 64 << 20
@@ -117,9 +121,9 @@ def _commands(sandbox: Sandbox, files: Refile, script: Script, seen: list[Observ
             other = other_program(recorded_programs(evidence), observed_programs(seen))
             if other:
                 return Retraced(number, files.placed, command.where, other), printed
+        late = 0 if plain else sum(step.t >= command.at_ns for step in steps)
         different = other_ending(command, finished)
         if different:
-            late = 0 if plain else sum(step.t >= command.at_ns for step in steps)
             note = f" ({late} changes of files were seen only after it began)" if late else ""
             return Retraced(number, files.placed, command.where, different + note), printed
         differing = outputs_of(command, finished, NO_NUMBERS, exact=exact)
@@ -130,7 +134,16 @@ def _commands(sandbox: Sandbox, files: Refile, script: Script, seen: list[Observ
         if differing:
             printed[number] = differing
     problem = None if plain else files.bring(steps)
+    for number, differing in printed.items():
+        if _was_late(files, steps, script.commands[number]):
+            printed[number] = tuple(replace(one, why=one.why or LATE) for one in differing)
     return Retraced(len(script.commands), files.placed, *(problem or ("", ""))), printed
+
+
+def _was_late(files: Refile, steps: tuple[Step, ...], command: Recorded) -> bool:
+    """Whether a change that no command made was seen shortly after ``command`` had begun, which may have read it."""
+    seen = range(command.at_ns, command.at_ns + SEEN_NS)
+    return any(step.t in seen and f"events.jsonl#{step.seq}" in files.placed for step in steps)
 
 
 def _final_files(prepared: Prepared, evidence: Evidence, scratch: Path) -> list[bytes]:
