@@ -80,6 +80,21 @@ def test_the_whole_family_keeps_its_alpha() -> None:
     assert 8 <= false <= 34
 
 
+def test_small_differences_that_never_fail_count_as_much_as_large_ones() -> None:
+    # Agent 1 is better than agent 0 by a hundredth on every task; agent 2 is far off now here, now there.
+    draws = rng()
+    base = draws.random(15)
+    found = max_t(np.column_stack((base, base + 0.01, draws.random(15) * 3)), rng())
+    assert found.p_adjusted[0] < 0.001
+
+
+def test_nothing_to_compare() -> None:
+    alone = max_t(np.ones((4, 1)), rng(), draws=9)
+    assert (alone.pairs, alone.p, alone.p_adjusted) == ((), (), ())
+    empty = max_t(np.ones((0, 2)), rng(), draws=9)
+    assert empty.tasks == (0,) and np.isnan(empty.p[0])
+
+
 def test_ranks_stay_open_where_nothing_was_shown() -> None:
     better = np.zeros((3, 3), dtype=bool)
     assert rank_ranges(better) == [(1, 3)] * 3

@@ -60,6 +60,7 @@ def test_mcnemar_as_published() -> None:
 def test_mcnemar_of_pairs_that_agree_throughout() -> None:
     assert mcnemar(0, 0).p_exact == 1.0
     assert mcnemar(0, 0).chi2 is None
+    assert mcnemar(3, 3).p_exact == 1.0
 
 
 def test_the_exact_p_is_that_of_enumeration() -> None:

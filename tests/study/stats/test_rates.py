@@ -111,6 +111,7 @@ def test_one_task_and_no_run_are_undefined() -> None:
     assert cluster_rate([], []).undefined == "because there is no run"
     assert cluster_rate([0, 0], [0, 0]).undefined == "because there is no run"
     assert cluster_t([3], [5]).undefined and logit([3], [5]).undefined and wilson(0, 0).undefined
+    assert logit([0, 0], [5, 5]).undefined == "because all 10 runs ended alike, and the logit of 0 is infinite"
     assert logit([5, 5], [5, 5]).undefined == "because all 10 runs ended alike, and the logit of 1 is infinite"
 
 

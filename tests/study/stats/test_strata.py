@@ -76,6 +76,14 @@ def test_a_stratum_that_counts_needs_runs() -> None:
     assert stratified_rate([1], [2], [0]).undefined == "because there is one task only"
 
 
+def test_tasks_that_do_not_count_are_left_out() -> None:
+    plain = stratified_rate(X, N, STRATA, [0.4, 0.6])
+    more = stratified_rate([*X, 5, 1, 0], [*N, 5, 5, 0], [*STRATA, 2, 2, 0], [0.4, 0.6, 0.0])
+    assert more == plain
+    weighted = weighted_rate([*X, 3, 0], [*N, 5, 0], [*np.ones(8), 0.0, 2.0])
+    assert weighted == weighted_rate(X, N, np.ones(8))
+
+
 def test_a_stratum_without_a_share_is_refused() -> None:
     with pytest.raises(ValueError, match="from 0 to 0, not 0 to 1"):
         stratified_rate(X, N, STRATA, [1.0])

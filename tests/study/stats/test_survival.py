@@ -66,6 +66,30 @@ def test_runs_that_repeat_add_nothing_when_tasks_are_clusters() -> None:
     assert again.low is not None and naive.low is not None and naive.low > again.low + 1
 
 
+def test_each_run_moves_the_mean_as_its_weight_says() -> None:
+    # How the mean moves when one run counts a little more gives the error of single runs; one is cut before any ends.
+    times, events = np.array([1.0, 2, 4, 4, 6, 7, 9, 9]), np.array([0, 1, 0, 1, 1, 0, 1, 0])
+    many, moves = 2000, []
+    plain = restricted_mean(np.repeat(times, many), np.repeat(events, many), 9.0).value
+    assert plain is not None
+    for run in range(8):
+        weights = np.full(8, many)
+        weights[run] += 1
+        heavier = restricted_mean(np.repeat(times, weights), np.repeat(events, weights), 9.0).value
+        assert heavier is not None
+        moves.append((heavier - plain) * many)
+    error = math.sqrt(8 / 7 * float(np.square(moves).sum()))
+    found = restricted_mean(times, events, 9.0, 0.5, clusters=np.arange(8))
+    assert found.value is not None and found.low is not None
+    assert found.value - found.low == pytest.approx(0.7111417 * error, rel=1e-3)
+
+
+def test_a_mean_of_times_is_not_below_0() -> None:
+    found = restricted_mean([0.1, 0.1, 0.1, 30.0], [1, 1, 1, 1], 30.0)
+    assert found.low == 0.0
+    assert found.high is not None and found.high < 30.0
+
+
 def test_the_clustered_interval_covers() -> None:
     # 400 studies of 20 tasks x 5 runs, mean times that differ between tasks, cut at 8. The truth by quadrature:
     # the mean of min(T, 8) for T exponential with a mean drawn from 4, 8 or 16.
