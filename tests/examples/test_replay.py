@@ -10,12 +10,13 @@ from tests.examples.test_examples import each, proctor_says, validated
 
 WORDS = "ls -la; date; echo $$ >&2; grep -rnc . . | sort | head -n 40; echo one > note.txt; chmod 755 note.txt"
 PROGRAM = f"command:sh -c '{WORDS}'"
+# the second call waits until its file was seen: an agent that edits it faster is beyond what can be repeated
 TURNS = """\
 schema: 1
 turns:
   - calls:
     - {tool: run, arguments: {command: "ls; date; du -a . | tail -n 3; grep -rc the . | sort | tail -n 20"}}
-    - {tool: run, arguments: {command: "printf 'one\\ntwo\\n' > note.txt && cat note.txt missing.txt"}}
+    - {tool: run, arguments: {command: "printf 'one\\ntwo\\n' > note.txt && sleep 2; cat note.txt missing.txt"}}
   - {call: {tool: edit, arguments: {path: note.txt, old: two, new: three}}}
   - {call: {tool: run, arguments: {command: "cat note.txt; sleep 2; date >&2; cat missing.txt"}}}
   - say: "Nothing is solved."
