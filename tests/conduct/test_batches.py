@@ -164,3 +164,32 @@ def test_a_batch_remembers_how_many_went_side_by_side(make_contract: Any, tmp_pa
 def test_a_mistyped_agent_begins_no_batch(make_contract: Any, tmp_path: Path, proctor: Proctor) -> None:
     assert proctor("run", make_contract(), "--agent", "nobody").returncode == 2
     assert list((tmp_path / "home" / "batches").iterdir()) == []
+
+
+def test_a_run_that_is_being_judged_when_it_is_stopped_counts(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    slow = {"id": "slow", "gate": "acceptance", "run": ["/bin/sleep", "2"], "timeout_seconds": 60}
+    contract = make_contract(checks=[slow])
+    child = subprocess.Popen(
+        [sys.executable, "-m", "proctor", "run", str(contract), "--agent", "noop", "-n", "2"],
+        env={**os.environ, "PROCTOR_HOME": str(tmp_path / "home")},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    runs = tmp_path / "home" / "runs"
+    deadline = time.monotonic() + 120
+    while not any("patch.applied" in path.read_text() for path in runs.glob("*/events.jsonl")):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate(timeout=120)
+    assert "--resume" in errors
+    (row,) = json.loads(proctor("runs", "--json").stdout)
+    assert row["status"] == "success"
+    report = json.loads((runs / row["run"] / "report.json").read_bytes())
+    assert report["termination"]["code"] is None, "nothing was cut short"
+    rest = json.loads(proctor("run", "--resume", "--json").stdout)
+    assert [run["status"] for run in rest["runs"]] == ["success"], "only what was not begun is left"

@@ -195,6 +195,8 @@ def test_answers_come_from_the_recorded_calls_of_a_run(proctor: Proctor, make_co
     again = talk(proctor, contract, "--agent", "builtin", "--model", "openai/m", "--cassette", first.run)
     assert [one["arguments"] for one in again.of("tool.call")] == [one["arguments"] for one in first.of("tool.call")]
     assert again.report["conversation"]["tokens"] == first.report["conversation"]["tokens"]
+    assert "cassette" in {one["id"] for one in again.report["deviations"]}
+    assert "cassette" not in {one["id"] for one in first.report["deviations"]}
     other = asking("'another question'")
     astray = only(proctor, proctor("run", contract, *other, "--model", "openai/m", "--cassette", first.run, "--json"))
     (diverged,) = astray.of("model.diverged")

@@ -17,7 +17,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["--model", "openai/m"], "there is no key in OPENAI_API_KEY"),
     (["--model", "openai/m", "--key-env", "NOT_SET"], "there is no key in NOT_SET"),
     (["--model", "openai/m", "--key-env", "sk-word@-0123"], "takes the name of a variable, not what it holds"),
-    (["--model", "openai/m", "--key-file", "missing"], "the key cannot be read: No such file"),
+    (["--model", "openai/m", "--key-file", "missing"], "the file with the key cannot be read: No such file"),
     (["--model", "openai/m", "--key-file", "empty"], "there is no key in"),
     (["--model", "openai/m", "--key-file", "prose"], "is not a key"),
     (["--model", "openai/m", "--key-file", "prose", "--key-env", "X"], "not from both"),

@@ -193,7 +193,7 @@ def _key(usual: str, options: Mapping[str, str]) -> str:
         # It may be the key itself, so it is not repeated.
         raise UsageFault("--key-env takes the name of a variable, not what it holds", hint="--key-env OPENAI_API_KEY")
     if file:
-        key = _read(file, KEY_BYTES, "key").decode("utf-8", "replace").strip()
+        key = _read_key(file).decode("utf-8", "replace").strip()
     else:
         key = os.environ.get(variable or usual, "").strip() if variable or usual else ""
     if not key and (variable or file or not options.get("endpoint")):
@@ -203,6 +203,15 @@ def _key(usual: str, options: Mapping[str, str]) -> str:
     if not key.isprintable() or " " in key:
         raise UsageFault(f"what {file or variable or usual} holds is not a key")
     return key
+
+
+def _read_key(path: str) -> bytes:
+    try:
+        return read_bounded(Path(path), KEY_BYTES)
+    except OSError as error:
+        # It may be the key itself, so it is not repeated.
+        hint = "--key-file takes the name of a file, not what it holds"
+        raise UsageFault(f"the file with the key cannot be read: {error.strerror}", hint=hint) from None
 
 
 def _tape(run: str) -> bytes | None:

@@ -277,8 +277,6 @@ def _act_and_judge(
             **(_rehearsal(prepared.contract, trace, made.patch, scratch) if rehearse else EMPTY),
         )
         accept(bench, made.patch)
-        if watcher.stopped():
-            raise Interrupted
     except (Interrupted, ProctorError, OSError) as error:
         if watcher.stopped():
             rationale = f"stopped {watcher.why_stopped()} at {utc_text(machine.clock.wall_ns())}"

@@ -214,6 +214,9 @@ def deviations(evidence: Evidence) -> list[dict[str, Any]]:
         if check.rerun.decide != "all":
             message = f"{check.id} is decided by {check.rerun.decide!r} of its attempts instead of all"
             found.append({"id": "tie-break", "message": message})
+    gateway = evidence.manifest.get("configuration", {}).get("gateway") or {}
+    if gateway.get("cassette") == "replay":
+        found.append({"id": "cassette", "message": "the model's answers are recorded ones: no evidence of its own"})
     isolation = evidence.manifest.get("sandbox", {}).get("isolation", {})
     for name, means in sorted(isolation.items()):
         if means in REDUCED:

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.base.canonical import sha256
-from proctor.execute.watch.prices import FALLBACK, BadPrices, Price, load_prices, schedule_digest
+from proctor.execute.watch.ledger import _ACTIONS
+from proctor.execute.watch.prices import FALLBACK, UNITS, BadPrices, Price, load_prices, schedule_digest
 
 GOOD = b"""action_type,unit,unit_price,notes,model,source
 llm_input,token,0.000003,"input, cheap",,list
 llm_input,token,0.000015,,large,list
 
 execution,minute,0.002,,,
-widget,piece,7,nobody meters this,,
 """
 
 
@@ -52,8 +52,10 @@ HEAD = b"action_type,unit,unit_price\n"
         (HEAD + b'run,run,"1,5"\n', 2, "unit_price is not a price: '1,5'"),
         (HEAD + "run,run,\u0661\n".encode(), 2, "unit_price is not a price"),
         (HEAD + b"run,run," + b"9" * 40 + b"\n", 2, "unit_price is not a price"),
-        (HEAD + b",run,1\n", 2, "action_type is not a name: ''"),
-        (HEAD + b"run,,1\n", 2, "unit is not a name: ''"),
+        (HEAD + b",run,1\n", 2, "nothing meters an action_type ''"),
+        (HEAD + b"run,,1\n", 2, "run has no unit ''"),
+        (HEAD + b"llm_inptu,token,1\n", 2, "nothing meters an action_type 'llm_inptu'"),
+        (HEAD + b"llm_output,tokens,1\n", 2, "llm_output has no unit 'tokens' (it has token)"),
         (HEAD + b"run,run,1\n\nrun,run,2\n", 4, "run per run has a price in line 2 already"),
         (HEAD + b"run,run\n", 2, "2 cells under 3 columns"),
         (HEAD + b"run,run,1,2\n", 2, "4 cells under 3 columns"),
@@ -68,6 +70,24 @@ def test_a_bad_table_gets_one_message_with_its_line(data: bytes, line: int, mess
     assert caught.value.exit_code == 2
     assert caught.value.where == f"my.csv:{line}"
     assert caught.value.message.startswith(message)
+
+
+def test_every_mistake_is_told_at_once() -> None:
+    with pytest.raises(BadPrices) as caught:
+        load_prices(HEAD + b"execution,fortnight,0.1\ntool_cal,call,-1\nllm_input,token,1\n", "my.csv")
+    assert str(caught.value).splitlines() == [
+        "my.csv:2: execution has no unit 'fortnight' (it has second, minute, hour)",
+        f"my.csv:3: nothing meters an action_type 'tool_cal' (there are {', '.join(UNITS)})",
+        "my.csv:3: unit_price is not a price: '-1' (a plain decimal, 0 or more, such as 0.000003)",
+    ]
+    with pytest.raises(BadPrices, match="no column 'unit'"):
+        load_prices(b"action_type,price\n")
+    with pytest.raises(BadPrices, match="and 10 more"):
+        load_prices(HEAD + b"run,run,x\n" * 30)
+
+
+def test_what_can_be_priced_is_what_is_metered() -> None:
+    assert {action: tuple(units) for action, (_, units) in _ACTIONS.items()} == UNITS
 
 
 def test_a_cell_over_several_lines_does_not_move_the_lines_after_it() -> None:

@@ -174,6 +174,9 @@ def test_what_has_no_row_says_why(runs: Runs) -> None:
     again = runs.make(configuration={"replay_of": "20260307T120001-0000000001"})
     with pytest.raises(UsageFault, match="repeats 20260307T120001-0000000001 on recorded answers"):
         row_of(again)
+    taped = runs.make(configuration={"gateway": {"cassette": "replay"}})
+    with pytest.raises(UsageFault, match="had its answers from the cassette of another run"):
+        row_of(taped)
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "report.json", "contract.json", "events.jsonl", "seal.json"])

@@ -112,11 +112,6 @@ class Ledger:
         events = (price.price * PROGRAM_EVENTS for price in self.table.of("trace_event") if price.unit == "event")
         return total_of((*call, *events))
 
-    @property
-    def unused(self) -> tuple[Price, ...]:
-        """Prices of the table that nothing here meters."""
-        return tuple(price for price in self.table.prices if price.unit not in _ACTIONS.get(price.action, ("", {}))[1])
-
     def quantity(self, meter: str, phase: str | None = None) -> int:
         """How much a meter has counted, in one phase or in all of them."""
         return sum(value for (at, name, _), value in self._meters.items() if name == meter and phase in (None, at))

@@ -6,23 +6,13 @@ digest of the file's bytes names the table in every report. Without a table the 
 shows in abstract units, so that the same behaviour meets the same cap on every machine. Both are models of a cost, not
 a bill.
 
-    action_type        unit
-    llm_request        request, call, token
-    llm_input          token
-    llm_output         token
-    tool_call          call, second, minute, hour
-    execution          second, minute, hour
-    human_review       second, minute, hour
-    artifact_storage   byte, gigabyte, gigabyte-day
-    trace_event        event
-    run                run
-
-Other actions may stand in a table; nothing here meters them, and the ledger names them as unused.
+An action or a unit that nothing meters is a mistake: a price under a misspelt name would hold nothing to its cap. Every
+mistake of a table is told at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
 from proctor.base.canonical import digest, sha256
@@ -31,14 +21,39 @@ from proctor.base.frozen import frozen
 from proctor.base.pattern import pattern
 
 COLUMNS = ("action_type", "unit", "unit_price")
+TIMES = ("second", "minute", "hour")
+UNITS = {
+    "llm_request": ("request", "call", "token"),
+    "llm_input": ("token",),
+    "llm_output": ("token",),
+    "tool_call": ("call", *TIMES),
+    "execution": TIMES,
+    "human_review": TIMES,
+    "artifact_storage": ("byte", "gigabyte", "gigabyte-day"),
+    "trace_event": ("event",),
+    "run": ("run",),
+}
+"""Every action that is metered, and by which units it can be priced."""
 TABLE_BYTES = 1 << 20
+MOST_TOLD = 20
 MOST_ROWS = 10_000
 _PRICE = pattern(r"[0-9]{1,12}(?:\.[0-9]{1,18})?")
-_NAME = pattern(r"[A-Za-z0-9][A-Za-z0-9_.:/-]{0,99}")
 
 
 class BadPrices(UsageFault):
-    """A price table that cannot be used: one message, with the line."""
+    """A price table that cannot be used."""
+
+
+@frozen
+class _Wrong:
+    """One mistake: where, what, and what to do."""
+
+    where: str
+    message: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message}" + (f" ({self.hint})" if self.hint else "")
 
 
 @frozen
@@ -68,7 +83,7 @@ class PriceTable:
 
 
 def load_prices(data: bytes, file: str = "prices.csv") -> PriceTable:
-    """The table that CSV ``data`` holds; :class:`BadPrices` names the first line that is wrong."""
+    """The table that CSV ``data`` holds; :class:`BadPrices` names every line that is wrong."""
     if len(data) > TABLE_BYTES:
         raise BadPrices(f"larger than {TABLE_BYTES} bytes", where=file)
     try:
@@ -82,62 +97,88 @@ def load_prices(data: bytes, file: str = "prices.csv") -> PriceTable:
     return PriceTable(sha256(data), "usd", tuple(_rows(text, file)))
 
 
-def _rows(text: str, file: str) -> Iterator[Price]:
+def _rows(text: str, file: str) -> list[Price]:
+    """The prices in ``text``."""
+    lines = _lines(text, file)
+    found: list[Price] = []
+    wrong: list[_Wrong] = []
+    seen: dict[tuple[str, str, str], int] = {}
+    number, names = next(lines, (1, []))
+    header = [name.strip() for name in names]
+    _raise(_in_header(header, f"{file}:{number}"))
+    for number, cells in lines:
+        where = f"{file}:{number}"
+        problems = list(_in_row(header, cells, where))
+        wrong += problems
+        if problems:
+            continue
+        row = {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
+        amount, model, notes = Decimal(row["unit_price"]), row.get("model", ""), row.get("notes", "")
+        price = Price(row["action_type"], row["unit"], amount, model, notes)
+        key = (price.action, price.unit, price.model)
+        if key in seen:
+            wrong.append(_Wrong(where, f"{price.action} per {price.unit} has a price in line {seen[key]} already"))
+        seen.setdefault(key, number)
+        if len(seen) > MOST_ROWS:
+            raise BadPrices(f"more than {MOST_ROWS} prices", where=where)
+        found.append(price)
+    _raise(wrong)
+    return found
+
+
+def _raise(mistakes: Iterable[_Wrong]) -> None:
+    """Raise all of ``mistakes`` as one fault, if there are any."""
+    wrong = list(mistakes)
+    if not wrong:
+        return
+    first, *others = wrong
+    more = [str(one) for one in others[: MOST_TOLD - 1]]
+    if len(wrong) > MOST_TOLD:
+        more.append(f"and {len(wrong) - MOST_TOLD} more")
+    hint = f" ({first.hint})" if first.hint else ""
+    raise BadPrices("\n".join([first.message + hint, *more]), where=first.where)
+
+
+def _lines(text: str, file: str) -> Iterator[tuple[int, list[str]]]:
+    """The lines of a CSV text that hold anything, each with its number."""
     import csv
     import io
 
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    header: list[str] | None = None
-    seen: dict[tuple[str, str, str], int] = {}
     while True:
         start = reader.line_num + 1
-        where = f"{file}:{start}"
         try:
             cells = next(reader, None)
         except csv.Error as error:
             raise BadPrices(f"not CSV: {error}", where=f"{file}:{reader.line_num}") from None
         if cells is None:
-            break
-        if not any(cell.strip() for cell in cells):
-            continue
-        if header is None:
-            header = _header(cells, where)
-            continue
-        price = _row(header, cells, where)
-        key = (price.action, price.unit, price.model)
-        if key in seen:
-            raise BadPrices(f"{price.action} per {price.unit} has a price in line {seen[key]} already", where=where)
-        seen[key] = start
-        if len(seen) > MOST_ROWS:
-            raise BadPrices(f"more than {MOST_ROWS} prices", where=where)
-        yield price
-    if header is None:
-        raise BadPrices("empty", where=f"{file}:1", hint=f"the first line names the columns: {','.join(COLUMNS)}")
+            return
+        if any(cell.strip() for cell in cells):
+            yield start, cells
 
 
-def _header(cells: list[str], where: str) -> list[str]:
-    names = [cell.strip() for cell in cells]
-    for name in COLUMNS:
-        if name not in names:
-            raise BadPrices(f"no column {name!r}", where=where, hint=f"needed: {', '.join(COLUMNS)}")
-    for name in names:
-        if names.count(name) > 1:
-            raise BadPrices(f"two columns {name!r}", where=where)
-    return names
+def _in_header(names: list[str], where: str) -> Iterator[_Wrong]:
+    needed = ", ".join(COLUMNS)
+    if not names:
+        yield _Wrong(where, "empty", f"the first line names the columns: {needed}")
+        return
+    yield from (_Wrong(where, f"no column {name!r}", f"needed: {needed}") for name in COLUMNS if name not in names)
+    yield from (_Wrong(where, f"two columns {name!r}") for name in dict.fromkeys(names) if names.count(name) > 1)
 
 
-def _row(header: list[str], cells: list[str], where: str) -> Price:
+def _in_row(header: list[str], cells: list[str], where: str) -> Iterator[_Wrong]:
     if len(cells) != len(header):
-        raise BadPrices(f"{len(cells)} cells under {len(header)} columns", where=where)
+        yield _Wrong(where, f"{len(cells)} cells under {len(header)} columns")
+        return
     row = {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
-    for name in ("action_type", "unit"):
-        if not _NAME.fullmatch(row[name]):
-            raise BadPrices(f"{name} is not a name: {row[name][:40]!r}", where=where)
-    amount = row["unit_price"]
+    action, unit, amount = (row[name] for name in COLUMNS)
+    if action not in UNITS:
+        yield _Wrong(where, f"nothing meters an action_type {action[:40]!r}", f"there are {', '.join(UNITS)}")
+    elif unit not in UNITS[action]:
+        yield _Wrong(where, f"{action} has no unit {unit[:40]!r}", f"it has {', '.join(UNITS[action])}")
     if not _PRICE.fullmatch(amount):
         hint = "a plain decimal, 0 or more, such as 0.000003"
-        raise BadPrices(f"unit_price is not a price: {amount[:40]!r}", where=where, hint=hint)
-    return Price(row["action_type"], row["unit"], Decimal(amount), row.get("model", ""), row.get("notes", ""))
+        yield _Wrong(where, f"unit_price is not a price: {amount[:40]!r}", hint)
 
 
 @frozen

@@ -69,6 +69,8 @@ def row_of(run: RunDirectory, strata: tuple[str, ...] = STRATA, heads: reviews.H
     configuration = _map(manifest, "configuration")
     if configuration.get("replay_of"):
         raise UsageFault(f"repeats {configuration['replay_of']} on recorded answers", where=name)
+    if _map(configuration, "gateway").get("cassette") == "replay":
+        raise UsageFault("had its answers from the cassette of another run", where=name)
     try:
         return {
             **dict.fromkeys(NAMES),
