@@ -105,3 +105,9 @@ def check_places(home: Path, plan: Path) -> None:
     assert set(found.values()) == {1}
     counts = Counter(method for _, _, method in found)
     assert len(set(counts.values())) == 1, counts
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a report's folder; Parquet aside, whose bytes are the library's."""
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths if path.suffix != ".parquet"}

@@ -14,7 +14,7 @@ import pytest
 
 from proctor.record.rundir import RunDirectory
 from proctor.record.verify import verify
-from tests.study.pilot.live import Proctor, check_places, kill_in, planned, run, runs_in, write_pilot
+from tests.study.pilot.live import Proctor, check_places, contents, kill_in, planned, run, runs_in, write_pilot
 
 PROJECT = Path(__file__).resolve().parents[3]
 EXAMPLES = sorted(path.parent for path in PROJECT.glob("examples/*/contract.yaml"))
@@ -72,6 +72,7 @@ def test_a_pilot_on_real_releases_survives_a_kill_in_every_stage(tmp_path: Path)
         EXAMPLES,
         methods=methods,
         comparison={"candidate": "most", "against": "some"},
+        alpha="0.05",
         strata=["language"],
         budgets={"pilot_usd": "400.00", "task_usd": "60.00"},
         stages={"one": {"tasks": 3}},
@@ -101,3 +102,8 @@ def test_a_pilot_on_real_releases_survives_a_kill_in_every_stage(tmp_path: Path)
     assert [one["left"] for one in status["methods"]] == [0] * 4
     assert len({one["done"] for one in status["methods"]}) == 1
     assert any("cut off" in words for words in status["deviations"])
+    for folder in ("report", "again"):
+        done = proctor("pilot", "report", file, "--into", tmp_path / folder)
+        assert done.returncode == 0, done.stderr
+    assert contents(tmp_path / "report") == contents(tmp_path / "again")
+    assert "report.html" in contents(tmp_path / "report")
