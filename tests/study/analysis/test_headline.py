@@ -74,6 +74,14 @@ def test_what_the_data_leave_open_is_undecided() -> None:
     assert "neither shows nor rules out" in head["sentence"]
 
 
+def test_a_pilot_that_is_not_over_is_not_decided() -> None:
+    why = "the pilot is not complete"
+    head = findings(made(30, 10), Question(against="y", minimum_effect=0.1, unfinished=why))["headline"]
+    assert (head["verdict"], head["sentence"]) == ("undecided", f"Undecided on x rather than y: {why}.")
+    head = findings(made(30, 10), Question(unfinished=why))["headline"]
+    assert (head["verdict"], head["sentence"]) == ("ranking", f"No ranking yet: {why}.")
+
+
 def test_a_verdict_that_turns_with_unknown_runs_says_so() -> None:
     outcomes: Outcomes = {
         "x": {f"t{n}": [1, None, None] for n in range(30)},

@@ -52,7 +52,7 @@ def turned(
     """Whether the verdict changes when every run that is neither success nor failure counts as no success."""
     import numpy as np
 
-    if against is None or question.endpoint == INTENTION_TO_TREAT or bool(cells.known.all()):
+    if against is None or question.unfinished or question.endpoint == INTENTION_TO_TREAT or bool(cells.known.all()):
         return []
     with np.errstate(invalid="ignore", divide="ignore"):
         means = cells.wins / cells.attempts

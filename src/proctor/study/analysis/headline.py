@@ -8,7 +8,7 @@ from proctor.base.errors import UsageFault
 from proctor.study.analysis.caveats import caveats, turned, unconfirmed
 from proctor.study.analysis.cells import Cells
 from proctor.study.analysis.question import INTENTION_TO_TREAT, Question
-from proctor.study.analysis.verdict import ADOPT, KEEP, RANKING, decide, toward
+from proctor.study.analysis.verdict import ADOPT, KEEP, RANKING, UNDECIDED, decide, toward
 from proctor.study.analysis.words import among, money, percent, points, span
 from proctor.study.stats.estimate import Estimate
 
@@ -27,6 +27,8 @@ def headline(
     if question.against is None:
         best, against = agents[0], None
         verdict, sentence = RANKING, _ranked(cells, agents, pairs)
+        if question.unfinished:
+            sentence = f"No ranking yet: {question.unfinished}."
         difference, p, doubts = None, None, []
     else:
         best, against = chosen(agents, question)
@@ -34,6 +36,9 @@ def headline(
         difference, p = toward(pair, best["agent"]), pair["p_adjusted"]
         verdict = decide(difference, question.minimum_effect, pair["separable"])
         sentence = _decided(verdict, best, against, difference, question)
+        if question.unfinished:
+            verdict = UNDECIDED
+            sentence = f"Undecided on {best['agent']} rather than {against['agent']}: {question.unfinished}."
         doubts = [*turned(cells, question, best, against, verdict), *unconfirmed(pair, question.alpha)]
     return {
         "verdict": verdict,

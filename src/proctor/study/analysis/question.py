@@ -29,6 +29,8 @@ class Question:
     candidate: str | None = None
     """The agent that would replace it; without it the best of the others."""
     pilot: str | None = None
+    unfinished: str = ""
+    """Why nothing may be decided yet: in a pilot that is not over, what its plan still asks for."""
     mixed: tuple[str, ...] = ()
     """Tasks whose runs may be counted together although they were made under different conditions; ``all`` for any."""
     caps: Mapping[str, tuple[float, ...]] = EMPTY

@@ -22,9 +22,10 @@ from proctor.record.rundir import RunDirectory
 from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Extras, Question
 from proctor.study.index.rows import row_of
+from proctor.study.pilot.model import STAGES
 from proctor.study.pilot.plan import FILE_BYTES, Plan
 from proctor.study.pilot.projection import LEVELS
-from proctor.study.pilot.records import POWER, Standing, deviations, places, record_of, stages_of
+from proctor.study.pilot.records import EMPTY_STAGE, OVER, POWER, Standing, deviations, places, record_of, stages_of
 from proctor.study.pilot.reviewed import agreement
 from proctor.study.pilot.stopping import rules_so_far
 from proctor.study.table import Table
@@ -86,7 +87,21 @@ def _question(here: Standing) -> Question:
         against=comparison.get("against"),
         candidate=comparison.get("candidate"),
         pilot=here.plan.digest,
+        unfinished=unfinished(here),
     )
+
+
+def unfinished(here: Standing) -> str:
+    """Why a pilot may not be decided yet; nothing when its plan is complete or a rule has ended it.
+
+    An answer on the way, at the level of the whole, would be a look that nobody planned.
+    """
+    last = list(stages_of(here))[-1]
+    if last.stop is not None or (last.name == STAGES[-1] and last.verdict in (OVER, EMPTY_STAGE)):
+        return ""
+    counted = sum(counts for _, _, counts in places(here))
+    told = f"the pilot is not complete ({counted} of {len(here.plan.slots)} planned runs count)"
+    return f"{told}, and to decide now would be a look that was not planned"
 
 
 def _extras(here: Standing) -> Extras:
