@@ -93,6 +93,27 @@ def test_a_verdict_that_turns_with_unknown_runs_says_so() -> None:
     assert head["caveats"][0].endswith(": keep.")
 
 
+def test_the_one_comparison_that_is_named_shares_alpha_with_no_other() -> None:
+    # Seven tasks on which x beats y by itself at 1 in 64; among all pairs of five agents that would not do.
+    outcomes: Outcomes = {
+        "x": {f"t{n}": [1] for n in range(7)},
+        "y": {f"t{n}": [0] for n in range(7)},
+        **{name: {f"t{n}": [int(n % 2 == odd)] for n in range(7)} for odd, name in enumerate("vw")},
+        "u": {f"t{n}": [int(n < 3)] for n in range(7)},
+    }
+    best = findings(table(outcomes), Question(against="y"))
+    named = findings(table(outcomes), Question(against="y", candidate="x"))
+    own = 2.0**-6
+    assert named["headline"]["p"] == own < best["headline"]["p"]
+    assert any("names this one comparison" in words for words in named["headline"]["caveats"])
+    assert not any("names this one comparison" in words for words in best["headline"]["caveats"])
+
+    def others(found: dict[str, Any]) -> list[Any]:
+        return [one for one in found["pairs"] if {one["a"], one["b"]} != {"x", "y"}]
+
+    assert others(named) == others(best), "the other pairs stay adjusted"
+
+
 def test_a_difference_that_signs_do_not_confirm_says_so() -> None:
     # Five tasks that all differ: no pattern of signs is rarer than 2 in 32, whatever the t test makes of it.
     outcomes: Outcomes = {

@@ -170,6 +170,20 @@ def test_a_clear_difference_ends_the_pilot_at_the_look_whoever_is_ahead() -> Non
         assert float(looks[0].nominal) == pytest.approx(0.00305, abs=2e-5)  # O'Brien-Fleming type, half of the plan
 
 
+def test_a_look_needs_the_signs_as_well_as_the_t_test() -> None:
+    """Five tasks that all differ have no pattern of signs that is rarer than 2 in 32, whatever the t test says."""
+    for tasks, crossed in ((5, False), (6, True)):
+        stages = {name: {"tasks": tasks, "runs": runs} for name, runs in (("one", 1), ("two", 1), ("three", 3))}
+        wanted = {**looking(["1"]), "tasks": TASKS[:tasks], "stages": stages}
+
+        def says(slot: Slot) -> Mapping[str, Any]:
+            return {"success": slot.method == "x" or (slot.task == "t00" and slot.repeat == 1)}
+
+        look = rules_so_far(ledger(wanted, None, says), wanted)[1][-1]
+        assert look.pairs[0][3] == f"{2.0 ** (1 - tasks)}"
+        assert look.crossed is crossed
+
+
 def test_no_difference_is_looked_at_and_goes_on() -> None:
     wanted = looking(["0.5", "1"])
     book = ledger(wanted, None, lambda slot: {"success": slot.repeat == 1})

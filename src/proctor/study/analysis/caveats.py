@@ -7,7 +7,7 @@ from typing import Any
 from proctor.study.analysis.cells import Cells
 from proctor.study.analysis.question import ENDPOINTS, INTENTION_TO_TREAT, Question
 from proctor.study.analysis.verdict import decide
-from proctor.study.analysis.words import among, percent, points
+from proctor.study.analysis.words import among, money, percent, points
 from proctor.study.stats.paired import paired_difference
 
 FALLBACK = "fallback"
@@ -63,6 +63,31 @@ def turned(
         return []
     gap = points(difference)
     return [f"With unknown and invalid runs counted as no success, the difference is {gap}: {other_verdict}."]
+
+
+def picked(
+    question: Question, best: dict[str, Any], agents: list[dict[str, Any]], pairs: list[dict[str, Any]]
+) -> list[str]:
+    """That nobody named the candidate beforehand, and the cheapest agent that may be as good."""
+    others = [one for one in agents if one["agent"] not in (question.against, best["agent"])]
+    if question.candidate is not None or not others:
+        return []
+    told = f"The candidate was chosen by its result: {best['agent']} is the first of {len(others) + 1} that could be "
+    found = [f"{told}held against {question.against}, and the first of several tends to look better than it is."]
+    open_ = [{one["a"], one["b"]} for one in pairs if not one["separable"]]
+    own = _per_run(best)
+    prices = [(_per_run(one), one["agent"]) for one in others if {one["agent"], best["agent"]} in open_]
+    cheaper = [(usd, name) for usd, name in prices if own is not None and usd is not None and usd < own]
+    if own is not None and cheaper:
+        usd, name = min(cheaper)
+        text = f"{name} is not separable from {best['agent']} and cheaper"
+        found.append(f"{text}: {money(usd)} a run instead of {money(own)}.")
+    return found
+
+
+def _per_run(agent: dict[str, Any]) -> float | None:
+    cost = agent["cost"]
+    return None if cost["total_usd"] is None else float(cost["total_usd"] / cost["metered"])
 
 
 def unconfirmed(pair: dict[str, Any], alpha: float) -> list[str]:

@@ -52,7 +52,7 @@ def findings(
     cells = Cells(table, question)
     warnings = check_comparable(cells, question)
     say("comparing agents")
-    pairs = compare_pairs(cells, _generator())
+    pairs = compare_pairs(cells, _generator(), question.planned)
     say("estimating rates")
     rates, spent = agent_rates(cells), agent_costs(cells)
     agents = _agents(cells, question, rates, spent, pairs)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from proctor.base.errors import UsageFault
-from proctor.study.analysis.caveats import caveats, turned, unconfirmed
+from proctor.study.analysis.caveats import caveats, picked, turned, unconfirmed
 from proctor.study.analysis.cells import Cells
 from proctor.study.analysis.question import INTENTION_TO_TREAT, Question
 from proctor.study.analysis.verdict import ADOPT, KEEP, RANKING, UNDECIDED, decide, toward
 from proctor.study.analysis.words import among, money, percent, points, span
 from proctor.study.stats.estimate import Estimate
 
+ONE_PLANNED = (
+    "The question names this one comparison, so its p value is its own; those of all other pairs are adjusted."
+)
 NAMED = 3
 """How many agents a sentence names."""
 
@@ -40,6 +43,9 @@ def headline(
             verdict = UNDECIDED
             sentence = f"Undecided on {best['agent']} rather than {against['agent']}: {question.unfinished}."
         doubts = [*turned(cells, question, best, against, verdict), *unconfirmed(pair, question.alpha)]
+        doubts += picked(question, best, agents, pairs)
+        if question.planned and len(pairs) > 1:
+            doubts.append(ONE_PLANNED)
     return {
         "verdict": verdict,
         "sentence": sentence,

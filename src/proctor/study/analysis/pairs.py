@@ -2,8 +2,9 @@
 
 A difference is that of task means, with a paired t interval; flipped signs must confirm it. With more than two agents
 the p values of flipped signs are adjusted over all pairs together by the step-down maximum, so that the chance of any
-false claim stays at alpha; with two, the larger of the two p values counts. An agent's rank is a range: from the number
-of agents shown to be better, to the number shown to be worse.
+false claim stays at alpha; with two, the larger of the two p values counts, and so it does for the one comparison that
+was named in advance. An agent's rank is a range: from the number of agents shown to be better, to the number shown to
+be worse.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from proctor.study.analysis.cells import Cells
 from proctor.study.stats.multiplicity import max_t, rank_ranges
-from proctor.study.stats.paired import DRAWS, EXACT_TASKS, paired_difference, sign_flip
+from proctor.study.stats.paired import DRAWS, EXACT_TASKS, decisive, paired_difference, sign_flip
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,8 +23,10 @@ PRODUCTS = 2e10
 LEAST_DRAWS = 1_999
 
 
-def compare_pairs(cells: Cells, rng: np.random.Generator) -> list[dict[str, Any]]:
-    """Every pair; ``a`` is the agent with the higher rate."""
+def compare_pairs(
+    cells: Cells, rng: np.random.Generator, planned: frozenset[str] = frozenset()
+) -> list[dict[str, Any]]:
+    """Every pair; ``a`` is the agent with the higher rate. The pair ``planned`` stands for itself alone."""
     import numpy as np
 
     means = cells.means()
@@ -41,8 +44,8 @@ def compare_pairs(cells: Cells, rng: np.random.Generator) -> list[dict[str, Any]
         adjusted: float | None = together.p_adjusted[place]
         if compared.p is None or flipped is None or adjusted is None or np.isnan(adjusted):
             adjusted = None
-        elif len(together.pairs) == 1:
-            adjusted = max(compared.p, flipped)
+        elif len(together.pairs) == 1 or {names[a], names[b]} == planned:
+            adjusted = decisive(compared.p, flipped)
         found.append(
             {
                 "a": names[a],

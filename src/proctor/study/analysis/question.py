@@ -51,6 +51,12 @@ class Question:
             )
 
     @property
+    def planned(self) -> frozenset[str]:
+        """The two that the question is about, where it names both: one comparison, which shares alpha with no other."""
+        named = (self.candidate, self.against)
+        return frozenset(name for name in named if name is not None) if None not in named else frozenset()
+
+    @property
     def level(self) -> float:
         """The level of the intervals."""
         return round(1 - self.alpha, 12)

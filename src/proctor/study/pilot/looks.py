@@ -1,7 +1,8 @@
 """Looks at the comparison before a pilot is complete, as its protocol planned them. Pure.
 
 A look falls after the block that brings the plan to the look's share. It compares task means of the primary endpoint
-over scorable runs, and holds the p value against the nominal level that alpha spending leaves for it. The rule is
+over scorable runs, and holds the p value against the nominal level that alpha spending leaves for it. As in the report,
+the larger of the p values of the t test and of flipped signs decides, and it has to lie below the level. The rule is
 symmetric: it does not matter who is ahead. Where a pilot names no two methods to compare, every pair of methods has to
 cross, which none of them does by chance more often than alone.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -68,15 +70,18 @@ def look_at(runs: Sequence[Run], protocol: Mapping[str, Any], blocks: int, of: i
     nominal = boundaries(shares, float(protocol["alpha"])).nominal[-1]
     found, crossed = [], True
     for a, b in pairs_of(protocol):
-        difference, p = compared(runs, a, b)
-        crossed = crossed and p is not None and p <= nominal
+        difference, p = compared(runs, a, b, int(protocol["seeds"]["observed"]))
+        crossed = crossed and p is not None and p < nominal
         found.append((a, b, _text(difference), _text(p)))
     return Look(blocks, _text(blocks / of), tuple(found), _text(nominal), crossed and bool(found))
 
 
-def compared(runs: Iterable[Run], a: str, b: str) -> tuple[float | None, float | None]:
-    """The mean difference of two methods over the tasks that both were scored on, and its p value."""
-    from proctor.study.stats.paired import paired_difference
+def compared(runs: Iterable[Run], a: str, b: str, seed: int) -> tuple[float | None, float | None]:
+    """The mean difference of two methods over the tasks that both were scored on, and the p value that decides.
+
+    ``seed`` is for the signs that are drawn where there are too many tasks to try all of them.
+    """
+    from proctor.study.stats.paired import decisive, paired_difference
 
     seen: dict[str, dict[str, list[bool]]] = {}
     for run in runs:
@@ -85,7 +90,18 @@ def compared(runs: Iterable[Run], a: str, b: str) -> tuple[float | None, float |
     both = [task for task in sorted(seen) if seen[task][a] and seen[task][b]]
     of_a, of_b = ([sum(seen[task][method]) / len(seen[task][method]) for task in both] for method in (a, b))
     found = paired_difference(of_a, of_b)
-    return found.difference.value, found.p
+    flipped = _flipped(tuple(one - other for one, other in zip(of_a, of_b, strict=True)), seed)
+    return found.difference.value, decisive(found.p, flipped)
+
+
+@lru_cache(maxsize=64)
+def _flipped(differences: tuple[float, ...], seed: int) -> float | None:
+    """The p value of flipped signs; kept, since the same look is computed again with every block that follows."""
+    from numpy.random import default_rng
+
+    from proctor.study.stats.paired import sign_flip
+
+    return sign_flip(differences, default_rng(seed)).p
 
 
 def _text(value: float | None) -> str:

@@ -89,6 +89,11 @@ def paired_difference(
     return Comparison(found, t_two_sided(value / error, tasks - 1))
 
 
+def decisive(by_t: float | None, by_signs: float | None) -> float | None:
+    """The p value that decides: the larger one, since both tests have to agree; undefined where either is."""
+    return None if by_t is None or by_signs is None else max(by_t, by_signs)
+
+
 def sign_flip(differences: ArrayLike, rng: np.random.Generator, draws: int = DRAWS) -> SignFlip:
     """The two-sided p value of a sum of differences when each could as well have had the other sign.
 
