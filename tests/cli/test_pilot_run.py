@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -53,6 +54,14 @@ def test_a_broken_oracle_holds_the_pilot_up_until_it_is_removed_with_evidence(
         done = removal(proctor, file, "broken", reason, shown)
         assert done.returncode == 2, words
         assert done.stderr.startswith("proctor: ") and "Traceback" not in done.stderr, words
+    copy = tmp_path / "copied" / "runs" / noop
+    shutil.copytree(home / "runs" / noop, copy)
+    own = proctor("run", contracts[2], "--agent", "noop")
+    stray = next(path for path in (home / "runs").iterdir() if path.name not in checks.values())
+    assert own.returncode == 0, own.stderr
+    for words, shown in (("a copy in another home", str(copy)), ("a run that is not the pilot's", stray.name)):
+        done = removal(proctor, file, "broken", "broken-oracle", shown)
+        assert done.returncode == 2 and "none of this pilot in this home" in done.stderr, (words, done.stderr)
     removed = removal(proctor, file, "broken", "broken-oracle", noop)
     assert removed.returncode == 0, removed.stderr
     record = json.loads(removed.stdout)
@@ -123,7 +132,7 @@ def test_status_for_people(proctor: Proctor, make_contract: Any, tmp_path: Path)
     planned(proctor, file)
     fresh = proctor("pilot", "status", file)
     assert fresh.returncode == 0, fresh.stderr
-    assert "stage one refused" in fresh.stdout and "never tried" in fresh.stdout
+    assert "stage one not begun" in fresh.stdout and "refused" not in fresh.stdout and "never tried" in fresh.stdout
     assert run(proctor, file)[0] == 0
     told = proctor("pilot", "status", file, "--watch").stdout
     for words in ("complete", "fixer", "2     0", "envelope  pilot", "envelope  task", "rule      efficacy", "no more"):

@@ -15,10 +15,10 @@ from proctor.study.pilot.plan import Plan, freeze
 from proctor.study.pilot.protocol import design_of
 from proctor.study.pilot.randomise import randomise, to_csv
 from proctor.study.pilot.records import Standing, standing
-from proctor.study.pilot.removal import AGENT, NEEDS, NOTHING, REASONS, SOLUTION, Exhibit, Request, remove
-from tests.study.pilot.running import arms
+from proctor.study.pilot.removal import AGENT, NEEDS, NOTHING, REASONS, SOLUTION, Case, Exhibit, Request, actor, remove
+from tests.study.pilot.running import SPOILT, arms, checked
 
-NONE = Fraction(0)
+ALL_SPOILT = tuple(checked(arms(), noop=SPOILT, reference=SPOILT))[:2]
 
 
 def exhibit(actor: str, status: str, *outcomes: str, run: str = "r1", patch: str = "p", **fields: Any) -> Exhibit:
@@ -38,10 +38,11 @@ SHOWN: dict[str, tuple[str, list[Exhibit]]] = {
         "broken-oracle",
         [exhibit(AGENT, "acceptance-error", "error", attribution="harness")],
     ),
-    "attempts that differ": ("flaky", [exhibit(AGENT, "failure", "pass", "fail")]),
-    "one patch judged differently": (
+    "attempts of a no-op that differ": ("flaky", [exhibit(NOTHING, "failure", "pass", "fail")]),
+    "attempts of a solution that differ": ("flaky", [exhibit(SOLUTION, "success", "fail", "pass")]),
+    "no change judged differently": (
         "flaky",
-        [exhibit(AGENT, "success", "pass"), exhibit(AGENT, "failure", "fail", run="r2")],
+        [exhibit(NOTHING, "failure", "pass"), exhibit(NOTHING, "failure", "fail", run="r2")],
     ),
     "a no-op without a verdict": ("broken-environment", [exhibit(NOTHING, "invalid", **HARNESS)]),
     "a solution without a verdict": ("broken-environment", [exhibit(SOLUTION, "invalid", **HARNESS)]),
@@ -55,6 +56,11 @@ NOT_SHOWN: dict[str, list[Exhibit]] = {
     "an agent that was ended for safety": [exhibit(AGENT, "invalid")],
     "an agent that broke the checks": [exhibit(AGENT, "acceptance-error", "error")],
     "an agent whose machine failed": [exhibit(AGENT, "invalid", **HARNESS)],
+    "attempts at an agent's patch that differ": [exhibit(AGENT, "failure", "pass", "fail")],
+    "an agent's patch judged differently": [
+        exhibit(AGENT, "success", "pass"),
+        exhibit(AGENT, "failure", "fail", run="r2"),
+    ],
     "two patches judged differently": [
         exhibit(AGENT, "success", "pass"),
         exhibit(AGENT, "failure", "fail", run="r2", patch="q"),
@@ -69,21 +75,48 @@ NOT_SHOWN: dict[str, list[Exhibit]] = {
 @pytest.mark.parametrize("case", SHOWN)
 def test_a_reason_is_shown_by(case: str) -> None:
     reason, exhibits = SHOWN[case]
-    assert "r1" in REASONS[reason](exhibits, None, NONE)
+    assert "r1" in REASONS[reason](Case(tuple(exhibits), checks=ALL_SPOILT))
     for other in set(REASONS) - {reason}:
-        assert REASONS[other](exhibits, None, NONE) == "", f"and shows no {other}"
+        assert REASONS[other](Case(tuple(exhibits), checks=ALL_SPOILT)) == "", f"and shows no {other}"
 
 
 @pytest.mark.parametrize("case", NOT_SHOWN)
 @pytest.mark.parametrize("reason", REASONS)
 def test_no_reason_is_shown_by(case: str, reason: str) -> None:
-    assert REASONS[reason](NOT_SHOWN[case], None, NONE) == ""
+    assert REASONS[reason](Case(tuple(NOT_SHOWN[case]), checks=ALL_SPOILT)) == ""
+
+
+def test_one_check_with_a_verdict_shows_that_the_environment_works() -> None:
+    exhibits = (exhibit(NOTHING, "invalid", **HARNESS),)
+    good = tuple(checked(arms(), noop=SPOILT))[:2]
+    assert [run.spoilt for run in good] == [True, False]
+    assert "r1" in REASONS["broken-environment"](Case(exhibits, checks=good[:1]))
+    assert REASONS["broken-environment"](Case(exhibits, checks=good)) == ""
+    assert REASONS["broken-environment"](Case(exhibits)) == "", "and a task that was never checked shows nothing"
+
+
+@pytest.mark.parametrize(
+    ("agent", "who"),
+    [
+        ({"kind": "noop", "name": "noop", "digest": "n"}, NOTHING),
+        ({"kind": "patch", "name": "reference", "digest": "r"}, SOLUTION),
+        ({"kind": "patch", "name": "patch:fix", "digest": "frozen"}, SOLUTION),
+        ({"kind": "patch", "name": "patch:fix", "digest": "wrong"}, AGENT),
+        ({"kind": "command", "name": "reference", "digest": "frozen"}, AGENT),
+    ],
+)
+def test_a_known_solution_is_what_was_frozen_and_not_what_is_called_so(agent: dict[str, Any], who: str) -> None:
+    assert actor(agent, "frozen") == who
+
+
+def test_where_no_patch_of_a_person_was_frozen_none_is_a_solution() -> None:
+    assert actor({"kind": "patch", "name": "patch:fix", "digest": ""}, "") == AGENT
 
 
 def test_a_screen_shows_flakes_beyond_the_tolerance_only() -> None:
     screen = Screen("a", "sha256:a", 100, 2, 100, "tests", "journal.jsonl#0")
-    assert "2 of 100" in REASONS["flaky"]([], screen, Fraction("0.01"))
-    assert REASONS["flaky"]([], screen, Fraction("0.02")) == ""
+    assert "2 of 100" in REASONS["flaky"](Case((), screen, Fraction("0.01")))
+    assert REASONS["flaky"](Case((), screen, Fraction("0.02"))) == ""
 
 
 def test_every_reason_says_what_it_needs() -> None:

@@ -1,15 +1,17 @@
 """Taking a task out of a pilot: only for a reason that recorded evidence shows, on record, and never replaced.
 
-flaky               one and the same patch was judged differently, or the screen of the task is beyond the tolerance
+flaky               no change, or the known solution, was judged differently, or the screen is beyond the tolerance
 broken-oracle       a run without a change was a success, the known solution was none, or a check cannot even start
-broken-environment  a fault of the machine took the verdict of a run without a change or with the known solution
+broken-environment  a fault of the machine took the verdict of every run that checked the task
 
-How well an agent did is no reason. Evidence must verify, and be about the very contract that the pilot froze.
+How well an agent did is no reason, nor is how its patch was judged: a patch can be unsteady all by itself. Evidence is
+a run of this pilot in this home; it must verify, and be about the very contract that the pilot froze. The known
+solution is the contract's reference, or the person's patch whose digest was frozen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -20,8 +22,8 @@ from proctor.record.attest.attestation import require
 from proctor.record.rundir import RunDirectory
 from proctor.record.seal import load_seal
 from proctor.study.pilot.journal import NAME, Removal, Screen, add_removal, read_journal
+from proctor.study.pilot.ledger import CHECKS, SEALED, Run
 from proctor.study.pilot.records import Standing
-from proctor.study.pilot.stages import HUMAN
 
 NOTHING, SOLUTION, AGENT = "nothing", "solution", "agent"
 MOST_CHARACTERS = 2000
@@ -35,6 +37,21 @@ class Exhibit:
     seal: str
     actor: str
     report: Mapping[str, Any]
+
+
+@frozen
+class Case:
+    """What a reason is looked for in: the exhibits, the screen of the task, and all the runs that checked it."""
+
+    exhibits: tuple[Exhibit, ...] = ()
+    screen: Screen | None = None
+    tolerance: Fraction = Fraction(0)
+    checks: tuple[Run, ...] = ()
+
+    @property
+    def known(self) -> tuple[Exhibit, ...]:
+        """The exhibits in which no agent had a hand: they alone say something about the task."""
+        return tuple(one for one in self.exhibits if one.actor != AGENT)
 
 
 @frozen
@@ -52,11 +69,11 @@ class Request:
 def remove(here: Standing, request: Request) -> Removal:
     """Take a task out; :class:`UsageFault` unless the evidence shows the reason."""
     task = _task(here, request)
-    exhibits = tuple(_exhibit(run, str(task["contract"])) for run in request.evidence)
+    exhibits = tuple(_exhibit(here, run, task) for run in request.evidence)
     screen = here.journal.screens.get(request.task)
     tolerance = Fraction(here.plan.protocol["flakes"]["tolerance"])
     usable = screen if screen is not None and screen.contract == task["contract"] else None
-    found = REASONS[request.reason](exhibits, usable, tolerance)
+    found = REASONS[request.reason](Case(exhibits, usable, tolerance, _checks(here, str(task["contract"]))))
     if not found:
         given = ", ".join(one.run for one in exhibits) or "no run"
         raise UsageFault(
@@ -94,8 +111,21 @@ def _task(here: Standing, request: Request) -> Mapping[str, Any]:
     return tasks[request.task]
 
 
-def _exhibit(run: RunDirectory, contract: str) -> Exhibit:
-    """A run as evidence; it must verify, and be about the contract."""
+def _checks(here: Standing, contract: str) -> tuple[Run, ...]:
+    """The runs of the pilot that tried whether the task can be used and came to an end."""
+    tried = (run for run in here.runs if run.stage == CHECKS and run.contract == contract)
+    return tuple(run for run in tried if run.state == SEALED and not run.stopped)
+
+
+def _exhibit(here: Standing, run: RunDirectory, task: Mapping[str, Any]) -> Exhibit:
+    """A run as evidence; it must be the pilot's own, verify, and be about the contract."""
+    contract, place = str(task["contract"]), run.path.resolve()
+    if not any(one.path.resolve() == place for one in here.runs):
+        raise UsageFault(
+            "the run is none of this pilot in this home",
+            where=str(run.path),
+            hint="evidence is a run that `proctor pilot run` made; `proctor pilot status` names what was found",
+        )
     require(run, "partial")
     manifest, report = run.read_json(run.manifest), run.read_json(run.report)
     if manifest["contract"]["id"] != contract:
@@ -104,26 +134,29 @@ def _exhibit(run: RunDirectory, contract: str) -> Exhibit:
             where=run.path.name,
             hint=f"evidence must be about the contract that was frozen, {contract}",
         )
-    return Exhibit(run.path.name, load_seal(run).digest, _actor(manifest, report), report)
+    return Exhibit(run.path.name, load_seal(run).digest, actor(manifest["agent"], str(task["human_patch"])), report)
 
 
-def _actor(manifest: Mapping[str, Any], report: Mapping[str, Any]) -> str:
-    """Whether nothing was changed, the known solution was handed over, or an agent acted."""
-    agent = manifest["agent"]
+def actor(agent: Mapping[str, Any], human_patch: str) -> str:
+    """Whether nothing was changed, the known solution was handed over, or an agent acted.
+
+    ``human_patch`` is the digest that was frozen for the task; what a run calls itself is not asked.
+    """
     if agent["kind"] == "noop":
         return NOTHING
-    human = agent["kind"] == "patch" and manifest["configuration"].get("method") == HUMAN
-    return SOLUTION if human or (agent["kind"] == "patch" and agent["name"] == "reference") else AGENT
+    human = bool(human_patch) and agent["digest"] == human_patch
+    return SOLUTION if agent["kind"] == "patch" and (human or agent["name"] == "reference") else AGENT
 
 
-def _flaky(exhibits: Sequence[Exhibit], screen: Screen | None, tolerance: Fraction) -> str:
-    for one in exhibits:
+def _flaky(case: Case) -> str:
+    screen = case.screen
+    for one in case.known:
         for check in one.report["checks"]:
             outcomes = {attempt["outcome"] for attempt in check["attempts"] if attempt["tree"] == "patched"}
             if len(outcomes) > 1:
                 return f"the attempts at {check['id']} in {one.run} came to {' and '.join(sorted(outcomes))}"
     seen: dict[tuple[str, str], tuple[str, str]] = {}
-    for one in exhibits:
+    for one in case.known:
         if one.report["status"] == INVALID:
             continue
         for check in one.report["checks"]:
@@ -132,13 +165,13 @@ def _flaky(exhibits: Sequence[Exhibit], screen: Screen | None, tolerance: Fracti
             if outcome != check["outcome"]:
                 both = f"{outcome} in {first} and {check['outcome']} in {one.run}"
                 return f"{check['id']} said {both} of the same patch"
-    if screen is not None and screen.deviating > tolerance * screen.of:
+    if screen is not None and screen.deviating > case.tolerance * screen.of:
         return f"{screen.deviating} of {screen.of} attempts at {screen.check} deviate ({screen.pointer})"
     return ""
 
 
-def _broken_oracle(exhibits: Sequence[Exhibit], screen: Screen | None, tolerance: Fraction) -> str:
-    for one in exhibits:
+def _broken_oracle(case: Case) -> str:
+    for one in case.exhibits:
         status = one.report["status"]
         if one.actor == NOTHING and status == SUCCESS:
             return f"{one.run} changed nothing and is a success"
@@ -149,20 +182,23 @@ def _broken_oracle(exhibits: Sequence[Exhibit], screen: Screen | None, tolerance
     return ""
 
 
-def _broken_environment(exhibits: Sequence[Exhibit], screen: Screen | None, tolerance: Fraction) -> str:
-    for one in exhibits:
-        if one.actor != AGENT and one.report["status"] == INVALID and one.report["attribution"] == HARNESS:
-            return f"{one.run} could not be judged: {one.report['problems'][0]}"
+def _broken_environment(case: Case) -> str:
+    if not case.checks or not all(run.spoilt for run in case.checks):
+        return ""
+    for one in case.known:
+        if one.report["status"] == INVALID and one.report["attribution"] == HARNESS:
+            every = f"nor could any of the {len(case.checks)} that checked the task"
+            return f"{one.run} could not be judged, {every}: {one.report['problems'][0]}"
     return ""
 
 
-REASONS: dict[str, Callable[[Sequence[Exhibit], Screen | None, Fraction], str]] = {
+REASONS: dict[str, Callable[[Case], str]] = {
     "flaky": _flaky,
     "broken-oracle": _broken_oracle,
     "broken-environment": _broken_environment,
 }
 NEEDS = {
-    "flaky": "a run whose attempts differ, two runs of one patch that were judged differently, or a bad screen",
+    "flaky": "no-ops or known solutions whose attempts differ or that were judged differently, or a bad screen",
     "broken-oracle": "a no-op that is a success, a known solution that is none, or a check that cannot start",
-    "broken-environment": "a no-op or a known solution that a fault of the machine left without a verdict",
+    "broken-environment": "a no-op or known solution without a verdict, and no check of the task that has one",
 }
