@@ -61,6 +61,16 @@ def test_a_pilot_is_reported_again_byte_by_byte_held_against_another_and_refused
     rows = {row["agent"]: row["difference"]["value"] for row in found["versus"]["rows"]}
     assert rows == {"fixer": 0.0, "idler": 0.0, "noop": 0.0, "reference": 0.0}
     assert "Compared on 2 tasks" in found["versus"]["notes"][0]
+    assert found["versus"]["notes"][1] == "Both are made from the same 16 runs."
+    assert found["versus"]["name"] == "A trial, as an earlier report has it with 16 runs"
+    words = "16 of 16 planned runs count."
+    whole = {"planned": 16, "counted": 16, "complete": True, "removed": [], "words": words}
+    assert found["progress"] == whole
+    told = proctor("pilot", "report", pilot, "--against", tmp_path / "again").stdout
+    assert "against A trial, as an earlier report has it with 16 runs:\n  fixer: 100.0% (" in told
+    assert " after, +0.0 (+0.0 to +0.0) points\n" in told
+    assert "\n  Both are made from the same 16 runs.\n" in told
+    assert "not complete" not in told
     assert "A trial" in (pilot.with_suffix(".report") / "report.html").read_text()
 
     path = next(one["path"] for one in runs_in(tmp_path / "home") if one["method"] == "idler")

@@ -251,9 +251,11 @@ def ranking(agents: int = 25) -> dict[str, Any]:
     found = findings(agents, tasks=500, trials=1, runs=1000, seed=11)
     found["source"].update(kind="results", name="public leaderboard")
     found["question"].update(minimum_effect=None, pilot=None)
+    best = found["headline"]["best"]
+    alike = sum(best in (pair["a"], pair["b"]) and not pair["separable"] for pair in found["pairs"])
     found["headline"].update(
         verdict="ranking",
-        sentence=f"{found['headline']['best']} leads {agents} agents on 500 tasks, but 3 of them share the lead.",
+        sentence=f"{best} leads {agents} agents on 500 tasks, but is not separable from {alike} of them.",
         against=None,
         difference=None,
         p=None,

@@ -10,11 +10,14 @@ from proctor.study.table import Table
 from proctor.study.versus import versus
 
 
-def study(outcomes: dict[str, dict[str, list[int]]], **versions: str) -> Table:
-    """A table of runs: by agent and task the outcomes of its trials; ``versions`` are contracts that differ."""
+def study(outcomes: dict[str, dict[str, list[int]]], when: str = "", /, **versions: str) -> Table:
+    """A table of runs: by agent and task the outcomes of its trials; ``versions`` are contracts that differ.
+
+    The ids of runs begin with ``when``.
+    """
     rows: list[dict[str, Any]] = [
         {
-            "run": f"{agent}-{task}-{trial}",
+            "run": f"{when}{agent}-{task}-{trial}",
             "agent": agent,
             "method": agent,
             "task": task,
@@ -61,6 +64,25 @@ def test_tasks_and_agents_of_one_study_only_are_named() -> None:
 def test_other_seeds_make_it_provisional() -> None:
     assert "provisional" in versus(study(BEFORE), study(AFTER), "spring", (1, 2))["notes"][-1]
     assert not any("seed" in note for note in versus(study(BEFORE), study(AFTER), "spring", (1, 1))["notes"])
+
+
+def test_runs_that_are_in_both_are_told() -> None:
+    half = {"ant": {"a": [0], "b": [0]}}
+    later = {"ant": {"a": [0, 1], "b": [0, 1]}}
+    whole = versus(study(half), study(later), "spring")["notes"]
+    told = "All 2 runs of the earlier report are among those of the later one: the two are not independent."
+    assert told in whole
+    some = versus(study(later), study(half), "spring")["notes"]
+    assert told.replace("All 2 runs", "2 of the 4 runs") in some
+    assert "Both are made from the same 8 runs." in versus(study(BEFORE), study(BEFORE), "spring")["notes"]
+    apart = versus(study(BEFORE, "old-"), study(AFTER, "new-"), "spring")["notes"]
+    assert apart == ["Compared on 4 tasks that are the same in both."]
+
+
+def test_an_earlier_report_of_the_same_name_is_told_apart() -> None:
+    found = versus(study({"ant": {"a": [0]}}), study(AFTER), "spring", own="spring")
+    assert found["name"] == "spring, as an earlier report has it with 1 run"
+    assert versus(study(BEFORE), study(AFTER), "spring", own="autumn")["name"] == "spring"
 
 
 def test_nothing_in_common_is_undefined_and_not_nought() -> None:

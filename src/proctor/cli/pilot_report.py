@@ -67,16 +67,37 @@ def _versus(folder: Path, table: Table, found: Mapping[str, Any]) -> dict[str, A
         raise UsageFault("there is no report", where=str(folder), hint="give the folder that a report was written to")
     earlier = parse(read_bounded(folder / FINDINGS, 1 << 30))
     seeds = [one["appendix"]["seeds"]["observed"] for one in (earlier, found)]
-    return versus(read_table(folder / RUNS), table, str(earlier["source"]["name"]), (seeds[0], seeds[1]))
+    names = [str(one["source"]["name"]) for one in (earlier, found)]
+    return versus(read_table(folder / RUNS), table, names[0], (seeds[0], seeds[1]), own=names[1])
 
 
 def _show(found: Mapping[str, Any], folder: Path, written: list[str]) -> None:
+    from proctor.present.departures import INCOMPLETE, incomplete
+
     head = found["headline"]
+    if told := incomplete(found):
+        click.echo(printable(f"{INCOMPLETE}: {told}"))
     click.echo(printable(f"{head['verdict']}: {head['sentence']}"))
     click.echo(printable(head["cost"]))
     for text in [*found["source"]["notes"], *head["caveats"], *found["deviations"]]:
         click.echo(printable(f"  {text}"))
+    if other := found.get("versus"):
+        _show_versus(other)
     click.echo(f"written to {folder}: {', '.join(written)}")
+
+
+def _show_versus(other: Mapping[str, Any]) -> None:
+    """What changed since the earlier report, a line for each agent."""
+    from proctor.present.markdown import percents, points
+
+    click.echo(printable(f"against {other['name']}:"))
+    for row in other["rows"]:
+        change = points(row["difference"])
+        told = f"{change} points" if change != "-" else f"no difference, {row['difference']['undefined']}"
+        rates = f"{percents(row['before'])} before, {percents(row['after'])} after"
+        click.echo(printable(f"  {row['agent']}: {rates}, {told}"))
+    for text in other["notes"]:
+        click.echo(printable(f"  {text}"))
 
 
 def _tell(text: str) -> None:

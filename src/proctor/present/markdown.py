@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from proctor.present.departures import INCOMPLETE, departures, fixed, incomplete
+
 SPECIAL = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>|#~"})
 MAX_ROWS = 60
 """How many rows a table of the report has at most."""
@@ -59,11 +61,17 @@ def _lines(findings: Mapping[str, Any]) -> Iterator[str]:
     source, head = findings["source"], findings["headline"]
     yield f"# Findings on {plain(source['name']) or 'runs'}"
     yield ""
+    if told := incomplete(findings):
+        yield f"**{INCOMPLETE}:** {plain(told)}"
+        yield ""
     yield f"**{head['verdict']}.** {plain(head['sentence'])}"
     yield ""
     yield f"Cost: {plain(head['cost'])}"
     yield ""
-    yield from _list(head["caveats"])
+    if told := fixed(findings):
+        yield plain(told)
+        yield ""
+    yield from _list([*departures(findings), *head["caveats"]])
     trials = source["trials"]
     many = str(trials["max"]) if trials["min"] == trials["max"] else f"{trials['min']} to {trials['max']}"
     yield (

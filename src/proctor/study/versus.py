@@ -26,16 +26,24 @@ Counts = dict[str, tuple[float, float]]
 
 
 def versus(
-    before: Table, after: Table, name: str, seeds: tuple[object, object] = (None, None), level: float = LEVEL
+    before: Table,
+    after: Table,
+    name: str,
+    seeds: tuple[object, object] = (None, None),
+    level: float = LEVEL,
+    own: str = "",
 ) -> dict[str, Any]:
-    """How ``after`` differs from the study ``before``, which is called ``name``."""
+    """How ``after``, which is called ``own``, differs from the study ``before``, which is called ``name``."""
     shared, notes = _shared(before, after)
+    notes += _overlap(before, after)
     agents = [agent for agent in after.method.used().names if agent in before.method.used().names]
     alone = sorted(set(after.method.used().names) ^ set(before.method.used().names))
     if alone:
         notes.append(f"In one of the two only: {_listed(alone)}.")
     if seeds[0] != seeds[1]:
         notes.append("The orders were drawn with different seeds: comparisons across seeds are provisional.")
+    if name == own:
+        name = f"{name}, as an earlier report has it with {_runs(len(before))}"
     rows = [_row(agent, _counts(before, agent, shared), _counts(after, agent, shared), level) for agent in agents]
     return {"name": name, "rows": rows, "notes": notes}
 
@@ -67,6 +75,22 @@ def _shared(before: Table, after: Table) -> tuple[frozenset[str], list[str]]:
     if missing:
         notes.append(f"Left out, since only one of the two has them: {_listed(missing)}.")
     return shared, notes
+
+
+def _overlap(before: Table, after: Table) -> list[str]:
+    """Whether runs are in both: then the two are not independent, and differ by the other runs alone."""
+    old, new = set(before.run), set(after.run)
+    both = len(old & new)
+    if not both:
+        return []
+    if old == new:
+        return [f"Both are made from the same {_runs(both)}."]
+    some = f"All {_runs(both)}" if both == len(old) else f"{both} of the {_runs(len(old))}"
+    return [f"{some} of the earlier report are among those of the later one: the two are not independent."]
+
+
+def _runs(many: int) -> str:
+    return "1 run" if many == 1 else f"{many} runs"
 
 
 def _contracts(table: Table) -> Mapping[str, frozenset[str]]:

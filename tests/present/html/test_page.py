@@ -228,8 +228,72 @@ def test_the_first_screen_has_the_decision_its_doubt_its_cost_and_its_caveats() 
     assert "All tasks are Python or JavaScript" in text
 
 
-def test_a_ranking_says_who_shares_the_lead() -> None:
-    assert "<p>3 agents share the lead: which of them is best, these runs cannot tell.</p>" in shown(ranking())
+def test_a_ranking_counts_those_that_its_sentence_counts() -> None:
+    given = ranking()
+    html = shown(given)
+    assert "is not separable from 2 of them." in html
+    assert "<p>2 agents are not separable from it: which of these is best, these runs cannot tell.</p>" in html
+    for pair in given["pairs"]:
+        pair["separable"] = pair["b"] != given["agents"][1]["agent"]
+    assert "<p>One agent is not separable from it: " in shown(given)
+    for pair in given["pairs"]:
+        pair["separable"] = True
+    assert "<p>Its lead over every other agent is larger than chance explains.</p>" in shown(given)
+    given["agents"], given["pairs"] = given["agents"][:1], []
+    assert "<p>There is no other agent to hold it against.</p>" in shown(given)
+
+
+@pytest.mark.parametrize(
+    ("p", "often"),
+    [
+        (0.0004, "fewer than 1 in 1,000 of such studies"),
+        (0.034, "3.4% of such studies"),
+        (0.5, "50% of such studies"),
+        (0.99, "99% of such studies"),
+        (0.995, ", nearly all such studies"),
+        (0.99999, ", nearly all such studies"),
+        (1.0, ", all such studies"),
+    ],
+)
+def test_a_probability_is_told_as_a_share_of_studies(p: float, often: str) -> None:
+    given = findings(2)
+    given["headline"]["p"] = p
+    assert f"{often} would show one this large" in shown(given)
+    assert "e+" not in read("<i " + first_screen(given)).text
+
+
+def first_screen(given: dict[str, Any]) -> str:
+    html = shown(given)
+    return html[html.index('id="decision"') : html.index('id="agents"')]
+
+
+def test_a_pilot_that_is_not_complete_says_so_before_its_verdict() -> None:
+    words = "12 of 36 planned runs count. Stage two was refused, since this does not hold: a & b."
+    given = {**findings(), "progress": {"planned": 36, "counted": 12, "complete": False, "words": words}}
+    first = first_screen(given)
+    banner = first.index("<strong>This pilot is not complete: </strong>12 of 36 planned runs count. Stage two was ref")
+    assert banner < first.index('class="verdict')
+    assert "a &amp; b." in first
+    given["progress"]["complete"] = True
+    assert "not complete" not in first_screen(given)
+    assert "not complete" not in first_screen(findings())
+
+
+def test_amendments_and_deviations_stand_on_the_first_screen() -> None:
+    given = findings()
+    given["appendix"]["amendments"] = [
+        {"number": 1, "at": "t", "after_runs": 0, "changed": [{"field": "alpha"}], "why": "w"},
+        {"number": 2, "at": "t", "after_runs": 20, "changed": [{"field": "prices"}], "why": "w"},
+    ]
+    first = first_screen(given)
+    text = read("<i " + first).text
+    assert "fixed before the first run, and amended twice, once after 20 runs." in text
+    assert "The plan was amended twice, once after 20 runs; changed: alpha, prices." in text
+    assert "1 deviation from the plan is recorded." in text
+    assert first.count('href="#deviations"') == 3
+    given["appendix"]["amendments"], given["deviations"] = [], []
+    assert "were fixed before the first run.</p>" in first_screen(given)
+    assert 'href="#deviations"' not in first_screen(given)
 
 
 @pytest.mark.parametrize(

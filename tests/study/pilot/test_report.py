@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
-from proctor.study.pilot.report import unfinished
+from proctor.base.frozen import replace
+from proctor.study.pilot.journal import Journal, Removal
+from proctor.study.pilot.records import stages_of
+from proctor.study.pilot.report import progress_of, unfinished
 from tests.study.pilot.test_status import stands
 
 
@@ -30,3 +33,35 @@ def test_a_complete_pilot_is_decided() -> None:
 )
 def test_a_pilot_that_a_rule_ended_is_decided(filled: int, parts: dict[str, Any]) -> None:
     assert unfinished(stands(filled, **parts)) == ""
+
+
+def test_progress_counts_the_runs_and_names_the_stage_that_holds_the_pilot_up() -> None:
+    now = progress_of(stands(9))
+    assert (now["planned"], now["counted"], now["complete"], now["removed"]) == (48, 8, False, [])
+    assert now["words"] == "8 of 48 planned runs count. Stage two is not over."
+    whole = progress_of(stands(None))
+    assert (whole["counted"], whole["complete"], whole["words"]) == (48, True, "48 of 48 planned runs count.")
+
+
+def test_progress_says_which_rule_stopped_a_stage() -> None:
+    now = progress_of(stands(8, budgets={"pilot_usd": "23.99", "task_usd": None, "run_usd": None}))
+    assert now["complete"] is False
+    assert "was stopped by the rule for budget: " in now["words"]
+
+
+def test_progress_says_what_refused_a_stage() -> None:
+    here = stands(32)
+    weak = replace(here, power={**here.power, "supported": False, "value": "0.41"})
+    last = list(stages_of(weak))[-1]
+    assert last.verdict == "refused"
+    words = progress_of(weak)["words"]
+    assert f"Stage {last.name} was refused, since this does not hold: {last.unmet[0].words} (found: 0.41," in words
+
+
+def test_progress_names_the_tasks_that_were_removed() -> None:
+    here = stands(None)
+    task = here.plan.slots[0].task
+    gone = Removal(task, "", "flaky", (), "", "", "", "", 0, "")
+    now = progress_of(replace(here, journal=Journal(here.journal.screens, (gone,))))
+    assert now["removed"] == [task]
+    assert now["counted"] == 48 - sum(slot.task == task for slot in here.plan.slots)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from proctor.present.amounts import count, known, money, points, probability, reason, share, span, with_span
+from proctor.present.departures import INCOMPLETE, departures, fixed, incomplete
 from proctor.present.figures.canvas import box, frame, line, scale, words
 from proctor.present.html.evidence import Evidence
 from proctor.present.html.table import listed
@@ -20,6 +21,8 @@ VERDICTS = {
 }
 SHOWN_CAVEATS = 4
 LEADERS = 5
+NEARLY_ALL = 0.99
+"""The share above which two digits would round to all."""
 LONG = 110
 """Letters from which on a heading is set smaller, and its further sentences below it."""
 
@@ -33,6 +36,7 @@ def decision(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
         "section",
         tag(
             "div",
+            _incomplete(findings),
             tag("p", tag("span", sign, aria_hidden="true"), " ", name, class_=f"verdict {look}"),
             tag("h1", first, class_="long" if len(first) > LONG else None),
             tag("p", rest, class_="lead") if rest else None,
@@ -44,7 +48,7 @@ def decision(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
             "div",
             _card("How sure is this?", _sure(findings, evidence)),
             _card("What does it cost?", _cost(findings, evidence)),
-            _card("Before you rely on it", _caveats(headline)),
+            _card("Before you rely on it", _caveats(findings)),
             class_="cards",
         ),
         id="decision",
@@ -63,23 +67,31 @@ def _card(title: str, *inside: Piece) -> Markup:
     return tag("div", tag("h2", title), inside, class_="card")
 
 
+def _incomplete(findings: Mapping[str, Any]) -> Markup | None:
+    """What a reader must see before the verdict: that the runs are not all there."""
+    told = incomplete(findings)
+    return tag("p", tag("strong", f"{INCOMPLETE}: "), told, class_="incomplete") if told else None
+
+
 def _asked(findings: Mapping[str, Any]) -> Markup | None:
     """What was asked beforehand, in one line."""
     question = findings.get("question") or {}
-    said = []
+    said: list[Piece] = []
     if question.get("endpoint"):
-        said.append(f"Measured by: {question['endpoint']}.")
+        said.append(f"Measured by: {question['endpoint']}. ")
     if (effect := known(question.get("minimum_effect"))) is not None:
-        said.append(f"Smallest difference worth a change: {effect * 100:g} points.")
-    if question.get("pilot"):
-        said.append("The question and the plan were fixed before the first run.")
-    return tag("p", " ".join(said), class_="asked") if said else None
+        said.append(f"Smallest difference worth a change: {effect * 100:g} points. ")
+    if told := fixed(findings):
+        said.append(told)
+        if (findings.get("appendix") or {}).get("amendments"):
+            said += [" ", tag("a", "Deviations", href="#deviations"), "."]
+    return tag("p", said, class_="asked") if said else None
 
 
-def _leaders(findings: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The agents that may be the best: those whose range of ranks begins at one."""
-    ranked = [row for row in findings.get("agents") or () if (row.get("rank") or {}).get("best") == 1]
-    return ranked or list(findings.get("agents") or ())[:1]
+def _alike(findings: Mapping[str, Any], best: str) -> int:
+    """How many agents are not separable from the best: the same that the sentence of a ranking names."""
+    pairs = [pair for pair in findings.get("pairs") or () if best in (pair.get("a"), pair.get("b"))]
+    return sum(not pair.get("separable") for pair in pairs)
 
 
 def _sure(findings: Mapping[str, Any], evidence: Evidence) -> list[Piece]:
@@ -100,10 +112,18 @@ def _sure(findings: Mapping[str, Any], evidence: Evidence) -> list[Piece]:
             tag("p", "Chance alone could move this: the data fit anything from ", tag("b", inside), " points.")
         )
     if (p := known(headline.get("p"))) is not None:
-        often = "fewer than 1 in 1,000" if p < 0.001 else f"{p * 100:.2g}%"
-        told = f"Were there no difference at all, {often} of such studies would show one this large (p {_p(p)})."
+        told = f"Were there no difference at all, {_often(p)} such studies would show one this large (p {_p(p)})."
         parts.append(tag("p", told, class_="quiet"))
     return parts
+
+
+def _often(p: float) -> str:
+    """Which part of studies a probability means, as the beginning of a sentence about them."""
+    if p < 0.001:
+        return "fewer than 1 in 1,000 of"
+    if p > NEARLY_ALL:
+        return "all" if p >= 1 else "nearly all"
+    return f"{p * 100:.2g}% of"
 
 
 def _p(value: float) -> str:
@@ -112,10 +132,10 @@ def _p(value: float) -> str:
 
 
 def _sure_of_ranking(findings: Mapping[str, Any], evidence: Evidence) -> list[Piece]:
-    leaders = _leaders(findings)
-    if not leaders:
+    rows = list(findings.get("agents") or ())
+    if not rows:
         return [tag("p", "There are no agents to compare.")]
-    first = leaders[0]
+    first = rows[0]
     name = str(first.get("agent"))
     parts: list[Piece] = []
     if not reason(first.get("success")):
@@ -124,8 +144,11 @@ def _sure_of_ranking(findings: Mapping[str, Any], evidence: Evidence) -> list[Pi
         parts.append(tag("p", f"{name}; the data fit anything from {span(first['success'])}."))
     else:
         parts.append(tag("p", f"The rate of {name} is undefined, because {reason(first.get('success'))}."))
-    if len(leaders) > 1:
-        told = f"{len(leaders)} agents share the lead: which of them is best, these runs cannot tell."
+    if alike := _alike(findings, name):
+        others = "one agent is" if alike == 1 else f"{count(alike)} agents are"
+        told = f"{others[0].upper()}{others[1:]} not separable from it: which of these is best, these runs cannot tell."
+    elif len(rows) == 1:
+        told = "There is no other agent to hold it against."
     else:
         told = "Its lead over every other agent is larger than chance explains."
     parts.append(tag("p", told))
@@ -157,9 +180,13 @@ def _cost(findings: Mapping[str, Any], evidence: Evidence) -> list[Piece]:
     return parts
 
 
-def _caveats(headline: Mapping[str, Any]) -> list[Piece]:
-    caveats = [str(text) for text in headline.get("caveats") or ()]
-    parts: list[Piece] = [listed(caveats[:SHOWN_CAVEATS])] if caveats else [tag("p", "No caveat was recorded.")]
+def _caveats(findings: Mapping[str, Any]) -> list[Piece]:
+    """What departs from the plan, which is never folded away, and the first of the other caveats."""
+    caveats = [str(text) for text in (findings.get("headline") or {}).get("caveats") or ()]
+    left = departures(findings)
+    first: list[Piece] = [tag("a", text, href="#deviations") for text in left]
+    first += caveats[:SHOWN_CAVEATS]
+    parts: list[Piece] = [listed(first)] if first else [tag("p", "No caveat was recorded.")]
     more = len(caveats) - SHOWN_CAVEATS
     if more > 0:
         parts.append(tag("details", tag("summary", f"{more} more"), listed(caveats[SHOWN_CAVEATS:])))

@@ -25,7 +25,19 @@ from proctor.study.index.rows import row_of
 from proctor.study.pilot.model import STAGES
 from proctor.study.pilot.plan import FILE_BYTES, Plan
 from proctor.study.pilot.projection import LEVELS
-from proctor.study.pilot.records import EMPTY_STAGE, OVER, POWER, Standing, deviations, places, record_of, stages_of
+from proctor.study.pilot.records import (
+    EMPTY_STAGE,
+    OPEN,
+    OVER,
+    POWER,
+    REFUSED,
+    Stage,
+    Standing,
+    deviations,
+    places,
+    record_of,
+    stages_of,
+)
 from proctor.study.pilot.reviewed import agreement
 from proctor.study.pilot.stopping import rules_so_far
 from proctor.study.table import Table
@@ -65,8 +77,39 @@ def report_of(here: Standing, tell: Callable[[str], None] | None = None) -> tupl
         raise UsageFault("no run of the pilot counts yet", hint="proctor pilot run PILOT")
     found = findings(compared, _question(here), _extras(here), tell)
     found["baselines"] = _baselines(table, protocol)
+    found["progress"] = progress_of(here)
     found["plan"] = {"power": _power(here.plan), "projection": _projection(here.plan)}
     return found, table
+
+
+def progress_of(here: Standing) -> dict[str, Any]:
+    """How far the pilot has come: runs that were planned and that count, whether it is complete, and what holds it."""
+    last = list(stages_of(here))[-1]
+    planned, counted = len(here.plan.slots), sum(counts for _, _, counts in places(here))
+    complete = last.good and last.name == STAGES[-1]
+    words = f"{counted} of {planned} planned runs count."
+    return {
+        "planned": planned,
+        "counted": counted,
+        "complete": complete,
+        "removed": sorted(here.journal.removed),
+        "words": words if complete else f"{words} {_held_up(last)}",
+    }
+
+
+def _held_up(stage: Stage) -> str:
+    """Why the pilot has not gone on after a stage."""
+    if stage.verdict == REFUSED:
+        unmet = "; ".join(f"{one.words} (found: {one.value}, asked for: {one.threshold})" for one in stage.unmet)
+        return f"Stage {stage.name} was refused, since this does not hold: {unmet}."
+    if stage.stop is not None:
+        return f"Stage {stage.name} was stopped by the rule for {stage.stop.rule}: {stage.stop.words}."
+    if stage.verdict == OPEN:
+        return f"Stage {stage.name} is not over."
+    cut = len(stage.ahead.cut)
+    return (
+        f"Stage {stage.name} is over without {cut} {'block' if cut == 1 else 'blocks'} that the budget of a task cut."
+    )
 
 
 def _among(table: Table, methods: Sequence[str]) -> Any:

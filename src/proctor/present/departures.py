@@ -1,0 +1,81 @@
+"""How far a pilot kept to its plan, in words: whether it is complete, what was amended, and how often it departed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from proctor.present.amounts import count, known
+
+NAMED = 3
+"""How many amendments, or fields that they changed, a sentence names."""
+TIMES = {1: "once", 2: "twice"}
+INCOMPLETE = "This pilot is not complete"
+FIXED = "The question and the plan were fixed before the first run"
+
+
+def incomplete(findings: Mapping[str, Any]) -> str:
+    """What is missing of a pilot that is not complete; empty for every other study."""
+    progress = findings.get("progress") or {}
+    return str(progress.get("words") or "its runs do not say how far it came.") if _open(progress) else ""
+
+
+def _open(progress: Mapping[str, Any]) -> bool:
+    return progress.get("complete") is False
+
+
+def fixed(findings: Mapping[str, Any]) -> str:
+    """When the plan was fixed, and that it was amended if it was; empty where there was no plan."""
+    if not (findings.get("question") or {}).get("pilot"):
+        return ""
+    told = amended(_amendments(findings))
+    return f"{FIXED}, and {told}." if told else f"{FIXED}."
+
+
+def departures(findings: Mapping[str, Any]) -> list[str]:
+    """What a reader must know about the plan before relying on the answer: amendments, removals and deviations."""
+    found = []
+    amendments = _amendments(findings)
+    if told := amended(amendments):
+        fields = dict.fromkeys(str(one.get("field")) for each in amendments for one in each.get("changed") or ())
+        names = list(fields)[:NAMED]
+        more = f" and {len(fields) - NAMED} more" if len(fields) > NAMED else ""
+        found.append(f"The plan was {told}" + (f"; changed: {', '.join(names)}{more}." if names else "."))
+    removed = list((findings.get("progress") or {}).get("removed") or ())
+    if removed:
+        found.append(f"{_many(len(removed), 'task was', 'tasks were')} removed after the plan was fixed.")
+    deviations = len(findings.get("deviations") or ())
+    if deviations and (findings.get("question") or {}).get("pilot"):
+        found.append(f"{_many(deviations, 'deviation from the plan is', 'deviations from the plan are')} recorded.")
+    return found
+
+
+def amended(amendments: list[Mapping[str, Any]]) -> str:
+    """``amended twice, once after 20 runs``; empty where nothing was amended."""
+    if not amendments:
+        return ""
+    text = f"amended {_times(len(amendments))}"
+    late = [runs for one in amendments if (runs := known(one.get("after_runs")))]
+    if not late:
+        return f"{text}, still before the first run"
+    if len(late) > NAMED:
+        return f"{text}, {_times(len(late))} after runs were made, the last time after {_runs(late[-1])}"
+    often = "" if len(late) == len(amendments) else f"{_times(len(late))} "
+    earlier = "".join(f"{count(runs)} and " for runs in late[:-1])
+    return f"{text}, {often}after {earlier}{_runs(late[-1])}"
+
+
+def _amendments(findings: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return list((findings.get("appendix") or {}).get("amendments") or ())
+
+
+def _runs(many: float) -> str:
+    return _many(many, "run", "runs")
+
+
+def _times(many: int) -> str:
+    return TIMES.get(many, f"{many} times")
+
+
+def _many(many: float, one: str, several: str) -> str:
+    return f"{count(many)} {one if many == 1 else several}"

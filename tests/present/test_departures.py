@@ -1,0 +1,61 @@
+"""How a pilot's departures from its plan are told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from proctor.present.departures import amended, departures, fixed, incomplete
+
+PILOT: dict[str, Any] = {"question": {"pilot": "sha256:p"}}
+
+
+@pytest.mark.parametrize(
+    ("runs", "told"),
+    [
+        ([], ""),
+        ([0], "amended once, still before the first run"),
+        ([20], "amended once, after 20 runs"),
+        ([1], "amended once, after 1 run"),
+        ([0, 20], "amended twice, once after 20 runs"),
+        ([20, 31], "amended twice, after 20 and 31 runs"),
+        ([0, 20, 31], "amended 3 times, twice after 20 and 31 runs"),
+        ([0, 1, 2, 3, 1200], "amended 5 times, 4 times after runs were made, the last time after 1,200 runs"),
+        ([None], "amended once, still before the first run"),
+    ],
+)
+def test_amendments_in_words(runs: list[int | None], told: str) -> None:
+    assert amended([{"after_runs": after} for after in runs]) == told
+
+
+def test_only_a_pilot_has_a_plan_to_keep_to() -> None:
+    assert fixed({}) == ""
+    assert departures({"deviations": ["one"]}) == []
+    assert fixed(PILOT) == "The question and the plan were fixed before the first run."
+    assert departures(PILOT) == []
+
+
+def test_removals_and_deviations_are_counted() -> None:
+    one = {**PILOT, "deviations": ["a"], "progress": {"removed": ["t"]}}
+    assert departures(one) == [
+        "1 task was removed after the plan was fixed.",
+        "1 deviation from the plan is recorded.",
+    ]
+    two = {**PILOT, "deviations": ["a", "b"], "progress": {"removed": ["t", "u"]}}
+    assert departures(two) == [
+        "2 tasks were removed after the plan was fixed.",
+        "2 deviations from the plan are recorded.",
+    ]
+
+
+def test_what_was_changed_is_named_once_and_bounded() -> None:
+    changes = [{"changed": [{"field": name} for name in "abcd"]}, {"changed": [{"field": "a"}]}]
+    (told,) = departures({**PILOT, "appendix": {"amendments": changes}})
+    assert told.endswith("; changed: a, b, c and 1 more.")
+
+
+def test_a_study_is_incomplete_only_where_it_says_so() -> None:
+    assert incomplete({}) == incomplete({"progress": {"complete": True, "words": "x"}}) == ""
+    assert incomplete({"progress": {"complete": False, "words": "x"}}) == "x"
+    assert incomplete({"progress": {"complete": False}}) != ""
