@@ -33,7 +33,7 @@ def usual(slot: Slot) -> dict[str, Any]:
 def run_of(slot: Slot, number: int = 0, **fields: Any) -> Run:
     """A sealed run that was made for a place."""
     told: dict[str, Any] = {"scorable": True, "reason": "finished", "usd": Decimal("0.50"), "scored": True}
-    told |= {"state": SEALED, **usual(slot), **fields}
+    told |= {"state": SEALED, "agent": "d", **usual(slot), **fields}
     name = f"{slot.stage}-{slot.task}-{slot.method}-{slot.repeat}-{number}"
     place = (slot.stage, slot.method, slot.task, slot.contract, slot.repeat)
     return Run(name, Path("/runs") / name, *place, slot.order * 10 + number, **told)

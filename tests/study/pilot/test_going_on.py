@@ -38,7 +38,7 @@ class Stage:
         self.machine = machine()
         self.pilot = load_pilot(write_pilot(folder, contracts, **parts))
         self.suite = load_suite(self.pilot, lambda contract: "")
-        protocol = protocol_of(self.pilot, self.suite, lambda method: "digest", None)
+        protocol = protocol_of(self.pilot, self.suite, lambda method: "" if method.baseline else "d", None)
         power = canonical({"supported": True, "why": "enough"})
         order = to_csv(randomise(design_of(protocol)))
         self.plan = freeze(folder / "plan", protocol, lambda: {"randomisation.csv": order, "power.json": power})

@@ -10,7 +10,7 @@ import pytest
 
 from proctor.base.canonical import canonical, parse, sha256
 from proctor.base.errors import BrokenSeal, UsageFault
-from proctor.study.pilot.plan import Plan, amend, freeze, load_plan
+from proctor.study.pilot.plan import Plan, amend, freeze, journal_log, load_plan, note_amendments
 from proctor.study.pilot.protocol import design_of
 from proctor.study.pilot.randomise import randomise, to_csv
 from tests.study.pilot.planning import protocol
@@ -231,8 +231,30 @@ def test_a_gap_between_amendments_is_named(tmp_path: Path) -> None:
         load_plan(tmp_path)
 
 
-def test_a_last_amendment_that_is_taken_away_shows_in_the_pilot(tmp_path: Path) -> None:
+def test_a_last_amendment_that_is_taken_away_is_on_record(tmp_path: Path) -> None:
     amended(frozen(tmp_path), alpha="0.01")
-    (tmp_path / "amendments/001.json").unlink()
-    with pytest.raises(UsageFault, match=r"alpha: 0\.05 -> 0\.01"):
-        frozen(tmp_path, alpha="0.01")
+    kept = (tmp_path / "amendments").rename(tmp_path / "elsewhere")
+    for alpha in ("0.05", "0.01"):
+        with pytest.raises(BrokenSeal, match="amendment 1 is on record and missing"):
+            frozen(tmp_path, alpha=alpha)
+    kept.rename(tmp_path / "amendments")
+    assert len(load_plan(tmp_path).amendments) == 1
+
+
+def test_an_amendment_in_the_place_of_another_is_refused(tmp_path: Path) -> None:
+    amended(frozen(tmp_path / "plan"), alpha="0.01")
+    amended(frozen(tmp_path / "other"), alpha="0.04")
+    (tmp_path / "plan/amendments").rename(tmp_path / "gone")
+    (tmp_path / "other/amendments").rename(tmp_path / "plan/amendments")
+    with pytest.raises(BrokenSeal, match="amendment 1 is on record and another one"):
+        load_plan(tmp_path / "plan")
+
+
+def test_an_amendment_that_is_older_than_notes_is_read_and_noted_with_the_next(tmp_path: Path) -> None:
+    plan = amended(frozen(tmp_path), alpha="0.01")
+    (tmp_path / "journal.jsonl").unlink()
+    assert len(load_plan(tmp_path).amendments) == 1
+    amended(plan, alpha="0.02")
+    assert [entry.record["number"] for entry in journal_log(plan).read()] == [1, 2]
+    note_amendments(load_plan(tmp_path))
+    assert len(journal_log(plan).read()) == 2, "and each only once"

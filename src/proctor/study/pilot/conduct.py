@@ -20,10 +20,11 @@ from proctor.conduct.batch import Batch, BatchResult, Place, batches_of, save_ba
 from proctor.conduct.batch_lock import batch_lock, is_at_work
 from proctor.conduct.machine import Machine
 from proctor.execute.home import Home
-from proctor.study.pilot.journal import add_screen, read_journal
-from proctor.study.pilot.ledger import CHECKS, SEALED, read_run
+from proctor.study.pilot.departures import elsewhere
+from proctor.study.pilot.journal import add_runs, add_screen, read_journal
+from proctor.study.pilot.ledger import CHECKS, SEALED, Run, read_run
 from proctor.study.pilot.model import STAGES, Method, Pilot, agent_words, located
-from proctor.study.pilot.plan import Plan
+from proctor.study.pilot.plan import Plan, note_amendments
 from proctor.study.pilot.randomise import Slot
 from proctor.study.pilot.records import OPEN, Stage, Standing, record_of, stage_of, standing
 from proctor.study.pilot.stages import HUMAN, NOOP, REFERENCE
@@ -91,6 +92,8 @@ def run_pilot(scene: Scene) -> tuple[Standing, tuple[Stage, ...]]:
     with alone(scene.machine.home, scene.plan):
         here = standing(scene.plan, scene.machine.home)
         _same_home(here)
+        note_amendments(here.plan)
+        _note(here, here.runs)
         here = _check_tasks(scene, here)
         stages: list[Stage] = []
         for name in STAGES:
@@ -114,11 +117,13 @@ def _write(here: Standing, stage: Stage) -> None:
 def _same_home(here: Standing) -> None:
     """A pilot whose runs lie elsewhere is not begun again."""
     if not here.runs and any((here.plan.folder / f"stage-{name}.json").exists() for name in STAGES):
-        raise UsageFault(
-            "the pilot was begun, and none of its runs is in this home",
-            where=str(here.plan.folder),
-            hint="set PROCTOR_HOME to where its runs are",
-        )
+        raise elsewhere(here.plan)
+
+
+def _note(here: Standing, runs: Sequence[Run]) -> None:
+    """Put down which runs are sealed, so that none can be taken away and made again."""
+    sealed = {run.run: run.seal for run in runs if run.state == SEALED and run.seal}
+    add_runs(here.plan, {run: seal for run, seal in sealed.items() if run not in here.journal.runs})
 
 
 def _run_stage(scene: Scene, here: Standing, name: str) -> Standing:
@@ -140,6 +145,7 @@ def _filled(scene: Scene, here: Standing, batch: Batch, places: Sequence[Place])
     """The standing with what came of ``places``; an error that kept a run from beginning ends the command."""
     result = scene.fill(batch, places)
     made = tuple(read_run(outcome.directory) for _, outcome in result.outcomes)
+    _note(here, made)
     if result.stopped:
         raise Paused
     for place, error in result.errors:

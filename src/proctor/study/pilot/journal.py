@@ -1,8 +1,9 @@
-"""What a pilot learns and decides besides its runs: flake screens and removals of tasks, in one log that only grows.
+"""What a pilot learns and decides besides its runs: flake screens, removals and notes, in one log that only grows.
 
 ``journal.jsonl`` lies in the folder of the plan. Each record covers the one before it, and the first follows from the
-pilot's digest, so that none can be changed, left out or carried to another pilot. What is done can be told from the
-runs; nothing about that is written here.
+pilot's digest, so that none can be changed, left out or carried to another pilot. What is done is told by the runs;
+each sealed run and each amendment is noted here, so that none can be taken away and made again. A journal that is older
+than such notes has none.
 """
 
 from __future__ import annotations
@@ -12,12 +13,11 @@ from typing import Any
 
 from proctor.author.flakes import Screened
 from proctor.base.errors import BrokenSeal
-from proctor.base.frozen import frozen, items
-from proctor.record.chained import ChainedLog
-from proctor.study.pilot.plan import Plan
+from proctor.base.frozen import EMPTY, frozen, items
+from proctor.study.pilot.plan import AMENDMENT, Plan, journal_log
+from proctor.study.pilot.plan import JOURNAL as NAME
 
-NAME = "journal.jsonl"
-SCREEN, REMOVAL = "proctor.pilot-screen", "proctor.pilot-removal"
+SCREEN, REMOVAL, RUNS = "proctor.pilot-screen", "proctor.pilot-removal", "proctor.pilot-runs"
 SCHEMA = 1
 
 
@@ -64,10 +64,14 @@ class Removal:
 
 @frozen
 class Journal:
-    """Everything in the journal; of several screens of a task the last counts."""
+    """Everything in the journal; of several screens of a task the last counts.
+
+    ``runs`` are the runs that were noted, with the digests of their seals.
+    """
 
     screens: Mapping[str, Screen]
     removals: tuple[Removal, ...]
+    runs: Mapping[str, str] = EMPTY
 
     @property
     def removed(self) -> frozenset[str]:
@@ -75,15 +79,11 @@ class Journal:
         return frozenset(one.task for one in self.removals)
 
 
-def journal_log(plan: Plan) -> ChainedLog:
-    """The log of a plan."""
-    return ChainedLog(plan.folder / NAME, anchor=plan.digest.removeprefix("sha256:"))
-
-
 def read_journal(plan: Plan) -> Journal:
     """The journal of a plan; :class:`BrokenSeal` when it does not hold."""
     screens: dict[str, Screen] = {}
     removals: list[Removal] = []
+    runs: dict[str, str] = {}
     for entry in journal_log(plan).read():
         pointer = f"{NAME}#{entry.seq}"
         try:
@@ -92,11 +92,14 @@ def read_journal(plan: Plan) -> Journal:
                 screens[screen.task] = screen
             elif entry.record["kind"] == REMOVAL:
                 removals.append(_removal(entry.record, pointer))
-            else:
+            elif entry.record["kind"] == RUNS:
+                for one in entry.record["runs"]:
+                    runs.setdefault(str(one["run"]), str(one["seal"]))
+            elif entry.record["kind"] != AMENDMENT:
                 raise ValueError(f"a record of kind {entry.record['kind']!r}")
         except (KeyError, TypeError, ValueError) as error:
             raise BrokenSeal(f"the record is none of a pilot: {error}", where=str(plan.folder / pointer)) from None
-    return Journal(screens, tuple(removals))
+    return Journal(screens, tuple(removals), runs)
 
 
 def add_screen(plan: Plan, task: str, contract: str, attempts: int, screened: tuple[Screened, ...]) -> None:
@@ -116,6 +119,13 @@ def add_screen(plan: Plan, task: str, contract: str, attempts: int, screened: tu
     ]
     head = {"schema": SCHEMA, "kind": SCREEN, "task": task, "contract": contract}
     journal_log(plan).append({**head, "attempts": attempts, "checks": checks})
+
+
+def add_runs(plan: Plan, runs: Mapping[str, str]) -> None:
+    """Note sealed runs with the digests of their seals."""
+    if runs:
+        noted = [{"run": run, "seal": seal} for run, seal in sorted(runs.items())]
+        journal_log(plan).append({"schema": SCHEMA, "kind": RUNS, "runs": noted})
 
 
 def add_removal(plan: Plan, removal: Mapping[str, Any]) -> None:

@@ -22,6 +22,7 @@ from proctor.execute.home import Home
 from proctor.judge.status import HARNESS, INVALID, SAFETY_CODES, SUCCESS
 from proctor.record.lock import is_held
 from proctor.record.rundir import RunDirectory
+from proctor.record.seal import load_seal
 from proctor.record.shelf import state
 from proctor.study.pilot.randomise import Slot
 
@@ -40,7 +41,8 @@ Key = tuple[str, int, str]
 class Run:
     """One run of a pilot. What a report says is empty for a run without one, but for what it has cost so far.
 
-    ``violations`` are kinds: the tags of the safety gate, and the code of an end for safety.
+    ``violations`` are kinds: the tags of the safety gate, and the code of an end for safety. ``agent`` is the digest of
+    the agent, and ``seal`` that of the seal.
     """
 
     run: str
@@ -63,6 +65,8 @@ class Run:
     rules: tuple[tuple[str, int], ...] = ()
     violations: tuple[str, ...] = ()
     problem: str = ""
+    agent: str = ""
+    seal: str = ""
 
     @property
     def key(self) -> Key:
@@ -133,13 +137,20 @@ def _run(run: RunDirectory, manifest: Mapping[str, Any]) -> Run:
         "contract": str(manifest["contract"]["id"]),
         "repeat": int(bound["repeat"]),
         "begun": int(manifest["started"]["wall_ns"]),
+        "agent": str(manifest["agent"]["digest"]),
     }
+    if manifest.get("run") != path.name:
+        raise BrokenSeal(
+            f"the directory of a run of the pilot has another name than the run, {manifest.get('run')}",
+            where=str(path),
+            hint="give it back its name; if it is a copy, take it out of the home",
+        )
     standing = state(run)
     if standing == "broken":
         raise BrokenSeal("a run of the pilot is not what was sealed", where=str(path), hint=f"proctor verify {path}")
     if standing != "finished":
         return Run(**known, state=RUNNING) if is_held(run) else Run(**known, state=CUT, usd=spent_by(run))
-    return Run(**known, state=SEALED, **_told(run.read_json(run.report)))
+    return Run(**known, state=SEALED, seal=load_seal(run).digest, **_told(run.read_json(run.report)))
 
 
 def _told(report: Mapping[str, Any]) -> dict[str, Any]:
@@ -228,6 +239,13 @@ class Ledger:
             if run.stage != CHECKS:
                 found[run.key] = (*found.get(run.key, ()), run)
         return found
+
+
+def surplus(attempts: Sequence[Run], retries: int) -> tuple[Run, ...]:
+    """The sealed runs of a place that the rule for repeats does not explain: those after the one that ended it."""
+    sealed = [run for run in attempts if run.state == SEALED and not run.stopped]
+    ends = (number for number, run in enumerate(sealed, 1) if not run.spoilt or number > retries)
+    return tuple(sealed[next(ends, len(sealed)) :])
 
 
 def holder(attempts: Sequence[Run], retries: int) -> Run | None:

@@ -5,9 +5,10 @@
     manifest.json        the digest of the protocol and of every artefact, and the seeds
     amendments/001.json  what was changed later, why, when and after how many runs; each names the one before it
     amendments/001/      protocol and artefacts that hold since then
+    journal.jsonl        a chained log, in which each amendment is noted by its digest, so that none can be taken back
 
-Writing ends with the file that makes the rest count, so a crash leaves the old plan or none. What cannot be told from
-the folder alone (that the last amendment was taken away) shows because the pilot file then differs from the protocol.
+Writing ends with the file that makes the rest count, so a crash leaves the old plan or none. An amendment that no note
+speaks of is taken as it is: it was made before there were notes, or a crash came between it and its note.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from proctor.base.canonical import canonical, parse_canonical, sha256
 from proctor.base.errors import BrokenSeal, InfrastructureFault, UsageFault
 from proctor.base.files import read_bounded, write_whole
 from proctor.base.frozen import frozen
+from proctor.record.chained import ChainedLog
 from proctor.study.pilot.model import Pilot
 from proctor.study.pilot.protocol import ARTEFACTS, changes, with_artefacts
 from proctor.study.pilot.randomise import Slot, from_csv
 
 PROTOCOL, MANIFEST, AMENDMENTS, RANDOMISATION = "protocol.json", "manifest.json", "amendments", "randomisation.csv"
+JOURNAL, AMENDMENT = "journal.jsonl", "proctor.pilot-amendment"
 FILE_BYTES = 256 << 20
 SHOWN_CHANGES = 40
 SHOWN_CHARACTERS = 60
@@ -98,7 +101,36 @@ def load_plan(folder: Path) -> Plan:
         protocol, previous = after, sha256(canonical(record))
         amendments.append(record)
     slots = from_csv(_read(current / RANDOMISATION), str(current / RANDOMISATION))
-    return Plan(folder, current, digest, protocol, slots, tuple(amendments))
+    plan = Plan(folder, current, digest, protocol, slots, tuple(amendments))
+    _noted(plan)
+    return plan
+
+
+def journal_log(plan: Plan) -> ChainedLog:
+    """The log of a plan: its first record follows from the pilot's digest."""
+    return ChainedLog(plan.folder / JOURNAL, anchor=plan.digest.removeprefix("sha256:"))
+
+
+def note_amendments(plan: Plan) -> None:
+    """Put down the digest of every amendment that has no note yet."""
+    log = journal_log(plan)
+    for record in plan.amendments[_noted(plan) :]:
+        noted = {"number": record["number"], "digest": sha256(canonical(record))}
+        log.append({"schema": 1, "kind": AMENDMENT, **noted})
+
+
+def _noted(plan: Plan) -> int:
+    """How many amendments have notes; :class:`BrokenSeal` when one of them is gone or another."""
+    notes = [entry.record for entry in journal_log(plan).read() if entry.record.get("kind") == AMENDMENT]
+    made = [{"number": one["number"], "digest": sha256(canonical(one))} for one in plan.amendments]
+    for number, note in enumerate(notes, 1):
+        if {name: note.get(name) for name in ("number", "digest")} not in made[number - 1 : number]:
+            raise BrokenSeal(
+                f"amendment {number} is on record and {'missing' if number > len(made) else 'another one'}",
+                where=str(plan.folder / AMENDMENTS),
+                hint="put it back from a copy; what was amended is undone by another amendment only",
+            )
+    return len(notes)
 
 
 def refuse_changes(plan: Plan, protocol: Mapping[str, Any]) -> None:
@@ -150,7 +182,9 @@ def amend(
         "after_runs": after_runs,
     }
     write_whole(place.with_suffix(".json"), canonical(record))
-    return load_plan(plan.folder)
+    amended = load_plan(plan.folder)
+    note_amendments(amended)
+    return amended
 
 
 def shown(value: object) -> str:

@@ -16,6 +16,7 @@ from proctor.base.files import read_bounded
 from proctor.base.frozen import frozen, replace
 from proctor.execute.home import Home
 from proctor.execute.watch.money import plain, total_of
+from proctor.study.pilot.departures import departures, require_noted
 from proctor.study.pilot.journal import Journal, read_journal
 from proctor.study.pilot.ledger import CHECKS, CUT, Ledger, Run, read_runs
 from proctor.study.pilot.model import STAGES
@@ -62,9 +63,14 @@ class Standing:
 
 
 def standing(plan: Plan, home: Home) -> Standing:
-    """How the pilot stands by what lies in ``home`` and in the folder of its plan."""
-    journal = read_journal(plan)
-    return Standing(plan, journal, read_runs(home, plan.digest), _power(plan, journal))
+    """How the pilot stands by what lies in ``home`` and in the folder of its plan.
+
+    :class:`BrokenSeal` where a run is not as it was sealed and noted.
+    """
+    journal = read_journal(plan)  # before the runs: what is noted by now is there
+    runs = read_runs(home, plan.digest)
+    require_noted(plan, home, journal.runs, runs)
+    return Standing(plan, journal, runs, _power(plan, journal))
 
 
 def account_of(runs: tuple[Run, ...]) -> Account:
@@ -205,6 +211,8 @@ def deviations(here: Standing) -> list[str]:
     for run in here.runs:
         if run.spoilt:
             found.append(f"A fault of the machine spoilt {run.run} ({run.task}, {run.method}): {run.problem}.")
+    counted = [run for _, run, counts in places(here) if run is not None and counts]
+    found += departures(here.plan, here.runs, counted)
     cut = [run.run for run in here.runs if run.state == CUT]
     stopped = [run.run for run in here.runs if run.stopped]
     for runs, words in ((cut, "cut off before their end"), (stopped, "stopped by an operator")):
