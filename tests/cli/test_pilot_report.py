@@ -13,9 +13,10 @@ from tests.study.pilot.live import Proctor, planned, run, runs_in, write_pilot
 
 @pytest.fixture
 def pilot(proctor: Proctor, make_contract: Any, tmp_path: Path) -> Path:
-    """A pilot of a fixer against an idler on two tasks, run to its end."""
+    """A pilot of a fixer against an idler on three tasks, run to its end."""
     comparison = {"candidate": "fixer", "against": "idler"}
-    file = write_pilot(tmp_path, [make_contract("one"), make_contract("two")], comparison=comparison, alpha="0.4")
+    contracts = [make_contract(name) for name in ("one", "two", "three")]
+    file = write_pilot(tmp_path, contracts, comparison=comparison)
     planned(proctor, file)
     code, answer = run(proctor, file)
     assert code == 0, answer
@@ -52,7 +53,7 @@ def test_a_pilot_is_reported_again_byte_by_byte_held_against_another_and_refused
     assert found["question"]["pilot"] == counted[0]["pilot"]
     assert [one["stage"] for one in found["appendix"]["stages"]] == ["one", "two", "three"]
     assert found["plan"]["power"]["curves"]
-    assert found["plan"]["projection"]["points"][-1][0] == 16
+    assert found["plan"]["projection"]["points"][-1][0] == 24
     assert str(tmp_path) not in first["report.html"].decode() + first["findings.json"].decode()
     report(proctor, pilot, "--into", tmp_path / "again")
     assert content(tmp_path / "again") == first
@@ -60,8 +61,8 @@ def test_a_pilot_is_reported_again_byte_by_byte_held_against_another_and_refused
     found = report(proctor, pilot, "--against", tmp_path / "again")
     rows = {row["agent"]: row["difference"]["value"] for row in found["versus"]["rows"]}
     assert rows == {"fixer": 0.0, "idler": 0.0, "noop": 0.0, "reference": 0.0}
-    assert "Compared on 2 tasks" in found["versus"]["notes"][0]
-    assert found["versus"]["notes"][1] == "Both are made from the same 16 runs."
+    assert "Compared on 3 tasks" in found["versus"]["notes"][0]
+    assert found["versus"]["notes"][1] == "Both are made from the same 24 runs."
     assert found["versus"]["name"] == "A trial, as an earlier report has it with 16 runs"
     words = "16 of 16 planned runs count."
     whole = {"planned": 16, "counted": 16, "complete": True, "removed": [], "words": words}
@@ -69,7 +70,7 @@ def test_a_pilot_is_reported_again_byte_by_byte_held_against_another_and_refused
     told = proctor("pilot", "report", pilot, "--against", tmp_path / "again").stdout
     assert "against A trial, as an earlier report has it with 16 runs:\n  fixer: 100.0% (" in told
     assert " after, +0.0 (+0.0 to +0.0) points\n" in told
-    assert "\n  Both are made from the same 16 runs.\n" in told
+    assert "\n  Both are made from the same 24 runs.\n" in told
     assert "not complete" not in told
     assert "A trial" in (pilot.with_suffix(".report") / "report.html").read_text()
 

@@ -126,6 +126,28 @@ def test_a_difference_that_signs_do_not_confirm_says_so() -> None:
     assert head["caveats"][0].endswith("does not confirm it (p = 0.062).")
 
 
+@pytest.mark.parametrize(("tasks", "told"), [(5, False), (30, True)])
+def test_the_other_verdict_of_unknown_runs_needs_the_signs_too(tasks: int, told: bool) -> None:
+    # Over scorable runs y hides half of its failures; counted, they would decide for x, if signs could confirm it.
+    outcomes: Outcomes = {
+        "x": {f"t{n}": [1, 1, 1, 1] for n in range(tasks)},
+        "y": {f"t{n}": [1, *[None] * (3 - n % 2), *[0] * (n % 2)] for n in range(tasks)},
+    }
+    for others in ({}, {"z": {f"t{n}": [n % 2] for n in range(tasks)}}):
+        head = findings(table({**outcomes, **others}), Question(against="y", candidate="x", minimum_effect=0.4))
+        words = "With unknown and invalid runs counted as no success, the difference is +75.0 points"
+        said = [one for one in head["headline"]["caveats"] if one.startswith(words)]
+        assert head["headline"]["verdict"] != "adopt"
+        assert [one.endswith(": adopt.") for one in said] == ([True] if told else [])
+
+
+@pytest.mark.parametrize("alpha", [1e-11, 1e-13, 1e-18, 1e-300])
+def test_hardly_any_alpha_is_no_accident(alpha: float) -> None:
+    assert 0.99999 < Question(alpha=alpha).level < 1
+    head = findings(made(30, 10), Question(against="y", alpha=alpha))["headline"]
+    assert head["verdict"] == "undecided"
+
+
 def test_a_best_agent_that_stands_apart_is_said_to() -> None:
     solved = {"x": 30, "y": 15, "z": 0}
     outcomes = {name: {f"t{n}": [int(n < count)] for n in range(30)} for name, count in solved.items()}

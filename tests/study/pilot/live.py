@@ -20,7 +20,10 @@ IDLER = {"name": "idler", "agent": "command:true"}
 
 
 def write_pilot(folder: Path, contracts: Sequence[Path], **parts: Any) -> Path:
-    """A pilot of two agents and both baselines on ``contracts``, with little to do and little to ask for."""
+    """A pilot of two agents and both baselines on ``contracts``, with little to do and little to ask for.
+
+    Stage three is reached with three tasks or more: with fewer no pattern of signs is rarer than alpha.
+    """
     whole: dict[str, Any] = {
         "schema": 1,
         "pilot": {"name": "trial", "title": "A trial", "question": "Does it work?"},
@@ -30,7 +33,7 @@ def write_pilot(folder: Path, contracts: Sequence[Path], **parts: Any) -> Path:
         "budgets": {"pilot_usd": "100.00"},
         "minimum_effect": "0.8",
         "power": "0.05",
-        "alpha": "0.5",
+        "alpha": "0.4",
         "assumed": {"rate": "0.1", "icc": ["0.2"]},
         "flakes": {"runs": 2},
         "stages": {"one": {"tasks": 1}},

@@ -160,6 +160,8 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"minimum_effect": "-0.1"}, "is negative"),
     ({"minimum_effect": 0.6}, "make 1.1, and a rate ends at 1"),
     ({"alpha": "small"}, "is not a decimal number"),
+    ({"alpha": 0.5}, "0.5 is too large"),
+    ({"alpha": "0.93"}, "is too large"),
     ({"power": 1}, "1 is no share"),
     ({"assumed": {"icc": []}}, "the list must not be empty"),
     ({"assumed": {"icc": [1.2]}}, "1.2 is no share"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from proctor.study.analysis.cells import Cells
-from proctor.study.analysis.question import ENDPOINTS, INTENTION_TO_TREAT, Question
-from proctor.study.analysis.verdict import decide
+from proctor.study.analysis.pairs import told_apart
+from proctor.study.analysis.question import ENDPOINTS, INTENTION_TO_TREAT, SEED, Question
+from proctor.study.analysis.verdict import ADOPT, decide
 from proctor.study.analysis.words import among, money, percent, points
 from proctor.study.stats.paired import paired_difference
 
@@ -56,9 +57,13 @@ def turned(
         return []
     with np.errstate(invalid="ignore", divide="ignore"):
         means = cells.wins / cells.attempts
-    one, other = (means[cells.agents.index(agent["agent"])] for agent in (best, against))
-    difference = paired_difference(one, other, cells.level).difference
+    pair = (cells.agents.index(best["agent"]), cells.agents.index(against["agent"]))
+    difference = paired_difference(means[pair[0]], means[pair[1]], cells.level).difference
     other_verdict = decide(difference, question.minimum_effect, True)
+    if other_verdict == ADOPT:
+        rng = np.random.default_rng(SEED)
+        separable = told_apart(means.T, pair, bool(question.planned), question.alpha, rng)
+        other_verdict = decide(difference, question.minimum_effect, separable)
     if difference.value is None or verdict == other_verdict:
         return []
     gap = points(difference)

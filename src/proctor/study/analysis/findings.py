@@ -21,7 +21,7 @@ from proctor.study.analysis.headline import headline
 from proctor.study.analysis.limits import cannot, scope
 from proctor.study.analysis.modes import Modes, matrix
 from proctor.study.analysis.pairs import compare_pairs, ranks
-from proctor.study.analysis.question import Extras, Question
+from proctor.study.analysis.question import SEED, Extras, Question
 from proctor.study.analysis.rates import agent_costs, agent_rates, agent_runs
 from proctor.study.analysis.rounding import tidy
 from proctor.study.analysis.strata import strata, weighted
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 KIND = "proctor.findings"
-SEED = 20260307
 MAX_RUNS = 5_000
 """How many runs are listed; each agent has its share of them."""
 

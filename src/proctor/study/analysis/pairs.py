@@ -18,6 +18,8 @@ from proctor.study.stats.paired import DRAWS, EXACT_TASKS, decisive, paired_diff
 if TYPE_CHECKING:
     import numpy as np
 
+    from proctor.study.stats.arrays import Floats
+
 PRODUCTS = 2e10
 """How many products the random signs may cost; with very many tasks and agents fewer patterns are drawn."""
 LEAST_DRAWS = 1_999
@@ -59,6 +61,18 @@ def compare_pairs(
             }
         )
     return found
+
+
+def told_apart(means: Floats, pair: tuple[int, int], alone: bool, alpha: float, rng: np.random.Generator) -> bool:
+    """Whether two columns of task means are separable: by themselves where ``alone``, else among all pairs."""
+    one, other = means[:, pair[0]], means[:, pair[1]]
+    by_t = paired_difference(one, other).p
+    if alone or means.shape[1] == 2:
+        p = decisive(by_t, sign_flip(one - other, rng).p)
+    else:
+        together = max_t(means, rng, _draws(*means.shape))
+        p = None if by_t is None else together.p_adjusted[together.pairs.index((min(pair), max(pair)))]
+    return p is not None and p < alpha
 
 
 def ranking(cells: Cells) -> list[int]:

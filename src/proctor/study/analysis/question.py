@@ -15,6 +15,10 @@ ENDPOINTS = {
     INTENTION_TO_TREAT: "success over all attempted runs: whatever is no success counts against the agent",
 }
 """The endpoints by which agents can be ranked, and what each does with runs that are neither success nor failure."""
+SEED = 20260307
+MOST_ALPHA = 0.5
+MOST_LEVEL = 1 - 1e-12
+"""An early look may leave so little of alpha that its complement is 1, and no interval has that level."""
 
 
 @frozen
@@ -43,7 +47,7 @@ class Question:
     def __post__(self) -> None:
         if self.endpoint not in ENDPOINTS:
             raise UsageFault(f"there is no endpoint {self.endpoint!r}", hint="success or intention-to-treat")
-        if not 0 < self.alpha < 0.5:
+        if not 0 < self.alpha < MOST_ALPHA:
             raise UsageFault(f"alpha is {self.alpha}", hint="a small share such as 0.05")
         if self.minimum_effect is not None and not 0 <= self.minimum_effect < 1:
             raise UsageFault(
@@ -59,7 +63,7 @@ class Question:
     @property
     def level(self) -> float:
         """The level of the intervals."""
-        return round(1 - self.alpha, 12)
+        return min(round(1 - self.alpha, 12), MOST_LEVEL)
 
 
 @frozen

@@ -13,6 +13,7 @@ from proctor.contract.kinds import Decimal, Flag, Money, Optional, Text, Whole, 
 from proctor.contract.shapes import OMITTED, Either, Field, ListOf, MapOf, Shape
 from proctor.contract.strict_yaml import Node, Report
 from proctor.contract.texts import ANY, KEY, NAME, WORDS
+from proctor.study.analysis.question import MOST_ALPHA
 from proctor.study.pilot import model
 
 SCHEMA_VERSION = 1
@@ -20,14 +21,16 @@ MOST_RUNS = 1000
 DIALECTS = ("chat", "responses", "anthropic", "gemini")
 ANY_SHARE = r"0(?:\.[0-9]{1,12})?|1(?:\.0{1,12})?"
 INNER_SHARE = r"0\.(?=[0-9]*[1-9])[0-9]{1,12}"
+SMALL_SHARE = r"0\.(?=[0-9]*[1-9])[0-4][0-9]{0,11}"
 PROVIDER_TOOLS = ("strip", "refuse", "allow")
 
 
 @frozen
 class Share:
-    """A share of one, kept as decimal text; ``ends`` says whether 0 and 1 are allowed."""
+    """A share of one, kept as decimal text; ``ends``: 0 and 1 are allowed; ``half``: it is below 0.5."""
 
     ends: bool = True
+    half: bool = False
     blank: str = ""
 
     def read(self, node: Node, report: Report) -> str:
@@ -38,9 +41,15 @@ class Share:
             bounds = "from 0 to 1" if self.ends else "between 0 and 1"
             report.add(node, f"{shown(node)} is no share", f"a decimal number {bounds}")
             return self.blank
+        if self.half and Exact(text) >= Exact(str(MOST_ALPHA)):
+            report.add(node, f"{shown(node)} is too large", f"a small share such as 0.05, below {MOST_ALPHA}")
+            return self.blank
         return text
 
     def schema(self) -> dict[str, Any]:
+        if self.half:
+            bound = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": MOST_ALPHA}
+            return {"anyOf": [bound, {"type": "string", "pattern": whole(SMALL_SHARE)}]}
         bounds = {"minimum": 0, "maximum": 1} if self.ends else {"exclusiveMinimum": 0, "exclusiveMaximum": 1}
         text = ANY_SHARE if self.ends else INNER_SHARE
         return {"anyOf": [{"type": "number", **bounds}, {"type": "string", "pattern": whole(text)}]}
@@ -231,7 +240,7 @@ PILOT = Shape(
         Field("prices", OPTIONAL_PATH, "A price table (CSV); the fallback schedule if left out.", ""),
         Field("endpoints", ENDPOINTS, "What is decided on.", OMITTED),
         Field("minimum_effect", Share(ends=False), "The smallest difference that matters."),
-        Field("alpha", Share(ends=False), "The probability of a false alarm.", model.Pilot.alpha),
+        Field("alpha", Share(ends=False, half=True), "The probability of a false alarm.", model.Pilot.alpha),
         Field("power", Share(ends=False), "The probability of seeing the minimum effect.", model.Pilot.power),
         Field("assumed", ASSUMED, "What planning takes for granted.", OMITTED),
         Field("flakes", FLAKES, "How unsteady checks may be.", OMITTED),

@@ -1,8 +1,9 @@
 """Whether a plan can see the effect that matters: by formula and by simulation, under every assumed correlation.
 
 The plan is supported when the formula reaches the wanted power in every case that the pilot assumes and the simulation
-does not contradict it, which it can with few tasks. Runs that will not be
-scorable are counted as fewer tasks, which is the careful side. Where all methods are compared with each other, every
+does not contradict it, which it can with few tasks: the simulated studies are decided as reports are, by the t test and
+flipped signs. Fewer tasks than signs need to fall below the level support nothing. Runs that will not be scorable are
+counted as fewer tasks, which is the careful side. Where all methods are compared with each other, every
 pair gets its share of alpha, as the first step of Holm's procedure gives it; where interim looks are planned, what the
 last look has left of alpha counts.
 """
@@ -51,6 +52,14 @@ class Question:
         """The two-sided level at which one comparison is decided at the end."""
         return _last_level(self.looks, self.alpha / self.comparisons)
 
+    @property
+    def least_tasks(self) -> int:
+        """The fewest tasks that can show anything: if all differ alike, signs have to fall below the level."""
+        tasks = LEAST_TASKS
+        while 2.0 ** (1 - tasks) >= self.level:
+            tasks += 1
+        return tasks
+
     def design(self, icc: float, correlation: float) -> Design:
         """The design of the estimators for one pair of correlations."""
         from proctor.study.stats.power import Design
@@ -84,7 +93,7 @@ class Row:
 class Analysis:
     """The answer: a row for each pair of correlations, or why there is none.
 
-    ``enough`` is how many tasks would do in the worst case, by formula and simulation, where those of the plan do not.
+    ``enough`` is how many tasks would do in every case, by formula and simulation, where those of the plan do not.
     """
 
     question: Question
@@ -99,7 +108,9 @@ class Analysis:
 
     @property
     def supported(self) -> bool:
-        """Whether every row is."""
+        """Whether every row is, and the tasks are enough to show anything at all."""
+        if self.question.tasks < self.question.least_tasks:
+            return False
         return bool(self.rows) and all(row.supported(self.question.target) for row in self.rows)
 
     @property
@@ -114,7 +125,10 @@ class Analysis:
         where = f"in the worst case (icc {worst.icc:g}, correlation {worst.correlation:g}), {asked.target:g} is wanted"
         if self.supported:
             return f"{seen} {where}"
-        more = "no number of tasks would do" if self.enough is None else f"{self.enough} tasks would do"
+        more = "no number of tasks would do" if self.enough is None else f"{self.enough} tasks would do in every case"
+        if asked.tasks < asked.least_tasks:
+            seen = f"{asked.tasks} tasks can show nothing at a level of {asked.level:.3g}, since flipped signs come to "
+            return f"{seen}{2.0 ** (1 - asked.tasks):.3g} at the least; {asked.least_tasks} could: {more}"
         return f"{seen} {where}: {more}"
 
 
@@ -168,27 +182,36 @@ def analyse(question: Question, draws: int = DRAWS) -> Analysis:
             )
         )
     found = Analysis(question, tuple(rows))
-    if found.supported or found.worst is None:
-        return found
-    return replace(found, enough=_enough(question, found.worst, draws))
+    return found if found.supported else replace(found, enough=_enough(found, draws))
 
 
-def _enough(question: Question, worst: Row, draws: int) -> int | None:
+def _enough(found: Analysis, draws: int) -> int | None:
     """The first number of tasks, in steps of a tenth, at which formula and simulation agree that it is enough.
 
-    The simulation draws what it would draw for a plan of that number, so that such a plan comes to the same answer.
+    It is so in every row: the one with the least power need not be the one that needs the most tasks. The simulation
+    draws what it would draw for a plan of that number, so that such a plan comes to the same answer.
     """
     from proctor.study.stats.power import paired_power
     from proctor.study.stats.power_simulation import simulated_point
 
-    tasks = None if worst.needed is None else max(worst.needed, question.tasks + 1)
-    number = list(_pairs(question)).index((worst.icc, worst.correlation))
-    for _ in range(MOST_STEPS):
-        if tasks is None or tasks > MOST_TASKS:
-            return None
-        design = replace(question, tasks=tasks).design(worst.icc, worst.correlation)
+    question = found.question
+
+    def enough(number: int, row: Row, tasks: int) -> bool:
+        design = replace(question, tasks=tasks).design(row.icc, row.correlation)
+        if paired_power(design, question.effect) < question.target:
+            return False
         simulated = simulated_point(design, question.effect, generator(question.seed, number), draws)
-        if min(paired_power(design, question.effect), simulated.high) >= question.target:
+        return simulated.high >= question.target
+
+    needed = [row.needed for row in found.rows]
+    counts = [count for count in needed if count is not None]
+    if len(counts) < len(needed):
+        return None
+    tasks = max(*counts, question.tasks + 1, question.least_tasks)
+    for _ in range(MOST_STEPS):
+        if tasks > MOST_TASKS:
+            return None
+        if all(enough(number, row, tasks) for number, row in enumerate(found.rows)):
             return tasks
         tasks = max(tasks + 1, tasks * 11 // 10)
     return None
@@ -236,7 +259,7 @@ def record(analysis: Analysis, draws: int = DRAWS) -> dict[str, Any]:
             "level": text(asked.level, 6),
             "power": text(asked.target),
         },
-        "method": "paired t test over task means; noncentral t, confirmed by simulation with beta-distributed tasks",
+        "method": "paired t test over task means and flipped signs; noncentral t, and simulated beta-distributed tasks",
         "draws": draws,
         "seed": asked.seed,
         "rows": [_row(row) for row in analysis.rows],

@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from sys import float_info
 from typing import Any
 
 from proctor.base.canonical import parse
@@ -125,7 +126,7 @@ def _question(here: Standing) -> Question:
     looks = rules_so_far(here.ledger, protocol)[1]
     return Question(
         endpoint=protocol["endpoints"]["primary"],
-        alpha=float(looks[-1].nominal if looks else protocol["alpha"]),
+        alpha=max(float(looks[-1].nominal if looks else protocol["alpha"]), float_info.min),
         minimum_effect=float(protocol["minimum_effect"]),
         against=comparison.get("against"),
         candidate=comparison.get("candidate"),

@@ -1,8 +1,8 @@
 """Power by simulation, and the checks that a power analysis must pass before anybody relies on it.
 
 Tasks get a rate for each agent from beta distributions, tied together by a normal copula so that the rates correlate as
-the design says; runs are drawn from those rates; the comparison is the paired t test over tasks. Formula and simulation
-share no step but the question.
+the design says; runs are drawn from those rates; the comparison is the one that reports decide by, the paired t test
+over tasks with flipped signs to confirm it. Formula and simulation share no step but the question.
 """
 
 from __future__ import annotations
@@ -58,15 +58,18 @@ def formula_point(design: Design, effect: float) -> Point:
     return _point(design, effect, power, power, power)
 
 
-def simulated_point(design: Design, effect: float, rng: np.random.Generator, draws: int = DRAWS) -> Point:
-    """The share of simulated studies that find ``effect``, with its 99.9% interval."""
+def simulated_point(
+    design: Design, effect: float, rng: np.random.Generator, draws: int = DRAWS, *, signs: bool = True
+) -> Point:
+    """The share of simulated studies that find ``effect``, with its 99.9% interval; without ``signs`` by t alone."""
     import numpy as np
 
     rows = max(1, CELLS // design.tasks)
     found = 0
     for start in range(0, draws, rows):
         a, b = simulated_means(design, effect, min(rows, draws - start), rng)
-        found += int(np.count_nonzero(rejections(b - a, design.alpha)))
+        flags = decisions(b - a, design.alpha, design.runs) if signs else rejections(b - a, design.alpha)
+        found += int(np.count_nonzero(flags))
     low, high = wilson_limits(found, draws, 0.999)
     return _point(design, effect, found / draws, low, high)
 
@@ -99,6 +102,18 @@ def rejections(differences: Floats, alpha: float) -> Flags:
     by_signs = (np.abs(mean) > 1e-12) & (2.0 ** (1 - tasks) <= alpha)
     found: Flags = np.where(alike, by_signs, np.abs(mean) >= limit * error)
     return found
+
+
+def decisions(differences: Floats, alpha: float, runs: int) -> Flags:
+    """Which lines a report would call different: the t test does, and flipped signs confirm it below ``alpha``."""
+    import numpy as np
+
+    from proctor.study.stats.signs import flipped_p
+
+    found = np.flatnonzero(rejections(differences, alpha))
+    flags = np.zeros(len(differences), dtype=bool)
+    flags[found] = flipped_p(differences[found], runs) < alpha
+    return flags
 
 
 def curve(
@@ -139,9 +154,12 @@ def not_monotone(points: Sequence[Point]) -> list[str]:
 
 
 def sanity(design: Design, effect: float, rng: np.random.Generator, draws: int = DRAWS) -> list[Check]:
-    """Does the formula agree with the simulation, keep its alpha without an effect, and rise where it must?"""
-    formula, simulated = formula_point(design, effect), simulated_point(design, effect, rng, draws)
-    null = simulated_point(design, 0.0, rng, draws)
+    """Does the formula agree with the simulation, keep its alpha without an effect, and rise where it must?
+
+    The formula is that of the t test, so it is held against simulated studies that the t test alone decides.
+    """
+    formula, simulated = formula_point(design, effect), simulated_point(design, effect, rng, draws, signs=False)
+    null = simulated_point(design, 0.0, rng, draws, signs=False)
     off = abs(formula.power - simulated.power)
     room = 0.05 + (simulated.high - simulated.low) / 2
     steps = [replace(design, tasks=max(2, design.tasks * factor // 4)) for factor in (1, 2, 4, 8)]
