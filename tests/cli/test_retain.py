@@ -60,6 +60,9 @@ def test_what_is_left_verifies_as_partial_and_still_counts(scene: Scene) -> None
     assert scene.id in scene.proctor("runs").stdout
     again = scene.proctor("rescore", scene.id)
     assert again.returncode == 2 and "payloads of this run were removed" in again.stderr
+    for depth in ("--acceptance", "--tools"):
+        repeated = scene.proctor("replay", scene.id, depth)
+        assert repeated.returncode == 2 and "payloads of this run were removed" in repeated.stderr
     trace = scene.proctor("trace", scene.id)
     assert "Traceback" not in trace.stderr and "removed by a retention act" in trace.stderr
 

@@ -130,3 +130,17 @@ def test_mistakes_get_one_message(proctor: Proctor, make_contract: Any) -> None:
     assert proctor("rubric", row["run"]).returncode == 2
     assert proctor("rubric", "--csv", "--figure").returncode == 2
     assert proctor("taxonomy", "non-terminaton").stderr.strip().endswith("did you mean non-termination?")
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [
+        (("--by", "ada", "--why", "no"), "--minutes"),
+        (("--minutes", "2", "--why", "no"), "--by"),
+        (("--minutes", "2"), "--by and --why"),
+    ],
+)
+def test_a_verdict_says_which_option_is_missing(proctor: Proctor, given: tuple[str, ...], missing: str) -> None:
+    done = proctor("review", "any", "--verdict", "reject", *given)
+    assert done.returncode == 2
+    assert f"a verdict needs {missing}" in done.stderr

@@ -162,6 +162,7 @@ def _curve(asked: Question, json_: bool) -> int:
 def _tell(frozen: Plan, json_: bool) -> None:
     """What was frozen, what it can see and cost, and what a reader should know before it is run."""
     from proctor.base.canonical import parse
+    from proctor.study.pilot.checks import wrong
 
     def part(name: str) -> Any:
         return parse((frozen.current / name).read_bytes())
@@ -196,7 +197,7 @@ def _tell(frozen: Plan, json_: bool) -> None:
     for words in _concerns(cost["budget"]):
         click.echo(f"concern  {words}")
     for check in doubts:
-        click.echo(f"doubt    {check['name']}: {check['seen']}")
+        click.echo(f"doubt    {wrong(check['name'])}: {check['seen']}")
     for words in frozen.deviations:
         click.echo(f"deviates {words}")
     click.echo(f"folder   {frozen.folder}")

@@ -129,9 +129,11 @@ def _cents(usd: str) -> str:
 
 def _show(now: Mapping[str, Any]) -> None:
     """The status for people."""
+    from proctor.study.pilot.status import CHECKING
+
     click.echo(printable(f"{now['name']}  {now['title']}"))
     state = "complete" if now["complete"] else f"stage {now['stage']} {now['verdict']}"
-    click.echo(f"{now['pilot']}  {state}{', running' if now['busy'] else ''}")
+    click.echo(f"{now['pilot']}  {state}{', running' if now['busy'] and now['verdict'] != CHECKING else ''}")
     click.echo("")
     rows = [[one["stage"], one["verdict"], f"{one['filled']}/{one['places']}"] for one in now["stages"]]
     print_table(["STAGE", "VERDICT", "PLACES"], rows)

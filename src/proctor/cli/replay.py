@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from proctor.judge.compare import Difference
     from proctor.record.rundir import RunDirectory
 
+NOT_REPEATED = ("jobs", "task_usd", "batch_usd", "pilot", "stage")
+"""Settings of a batch that a run which is repeated from it does not get: it spends nothing, and is none of a pilot."""
+
 
 @click.command(epilog="Example: proctor replay 20260307T120000 --acceptance")
 @click.argument("run")
@@ -93,6 +96,7 @@ def _judge_again(found: RunDirectory, contract: Path | None, json_: bool) -> int
 def _act_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
     from proctor.base.errors import UsageFault
     from proctor.base.frozen import items
+    from proctor.cli.replay_agent import files_again
     from proctor.cli.wiring import agent_for, machine
     from proctor.conduct.batch import load_batch
     from proctor.conduct.divergence import Retraced
@@ -111,7 +115,8 @@ def _act_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
         asked = manifest["configuration"]
         batch = load_batch(here.home, str(asked["batch"]))
         words, model = str(asked["agent"]), str(asked["model"])
-        agent = agent_for(words, batch.agent_files, base.prepared, here, model, batch.settings)
+        files, settings = files_again(here, batch, manifest), batch.settings_of(str(asked.get("method", "")))
+        agent = agent_for(words, files, base.prepared, here, model, settings)
         digest = agent.describe().digest
         if is_plain(base.evidence) and digest != manifest["agent"]["digest"]:
             differences += (Difference("agent", "agent.digest", str(manifest["agent"]["digest"]), digest),)
@@ -178,13 +183,15 @@ def _decide_again(found: RunDirectory, json_: bool) -> int:
 def _run_again(found: RunDirectory, json_: bool) -> int:
     from proctor.base.errors import BrokenSeal, UsageFault
     from proctor.cli.batches import begin, fill
+    from proctor.cli.replay_agent import files_again
     from proctor.cli.wiring import machine
     from proctor.conduct.batch import load_batch
     from proctor.conduct.replay import first_difference, first_divergence, never_asked, tool_calls
     from proctor.record.rundir import RunDirectory
 
     try:
-        asked = found.read_json(found.manifest)["configuration"]
+        manifest = found.read_json(found.manifest)
+        asked = manifest["configuration"]
         paths = [Path(asked["contract_path"])]
         batch_id, agents, models = str(asked["batch"]), [str(asked["agent"])], [str(asked["model"])]
     except (KeyError, TypeError, ValueError):
@@ -193,10 +200,12 @@ def _run_again(found: RunDirectory, json_: bool) -> int:
         raise UsageFault("the run had no model", where=found.path.name)
     here = machine()
     before = load_batch(here.home, batch_id)
-    kept = {name: text for name, text in before.settings.items() if name not in ("jobs", "task_usd", "batch_usd")}
+    known = before.settings_of(str(asked.get("method", "")))
+    kept = {name: text for name, text in known.items() if name not in NOT_REPEATED}
     marks = {"command": "replay", "replay_of": found.path.name}
     settings = {**kept, **marks, "cassette": str(found.path.absolute())}
-    plan = begin(here, paths, agents, before.agent_files, models=models, settings=settings)
+    files = files_again(here, before, manifest)
+    plan = begin(here, paths, agents, files, models=models, settings=settings)
     if plan.places[0].content_id != asked["contract"]:
         raise UsageFault("the contract has changed since the run", where=str(paths[0]))
     result = fill(here, plan, 1, quiet=json_)

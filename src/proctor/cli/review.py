@@ -56,6 +56,10 @@ def command(
             _queue(found, all_, json_)
         return 4 if broken else 0
     if verdict:
+        missing = [name for name, text in (("--minutes", minutes), ("--by", by), ("--why", why)) if not text]
+        if missing:
+            words = f"a verdict needs {' and '.join(missing)}"
+            raise UsageFault(words, hint="how long you looked, who you are, and the reason in a sentence")
         _record(run, verdict, minutes, by, why, json_)
     elif minutes or by or why:
         raise UsageFault("there is no verdict", hint="add --verdict accept, reject or unsure")

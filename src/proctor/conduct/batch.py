@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     Attempt = tuple[Agent, ModelPlan | None]
 
 SCHEMA = 1
+METHOD_FILES = "agent_files"
+"""What the path of a method's files is called among its settings."""
 
 
 @frozen
@@ -58,7 +60,8 @@ class Place:
 class Batch:
     """What was asked for. ``digests`` are those of the agents, by agent and model, when the batch began.
 
-    ``begun`` is when that was, in nanoseconds: ids tell seconds only.
+    ``begun`` is when that was, in nanoseconds: ids tell seconds only. ``methods`` are the files and the settings of the
+    methods of a pilot, by their names, where they have any.
     """
 
     id: str
@@ -67,6 +70,17 @@ class Batch:
     settings: Mapping[str, str]
     digests: Mapping[tuple[str, str], str]
     begun: int
+    methods: Mapping[str, Mapping[str, str]] = EMPTY
+
+    def files_of(self, method: str) -> str:
+        """The directory that the agent of a method finds at /agent; empty for none."""
+        own: Mapping[str, str] = self.methods.get(method, EMPTY)
+        return own.get(METHOD_FILES, self.agent_files)
+
+    def settings_of(self, method: str) -> dict[str, str]:
+        """The settings of the batch with those of a method."""
+        own = self.methods.get(method, EMPTY)
+        return {**self.settings, **{name: text for name, text in own.items() if name != METHOD_FILES}}
 
 
 def new_batch(
@@ -97,6 +111,7 @@ def save_batch(home: Home, batch: Batch, refused: Iterable[tuple[Place, ProctorE
         "begun": str(batch.begun),
         "agent_files": batch.agent_files,
         "settings": dict(batch.settings),
+        **({"methods": {name: dict(own) for name, own in batch.methods.items()}} if batch.methods else {}),
         "digests": [[*pair, digest] for pair, digest in batch.digests.items()],
         "places": [_row(place) for place in batch.places],
         "refused": [[*_row(place), error.message] for place, error in refused],
@@ -161,6 +176,7 @@ def _load(home: Home, name: str) -> Batch:
         settings=data["settings"],
         digests={(agent, model): digest for agent, model, digest in data.get("digests", ())},
         begun=int(data.get("begun", "0")),
+        methods=data.get("methods", {}),
     )
 
 

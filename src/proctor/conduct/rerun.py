@@ -25,6 +25,7 @@ from proctor.judge.evidence import PATCH_BYTES, Evidence, read_evidence
 from proctor.record.attest.attestation import require
 from proctor.record.rundir import RunDirectory
 from proctor.record.trace.log import TraceWriter
+from proctor.record.verify import verify
 
 PATCH = "patch"
 """What the outcome of applying the patch is listed as, before all checks."""
@@ -58,7 +59,7 @@ class Rejudged:
 
 def find_base(machine: Machine, run: RunDirectory, place: Path | None = None) -> Base:
     """Make ready what ``run`` was made on; ``place`` is where its contract lies now, if that is elsewhere."""
-    require(run)
+    _require_whole(run)
     evidence = read_evidence(run)
     recorded = evidence.manifest
     try:
@@ -73,6 +74,20 @@ def find_base(machine: Machine, run: RunDirectory, place: Path | None = None) ->
         return Base(evidence, None, _deciding(differences(recorded, now, contracts)))
     prepared = machine.prepare(contract)
     return Base(evidence, prepared, _deciding(differences(recorded, _bound_now(machine, prepared, recorded))))
+
+
+def _require_whole(run: RunDirectory) -> None:
+    """Refuse a run that does not verify, and one of which a retention act removed what a repetition needs."""
+    try:
+        require(run)
+    except BrokenSeal:
+        if verify(run).status != "partial":
+            raise
+        raise UsageFault(
+            "payloads of this run were removed, so it cannot be repeated",
+            where=run.path.name,
+            hint="what is left still verifies: proctor verify",
+        ) from None
 
 
 def accept_again(machine: Machine, run: RunDirectory, base: Base) -> tuple[Rejudged, ...]:

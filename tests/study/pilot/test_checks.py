@@ -49,6 +49,14 @@ def test_too_few_tasks_are_told(question: Question) -> None:
     ]
 
 
+def test_a_check_that_does_not_hold_is_told_as_what_is_wrong(question: Question) -> None:
+    named = [check.name for check in (*checks.power(analyse(question, 200)), *checks.monotonicity(question, []))]
+    assert {checks.wrong(name) for name in named}.isdisjoint(named)
+    assert set(named) <= set(checks.WRONG)
+    assert checks.wrong("formula and simulation agree") == "formula and simulation differ"
+    assert checks.wrong("runs are numbered") == "it does not hold that runs are numbered"
+
+
 def test_the_record_holds_when_all_do() -> None:
     good, bad = checks.Check("a", True, "1"), checks.Check("b", False, "2")
     assert checks.record("sanity", {"part": [good]})["held"] is True

@@ -94,6 +94,22 @@ def test_a_stage_that_holds_the_pilot_up_says_what_is_not_met() -> None:
     assert [one["id"] for one in now["unmet"]] == ["boundary"]
 
 
+def test_stage_one_is_refused_only_when_its_checks_are_done() -> None:
+    book = stands(0)
+    unscreened = replace(book, journal=Journal({}, ()), runs=())
+    checked = replace(unscreened, runs=book.runs)
+    for here, busy, verdict in (
+        (unscreened, False, "not begun"),
+        (unscreened, True, "checking"),
+        (checked, True, "checking"),
+        (checked, False, "refused"),
+    ):
+        now = status_of(here, busy)
+        assert (now["verdict"], now["stages"][0]["verdict"]) == (verdict, verdict)
+        assert next(stages_of(here)).verdict == "refused", "what is on record stays"
+        assert now["unmet"]
+
+
 def test_places_that_do_not_count_are_told_apart() -> None:
     here = stands(10)
     found = list(places(here))

@@ -25,6 +25,25 @@ SANITY_STREAM = 1_000
 """The number of the random stream of the checks; those of the analysis are below it."""
 
 
+WRONG = {
+    "formula and simulation agree": "formula and simulation differ",
+    "no more false alarms than alpha": "more false alarms than alpha",
+    "power rises with tasks": "power falls with tasks",
+    "power rises with runs of a task": "power falls with runs of a task",
+    "power rises with the effect": "power falls with the effect",
+    "power rises with alpha": "power falls with alpha",
+    "power falls with the correlation of runs": "power rises with the correlation of runs",
+    "cost never falls with more runs": "cost falls with more runs",
+    "there is a design to analyse": "there is no design to analyse",
+}
+"""What is wrong where a check does not hold; its name says what should be."""
+
+
+def wrong(name: str) -> str:
+    """What is wrong when the check of this name does not hold."""
+    return WRONG.get(name) or f"it does not hold that {name}"
+
+
 @frozen
 class Check:
     """One thing that must hold, and what was seen."""

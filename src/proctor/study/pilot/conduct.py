@@ -16,14 +16,14 @@ from proctor.base.errors import BudgetExceeded, ProctorError, UsageFault
 from proctor.base.files import read_bounded, write_whole
 from proctor.base.frozen import frozen
 from proctor.base.ids import new_run_id
-from proctor.conduct.batch import Batch, BatchResult, Place, batches_of, save_batch
+from proctor.conduct.batch import METHOD_FILES, Batch, BatchResult, Place, batches_of, save_batch
 from proctor.conduct.batch_lock import batch_lock, is_at_work
 from proctor.conduct.machine import Machine
 from proctor.execute.home import Home
 from proctor.study.pilot.departures import elsewhere
 from proctor.study.pilot.journal import add_runs, add_screen, read_journal
 from proctor.study.pilot.ledger import CHECKS, SEALED, Run, read_run
-from proctor.study.pilot.model import STAGES, Method, Pilot, agent_words, located
+from proctor.study.pilot.model import STAGES, Method, Pilot, agent_files, agent_words, located, model_settings
 from proctor.study.pilot.plan import Plan, note_amendments
 from proctor.study.pilot.randomise import Slot
 from proctor.study.pilot.records import OPEN, Stage, Standing, record_of, stage_of, standing
@@ -176,14 +176,22 @@ def _batch(scene: Scene, stage: str, slots: Sequence[Slot]) -> Batch:
         **({"rehearse": "yes"} if stage == CHECKS else {}),
         **{name: cap for name, cap in caps.items() if cap is not None},
     }
+    methods = {place.method: own for place in places if (own := _own(scene.pilot, place.method))}
     for batch in batches_of(scene.machine.home, scene.plan.digest):
-        if batch.places == places and dict(batch.settings) == settings:
+        if batch.places == places and dict(batch.settings) == settings and batch.methods == methods:
             return batch
     digests = {(one["name"], one["model"]): one["digest"] for one in scene.plan.protocol["methods"]}
     clock = scene.machine.clock
-    batch = Batch(new_run_id(clock, scene.machine.entropy), "", places, settings, digests, clock.wall_ns())
+    batch = Batch(new_run_id(clock, scene.machine.entropy), "", places, settings, digests, clock.wall_ns(), methods)
     save_batch(scene.machine.home, batch)
     return batch
+
+
+def _own(pilot: Pilot, name: str) -> dict[str, str]:
+    """What a method has for itself, so that its runs can be repeated without the pilot file."""
+    method = method_named(pilot, name)
+    files = agent_files(pilot, method)
+    return {**({METHOD_FILES: files} if files else {}), **model_settings(pilot, method)}
 
 
 def _check_tasks(scene: Scene, here: Standing) -> Standing:

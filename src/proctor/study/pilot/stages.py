@@ -309,7 +309,8 @@ def _entry_three(facts: Facts) -> tuple[Criterion, ...]:
             threshold=str(power.get("threshold", facts.protocol["power"])),
             met=power.get("supported") is True,
             evidence=tuple(power.get("evidence", ())),
-            todo="more tasks or runs per task, or a larger minimum effect: proctor pilot power PILOT, and plan anew",
+            todo="more runs per task or a larger minimum effect: try them with proctor pilot power PILOT, then "
+            "proctor pilot amend PILOT --why; more tasks are another pilot",
         ),
         Criterion(
             id="budget",

@@ -10,10 +10,12 @@ from proctor.execute.watch.money import plain
 from proctor.study.pilot.ledger import RUNNING, Ledger
 from proctor.study.pilot.looks import looks_of
 from proctor.study.pilot.model import STAGES
-from proctor.study.pilot.records import REFUSED, STOPPED, Standing, account_of, deviations, stages_of
+from proctor.study.pilot.records import REFUSED, STOPPED, Stage, Standing, account_of, deviations, stages_of
 from proctor.study.pilot.stopping import BUDGET, EFFICACY, SAFETY, counted, methods_of, rules_so_far, run_cap
 
 RUN_CAPS = "run caps"
+NOT_BEGUN, CHECKING = "not begun", "checking"
+"""What is said of stage one where its entry cannot hold yet, because nothing was tried or the checks still run."""
 
 
 def status_of(here: Standing, busy: bool) -> dict[str, Any]:
@@ -28,10 +30,10 @@ def status_of(here: Standing, busy: bool) -> dict[str, Any]:
         "title": protocol["pilot"]["title"],
         "folder": str(here.plan.folder),
         "stage": last.name,
-        "verdict": last.verdict,
+        "verdict": _verdict(here, last, busy),
         "complete": last.good and last.name == STAGES[-1],
         "busy": busy,
-        "stages": [_stage(ledger, stage.name, stage.verdict) for stage in stages],
+        "stages": [_stage(ledger, stage.name, _verdict(here, stage, busy)) for stage in stages],
         "methods": _methods(here, ledger),
         "envelopes": _envelopes(here),
         "rules": _rules(here, ledger),
@@ -46,6 +48,13 @@ def status_of(here: Standing, busy: bool) -> dict[str, Any]:
         "deviations": deviations(here),
         "spent_usd": plain(account.total()),
     }
+
+
+def _verdict(here: Standing, stage: Stage, busy: bool) -> str:
+    """The verdict on a stage for who looks on. A stage that is refused ends ``pilot run``: while it runs, it checks."""
+    if stage.name == STAGES[0] and stage.verdict == REFUSED:
+        return CHECKING if busy else stage.verdict if here.runs else NOT_BEGUN
+    return stage.verdict
 
 
 def _stage(ledger: Ledger, name: str, verdict: str) -> dict[str, Any]:
