@@ -16,11 +16,13 @@ from proctor.cli.progress import Progress
 from proctor.cli.wiring import agent_for, planned_model
 from proctor.conduct.batch import Batch, BatchResult, Place, envelopes_of, run_places
 from proctor.conduct.machine import Machine
+from proctor.conduct.run import Outcome
 from proctor.execute.agents.interface import Agent
 from proctor.execute.prepare import Prepared
 from proctor.execute.workspace.store import hold
 from proctor.study.pilot.conduct import Scene, method_named, run_pilot
-from proctor.study.pilot.ledger import CHECKS, SEALED
+from proctor.study.pilot.departures import note
+from proctor.study.pilot.ledger import CHECKS, SEALED, read_run
 from proctor.study.pilot.model import agent_files, located, model_settings
 from proctor.study.pilot.plan import Plan
 from proctor.study.pilot.records import Stage, Standing, standing
@@ -28,6 +30,16 @@ from proctor.study.pilot.records import Stage, Standing, standing
 if TYPE_CHECKING:
     from proctor.conduct.envelopes import Envelopes
     from proctor.conduct.model import ModelPlan
+
+
+class Noting(Progress):
+    """Shows how far a pilot is, and notes each of its runs as soon as it is sealed."""
+
+    plan: Plan
+
+    def finished(self, place: Place, outcome: Outcome) -> None:
+        note(self.plan, [read_run(outcome.directory)])
+        super().finished(place, outcome)
 
 
 class Crew:
@@ -88,7 +100,8 @@ def conducted(
     checks = {(run.contract, run.method) for run in before.runs if run.stage == CHECKS and run.state == SEALED}
     wanted, done = before.ledger.wanted(), len(before.ledger.held()) + len(checks)
     total = len(wanted) + 2 * len({slot.task for slot in wanted})
-    progress = Progress(total, done, quiet=quiet, resume=f"proctor pilot run {made.pilot.file}")
+    progress = Noting(total, done, quiet=quiet, resume=f"proctor pilot run {made.pilot.file}")
+    progress.plan = plan
 
     def tell(words: str) -> None:
         if not quiet and sys.stderr is not None:

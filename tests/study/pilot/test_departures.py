@@ -11,11 +11,15 @@ import pytest
 
 from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.base.frozen import replace
+from proctor.cli import pilot_crew
+from proctor.conduct.batch import Place
+from proctor.conduct.run import Outcome
 from proctor.execute.home import Home
 from proctor.record.chained import ChainedLog
 from proctor.study.pilot.departures import departures, require_noted
+from proctor.study.pilot.journal import read_journal
 from proctor.study.pilot.ledger import CUT, Run, surplus
-from proctor.study.pilot.plan import Plan
+from proctor.study.pilot.plan import Plan, journal_log
 from tests.study.pilot.live import Proctor, planned, run, runs_in, write_pilot
 from tests.study.pilot.running import SPOILT, STOPPED, arms, ledger, run_of
 
@@ -107,11 +111,24 @@ def test_what_was_noted_must_be_there_with_its_seal(tmp_path: Path) -> None:
         require_noted(PLAN, home, {"one": "sha256:1"}, ())
 
 
+def test_a_run_is_noted_once_as_soon_as_it_is_sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sealed = replace(run_of(FIRST), run="one", seal="sha256:1")
+    seen = {Path("one"): sealed, Path("two"): replace(sealed, run="two", state=CUT, seal="")}
+    monkeypatch.setattr(pilot_crew, "read_run", seen.__getitem__)
+    progress = pilot_crew.Noting(2, quiet=True)
+    progress.plan = replace(PLAN, folder=tmp_path, digest="sha256:" + "0" * 64)
+    for name in ("one", "two", "one"):
+        outcome = Outcome(name, Path(name), "failure", {"contract": {"name": "a"}})
+        progress.finished(Place("a", "sha256:a", 1, "x", "", "x"), outcome)
+    assert dict(read_journal(progress.plan).runs) == {"one": "sha256:1"}
+    assert len(journal_log(progress.plan).read()) == 1
+
+
 def test_no_run_is_taken_away_or_doubled_and_no_amendment_taken_back(
     proctor: Proctor, make_contract: Any, tmp_path: Path
 ) -> None:
     contracts = [make_contract("one"), make_contract("two")]
-    parts: dict[str, Any] = {"runs_per_task": 1, "baselines": {"reference": False}}
+    parts: dict[str, Any] = {"runs_per_task": 1, "baselines": {"reference": False}, "alpha": "0.4"}
     file = write_pilot(tmp_path, contracts, **parts)
     plan, home = planned(proctor, file), tmp_path / "home"
     assert run(proctor, file)[0] == 0
@@ -153,7 +170,7 @@ def test_no_run_is_taken_away_or_doubled_and_no_amendment_taken_back(
     shutil.move(tmp_path / lost["run"], lost["path"])
 
     before = file.read_bytes()
-    write_pilot(tmp_path, contracts, **parts, alpha="0.4")
+    write_pilot(tmp_path, contracts, **{**parts, "alpha": "0.45"})
     assert proctor("pilot", "amend", file, "--why", "we would like it so").returncode == 0
     assert any("Amendment 1" in words for words in deviations())
     file.write_bytes(before)

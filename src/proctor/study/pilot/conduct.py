@@ -20,9 +20,9 @@ from proctor.conduct.batch import METHOD_FILES, Batch, BatchResult, Place, batch
 from proctor.conduct.batch_lock import batch_lock, is_at_work
 from proctor.conduct.machine import Machine
 from proctor.execute.home import Home
-from proctor.study.pilot.departures import elsewhere
-from proctor.study.pilot.journal import add_runs, add_screen, read_journal
-from proctor.study.pilot.ledger import CHECKS, SEALED, Run, read_run
+from proctor.study.pilot.departures import elsewhere, note
+from proctor.study.pilot.journal import add_screen, read_journal
+from proctor.study.pilot.ledger import CHECKS, SEALED, read_run
 from proctor.study.pilot.model import STAGES, Method, Pilot, agent_files, agent_words, located, model_settings
 from proctor.study.pilot.plan import Plan, note_amendments
 from proctor.study.pilot.randomise import Slot
@@ -93,7 +93,7 @@ def run_pilot(scene: Scene) -> tuple[Standing, tuple[Stage, ...]]:
         here = standing(scene.plan, scene.machine.home)
         _same_home(here)
         note_amendments(here.plan)
-        _note(here, here.runs)
+        note(here.plan, here.runs)
         here = _check_tasks(scene, here)
         stages: list[Stage] = []
         for name in STAGES:
@@ -120,12 +120,6 @@ def _same_home(here: Standing) -> None:
         raise elsewhere(here.plan)
 
 
-def _note(here: Standing, runs: Sequence[Run]) -> None:
-    """Put down which runs are sealed, so that none can be taken away and made again."""
-    sealed = {run.run: run.seal for run in runs if run.state == SEALED and run.seal}
-    add_runs(here.plan, {run: seal for run, seal in sealed.items() if run not in here.journal.runs})
-
-
 def _run_stage(scene: Scene, here: Standing, name: str) -> Standing:
     """Run blocks of a stage until none is left or a rule ends the pilot."""
     batch = _batch(scene, name, [slot for slot in here.ledger.wanted() if slot.stage == name])
@@ -145,7 +139,7 @@ def _filled(scene: Scene, here: Standing, batch: Batch, places: Sequence[Place])
     """The standing with what came of ``places``; an error that kept a run from beginning ends the command."""
     result = scene.fill(batch, places)
     made = tuple(read_run(outcome.directory) for _, outcome in result.outcomes)
-    _note(here, made)
+    note(here.plan, made)
     if result.stopped:
         raise Paused
     for place, error in result.errors:

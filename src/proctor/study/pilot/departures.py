@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.execute.home import Home
-from proctor.study.pilot.ledger import CHECKS, Run, key_of, surplus
+from proctor.study.pilot.journal import add_runs, read_journal
+from proctor.study.pilot.ledger import CHECKS, SEALED, Run, key_of, surplus
 from proctor.study.pilot.plan import JOURNAL, Plan
 
 MOST_NAMED = 5
@@ -35,6 +36,13 @@ def require_noted(plan: Plan, home: Home, noted: Mapping[str, str], runs: Sequen
                 where=str(home.runs / name),
                 hint=f"put back the run whose seal is {seal}",
             )
+
+
+def note(plan: Plan, runs: Sequence[Run]) -> None:
+    """Put down which runs are sealed, each once, so that none can be taken away and made again."""
+    noted = read_journal(plan).runs
+    sealed = (run for run in runs if run.state == SEALED and run.seal)
+    add_runs(plan, {run.run: run.seal for run in sealed if run.run not in noted})
 
 
 def elsewhere(plan: Plan) -> UsageFault:
