@@ -9,7 +9,7 @@ from pathlib import Path
 
 def bench(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "bench", *arguments]
-    return subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=600)
+    return subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=1500)
 
 
 def test_every_bench_prints_its_rows(project: Path) -> None:
