@@ -62,17 +62,22 @@ def test_a_pilot_is_reported_again_byte_by_byte_held_against_another_and_refused
     rows = {row["agent"]: row["difference"]["value"] for row in found["versus"]["rows"]}
     assert rows == {"fixer": 0.0, "idler": 0.0, "noop": 0.0, "reference": 0.0}
     assert "Compared on 3 tasks" in found["versus"]["notes"][0]
-    assert found["versus"]["notes"][1] == "Both are made from the same 24 runs."
-    assert found["versus"]["name"] == "A trial, as an earlier report has it with 16 runs"
-    words = "16 of 16 planned runs count."
-    whole = {"planned": 16, "counted": 16, "complete": True, "removed": [], "words": words}
-    assert found["progress"] == whole
+    many = int(found["plan"]["projection"]["points"][-1][0])
+    assert found["versus"]["notes"][1] == f"Both are made from the same {many} runs."
+    assert found["versus"]["name"] == f"A trial, as an earlier report has it with {many} runs"
+    words = f"{many} of {many} planned runs count."
+    assert found["progress"] == {"planned": many, "counted": many, "complete": True, "removed": [], "words": words}
     told = proctor("pilot", "report", pilot, "--against", tmp_path / "again").stdout
-    assert "against A trial, as an earlier report has it with 16 runs:\n  fixer: 100.0% (" in told
-    assert " after, +0.0 (+0.0 to +0.0) points\n" in told
-    assert "\n  Both are made from the same 24 runs.\n" in told
+    assert f"against {found['versus']['name']}:\n  fixer: 100.0% (" in told
+    assert told.count(" after, +0.0 (") == 4, "a line for each agent and baseline"
+    assert f"\n  Both are made from the same {many} runs.\n" in told
     assert "not complete" not in told
     assert "A trial" in (pilot.with_suffix(".report") / "report.html").read_text()
+
+    for foreign in (b"[]", b'{"appendix": 1}', b"no JSON"):
+        (tmp_path / "again" / "findings.json").write_bytes(foreign)
+        done = proctor("pilot", "report", pilot, "--against", tmp_path / "again")
+        assert (done.returncode, "holds no findings of a report" in done.stderr) == (2, True), done.stderr
 
     path = next(one["path"] for one in runs_in(tmp_path / "home") if one["method"] == "idler")
     text = (path / "report.json").read_text()
@@ -80,6 +85,24 @@ def test_a_pilot_is_reported_again_byte_by_byte_held_against_another_and_refused
     done = proctor("pilot", "report", pilot)
     assert done.returncode == 4
     assert path.name in done.stderr
+
+
+def test_a_pilot_that_was_refused_on_the_way_says_so_wherever_it_is_read(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    # So few tasks cannot show so small a difference: stage three, which asks for power, does not begin.
+    asked = {"minimum_effect": "0.05", "power": "0.95", "alpha": "0.05"}
+    file = write_pilot(tmp_path, [make_contract("one"), make_contract("two")], **asked)
+    planned(proctor, file)
+    assert run(proctor, file)[0] == 1
+    told = proctor("pilot", "report", file).stdout
+    words = "8 of 16 planned runs count. Stage three was refused, since this does not hold: the plan has the power"
+    assert told.startswith(f"This pilot is not complete: {words}")
+    folder = file.with_suffix(".report")
+    progress = json.loads((folder / "findings.json").read_bytes())["progress"]
+    assert (progress["planned"], progress["counted"], progress["complete"]) == (16, 8, False)
+    assert f"**This pilot is not complete:** {words}" in (folder / "report.md").read_text()
+    assert f"<strong>This pilot is not complete: </strong>{words}" in (folder / "report.html").read_text()
 
 
 def test_what_is_in_the_way_of_a_report_is_said(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
