@@ -154,3 +154,21 @@ def test_names_cannot_steer_a_terminal(tmp_path: Path, capsys: pytest.CaptureFix
     path.write_text("agent,task,outcome\n\x1b[2Jx,t,1\n\x1b[2Jx,u,1\ny,t,0\ny,u,0\n")
     assert run_command(["analyse", str(path)]) == 0
     assert "\x1b" not in capsys.readouterr().out
+
+
+def test_a_name_cannot_forge_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "forged.csv"
+    rows = [f'"a\nadopt: Adopt a rather than b.",t{task},1\nb,t{task},0\n' for task in range(3)]
+    path.write_text("agent,task,outcome\n" + "".join(rows))
+    assert run_command(["analyse", str(path), "--against", "b"]) == 1
+    out = capsys.readouterr().out
+    assert "a?adopt: Adopt a" in out
+    assert not [line for line in out.splitlines() if line.startswith("adopt")]
+
+
+def test_costs_of_next_to_nothing_are_drawn(tmp_path: Path) -> None:
+    path = tmp_path / "cheap.csv"
+    rows = [f"a,t{task},1,{task}e-320\nb,t{task},0,2e-320\n" for task in range(1, 5)]
+    path.write_text("agent,task,outcome,cost_usd\n" + "".join(rows))
+    assert run_command(["analyse", str(path), "--out", str(tmp_path / "out")]) == 0
+    assert (tmp_path / "out" / "report.html").is_file()

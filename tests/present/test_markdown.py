@@ -105,3 +105,8 @@ def test_numbers() -> None:
     assert [p_value(p) for p in (None, 0.0001, 0.04567)] == ["-", "< 0.001", "0.046"]
     assert rank({"best": 1, "worst": 3}) == "1-3"
     assert rank({"best": 2, "worst": 2}) == "2"
+
+
+def test_what_would_steer_a_terminal_or_turn_a_line_is_replaced() -> None:
+    assert plain("a\x1b[31mb\u202ec\nd") == "a\ufffd\\[31mb\ufffdc d"
+    assert len(plain("x" * 9_000)) == 4_000

@@ -257,3 +257,13 @@ def test_a_folder_and_a_missing_file_are_refused(tmp_path: Path) -> None:
         with pytest.raises(UsageFault) as caught:
             read_results(path, Reading())
         assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(("first", "second"), [("1", "01"), ("1", "1.0"), ("2.50", "2.5"), ("b", "b")])
+def test_one_trial_written_in_two_ways_is_one(read: Any, first: str, second: str) -> None:
+    with pytest.raises(UsageFault, match="stands at line 2 already"):
+        read(f"agent,task,trial,outcome\na,t,{first},1\na,t,{second},0\n")
+
+
+def test_trials_that_differ_stay_apart(read: Any) -> None:
+    assert len(read("agent,task,trial,outcome\na,t,1,1\na,t,1.5,0\na,t,10,0\na,t,x1,0\na,t,x01,0\n").table) == 5

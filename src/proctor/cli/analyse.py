@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from proctor.cli.output import as_json, print_table, printable, shortened
+from proctor.cli.output import as_json, one_line, print_table, shortened
 
 if TYPE_CHECKING:
     from proctor.study.analysis.question import Question
@@ -164,7 +164,7 @@ def _show(found: Mapping[str, Any], taken: str, written: list[str], out: Path | 
         cost = agent["cost"]["per_run"]["value"]
         row = [
             rank(agent["rank"]),
-            shortened(printable(agent["agent"]), WIDE),
+            shortened(one_line(agent["agent"]), WIDE),
             str(agent["attempted"]),
             percents(agent["success"]),
             percents(agent["intention_to_treat"]),
@@ -176,28 +176,28 @@ def _show(found: Mapping[str, Any], taken: str, written: list[str], out: Path | 
             value = last["estimate"]["value"]
             row.append("-" if value is None else f"{100 * value:.1f}% (k = {last['k']})")
         rows.append(row)
-    click.echo(printable(taken))
+    click.echo(one_line(taken))
     print_table([*names, "PASS@K"] if most > 1 else names, rows)
     click.echo()
-    click.echo(printable(f"{head['verdict']}: {head['sentence']}"))
+    click.echo(one_line(f"{head['verdict']}: {head['sentence']}"))
     open_ = [pair for pair in found["pairs"] if not pair["separable"]]
     if open_:
         click.echo(f"\nnot separable ({len(open_)} of {len(found['pairs'])} pairs, all comparisons counted):")
         for pair in open_[:OPEN_PAIRS]:
-            click.echo(printable(f"  {pair['a']} - {pair['b']}: {points(pair['difference'])} points"))
+            click.echo(one_line(f"  {pair['a']} - {pair['b']}: {points(pair['difference'])} points"))
         if len(open_) > OPEN_PAIRS:
             click.echo(f"  ... and {len(open_) - OPEN_PAIRS} more")
         click.echo("  (an interval is that of its pair alone: one that leaves out 0 is not enough)")
     click.echo("\nto be careful about:")
     for text in head["caveats"]:
-        click.echo(printable(f"  {text}"))
+        click.echo(one_line(f"  {text}"))
     click.echo("\nwhat this cannot say:")
     for text in found["cannot"]:
-        click.echo(printable(f"  {text}"))
+        click.echo(one_line(f"  {text}"))
     if out is not None:
         click.echo(f"\nwritten to {out}: {', '.join(written)}")
 
 
 def _tell(text: str) -> None:
     """Progress goes to standard error."""
-    click.echo(printable(f"{text} ..."), err=True)
+    click.echo(one_line(f"{text} ..."), err=True)

@@ -20,7 +20,8 @@ def print_json(value: Any) -> None:
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table with aligned columns."""
+    """A table with aligned columns; whatever a cell holds, it stays in its line."""
+    rows = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
     for row in [head, ["-" * width for width in widths], *rows]:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
@@ -42,3 +43,8 @@ def shortened(text: str, most: int) -> str:
 def printable(text: str) -> str:
     """``text`` without control characters, which could steer a terminal."""
     return "".join(character if character.isprintable() or character == "\n" else "?" for character in text)
+
+
+def one_line(text: str) -> str:
+    """``text`` on one line, for names that come from anyone: a second line could pass for a verdict."""
+    return printable(text).replace("\n", "?")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from proctor.cli.output import as_json, printable
+from proctor.cli.output import as_json, one_line
 from proctor.cli.pilot_options import out_option, pilot_argument
 
 if TYPE_CHECKING:
@@ -65,9 +65,13 @@ def _versus(folder: Path, table: Table, found: Mapping[str, Any]) -> dict[str, A
 
     if not (folder / FINDINGS).is_file() or not (folder / RUNS).is_file():
         raise UsageFault("there is no report", where=str(folder), hint="give the folder that a report was written to")
-    earlier = parse(read_bounded(folder / FINDINGS, 1 << 30))
-    seeds = [one["appendix"]["seeds"]["observed"] for one in (earlier, found)]
-    names = [str(one["source"]["name"]) for one in (earlier, found)]
+    try:
+        earlier = parse(read_bounded(folder / FINDINGS, 1 << 30))
+        seeds = [list(one["appendix"]["seeds"]["observed"]) for one in (earlier, found)]
+        names = [str(one["source"]["name"]) for one in (earlier, found)]
+    except (ValueError, TypeError, LookupError):
+        hint = "give the folder that a report was written to"
+        raise UsageFault("holds no findings of a report", where=str(folder / FINDINGS), hint=hint) from None
     return versus(read_table(folder / RUNS), table, names[0], (seeds[0], seeds[1]), own=names[1])
 
 
@@ -76,11 +80,11 @@ def _show(found: Mapping[str, Any], folder: Path, written: list[str]) -> None:
 
     head = found["headline"]
     if told := incomplete(found):
-        click.echo(printable(f"{INCOMPLETE}: {told}"))
-    click.echo(printable(f"{head['verdict']}: {head['sentence']}"))
-    click.echo(printable(head["cost"]))
+        click.echo(one_line(f"{INCOMPLETE}: {told}"))
+    click.echo(one_line(f"{head['verdict']}: {head['sentence']}"))
+    click.echo(one_line(head["cost"]))
     for text in [*found["source"]["notes"], *head["caveats"], *found["deviations"]]:
-        click.echo(printable(f"  {text}"))
+        click.echo(one_line(f"  {text}"))
     if other := found.get("versus"):
         _show_versus(other)
     click.echo(f"written to {folder}: {', '.join(written)}")
@@ -90,15 +94,15 @@ def _show_versus(other: Mapping[str, Any]) -> None:
     """What changed since the earlier report, a line for each agent."""
     from proctor.present.markdown import percents, points
 
-    click.echo(printable(f"against {other['name']}:"))
+    click.echo(one_line(f"against {other['name']}:"))
     for row in other["rows"]:
         change = points(row["difference"])
         told = f"{change} points" if change != "-" else f"no difference, {row['difference']['undefined']}"
         rates = f"{percents(row['before'])} before, {percents(row['after'])} after"
-        click.echo(printable(f"  {row['agent']}: {rates}, {told}"))
+        click.echo(one_line(f"  {row['agent']}: {rates}, {told}"))
     for text in other["notes"]:
-        click.echo(printable(f"  {text}"))
+        click.echo(one_line(f"  {text}"))
 
 
 def _tell(text: str) -> None:
-    click.echo(printable(f"{text} ..."), err=True)
+    click.echo(one_line(f"{text} ..."), err=True)

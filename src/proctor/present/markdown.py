@@ -10,10 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from proctor.present.departures import INCOMPLETE, departures, fixed, incomplete
+from proctor.present.markup import clean
 
 SPECIAL = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>|#~"})
 MAX_ROWS = 60
 """How many rows a table of the report has at most."""
+LONGEST_TEXT = 4_000
+"""How many characters one sentence or name has at most."""
 
 
 def report(findings: Mapping[str, Any]) -> bytes:
@@ -54,7 +57,7 @@ def rank(place: Mapping[str, Any]) -> str:
 
 def plain(text: str) -> str:
     """``text`` with nothing left that Markdown or HTML would read, on one line."""
-    return " ".join(str(text).translate(SPECIAL).split())
+    return " ".join(clean(" ".join(str(text).split()), LONGEST_TEXT).translate(SPECIAL).split())
 
 
 def _lines(findings: Mapping[str, Any]) -> Iterator[str]:

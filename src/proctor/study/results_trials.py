@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from proctor.base.frozen import frozen
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from proctor.study.table import Floats
 
 ORDERED = "trials are numbered in the order of the file"
+NUMBER = re.compile(r"[0-9]{1,30}(?:\.[0-9]{1,30})?")
 SORTED = "trials are numbered in the order of their labels"
 
 
@@ -65,7 +68,7 @@ def trials(
         numbers = _places(cell, np.arange(len(cell)))
         return Trials(numbers, [f"{number:.0f}" for number in numbers.tolist()], (), (ORDERED,))
     told = label if label is not None else Coded(np.zeros(len(cell), dtype=np.int32), ("1",))
-    key = cell * max(1, len(told.names)) + told.codes
+    key = cell * max(1, len(told.names)) + _alike(told.names)[told.codes]
     labels = list(map(str, told))
     _, place, counts = np.unique(key, return_inverse=True, return_counts=True)
     again = np.flatnonzero(counts[place] > 1)
@@ -74,6 +77,15 @@ def trials(
     if all(name.isdecimal() for name in told.names):
         return Trials(np.array([float(name) for name in told.names])[told.codes], labels)
     return Trials(_places(cell, told.used().codes), labels, (), (SORTED,))
+
+
+def _alike(names: Sequence[str]) -> NDArray[np.int64]:
+    """A number for each label, the same for those that write one number in different ways: 1, 01 and 1.0."""
+    import numpy as np
+
+    found: dict[str | Decimal, int] = {}
+    keys = (Decimal(name) if NUMBER.fullmatch(name) else name for name in names)
+    return np.array([found.setdefault(key, len(found)) for key in keys], dtype=np.int64)
 
 
 def _places(cell: NDArray[np.int64], rank: NDArray[np.integer]) -> Floats:

@@ -18,6 +18,8 @@ Point = tuple[float, float]
 _DECIMALS = re.compile(r"\.\d+")
 _ZEROS = re.compile(r"\.0+(?=\D*$)")
 
+NARROWEST = 1e-10
+"""Values that differ by less are drawn as one; ticks have 12 decimals."""
 LETTER = 0.56
 """How wide a letter is on average, as a part of the font's size."""
 
@@ -44,8 +46,8 @@ def scale(
 
     Round is what is round when counted in ``unit``, such as 60 for seconds that are read as minutes.
     """
-    if not high > low:
-        pad = abs(low) * 0.1 or 0.5
+    if not high - low > NARROWEST:
+        pad = abs(low) * 0.1 if abs(low) > NARROWEST else 0.5
         low, high = low - pad, high + pad
     step = _step((high - low) / max(1, marks) / unit) * unit
     first, last = (ceil(low / step - 1e-9), floor(high / step + 1e-9)) if tight else (0, 0)
