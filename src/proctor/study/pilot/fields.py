@@ -47,11 +47,9 @@ class Share:
         return text
 
     def schema(self) -> dict[str, Any]:
-        if self.half:
-            bound = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": MOST_ALPHA}
-            return {"anyOf": [bound, {"type": "string", "pattern": whole(SMALL_SHARE)}]}
         bounds = {"minimum": 0, "maximum": 1} if self.ends else {"exclusiveMinimum": 0, "exclusiveMaximum": 1}
-        text = ANY_SHARE if self.ends else INNER_SHARE
+        # A schema here has whole numbers only, so the half is told where a share is a text.
+        text = SMALL_SHARE if self.half else ANY_SHARE if self.ends else INNER_SHARE
         return {"anyOf": [{"type": "number", **bounds}, {"type": "string", "pattern": whole(text)}]}
 
 
