@@ -42,7 +42,7 @@ class Share:
             report.add(node, f"{shown(node)} is no share", f"a decimal number {bounds}")
             return self.blank
         if self.half and Exact(text) >= Exact(str(MOST_ALPHA)):
-            report.add(node, f"{shown(node)} is too large", f"a small share such as 0.05, below {MOST_ALPHA}")
+            report.add(node, f"{shown(node)} is not below {MOST_ALPHA}", "a small share such as 0.05")
             return self.blank
         return text
 
