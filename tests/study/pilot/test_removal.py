@@ -10,8 +10,8 @@ import pytest
 
 from proctor.base.canonical import canonical
 from proctor.base.errors import BrokenSeal, UsageFault
-from proctor.study.pilot.journal import Screen, add_removal, journal_log, read_journal
-from proctor.study.pilot.plan import Plan, freeze
+from proctor.study.pilot.journal import Screen, add_removal, read_journal
+from proctor.study.pilot.plan import Plan, freeze, journal_log
 from proctor.study.pilot.protocol import design_of
 from proctor.study.pilot.randomise import randomise, to_csv
 from proctor.study.pilot.records import Standing, standing

@@ -14,8 +14,7 @@ from typing import Any
 from proctor.author.flakes import Screened
 from proctor.base.errors import BrokenSeal
 from proctor.base.frozen import EMPTY, frozen, items
-from proctor.study.pilot.plan import AMENDMENT, Plan, journal_log
-from proctor.study.pilot.plan import JOURNAL as NAME
+from proctor.study.pilot.plan import AMENDMENT, JOURNAL, Plan, journal_log
 
 SCREEN, REMOVAL, RUNS = "proctor.pilot-screen", "proctor.pilot-removal", "proctor.pilot-runs"
 SCHEMA = 1
@@ -85,7 +84,7 @@ def read_journal(plan: Plan) -> Journal:
     removals: list[Removal] = []
     runs: dict[str, str] = {}
     for entry in journal_log(plan).read():
-        pointer = f"{NAME}#{entry.seq}"
+        pointer = f"{JOURNAL}#{entry.seq}"
         try:
             if entry.record["kind"] == SCREEN:
                 screen = _screen(entry.record, pointer)

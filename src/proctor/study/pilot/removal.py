@@ -21,8 +21,9 @@ from proctor.judge.status import ACCEPTANCE_ERROR, HARNESS, INVALID, SUCCESS
 from proctor.record.attest.attestation import require
 from proctor.record.rundir import RunDirectory
 from proctor.record.seal import load_seal
-from proctor.study.pilot.journal import NAME, Removal, Screen, add_removal, read_journal
+from proctor.study.pilot.journal import Removal, Screen, add_removal, read_journal
 from proctor.study.pilot.ledger import CHECKS, SEALED, Run
+from proctor.study.pilot.plan import JOURNAL
 from proctor.study.pilot.records import Standing
 
 NOTHING, SOLUTION, AGENT = "nothing", "solution", "agent"
@@ -103,7 +104,7 @@ def _task(here: Standing, request: Request) -> Mapping[str, Any]:
     if request.task not in tasks:
         raise UsageFault(f"the pilot has no task {request.task!r}", hint=f"its tasks are {', '.join(tasks)}")
     if request.task in here.journal.removed:
-        raise UsageFault(f"{request.task} was removed already", where=str(here.plan.folder / NAME))
+        raise UsageFault(f"{request.task} was removed already", where=str(here.plan.folder / JOURNAL))
     if len(tasks) - len(here.journal.removals) == 1:
         raise UsageFault(f"{request.task} is the last task of the pilot", hint="a pilot without tasks shows nothing")
     if not request.why.strip() or len(request.why) > MOST_CHARACTERS:
