@@ -41,6 +41,6 @@ def test_an_agent_that_an_operator_denies_has_its_say(proctor: Proctor, make_con
 
 
 def test_an_agent_that_the_wall_ceiling_ends_has_its_say(proctor: Proctor, make_contract: Any) -> None:
-    seen = watch(proctor, make_contract(budget={"wall_seconds": 1}), LAST_WORDS + "sleep 1000")
+    seen = watch(proctor, make_contract(budget={"wall_seconds": 5}), LAST_WORDS + "sleep 1000")
     assert seen.report["termination"]["code"] == "wall-ceiling"
     assert {"thinking", "doubting"} <= set(printed(proctor, seen.run))
