@@ -70,6 +70,10 @@ def test_a_recorded_call_that_is_never_made_is_named(proctor: Proctor, make_cont
     other = proctor("replay", row["run"], "--model", "--json")
     difference = "model call 2 was recorded and is not made now, and 1 more"
     assert (other.returncode, json.loads(other.stdout)["difference"]) == (1, difference)
+    patch = tmp_path / "home" / "runs" / row["run"] / "workspace" / "final.patch"
+    patch.write_bytes(patch.read_bytes() + b"x")
+    broken = proctor("replay", row["run"], "--model")
+    assert broken.returncode == 4, "nothing is repeated that does not verify"
 
 
 def test_a_run_without_a_model_cannot_be_run_again_on_one(proctor: Proctor, make_contract: Any) -> None:

@@ -12,7 +12,7 @@ from proctor.base.canonical import canonical
 from proctor.base.errors import BrokenSeal, ProctorError, UsageFault
 from proctor.record.identity import Identity, load_identity, new_identity, read_person
 from proctor.record.redact import Redactor
-from proctor.record.vault import TOKEN_SECONDS, Vault
+from proctor.record.vault import PURPOSE, TOKEN_SECONDS, Vault
 
 NOW = 1_800_000_000 * 10**9
 SECRET = b"glpat-Abcdefghij0123456789"
@@ -179,3 +179,29 @@ def test_a_file_that_is_no_identity_is_refused(tmp_path: Path, content: bytes) -
 def test_a_name_must_be_one() -> None:
     with pytest.raises(UsageFault, match="not a name"):
         person("jo smith")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "reason"),
+    [
+        ("nonce", "a" * 600, "the token has no nonce"),
+        ("nonce", "", "the token has no nonce"),
+        ("expires", "\u00b2", "the token has expired"),
+        ("expires", "9" * 5000, "the token has expired"),
+    ],
+)
+def test_a_token_of_another_shape_is_refused_and_told(scene: Scene, field: str, value: str, reason: str) -> None:
+    made = scene.vault.token(scene.jo, scene.name, "case 12", os.urandom(16), NOW)
+    request = {**{key: text for key, text in made.items() if key != "signature"}, field: value}
+    token = canonical({**request, "signature": scene.jo.sign(PURPOSE, request)})
+    for _ in range(2):
+        with pytest.raises(UsageFault, match=reason):
+            scene.vault.read(token, scene.jo, NOW)
+    assert (scene.last()["outcome"], scene.last()["reason"]) == ("refused", reason)
+
+
+def test_what_only_looks_like_a_public_identity_is_refused_before_anything_is_noted(scene: Scene) -> None:
+    before = scene.vault.history()
+    with pytest.raises(UsageFault, match="not a public identity"):
+        read_person(f"al age1{'q' * 58} {'0' * 64}")
+    assert scene.vault.history() == before

@@ -187,8 +187,10 @@ def _run_again(found: RunDirectory, json_: bool) -> int:
     from proctor.cli.wiring import machine
     from proctor.conduct.batch import load_batch
     from proctor.conduct.replay import first_difference, first_divergence, never_asked, tool_calls
+    from proctor.conduct.rerun import require_whole
     from proctor.record.rundir import RunDirectory
 
+    require_whole(found)
     try:
         manifest = found.read_json(found.manifest)
         asked = manifest["configuration"]

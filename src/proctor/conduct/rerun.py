@@ -59,7 +59,7 @@ class Rejudged:
 
 def find_base(machine: Machine, run: RunDirectory, place: Path | None = None) -> Base:
     """Make ready what ``run`` was made on; ``place`` is where its contract lies now, if that is elsewhere."""
-    _require_whole(run)
+    require_whole(run)
     evidence = read_evidence(run)
     recorded = evidence.manifest
     try:
@@ -76,7 +76,7 @@ def find_base(machine: Machine, run: RunDirectory, place: Path | None = None) ->
     return Base(evidence, prepared, _deciding(differences(recorded, _bound_now(machine, prepared, recorded))))
 
 
-def _require_whole(run: RunDirectory) -> None:
+def require_whole(run: RunDirectory) -> None:
     """Refuse a run that does not verify, and one of which a retention act removed what a repetition needs."""
     try:
         require(run)

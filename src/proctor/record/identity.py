@@ -107,9 +107,18 @@ def load_identity(path: Path) -> Identity:
 def read_person(words: str) -> Person:
     """The public half that one line spells."""
     match = _PUBLIC.fullmatch(words.strip())
-    if match is None:
+    if match is None or not _is_recipient(match[2]):
         raise UsageFault(f"not a public identity: {words[:80]!r}", hint="the line in the .pub file: NAME age1... HEX")
     return Person(*match.groups())
+
+
+def _is_recipient(words: str) -> bool:
+    """Whether something can be encrypted to ``words``; what looks like a key need not be one."""
+    try:
+        age().x25519.Recipient.from_str(words)
+    except age().RecipientError:
+        return False
+    return True
 
 
 def _identity(name: str, private: str, seed: bytes) -> Identity:

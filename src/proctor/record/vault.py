@@ -37,6 +37,8 @@ TOKEN_SECONDS = 600
 WHY_CHARACTERS = 500
 PURPOSE = "proctor.vault.token"
 _NAME = re.compile(rf"[0-9a-f]{{{NAME_DIGITS}}}")
+_NONCE = re.compile(r"[0-9a-f]{2,128}")
+_MOMENT = re.compile(r"[0-9]{1,20}")
 
 
 @frozen
@@ -164,12 +166,14 @@ class Vault:
         reader = _recipients(history).get(str(asked.get("reader")))
         expires, nonce = str(asked.get("expires", "")), str(asked.get("nonce", ""))
         name = str(asked.get("entry", ""))
+        ends = int(expires) if _MOMENT.fullmatch(expires) else 0
         for refused, reason in (
             (reader is None, "the reader is no recipient"),
             (reader is not None and not reader.signed(PURPOSE, asked, signature), "the signature is not the reader's"),
             (asked.get("vault") != history[0].hash, "the token is for another vault"),
-            (not expires.isdigit() or int(expires) <= now_ns, "the token has expired"),
-            (expires.isdigit() and int(expires) > now_ns + TOKEN_SECONDS * 10**9, "the token is good for too long"),
+            (ends <= now_ns, "the token has expired"),
+            (ends > now_ns + TOKEN_SECONDS * 10**9, "the token is good for too long"),
+            (not _NONCE.fullmatch(nonce), "the token has no nonce"),
             (nonce in _used(history), "the token was used before"),
             (not str(asked.get("why", "")).strip(), "it does not say why"),
             (not _NAME.fullmatch(name) or not (self.entries / f"{name}.age").exists(), "there is no such entry"),
