@@ -155,3 +155,32 @@ def test_places_of_a_view_are_in_order_and_inside(text: str) -> None:
     for view in views_of(data):
         places = [view.pieces(at, at + 1)[0] for at in range(len(view.text))]
         assert places == sorted(places) and all(0 <= start < end <= view.end <= len(data) for start, end in places)
+
+
+TOKENS = {
+    "gitlab": "glpat-Abcdefghij0123456789",
+    "github": "ghp_Abcdefghij0123456789Abcdefghij012345",
+    "aws": "AKIAQ3EGRT7WJ2KXP5ND",
+    "npm": "npm_Abcdefghij0123456789Abcdefghij012345",
+}
+BEFORE = [
+    "\\n",
+    "\\t",
+    "\\\\n",
+    "\\x00",
+    "\\u0000",
+    "\x1b[32m",
+    "\x1b[01;31m\x1b[K",
+    "\\u001b[32m",
+    "\\x1b[1m",
+    "\\033[0m",
+    "\\e[1m",
+]
+
+
+@pytest.mark.parametrize("kind", TOKENS)
+@pytest.mark.parametrize("before", BEFORE)
+def test_a_token_right_after_an_escape_or_a_colour_is_found(before: str, kind: str) -> None:
+    shown = make().data(f"a{before}{TOKENS[kind]}\x1b[m rest".encode()).decode()
+    assert TOKENS[kind] not in shown
+    assert shown.startswith(f"a{before}[secret:") and shown.endswith(" rest")

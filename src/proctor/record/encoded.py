@@ -1,4 +1,4 @@
-"""Secrets in other spellings: base64 (plain, for URLs, wrapped over lines) and escapes of JSON. Pure.
+"""Secrets in other spellings: base64 (plain, for URLs, wrapped over lines), escapes of JSON, after colours. Pure.
 
 A view is a part of some bytes as its reader reads it, and knows where each of its bytes stands. The rules for secrets
 are held against views as against anything else, and what they find is hidden where it stands.
@@ -14,6 +14,7 @@ import binascii
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import accumulate
 
 from proctor.base.frozen import frozen
@@ -47,6 +48,16 @@ _TELLING = pattern(
     rb"|(?<=[^\s\"'\\]\\)\\{1,14}(?=[^nrtuxd/\"'\\]))"
 )
 """Escapes that can stand inside a secret or its address; quotes around a value are usual, and rules know them."""
+
+_COLOUR = rb"\[[0-9;]{0,20}[A-Za-z]"
+_WORD = rb"(?=[A-Za-z0-9_-]{12})"
+_BEFORE = {
+    b"\\": pattern(
+        rb"\\(?:(?:x1[bB]|u001[bB]|033|e)" + _COLOUR + rb"|[nrt]|x[0-9A-Fa-f]{2}|u00[0-9A-Fa-f]{2})" + _WORD
+    ),
+    b"\x1b": pattern(rb"\x1b" + _COLOUR + _WORD),
+}
+"""Escapes and colours right before a word: their last letter is none of the word's."""
 
 _OPENING = b" \t\r\n:=,({[\\"
 _CLOSING = b" \t\r\n,:;=.)}]\\"
@@ -114,6 +125,20 @@ def views_of(data: bytes) -> Iterator[View]:
         for shift in range(4):
             yield from letters.views(shift)
     yield from _unescaped(data)
+    yield from _after_escapes(data)
+
+
+def _after_escapes(data: bytes) -> Iterator[View]:
+    """What follows an escape or a colour, read from its own first letter."""
+    for begin, written in _BEFORE.items():
+        for found in written.finditer(data) if begin in data else ():
+            first = found.end()
+            last = min(len(data), first + AROUND_BYTES)
+            yield View(data[first:last], last, partial(_shifted, first))
+
+
+def _shifted(by: int, start: int, end: int) -> Pieces:
+    return ((by + start, by + end),)
 
 
 def _groups(data: bytes) -> Iterator[list[tuple[int, int]]]:
