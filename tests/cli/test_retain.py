@@ -12,7 +12,8 @@ import pytest
 
 from proctor.base.canonical import canonical, parse_canonical
 from proctor.record.chained import ChainedLog
-from proctor.record.retain import NAME
+from proctor.record.identity import new_identity
+from proctor.record.retain import NAME, PURPOSE
 from proctor.record.rundir import RunDirectory
 from proctor.record.seal import load_seal
 from proctor.record.verify import verify
@@ -75,7 +76,8 @@ def test_an_act_can_be_signed_and_finished_after_a_crash(scene: Scene, tmp_path:
     assert scene.status() == "partial"
     assert scene.retain().returncode == 0
     assert scene.status() == "partial" and not (scene.path / "workspace" / "final.patch").exists()
-    assert "(signed)" in scene.proctor("verify", scene.id).stdout
+    public = (tmp_path / "jo.key.pub").read_text().split()[-1]
+    assert f"(signed with key {public})" in scene.proctor("verify", scene.id).stdout
 
     log = scene.path / NAME
     log.write_bytes(log.read_bytes().replace(b"case closed", b"case dosed."))
@@ -126,6 +128,19 @@ def test_an_act_cannot_remove_what_its_tier_keeps_or_be_carried_to_another_run(s
     ChainedLog(scene.path / NAME, anchor="0" * 64).append(record)
     assert scene.status() == "broken"
     assert canonical(record)
+
+
+def test_an_act_that_somebody_else_signed_does_not_hold(scene: Scene) -> None:
+    anchor = load_seal(RunDirectory(scene.path)).digest.removeprefix("sha256:")
+    assert scene.retain().returncode == 0
+    record = parse_canonical((scene.path / NAME).read_bytes().strip())["record"]
+    for name, status in ((record["approved_by"], "partial"), ("eve", "broken")):
+        signer = new_identity(name, b"k" * 32)
+        signed = {**record, "signer": str(signer.person), "signature": signer.sign(PURPOSE, record)}
+        (scene.path / NAME).unlink()
+        ChainedLog(scene.path / NAME, anchor=anchor).append(signed)
+        (scene.path / NAME).chmod(0o644)
+        assert scene.status() == status, name
 
 
 @pytest.mark.parametrize("why", ["", "x" * 501])

@@ -61,7 +61,7 @@ def command(runs: tuple[str, ...], key: str, authority: Path | None, json_: bool
             click.echo(f"  seal {result.digest}")
         if result.retained:
             kept = result.retained
-            how = "signed" if kept.signed else "not signed"
+            how = f"signed with key {kept.signed_by}" if kept.signed_by else "not signed"
             click.echo(printable(f"  {kept.tier} since {kept.at}, approved by {kept.approved_by} ({how}): {kept.why}"))
             click.echo(f"  removed: {len(kept.files)} files, the payloads of {kept.events} events")
         for problem in result.problems:
@@ -96,7 +96,7 @@ def _retained(kept: Retained | None) -> dict[str, Any] | None:
     if kept is None:
         return None
     words = {"tier": kept.tier, "approved_by": kept.approved_by, "why": kept.why, "at": kept.at}
-    return {**words, "signed": kept.signed, "files": len(kept.files), "events": kept.events}
+    return {**words, "signed_by": kept.signed_by, "files": len(kept.files), "events": kept.events}
 
 
 def _words(signed: dict[str, Any]) -> list[str]:

@@ -53,7 +53,7 @@ class Retained:
     approved_by: str
     why: str
     at: str
-    signed: bool
+    signed_by: str
     files: frozenset[str]
     events: int
     log_bytes: int
@@ -74,6 +74,8 @@ def read_retention(run: RunDirectory, seal: Seal) -> Retained | None:
     try:
         if signer and not read_person(signer).signed(PURPOSE, record, signature):
             raise BrokenSeal("the signature of the approval does not hold", where=f"{NAME}#0")
+        if signer and read_person(signer).name != record["approved_by"]:
+            raise BrokenSeal("is signed by somebody else than who approved it", where=f"{NAME}#0")
         if record["kind"] != KIND or record["tier"] not in TIERS or record["seal"] != seal.digest:
             raise BrokenSeal("is no retention act of this run", where=f"{NAME}#0")
         log, files = record["log"], frozenset(map(str, record["files"]))
@@ -84,7 +86,7 @@ def read_retention(run: RunDirectory, seal: Seal) -> Retained | None:
             approved_by=str(record["approved_by"]),
             why=str(record["why"]),
             at=str(record["at"]),
-            signed=bool(signer),
+            signed_by=read_person(signer).sign if signer else "",
             files=files,
             events=int(record["events"]),
             log_bytes=int(log["bytes"]),
