@@ -80,7 +80,10 @@ class Crew:
                 for layer in made.layers:
                     self._held.callback(os.close, hold(layer))
                 self._ready[place.contract] = made
-            return self._ready[place.contract]
+            made = self._ready[place.contract]
+            for layer in made.layers:
+                self._machine.store.check(layer)  # a run on a changed layer would be spoilt, and so would all others
+            return made
 
     def _attempt(self, place: Place, prepared: Prepared) -> tuple[Agent, ModelPlan | None]:
         pilot = self._made.pilot

@@ -1,8 +1,9 @@
 """From a contract to the base: the pristine tree and what setup made of it, as cached layers.
 
 The source layer depends on the repository alone, the setup layer on everything that setup can see. Both are built
-once and found again by key. Setup runs offline in a sandbox of its own; a step that fails makes the contract unusable
-on this machine, and says nothing about any agent.
+once and found again by key; one that is no longer what was made is made again, unless something uses it. Setup runs
+offline in a sandbox of its own; a step that fails makes the contract unusable on this machine, and says nothing about
+any agent.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from proctor.execute.sandbox.interface import (
     Sandbox,
     SandboxPlan,
 )
-from proctor.execute.workspace.store import Layer, LayerStore
+from proctor.execute.workspace.store import DamagedLayer, Layer, LayerStore
 from proctor.execute.workspace.workspace import Workspace
 
 FORMAT = 1
@@ -81,7 +82,7 @@ def prepare(contract: Contract, backend: Backend, store: LayerStore, inputs: Inp
     cached, steps = True, ()
     if contract.setup:
         key = _setup_key(contract, identity, source)
-        found = store.get(key)
+        found = _found(store, key)
         if found is None:
             for item in contract.inputs:
                 if item.audience == "setup":
@@ -107,7 +108,7 @@ def source_layer(contract: Contract, store: LayerStore, inputs: InputCache, scra
     """The pristine tree of the contract's repository; git works in a directory below ``scratch``."""
     repository = contract.repository
     key = source_key(contract)
-    found = store.get(key)
+    found = _found(store, key)
     if found is not None:
         return found
 
@@ -126,6 +127,16 @@ def source_layer(contract: Contract, store: LayerStore, inputs: InputCache, scra
         return {}
 
     return store.make(key, build)
+
+
+def _found(store: LayerStore, key: str) -> Layer | None:
+    """A layer that was made before. A damaged one goes, to be made again; :class:`DamagedLayer` while it is used."""
+    try:
+        return store.sound(key)
+    except DamagedLayer:
+        if not store.remove(key):
+            raise
+        return None
 
 
 def source_key(contract: Contract) -> str:

@@ -223,3 +223,48 @@ open("../setup/tool", "w").close()
         assert os.listdir(top / "01") == ["made"] and not (top / "00" / "00").exists()
         assert (top / ".git" / "HEAD").exists() and (copy.upper / "setup" / "tool").exists()
         assert copy.changes().changes == ()
+
+
+def copied(layer: Layer, store: LayerStore, root: Path) -> tuple[LayerStore, Layer]:
+    """The store as ``cp -r`` carries it to another place: the same content with other inodes, owners and times."""
+    subprocess.run(["cp", "-r", layer.path.parent.parent, root], check=True)
+    other = LayerStore(root)
+    found = other.get(layer.key)
+    assert found is not None
+    return other, found
+
+
+def test_a_layer_that_was_copied_is_noted_anew(store: LayerStore, layer: Layer, tmp_path: Path) -> None:
+    other, found = copied(layer, store, tmp_path / "copy")
+    with pytest.raises(DamagedLayer):
+        other.check(found)
+    sound = other.sound(layer.key)
+    assert sound is not None and sound == other.get(layer.key)
+    other.check(sound, full=True)
+    assert (sound.entries_digest, sound.facts) == (layer.entries_digest, layer.facts)
+    status = (sound.path / "workspace" / "00" / "00").stat()
+    assert (status.st_uid, status.st_gid) == owner()
+    assert other.sound(layer.key) == sound and other.keys() == (layer.key,)
+
+
+@pytest.mark.parametrize("harm", ["bytes", "mode", "added", "removed"])
+def test_a_copied_layer_with_other_content_is_damaged(
+    harm: str, store: LayerStore, layer: Layer, tmp_path: Path
+) -> None:
+    other, found = copied(layer, store, tmp_path / "copy")
+    victim = found.path / "workspace" / "00" / "01"
+    if harm == "bytes":
+        victim.write_bytes(b"?")
+    elif harm == "mode":
+        victim.chmod(0o755)
+    elif harm == "added":
+        victim.with_name("new").touch()
+    else:
+        victim.unlink()
+    with pytest.raises(DamagedLayer, match="have been changed"):
+        other.sound(layer.key)
+    assert other.get(layer.key) == found, "what differs is not noted as right"
+
+
+def test_a_layer_that_is_not_there_is_not_sound(store: LayerStore) -> None:
+    assert store.sound("another") is None

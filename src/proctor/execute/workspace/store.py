@@ -7,7 +7,8 @@ A layer is built beside its place and renamed into it, so a crash leaves nothing
 sweeps the remains. Two processes that want the same layer build it once. When it is made, everything in it is digested
 and the state of a bounded sample of its files is noted; ``check`` compares that sample, in constant time, and with
 ``full`` the digest. The sample shows a layer that was rewritten or restored, not every single edit: that is what
-``full`` is for. Sandboxes only ever see layers read-only.
+``full`` is for. A layer that was carried elsewhere, with the home that it lies in, has other stamps and the same
+content: ``sound`` tells that from a change, and notes the new state. Sandboxes only ever see layers read-only.
 """
 
 from __future__ import annotations
@@ -102,6 +103,33 @@ class LayerStore:
             raise DamagedLayer("a cached layer has been changed", where=str(layer.path), hint=_REMEDY)
         if full and take_inventory(layer.path).digest != layer.entries_digest:
             raise DamagedLayer("files of a cached layer have been changed", where=str(layer.path), hint=_REMEDY)
+
+    def sound(self, key: str) -> Layer | None:
+        """The layer of this key, if it is there as it was made; :class:`DamagedLayer` where its content differs.
+
+        One whose sample differs and whose content does not, as in a home that was copied, is noted anew.
+        """
+        layer = self.get(key)
+        if layer is None:
+            return None
+        try:
+            self.check(layer)
+        except DamagedLayer:
+            return self._noted_anew(key)
+        return layer
+
+    def _noted_anew(self, key: str) -> Layer | None:
+        """A layer with the state that its sample has now, once its content is what was made; by one at a time."""
+        with self._locked(f"{key}.state", fcntl.LOCK_EX):
+            layer = self.get(key)
+            if layer is None:
+                return None
+            hand_over(layer.path, owner())
+            found = take_inventory(layer.path)
+            if found.digest != layer.entries_digest:
+                raise DamagedLayer("files of a cached layer have been changed", where=str(layer.path), hint=_REMEDY)
+            _write_record(layer.path.parent, key, found, layer.facts)
+        return self.get(key)
 
     def keys(self) -> tuple[str, ...]:
         """The keys of all layers that are there, sorted; a layer with a damaged record goes by its directory's name."""

@@ -120,7 +120,7 @@ class AgentStore:
         """Raise unless the layers are as they were made."""
         for layer in (installation.layer, installation.node):
             if layer is not None:
-                self._layers.check(layer, full=full)
+                self._layers.check(self._layers.sound(layer.key) or layer, full=full)
 
     def remove_all(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Remove every installation that nothing uses; the keys of the layers that went, and of those that stay.
