@@ -113,3 +113,62 @@ def test_without_a_reference_that_passes_there_is_nothing_to_measure(proctor: Pr
     done = proctor("strength", make(make_contract, "none", STRONG, reference=None))
     assert done.returncode == 2
     assert "no reference solution" in done.stderr
+
+
+BREAKS = "import calc, os; calc.total(0, 1) == 1 or os.abort(); assert calc.total(2, 3) == 5"
+
+
+def test_a_trial_without_a_verdict_is_in_no_share_and_is_tried_again(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    contract = make(make_contract, "breaks", BREAKS)
+    results = tmp_path / "results.jsonl"
+    _, said = measured(proctor, contract, "--results", results)
+    broken = said["no_verdict"]
+    assert broken, "some mutant makes total(0, 1) something else, and the check ends by a signal"
+    assert {(one["verdict"], one["by"]) for one in broken} == {("no verdict", "adds")}
+    assert all("runner-crash" in one["why"] for one in broken)
+    assert said["tried"] == said["planned"] == said["caught"]["of"] + len(broken)
+    assert said["caught"]["of"] == said["caught"]["count"] + len(said["survivors"])
+    assert sum(int(one["of"]) for one in said["false_negatives"].values()) == said["caught"]["of"]
+    assert not {one["id"] for one in broken} & {one["id"] for one in said["survivors"]}
+    assert b"no verdict" not in results.read_bytes()
+    done = proctor("strength", contract, "--results", results)
+    assert f"without a verdict, and in no share: {len(broken)} mutants" in done.stdout
+    assert f"no verdict {broken[0]['id']} (" in done.stdout
+
+
+def test_an_alternative_without_a_verdict_is_not_accepted(proctor: Proctor, make_contract: Any) -> None:
+    reference = {"patch": "fix.patch", "alternatives": ["broken.patch"]}
+    contract = make(make_contract, "undecided", BREAKS, reference=reference)
+    (contract / "broken.patch").write_text(FIX.replace("a + b", "a * b"))
+    code, said = measured(proctor, contract, "--limit", "1")
+    assert code == 1
+    assert said["alternatives"][0]["verdict"] == "no verdict"
+    assert said["false_positives"]["of"] == 0
+
+
+def test_what_the_author_calls_equivalent_is_counted_and_listed(proctor: Proctor, make_contract: Any) -> None:
+    contract = make(make_contract, "claimed", WEAK)
+    _, said = measured(proctor, contract)
+    one = said["survivors"][0]
+    (contract / "equivalent.txt").write_text(f"{one['id']} it is the same\nffffffffffff gone since\n")
+    _, less = measured(proctor, contract)
+    assert [(out["id"], out["why"], out["diff"]) for out in less["left_out"]] == [
+        (one["id"], "it is the same", one["diff"])
+    ]
+    assert less["unknown_equivalent"] == ["ffffffffffff"]
+    assert less["tried"] == less["planned"] - 1
+    text = proctor("strength", contract, "--limit", "1").stdout
+    assert "left out because the author calls them no faults: 1\n" in text
+    assert (
+        f"left out {one['id']} ({one['category']}, in a {one['scope']}) calc.py:{one['line']}: it is the same" in text
+    )
+    assert "left out ffffffffffff: there is no such mutant" in text
+
+
+def test_a_list_of_equivalents_that_is_no_text_is_refused(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
+    (tmp_path / "list").write_bytes(b"0123456789ab caf\xe9\n")
+    done = proctor("strength", make(make_contract, "latin", STRONG), "--equivalent", tmp_path / "list")
+    assert done.returncode == 2
+    assert done.stderr == f"proctor: {tmp_path}/list: byte 17 is no UTF-8\n  save the list as UTF-8\n"

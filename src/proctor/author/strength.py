@@ -1,8 +1,10 @@
 """How strong an oracle is: the share of faults in the reference that its checks notice.
 
 Every mutant, every adversary and every alternative solution is judged as a patch, on the base that runs use. A mutant
-that is accepted is a false negative of its category, an alternative that is refused a false positive. What was judged
-is kept in a file, line by line, and is not judged again.
+that is accepted is a false negative of its category, an alternative that is refused a false positive. A trial without a
+verdict, because a check ran out of time or its runner broke, shows neither: it is in no share and is told by itself. So
+are mutants that the author calls no faults, which is a claim that nothing here checks. What was judged is kept in a
+file, line by line, and is not judged again; what has no verdict is.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from proctor.author.bounds import Share, share
 from proctor.author.mutants.interface import CATEGORIES
 from proctor.author.mutants.plan import CALLER, PATCH, MutationPlan, Sited, plan_mutants
 from proctor.author.solutions import files_of, patch_to
-from proctor.author.trial import side_by_side, try_patch, varied
+from proctor.author.trial import ACCEPTED, NO_VERDICT, REFUSED, side_by_side, try_patch, varied
 from proctor.base.canonical import canonical, parse_canonical
 from proctor.base.errors import UsageFault
 from proctor.base.files import read_bounded
@@ -29,19 +31,20 @@ from proctor.contract.model import Check
 from proctor.execute.agents.patch import PATCH_BYTES
 from proctor.execute.prepare import Prepared
 
-SCHEMA = 1
+SCHEMA = 2
 KIND = "proctor.strength"
 RESULTS_BYTES = 64 << 20
 TIMES_AS_LONG = 10
 LEAST_SECONDS = 10
-"""A mutant may take ten times as long as the reference; one that hangs is caught by that."""
+"""A mutant may take ten times as long as the reference; one that hangs gets no verdict."""
 
 
 @frozen
 class Verdict:
-    """What the oracle said of one patch: the check that refused it and why; neither where it was accepted.
+    """What the oracle said of one patch: ``verdict``, and the check that did not pass and why.
 
-    ``kind`` is mutant, adversary or alternative, ``scope`` where a mutant lies.
+    ``kind`` is mutant, adversary or alternative, ``scope`` where a mutant lies. A mutant that was left out as
+    equivalent has the author's reason as ``why``, and no verdict.
     """
 
     kind: str
@@ -50,34 +53,45 @@ class Verdict:
     scope: str
     path: str
     line: int
-    by: str
-    why: str
     diff: str
+    verdict: str = NO_VERDICT
+    by: str = ""
+    why: str = ""
 
     @property
     def accepted(self) -> bool:
         """Whether the oracle let it pass."""
-        return not self.by
+        return self.verdict == ACCEPTED
 
 
 @frozen
 class Strength:
-    """What was measured. ``planned`` mutants could be tried; ``equivalent`` ones do not count, with the reasons."""
+    """What was measured. ``planned`` mutants could be tried; those that the author calls ``equivalent`` were not.
+
+    ``unknown`` are names in the author's list that are no mutant's, after a change of the reference for example.
+    """
 
     planned: int
     verdicts: tuple[Verdict, ...]
-    equivalent: Mapping[str, str]
+    equivalent: tuple[Verdict, ...]
+    unknown: tuple[str, ...]
     not_made: tuple[Adversary, ...]
 
+    def tried(self, kind: str) -> list[Verdict]:
+        """All of a kind that were tried, also those without a verdict."""
+        return [one for one in self.verdicts if one.kind == kind]
+
     def of(self, kind: str, **wanted: str) -> list[Verdict]:
-        """The verdicts of a kind that count."""
+        """The verdicts of a kind: accepted or refused."""
         return [
             one
-            for one in self.verdicts
-            if one.kind == kind
-            and one.id not in self.equivalent
-            and all(getattr(one, name) == value for name, value in wanted.items())
+            for one in self.tried(kind)
+            if one.verdict != NO_VERDICT and all(getattr(one, name) == value for name, value in wanted.items())
         ]
+
+    def undecided(self, kind: str) -> list[Verdict]:
+        """Those of a kind that got no verdict."""
+        return [one for one in self.tried(kind) if one.verdict == NO_VERDICT]
 
     def caught(self, **wanted: str) -> Share:
         """The share of mutants that were noticed."""
@@ -112,15 +126,19 @@ class Strength:
         """All of it as data."""
         return {
             "planned": self.planned,
+            "tried": len(self.tried("mutant")),
             "caught": self.caught().record(),
             "scopes": {scope: self.caught(scope=scope).record() for scope in (PATCH, CALLER)},
             "false_negatives": {name: found.record() for name, found in self.false_negatives().items()},
             "false_positives": self.false_positives().record(),
             "survivors": [dict(items(one)) for one in self.survivors],
-            "adversaries": [dict(items(one)) for one in self.of("adversary")],
-            "alternatives": [dict(items(one)) for one in self.of("alternative")],
+            "no_verdict": [dict(items(one)) for one in self.undecided("mutant")],
+            "adversaries": [dict(items(one)) for one in self.tried("adversary")],
+            "alternatives": [dict(items(one)) for one in self.tried("alternative")],
             "not_made": [{"name": one.name, "why": one.why_not} for one in self.not_made],
-            "equivalent": dict(self.equivalent),
+            "equivalent": {one.id: one.why for one in self.equivalent},
+            "left_out": [dict(items(one)) for one in self.equivalent],
+            "unknown_equivalent": list(self.unknown),
         }
 
 
@@ -140,9 +158,12 @@ class Results:
         lines = read_bounded(path, RESULTS_BYTES).split(b"\n")
         try:
             if parse_canonical(lines[0]) != head:
-                raise UsageFault("these results are of another contract or reference", where=str(path))
+                words = "these results are of another contract or reference, or of an older Proctor"
+                raise UsageFault(words, where=str(path), hint="name a file that does not exist yet")
             for line in lines[1:-1]:  # what follows the last line end was cut off
                 one = Verdict(**parse_canonical(line))
+                if one.verdict not in (ACCEPTED, REFUSED):
+                    raise ValueError
                 self.known[one.kind, one.id] = one
         except (ValueError, TypeError):
             raise UsageFault("these are no results of `proctor strength`", where=str(path)) from None
@@ -151,8 +172,8 @@ class Results:
             file.truncate(whole)
 
     def add(self, verdict: Verdict) -> None:
-        """Keep a verdict."""
-        if self.path is not None:
+        """Keep a verdict; what has none may get one another time."""
+        if self.path is not None and verdict.verdict != NO_VERDICT:
             with self.path.open("ab") as file:
                 file.write(canonical(dict(items(verdict))) + b"\n")
 
@@ -199,8 +220,8 @@ def measure(
         if not patch:
             with machine.scratch("mutant") as scratch:
                 patch = patch_to(prepared, job.files, scratch, modes)
-        by, why = try_patch(machine, quick, patch).refusal(quick.contract)
-        return replace(job.verdict, by=by, why=why)
+        verdict, by, why = try_patch(machine, quick, patch).verdict(quick.contract)
+        return replace(job.verdict, verdict=verdict, by=by, why=why)
 
     verdicts: list[Verdict] = []
     for verdict in side_by_side(judge, work, jobs):
@@ -208,16 +229,22 @@ def measure(
             known.add(verdict)
         verdicts.append(verdict)
         tell(len(verdicts), len(work))
-    ids = {one.mutant.id for one in plan.mutants}
-    counted = {name: why for name, why in equivalent.items() if name in ids}
-    return Strength(len(plan.mutants), tuple(verdicts), counted, tuple(one for one in foes if one.why_not))
+    known_ids = {one.mutant.id for one in plan.mutants}
+    claimed = [_mutant(one, plan).verdict for one in plan.mutants if one.mutant.id in equivalent]
+    return Strength(
+        planned=len(plan.mutants),
+        verdicts=tuple(verdicts),
+        equivalent=tuple(replace(one, why=equivalent[one.id]) for one in claimed),
+        unknown=tuple(name for name in equivalent if name not in known_ids),
+        not_made=tuple(one for one in foes if one.why_not),
+    )
 
 
 def _quick(machine: Machine, prepared: Prepared, reference: bytes) -> Prepared:
     """The contract with ceilings that fit the reference, which has to pass, or there is nothing to measure."""
     tried = try_patch(machine, prepared, reference)
-    by, why = tried.refusal(prepared.contract)
-    if by:
+    verdict, by, why = tried.verdict(prepared.contract)
+    if verdict != ACCEPTED:
         hint = "proctor validate shows more"
         raise UsageFault(f"the reference does not pass {by}: {why}", where=str(prepared.contract.directory), hint=hint)
 
@@ -232,11 +259,11 @@ def _mutant(sited: Sited, plan: MutationPlan) -> Job:
     one = sited.mutant
     files = {**files_of(plan.application), one.path: one.data}
     diff = one.diff(plan.solved.get(one.path, b""))
-    return Job(Verdict("mutant", one.id, one.category, sited.scope, name_text(one.path), one.line, "", "", diff), files)
+    return Job(Verdict("mutant", one.id, one.category, sited.scope, name_text(one.path), one.line, diff), files)
 
 
 def _adversary(number: int, one: Adversary) -> Job:
-    return Job(Verdict("adversary", f"{number}-{one.name}", one.name, "", "", 0, "", "", one.what), one.files)
+    return Job(Verdict("adversary", f"{number}-{one.name}", one.name, "", "", 0, one.what), one.files)
 
 
 def _alternatives(prepared: Prepared) -> list[Job]:
@@ -244,7 +271,7 @@ def _alternatives(prepared: Prepared) -> list[Job]:
     found = []
     for file in contract.reference.alternatives if contract.reference else ():
         data = read_bounded(contract.directory / file.path, PATCH_BYTES)
-        verdict = Verdict("alternative", file.sha256, "alternative", "", file.path, 0, "", "", "")
+        verdict = Verdict("alternative", file.sha256, "alternative", "", file.path, 0, "")
         found.append(Job(verdict, {}, data))
     return found
 
@@ -252,7 +279,13 @@ def _alternatives(prepared: Prepared) -> list[Job]:
 def read_equivalent(path: Path) -> dict[str, str]:
     """Mutants that mean the same as the reference, by id, with the reason: one on each line; # begins a comment."""
     found: dict[str, str] = {}
-    for number, line in enumerate(read_bounded(path, RESULTS_BYTES).decode().splitlines(), 1):
+    try:
+        text = read_bounded(path, RESULTS_BYTES).decode()
+    except UnicodeDecodeError as error:
+        raise UsageFault(
+            f"byte {error.start + 1} is no UTF-8", where=str(path), hint="save the list as UTF-8"
+        ) from None
+    for number, line in enumerate(text.splitlines(), 1):
         name, _, why = line.partition(" ")
         if not line.strip() or line.startswith("#"):
             continue

@@ -23,6 +23,7 @@ from proctor.judge.outcome import ERROR, PASS
 from proctor.record.rundir import RunDirectory
 from proctor.record.trace.log import TraceWriter
 
+ACCEPTED, REFUSED, NO_VERDICT = "accepted", "refused", "no verdict"
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -46,16 +47,22 @@ class Trial:
     problem: str
     checks: Mapping[str, Checked]
 
-    def refusal(self, contract: Contract) -> tuple[str, str]:
-        """The gate or check that refuses the patch and why; two empty texts where it is accepted."""
+    def verdict(self, contract: Contract) -> tuple[str, str, str]:
+        """Accepted, refused or no verdict; the check that said so, and why. An accepted patch has neither.
+
+        As in a run, one mandatory check that ended in an error leaves the whole without a verdict.
+        """
         if self.problem:
-            return "patch", self.problem
-        for check in contract.checks:
-            said = self.checks[check.id]
-            if check.mandatory and said.outcome != PASS:
-                verb = "no verdict" if said.outcome == ERROR else said.reason
-                return check.id, f"{verb}: {said.detail}" if said.detail else verb
-        return "", ""
+            return REFUSED, "patch", self.problem
+        mandatory = [check.id for check in contract.checks if check.mandatory]
+        errors = [name for name in mandatory if self.checks[name].outcome == ERROR]
+        failed = [name for name in mandatory if self.checks[name].outcome != PASS]
+        if not failed:
+            return ACCEPTED, "", ""
+        name = (errors or failed)[0]
+        said = self.checks[name]
+        why = f"{said.reason}: {said.detail}" if said.detail else said.reason
+        return NO_VERDICT if errors else REFUSED, name, why
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import click
 from proctor.cli.output import as_json, print_json, print_table, printable
 
 if TYPE_CHECKING:
-    from proctor.author.strength import Strength
+    from proctor.author.strength import Strength, Verdict
 
 EQUIVALENT_NAME = "equivalent.txt"
 
@@ -35,9 +35,9 @@ def command(
 ) -> int:
     """Put faults into the reference of CONTRACT and see which of them its checks notice.
 
-    Adversaries that solve nothing (delete the tests, skip them, special-case inputs, hard-code outputs) must all be
-    refused; alternative solutions must all be accepted. Exits with 1 where one of these comes out otherwise; mutants
-    that survive are a measure, not a verdict.
+    Adversaries that solve nothing (delete the tests, skip them, special-case inputs, hard-code outputs) must not be
+    accepted; alternative solutions must all be. Exits with 1 where one of these comes out otherwise; mutants that
+    survive are a measure, not a verdict.
     """
     from proctor.author.strength import measure, read_equivalent
     from proctor.author.trial import ready
@@ -71,28 +71,48 @@ def command(
         print_json({"contract": loaded.name, "seed": seed, "limit": limit, **found.record()})
     else:
         _print(loaded.name, found)
-    refused = [one for one in found.of("alternative") if not one.accepted]
-    return 1 if found.passed_adversaries or refused else 0
+    not_accepted = [one for one in found.tried("alternative") if not one.accepted]
+    return 1 if found.passed_adversaries or not_accepted else 0
 
 
 def _print(name: str, found: Strength) -> None:
-    click.echo(printable(f"{name}: {found.planned} mutants, {len(found.of('mutant'))} tried"))
+    click.echo(printable(f"{name}: {found.planned} mutants, {len(found.tried('mutant'))} tried"))
     rows = [
         [category, str(missed.of), str(missed.of - missed.count), missed.words()]
         for category, missed in found.false_negatives().items()
     ]
     print_table(["FAULT", "TRIED", "CAUGHT", "ACCEPTED, WITH 95 % INTERVAL"], rows)
     for one in found.survivors:
-        click.echo(printable(f"survivor {one.id} ({one.category}, in a {one.scope}) {one.path}:{one.line}"))
+        click.echo(printable(f"survivor {_place(one)}"))
         click.echo(printable(one.diff))
-    for one in found.of("adversary"):
-        verdict = "ACCEPTED" if one.accepted else f"refused by {one.by}"
-        click.echo(printable(f"adversary {one.category}: {verdict} ({one.diff})"))
+    for one in found.undecided("mutant"):
+        click.echo(printable(f"no verdict {_place(one)}: {one.by}: {one.why}"))
+    for one in found.equivalent:
+        click.echo(printable(f"left out {_place(one)}: {one.why}"))
+    for name in found.unknown:
+        click.echo(printable(f"left out {name}: there is no such mutant any more"))
+    _print_others(found)
+    click.echo(f"caught {found.caught().words()}; patch {found.caught(scope='patch').words()}", nl=False)
+    click.echo(f"; alternatives refused {found.false_positives().words()}" if found.tried("alternative") else "")
+    click.echo(f"without a verdict, and in no share: {len(found.undecided('mutant'))} mutants", nl=False)
+    click.echo(f"; left out because the author calls them no faults: {len(found.equivalent)}")
+
+
+def _print_others(found: Strength) -> None:
+    """What became of the adversaries and the alternatives."""
+    for one in found.tried("adversary"):
+        click.echo(printable(f"adversary {one.category}: {_said(one)} ({one.diff})"))
     for foe in found.not_made:
         click.echo(printable(f"adversary {foe.name}: not made: {foe.why_not}"))
-    for one in found.of("alternative"):
-        click.echo(
-            printable(f"alternative {one.path}: {'accepted' if one.accepted else f'REFUSED by {one.by}: {one.why}'}")
-        )
-    click.echo(f"caught {found.caught().words()}; patch {found.caught(scope='patch').words()}", nl=False)
-    click.echo(f"; alternatives refused {found.false_positives().words()}" if found.of("alternative") else "")
+    for one in found.tried("alternative"):
+        click.echo(printable(f"alternative {one.path}: {_said(one)}{'' if one.accepted else f': {one.why}'}"))
+
+
+def _place(one: Verdict) -> str:
+    return f"{one.id} ({one.category}, in a {one.scope}) {one.path}:{one.line}"
+
+
+def _said(one: Verdict) -> str:
+    """The verdict, in capitals where it is the wrong one."""
+    word = one.verdict.upper() if one.accepted == (one.kind == "adversary") else one.verdict
+    return f"{word} by {one.by}" if one.by else word
