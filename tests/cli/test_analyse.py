@@ -149,6 +149,18 @@ def test_the_page_shows_what_is_printed(
     assert capsys.readouterr().out == shown[1]
 
 
+def test_the_page_shows_what_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "analyse.md").read_text("utf-8")
+    data = re.search(r"<!-- file: bad.csv -->\n```csv\n(.*?)```", page, re.DOTALL)
+    assert data
+    (tmp_path / "bad.csv").write_text(data[1])
+    monkeypatch.chdir(tmp_path)
+    assert run_command(["analyse", "bad.csv"]) == 2
+    assert capsys.readouterr().err.removeprefix("reading bad.csv ...\n") in page
+
+
 def test_names_cannot_steer_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "hostile.csv"
     path.write_text("agent,task,outcome\n\x1b[2Jx,t,1\n\x1b[2Jx,u,1\ny,t,0\ny,u,0\n")

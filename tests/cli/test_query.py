@@ -164,6 +164,28 @@ def test_values_of_every_kind_are_printed(proctor: Proctor, results: Path) -> No
     assert shown.split()[1:5] == ["0.3", "1.5", "nan", "-"]
 
 
+def test_no_cell_is_a_formula_and_analyse_reads_the_names_back(proctor: Proctor, tmp_path: Path) -> None:
+    names = ['=HYPERLINK("http://x")', "+1+cmd|' /C calc'!A0", "-2+3", "@SUM(1)", "\tx", "plain"]
+    rows = [
+        {"run": f"{name}/{task}", "agent": name, "task": f"t{task}", "trial": 1, "status": "success", "score": -0.5}
+        for name in names
+        for task in (1, 2)
+    ]
+    ingest(rows, tmp_path / "hostile.parquet")
+    ask = ("query", "--results", tmp_path / "hostile.parquet", "--csv", "--sql")
+    sql = 'select agent, task, trial, status, score as "=1", -9999999999999999999::hugeint as big from runs'
+    done = proctor(*ask, sql)
+    table = list(csv.reader(io.StringIO(done.stdout)))
+    assert [
+        cell for row in table for cell in row if re.match(r"[=+@\t\r-]", cell) and not re.match(r"-[\d.]+$", cell)
+    ] == []
+    assert table[0][4] == "'=1"
+    assert table[1][4:] == ["-0.5", "-9999999999999999999"], "numbers stay numbers"
+    (tmp_path / "back.csv").write_text(done.stdout)
+    found = json.loads(proctor("analyse", tmp_path / "back.csv", "--json").stdout)
+    assert {agent["agent"] for agent in found["agents"]} == {name.strip() for name in names}
+
+
 def test_the_page_shows_what_is_printed(proctor: Proctor, project: Path) -> None:
     page = (project / "docs" / "queries.md").read_text("utf-8")
     sql = re.findall(r'^\$ proctor query --sql "(.+)"$', page, re.MULTILINE)[0]

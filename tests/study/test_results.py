@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from proctor.base.errors import UsageFault
+from proctor.base.sheets import guarded
 from proctor.study.results import Reading, Results, read_results
 
 PLAIN = "agent,task,trial,outcome\na,t1,1,pass\na,t2,1,fail\n"
@@ -229,12 +231,56 @@ def test_mistakes_are_told_with_their_place(read: Any, name: str) -> None:
     assert caught.value.hint
 
 
-def test_many_mistakes_are_told_at_once_and_no_more_than_twenty(read: Any) -> None:
-    text = "agent,task,outcome\n" + "".join(f"a,t{number},perhaps\n" for number in range(50))
+def refusal(read: Any, text: str, **options: Any) -> list[str]:
+    """The lines of the message with which a table is refused, without its hint."""
     with pytest.raises(UsageFault) as caught:
-        read(text)
-    assert str(caught.value).count("results.csv:") == 20
-    assert "... and 30 more" in str(caught.value)
+        read(text, **options)
+    return str(caught.value).splitlines()[:-1]
+
+
+def test_many_mistakes_are_told_at_once_and_no_more_than_twenty(read: Any) -> None:
+    text = "agent,task,outcome\n" + "".join(f"a,t{number},perhaps{number}\n" for number in range(50))
+    told = refusal(read, text)
+    assert len([line for line in told if line.startswith("results.csv:")]) == 20
+    assert told[-1] == "... and 30 more"
+
+
+def test_the_same_mistake_in_many_rows_is_told_once_with_its_lines(read: Any) -> None:
+    text = "agent,task,outcome\n" + "".join(f"a,t{number},perhaps\n" for number in range(50))
+    (told,) = refusal(read, text)
+    assert told.startswith("results.csv:2: outcome is 'perhaps': neither success nor failure")
+    assert told.endswith("(also in lines 3, 4, 5, 6 and 45 more)")
+    (told,) = refusal(read, "agent,task,outcome\na,t,perhaps\na,u,perhaps\n")
+    assert told.endswith("(also in line 3)")
+
+
+def test_a_column_that_is_wrong_throughout_hides_no_other_mistake(read: Any) -> None:
+    text = "agent,task,outcome,cost,seconds\n" + "".join(f"a,t{n},1,{n} EUR,1\n" for n in range(60))
+    text += ",t,1,1,1\na,t1,1,1,1\na,x,1,1\na,y,perhaps,1,-1\n"
+    last = [
+        ["results.csv:62", "no agent in column 'agent'"],
+        ["results.csv:63", "the attempt of 'a' at 't1' stands at line 3 already"],
+        ["results.csv:64", "4 cells in a table of 5 columns"],
+        ["results.csv:65", "outcome is 'perhaps': neither success nor failure"],
+        ["results.csv:65", "seconds is -1, which no attempt can take"],
+    ]
+    told = refusal(read, text)
+    assert [line.split(": ")[0] for line in told[:15]] == [f"results.csv:{line}" for line in range(2, 17)]
+    assert sorted(re.split(r"; --| \(--", line)[0].split(": ", 1) for line in told[15:20]) == last
+    assert told[20:] == ["... and 45 more"]
+
+
+def test_every_wrong_column_is_told_at_once(read: Any) -> None:
+    told = refusal(
+        read, "id,epoch,score_a,score_b,x,x\n1,1,C,I,2,3\n", columns={"cost": "price", "seconds": "duration"}
+    )
+    assert told == [
+        "results.csv:1: two columns are called 'x'",
+        "there is no column 'price' for --cost",
+        "there is no column 'duration' for --seconds",
+        "'score_a' and 'score_b' could each be the outcome: say which by --outcome COLUMN",
+        "no column looks like the agent: say which by --agent COLUMN",
+    ]
 
 
 def test_rows_are_read_in_pieces_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,3 +313,64 @@ def test_one_trial_written_in_two_ways_is_one(read: Any, first: str, second: str
 
 def test_trials_that_differ_stay_apart(read: Any) -> None:
     assert len(read("agent,task,trial,outcome\na,t,1,1\na,t,1.5,0\na,t,10,0\na,t,x1,0\na,t,x01,0\n").table) == 5
+
+
+def test_an_attempt_without_a_trial_is_the_first(read: Any) -> None:
+    found = read("agent,task,trial,outcome\na,t,,1\na,u,2,1\nb,t,,0\nb,t,2,0\n")
+    assert [(row["trial"], row["run"]) for row in rows(found)] == [
+        (1, "a / t / 1"),
+        (2, "a / u / 2"),
+        (1, "b / t / 1"),
+        (2, "b / t / 2"),
+    ]
+    (told,) = refusal(read, "agent,task,trial,outcome\na,t,,1\na,t,1,0\n")
+    assert told == "results.csv:3: the attempt of 'a' at 't', trial '1' stands at line 2 already"
+
+
+def test_empty_cells_say_nothing(read: Any) -> None:
+    text = "agent,model,task,trial,outcome,failure_mode,cost_usd,seconds,difficulty,tags,started\n"
+    (row,) = rows(read(text + "a, ,t,,pass, , ,,  ,,\n"))
+    assert row.keys() == {
+        "run",
+        "source",
+        "agent",
+        "method",
+        "task",
+        "trial",
+        "status",
+        "success",
+        "scorable",
+        "ended",
+        "censored",
+        "tags",
+    }
+    assert (row["method"], row["ended"], row["tags"]) == ("a", "finished", "")
+
+
+def test_labels_too_long_for_a_number_are_labels(read: Any) -> None:
+    found = read(f"agent,task,trial,outcome\na,t,{'9' * 400},1\na,t,{'9' * 399}8,1\n")
+    assert [row["trial"] for row in rows(found)] == [2, 1]
+
+
+@pytest.mark.parametrize("mark", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028"])
+def test_only_ends_of_lines_end_rows(read: Any, mark: str) -> None:
+    found = read(f"agent,task,outcome\r\na{mark}b,t,1\r\nc,t,0\r\n")
+    assert [row["agent"] for row in rows(found)] == [f"a{mark}b", "c"]
+    assert [row["source"] for row in rows(found)] == ["results.csv:2", "results.csv:3"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_tables_in_wide_characters_are_read(read: Any, encoding: str) -> None:
+    text = "agent\ttask\toutcome\nJosé\tt\t1\n"
+    mark = "" if encoding == "utf-16" else "\ufeff"
+    assert [row["agent"] for row in rows(read((mark + text).encode(encoding)))] == ["José"]
+    with pytest.raises(UsageFault, match="this is not UTF-16 text"):
+        read((mark + text).encode(encoding)[:-1])
+
+
+def test_what_was_guarded_for_spreadsheets_is_read_back(read: Any) -> None:
+    names = ["=1+1", "+a", "-b", "@c", "'=d", "'e", "-5"]
+    lines = "".join(f"{guarded(name)},t,1\n" for name in names)
+    assert [row["agent"] for row in rows(read(f"agent,task,outcome\n{lines}"))] == names
+    found = read("'=who,task,outcome\na,t,1\n", columns={"agent": "=who"})
+    assert found.taken["agent"] == "=who"

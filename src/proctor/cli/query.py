@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from proctor.base.sheets import guarded
 from proctor.cli.output import as_json, counted, print_json, print_table, printable
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _print_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     import csv
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(names)
+    writer.writerow(map(guarded, names))
     writer.writerows([_exact(value) for value in row] for row in rows)
     sys.stdout.flush()
 
@@ -145,10 +146,13 @@ def _word(value: Any) -> str:
 
 
 def _exact(value: Any) -> Any:
-    """A value in CSV: nothing is an empty cell, and numbers have every digit."""
+    """A value in CSV: nothing is an empty cell, numbers have every digit, and no text is a formula."""
     if value is None:
         return ""
-    return repr(value) if isinstance(value, float) else _plain(value)
+    if isinstance(value, float):
+        return repr(value)
+    plain = _plain(value)
+    return guarded(plain) if isinstance(plain, str) else plain
 
 
 def _plain(value: Any) -> Any:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import parse, sha256
+from proctor.base.sheets import guarded
 
 _DATA = Path(__file__).parent / "data"
 RUBRIC, TEMPLATE = _DATA / "rubric.json", _DATA / "rubric.csv"
@@ -63,10 +64,5 @@ def table(reports: Iterable[Mapping[str, Any]]) -> str:
             **pilot["parts"],
             "pilot": pilot.get("value", ""),
         }
-        writer.writerow({name: _harmless(str(value)) for name, value in row.items()})
+        writer.writerow({name: guarded(str(value)) for name, value in row.items()})
     return written.getvalue()
-
-
-def _harmless(text: str) -> str:
-    """``text`` as a cell that no spreadsheet takes for a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "@", "\t", "\r") else text

@@ -2,7 +2,7 @@
 
 Same findings, same bytes. An estimate becomes several columns: its value
 under the name it had, then its ends, how many runs and tasks it is made of, its method, and why it is undefined.
-Texts come from anyone: a text that a spreadsheet would take for a formula gets an apostrophe before it.
+Texts come from anyone and are guarded as :mod:`proctor.base.sheets` says.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from proctor.base.sheets import guarded
+
 Row = dict[str, Any]
 
 ESTIMATE = ("value", "low", "high", "level", "method", "n", "clusters", "undefined")
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def findings_json(findings: Mapping[str, Any]) -> bytes:
@@ -63,7 +64,7 @@ def csv_bytes(rows: list[Row]) -> bytes:
     names = list(dict.fromkeys(name for row in rows for name in row))
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
+    writer.writerow(map(guarded, names))
     writer.writerows([_cell(row.get(name)) for name in names] for row in rows)
     return text.getvalue().encode()
 
@@ -108,9 +109,7 @@ def _cell(value: Any) -> Any:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, str) and value.startswith(FORMULA):
-        return f"'{value}"
-    return value
+    return guarded(value) if isinstance(value, str) else value
 
 
 def _without(row: Mapping[str, Any], *names: str) -> Row:

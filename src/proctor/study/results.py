@@ -1,14 +1,17 @@
 """Anyone's results: a CSV file with one row for each attempt becomes the table that studies read.
 
-Columns are those that the caller names, else those with usual names; what was taken is told. Every row that cannot be
-read is named with file and line, all at once. A repeated attempt (same agent, task and trial) is refused: nobody can
-tell which of the two counts. Nothing is dropped: a row without an outcome is an attempt whose outcome is unknown.
+Columns are those that the caller names, else those with usual names; what was taken is told. Everything that cannot
+be read is named with file and line, all at once. A repeated attempt (same agent, task and trial) is refused: nobody can
+tell which of the two counts. Nothing is dropped: a row without an outcome is an attempt whose outcome is unknown. The
+order of the rows means nothing, unless the caller says that it numbers the trials.
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import io
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,8 +30,6 @@ MAX_FIELD = 1_000_000
 """The longest cell in characters; model answers in a table can be long."""
 CHUNK_ROWS = 50_000
 """How many rows are turned into columns at once."""
-SHOWN = 20
-"""How many mistakes are told at once."""
 
 
 @frozen
@@ -66,15 +67,7 @@ def read_results(path: Path, reading: Reading, tell: Callable[[int], None] | Non
     from proctor.base.canonical import sha256
 
     data = _bytes(path)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise UsageFault(
-            "this is not UTF-8 text", where=f"{path.name}:{line}", hint="save the table as CSV in UTF-8"
-        ) from None
-    lines = text.splitlines(keepends=True)
-    header, records = _records(path.name, lines)
+    header, records = _records(path.name, _text(path.name, data))
     columns = choose(path.name, header, reading.columns)
     words = Words(reading.success, reading.unknown, reading.timeout)
     rows = Rows(path.name, columns, words, reading.cap_seconds)
@@ -84,11 +77,9 @@ def read_results(path: Path, reading: Reading, tell: Callable[[int], None] | Non
             tell(rows.count)
         if rows.count > MAX_ROWS:
             raise UsageFault(f"more than {MAX_ROWS:,} rows", where=path.name, hint="analyse parts of it")
-    _refuse(rows.mistakes, rows.mistaken)
     if not rows.count:
         raise UsageFault("there are no rows below the header", where=path.name, hint="one row for each attempt")
-    table, repeated, notes = rows.table(reading.number_trials)
-    _refuse(repeated[:SHOWN], len(repeated))
+    table, notes = rows.table(reading.number_trials)
     return Results(
         table,
         path.name,
@@ -109,13 +100,29 @@ def _bytes(path: Path) -> bytes:
         raise UsageFault("there is no such file", where=str(path), hint="give a CSV file of results") from None
 
 
-def _records(name: str, lines: Sequence[str]) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+def _text(name: str, data: bytes) -> str:
+    """The text of a file in UTF-8, or in UTF-16 as spreadsheets save it, with a mark at its beginning."""
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        return data.decode("utf-16" if wide else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        what = "UTF-16" if wide else "UTF-8"
+        raise UsageFault(
+            f"this is not {what} text", where=f"{name}:{line}", hint="save the table as CSV in UTF-8"
+        ) from None
+
+
+def _records(name: str, text: str) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     """The header, and each later record with the line on which it begins."""
-    if not lines or not lines[0].strip():
+    lines = io.StringIO(text, newline="")
+    first = lines.readline()
+    if not first.strip():
         raise UsageFault("the first line is empty", where=f"{name}:1", hint="it must name the columns")
-    delimiter = max(",\t;", key=lines[0].count)
+    lines.seek(0)
+    delimiter = max(",\t;", key=first.count)
     csv.field_size_limit(MAX_FIELD)
-    reader = csv.reader(iter(lines), delimiter=delimiter, strict=True)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
 
     def records() -> Iterator[tuple[int, list[str]]]:
         while True:
@@ -134,10 +141,3 @@ def _records(name: str, lines: Sequence[str]) -> tuple[list[str], Iterator[tuple
     found = records()
     _, header = next(found)
     return header, found
-
-
-def _refuse(mistakes: Sequence[str], count: int) -> None:
-    """Say every mistake at once."""
-    if mistakes:
-        more = f"\n... and {count - SHOWN} more" if count > SHOWN else ""
-        raise UsageFault("\n".join(mistakes[:SHOWN]) + more, hint="put these rows right, or map their words by option")

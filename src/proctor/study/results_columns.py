@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from proctor.base.errors import UsageFault
 from proctor.base.frozen import frozen
+from proctor.base.sheets import unguarded
 from proctor.study.results_shapes import NEEDED, ROLES, shape_of, usual_columns
 
 OPTIONS = {"tokens_in": "--tokens", "tokens_out": "--tokens"}
@@ -32,44 +33,31 @@ class Columns:
 
 
 def choose(file: str, header: Sequence[str], given: Mapping[str, str]) -> Columns:
-    """The columns to read from a file with this header."""
-    header = [name.strip() for name in header]
-    twice = sorted({name for name in header if header.count(name) > 1 and name})
-    if twice:
-        raise UsageFault(f"two columns are called {twice[0]!r}", where=f"{file}:1", hint="rename one of them")
-    have = ", ".join(header)
-    for role, name in given.items():
-        if name not in header:
-            raise UsageFault(
-                f"there is no column {name!r} for {_option(role)}", where=f"{file}:1", hint=f"the columns are: {have}"
-            )
+    """The columns to read from a file with this header; :class:`UsageFault` says everything that is wrong with it."""
+    header = [unguarded(name).strip() for name in header]
     shape = shape_of(header)
     usual = usual_columns(header, shape)
+    wrong = [f"two columns are called {name!r}" for name in sorted({n for n in header if n and header.count(n) > 1})]
+    wrong += [f"there is no column {name!r} for {_option(role)}" for role, name in given.items() if name not in header]
     taken = dict(given)
     notes: list[str] = []
     for role in ROLES:
         if role in taken:
             continue
         names = [name for name in usual.get(role, ()) if name not in taken.values()]
-        if len(names) > 1:
-            raise UsageFault(
-                f"{' and '.join(map(repr, names[:3]))} could each be the {role}",
-                where=f"{file}:1",
-                hint=f"say which by {_option(role)} COLUMN",
-            )
+        if len(set(names)) > 1:
+            either = " and ".join(map(repr, names[:3]))
+            wrong.append(f"{either} could each be the {role}: say which by {_option(role)} COLUMN")
         if names:
             taken[role] = names[0]
     if "agent" not in taken and "model" in taken:
         taken["agent"] = taken.pop("model")
         notes.append(f"no column names an agent: {taken['agent']!r} is what is compared")
-    missing = [role for role in NEEDED if role not in taken]
-    if missing:
+    if missing := [role for role in NEEDED if role not in taken]:
         asked = ", ".join(f"{_option(role)} COLUMN" for role in missing)
-        raise UsageFault(
-            f"no column looks like the {' or the '.join(missing)}",
-            where=f"{file}:1",
-            hint=f"say which by {asked}; the columns are: {have}",
-        )
+        wrong.append(f"no column looks like the {' or the '.join(missing)}: say which by {asked}")
+    if wrong:
+        raise UsageFault("\n".join(wrong), where=f"{file}:1", hint=f"the columns are: {', '.join(header)}")
     ordered = {role: taken[role] for role in ROLES if role in taken}
     return Columns(tuple(header), ordered, shape.name if shape else "", tuple(notes))
 

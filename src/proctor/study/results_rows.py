@@ -1,7 +1,7 @@
 """The rows of a table of results, taken in pieces and turned into columns.
 
-What a word means is decided once for each word, not once for each row. Mistakes are collected, not raised, so that all
-of them can be told together.
+What a word means is decided once for each word, not once for each row. Mistakes are collected until the end, so that
+all of them can be told together.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from proctor.base.sheets import unguarded
 from proctor.study.results_columns import Columns
+from proctor.study.results_mistakes import Mistakes
 from proctor.study.results_shapes import INVALID, SUCCESS, UNKNOWN, repository_of
 from proctor.study.results_trials import joined, methods, trials
 from proctor.study.results_words import MISSING, Words
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
 
     from proctor.study.table import Floats
 
-MISTAKES = 20
-"""How many mistakes are kept; the rest is counted."""
 NUMBERS = {
     "cost": "cost_usd",
     "tokens_in": "tokens_in",
@@ -38,8 +38,7 @@ class Rows:
 
     def __init__(self, file: str, columns: Columns, words: Words, cap_seconds: float | None) -> None:
         self.count = 0
-        self.mistakes: list[str] = []
-        self.mistaken = 0
+        self._mistakes = Mistakes(file)
         self._file, self._columns, self._words, self._cap = file, columns, words, cap_seconds
         self._width = len(columns.header)
         self._places = {role: columns.place(role) for role in columns.taken}
@@ -56,7 +55,8 @@ class Rows:
         odd = [place for place, cells in enumerate(records) if len(cells) != self._width]
         if odd:
             for place in odd:
-                self._mistake(lines[place], f"{len(records[place])} cells in a table of {self._width} columns")
+                found = f"{len(records[place])} cells in a table of {self._width} columns"
+                self._mistakes.add("cells", lines[place], found)
             left_out = set(odd)
             lines = [line for place, line in enumerate(lines) if place not in left_out]
             records = [cells for place, cells in enumerate(records) if place not in left_out]
@@ -66,11 +66,11 @@ class Rows:
         cells = list(zip(*records, strict=True))
         places = self._places
         for role, coder in self._texts.items():
-            texts = [cell.strip() for cell in cells[places[role]]]
+            texts = [unguarded(cell).strip() for cell in cells[places[role]]]
             if role in ("agent", "task") and "" in texts:
                 for line, text in zip(lines, texts, strict=True):
                     if not text:
-                        self._mistake(line, f"no {role} in column {self._columns.taken[role]!r}")
+                        self._mistakes.add(role, line, f"no {role} in column {self._columns.taken[role]!r}")
             coder.add(texts)
         for role, parts in self._numbers.items():
             parts.append(np.array(self._read_numbers(lines, role, cells[places[role]])))
@@ -79,8 +79,8 @@ class Rows:
         ends = cells[places["status"]] if "status" in places else None
         self._read_ends(ends, own)
 
-    def table(self, number_trials: bool) -> tuple[Table, list[str], tuple[str, ...]]:
-        """The table, every repeated attempt, and what was noted."""
+    def table(self, number_trials: bool) -> tuple[Table, tuple[str, ...]]:
+        """The table and what was noted; :class:`UsageFault` says everything that is wrong with the rows."""
         import numpy as np
 
         texts = {role: Coded(*coder.coded()) for role, coder in self._texts.items()}
@@ -88,9 +88,10 @@ class Rows:
         task = texts["task"]
         if "suite" in texts and len(texts["suite"].names) > 1:
             task = joined(texts["suite"], task, lambda suite, name: f"{suite}/{name}" if suite else name)
-        found = trials(self._file, self._lines, method, task, texts.get("trial"), number_trials)
-        if found.repeated:
-            return Table(0, {}), list(found.repeated), ()
+        found = trials(self._lines, method, task, texts.get("trial"), number_trials)
+        for line, what in found.repeated:
+            self._mistakes.add("repeated", line, what)
+        self._mistakes.refuse()
         notes = list(found.notes)
         stratum = _known(texts["stratum"]) if "stratum" in texts else _repositories(task, notes)
         status, ended = Coded(*self._status.coded()), Coded(*self._ended.coded())
@@ -121,7 +122,7 @@ class Rows:
         }
         _forget_empty_meters(columns, notes)
         made = Table(len(self._lines), {name: column for name, column in columns.items() if column is not None})
-        return made, [], tuple(notes)
+        return made, tuple(notes)
 
     def cannot(self, table: Table) -> tuple[str, ...]:
         """What this file does not say, so that no analysis of it can."""
@@ -147,7 +148,9 @@ class Rows:
         if any(number < 0 or number == math.inf for number in numbers):
             for line, number in zip(lines, numbers, strict=True):
                 if number < 0 or number == math.inf:
-                    self._mistake(line, f"{self._columns.taken[role]} is {number:g}, which no attempt can take")
+                    self._mistakes.add(
+                        role, line, f"{self._columns.taken[role]} is {number:g}, which no attempt can take"
+                    )
         return numbers
 
     def _read_number(self, line: int, role: str, cell: str) -> float:
@@ -155,7 +158,7 @@ class Rows:
             return float(cell)
         except ValueError:
             if cell.strip().lower() not in MISSING:
-                self._mistake(line, f"{self._columns.taken[role]} is {cell.strip()[:40]!r}, not a number")
+                self._mistakes.add(role, line, f"{self._columns.taken[role]} is {cell.strip()[:40]!r}, not a number")
             return math.nan
 
     def _read_outcomes(self, lines: Sequence[int], cells: Sequence[str]) -> list[str]:
@@ -165,7 +168,7 @@ class Rows:
             for line, cell in zip(lines, cells, strict=True):
                 if not meaning[cell]:
                     what = f"{name} is {cell.strip()[:40]!r}: neither success nor failure"
-                    self._mistake(line, f"{what} (--success VALUE says what a success is)")
+                    self._mistakes.add("outcome", line, f"{what} (--success VALUE says what a success is)")
         return [meaning[cell] for cell in cells]
 
     def _read_ends(self, cells: Sequence[str] | None, own: Sequence[str]) -> None:
@@ -178,11 +181,6 @@ class Rows:
         pairs = list(zip(own, cells, strict=True))
         tags = {pair: self._words.tags(*pair) for pair in set(pairs)}
         self._tags.add([tags[pair] for pair in pairs])
-
-    def _mistake(self, line: int, what: str) -> None:
-        self.mistaken += 1
-        if len(self.mistakes) < MISTAKES:
-            self.mistakes.append(f"{self._file}:{line}: {what}")
 
 
 def _known(column: Coded) -> Coded:

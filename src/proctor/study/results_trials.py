@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 ORDERED = "trials are numbered in the order of the file"
 NUMBER = re.compile(r"[0-9]{1,30}(?:\.[0-9]{1,30})?")
+MOST_DIGITS = 15
+"""Longer labels are no numbers of trials, and floats would not tell them apart."""
+FIRST = "1"
 SORTED = "trials are numbered in the order of their labels"
 
 
@@ -28,7 +31,8 @@ class Trials:
 
     numbers: Floats
     labels: Sequence[str]
-    repeated: tuple[str, ...] = ()
+    repeated: tuple[tuple[int, str], ...] = ()
+    """Each with its line."""
     notes: tuple[str, ...] = ()
 
 
@@ -57,24 +61,24 @@ def methods(agent: Coded, model: Coded | None) -> Coded:
     return joined(agent, model, lambda one, other: f"{one} · {other}" if one in several and other else one)
 
 
-def trials(
-    file: str, lines: Sequence[int], method: Coded, task: Coded, label: Coded | None, number_trials: bool
-) -> Trials:
-    """The trials of each method at each task."""
+def trials(lines: Sequence[int], method: Coded, task: Coded, label: Coded | None, number_trials: bool) -> Trials:
+    """The trials of each method at each task. An attempt without a label is the first, like the only one."""
     import numpy as np
 
     cell = method.codes.astype(np.int64) * max(1, len(task.names)) + task.codes
     if number_trials:
         numbers = _places(cell, np.arange(len(cell)))
         return Trials(numbers, [f"{number:.0f}" for number in numbers.tolist()], (), (ORDERED,))
-    told = label if label is not None else Coded(np.zeros(len(cell), dtype=np.int32), ("1",))
+    told = Coded(np.zeros(len(cell), dtype=np.int32), (FIRST,))
+    if label is not None:
+        told = Coded(label.codes, (name or FIRST for name in label.names))
     key = cell * max(1, len(told.names)) + _alike(told.names)[told.codes]
     labels = list(map(str, told))
     _, place, counts = np.unique(key, return_inverse=True, return_counts=True)
     again = np.flatnonzero(counts[place] > 1)
     if len(again):
-        return Trials(np.zeros(0), [], _repeated(file, lines, method, task, label, again, place))
-    if all(name.isdecimal() for name in told.names):
+        return Trials(np.zeros(0), [], _repeated(lines, method, task, label, again, place))
+    if all(name.isdecimal() and len(name) <= MOST_DIGITS for name in told.names):
         return Trials(np.array([float(name) for name in told.names])[told.codes], labels)
     return Trials(_places(cell, told.used().codes), labels, (), (SORTED,))
 
@@ -102,24 +106,21 @@ def _places(cell: NDArray[np.int64], rank: NDArray[np.integer]) -> Floats:
 
 
 def _repeated(
-    file: str,
     lines: Sequence[int],
     method: Coded,
     task: Coded,
     label: Coded | None,
     rows: NDArray[np.int64],
     place: NDArray[np.int64],
-) -> tuple[str, ...]:
+) -> tuple[tuple[int, str], ...]:
     """Every attempt that stands there already, with both places."""
     first: dict[int, int] = {}
     found = []
     for row in rows.tolist():
         before = first.setdefault(int(place[row]), row)
         if before != row:
-            which = f", trial {label[row]!r}" if label is not None else ""
+            which = f", trial {label[row] or FIRST!r}" if label is not None else ""
             hint = "" if label is not None else "; --trial COLUMN or --number-trials tells them apart"
-            found.append(
-                f"{file}:{lines[row]}: the attempt of {method[row]!r} at {task[row]!r}{which} "
-                f"stands at line {lines[before]} already{hint}"
-            )
+            what = f"the attempt of {method[row]!r} at {task[row]!r}{which}"
+            found.append((lines[row], f"{what} stands at line {lines[before]} already{hint}"))
     return tuple(found)
