@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Row = tuple[str, int, int, int, int]
     """Where a source lies, its time and size, and where in the file its code begins and how long it is."""
 
+_FORM = 2
 _WORD = 8
 _INITIAL = "__init__.py"
 
@@ -37,7 +38,12 @@ class _Loader(SourceFileLoader):
         self._code = code
 
     def get_code(self, fullname: str) -> CodeType:
-        code: CodeType = marshal.loads(self._code)
+        code: CodeType
+        code, patterns = marshal.loads(self._code)
+        if patterns:
+            from proctor.base.kept_patterns import take_up
+
+            take_up(patterns)
         return code
 
 
@@ -48,6 +54,7 @@ class KeptModules:
         self._path = path
         self._packages = frozenset(packages)
         self._rows: dict[str, Row] = {}
+        self._found: set[str] = set()
         self._handle = -1
         self._start = 0
         self._open()
@@ -66,20 +73,27 @@ class KeptModules:
         spec.has_location = True
         if row[0].endswith(_INITIAL):
             spec.submodule_search_locations = [os.path.dirname(row[0])]
+        self._found.add(name)
         return spec
 
     def keep(self, modules: Iterable[ModuleType]) -> bool:
         """Write the file anew if ``modules`` holds any that it does not; whether that was so."""
-        sources = {name: loader for module in modules if (loader := self._source(module)) and (name := loader.name)}
-        if sys.dont_write_bytecode or all(name in self._rows and _unchanged(self._rows[name]) for name in sources):
+        sources = {loader.name: (loader, module) for module in modules if (loader := self._source(module))}
+        if sys.dont_write_bytecode or all(map(self._holds, sources)):
             return False
+        from proctor.base.kept_patterns import patterns_of
+
         codes = {name: (row, self._code(row)) for name, row in self._rows.items() if _unchanged(row)}
-        for name, loader in sources.items():
+        for name, (loader, module) in sources.items():
             if name not in codes:
                 found = os.stat(loader.path)
                 row = (loader.path, found.st_mtime_ns, found.st_size, 0, 0)
-                codes[name] = row, marshal.dumps(loader.get_code(name))
+                if code := loader.get_code(name):
+                    codes[name] = row, marshal.dumps((code, patterns_of(module, code)))
         return self._write(codes)
+
+    def _holds(self, name: str) -> bool:
+        return name in self._found or (name in self._rows and _unchanged(self._rows[name]))
 
     def _open(self) -> None:
         try:
@@ -134,8 +148,8 @@ def _standard(path: str) -> bool:
     return path.startswith(os.path.join(os.path.dirname(os.__file__), "")) and "-packages" not in path
 
 
-def _whose() -> tuple[str, tuple[str, ...], int]:
-    return sys.version, tuple(sys.path), sys.flags.optimize
+def _whose() -> tuple[int, str, tuple[str, ...], int]:
+    return _FORM, sys.version, tuple(sys.path), sys.flags.optimize
 
 
 def _unchanged(row: Row) -> bool:

@@ -18,11 +18,12 @@ class _Late:
     def __init__(self, text: str | bytes, flags: int) -> None:
         self._text = text
         self._flags = flags
+        self.compiled: re.Pattern[Any] | None = None
 
     def __getattr__(self, name: str) -> Any:
-        compiled = re.compile(self._text, self._flags)
-        self.__dict__.update({method: getattr(compiled, method) for method in _METHODS})
-        return getattr(compiled, name)
+        made = self.compiled = re.compile(self._text, self._flags)
+        self.__dict__.update({method: getattr(made, method) for method in _METHODS})
+        return getattr(made, name)
 
 
 @overload
@@ -34,3 +35,8 @@ def pattern(text: bytes, flags: int = 0) -> re.Pattern[bytes]: ...
 def pattern(text: str | bytes, flags: int = 0) -> re.Pattern[str] | re.Pattern[bytes]:
     """What ``re.compile`` gives, later."""
     return cast("re.Pattern[str]", _Late(text, flags))
+
+
+def compiled(value: object) -> object:
+    """The compiled pattern behind ``value``, if there is one already; else what it is itself."""
+    return value.compiled if isinstance(value, _Late) else value

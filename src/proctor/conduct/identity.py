@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import proctor
-from proctor.base.canonical import digest, sha256
+from proctor.base.canonical import sha256
 from proctor.base.clock import utc_text
 from proctor.base.frozen import items
 from proctor.conduct.machine import Machine
@@ -121,7 +121,7 @@ def boot_id() -> str:
 def harness_digest() -> str:
     """A digest over the sizes and times of the harness's own files: cheap, and different for every change of them."""
     top = os.path.dirname(proctor.__file__)
-    rows: list[list[Any]] = []
+    rows: list[str] = []
     waiting = [top]
     while waiting:
         with os.scandir(waiting.pop()) as entries:
@@ -131,8 +131,8 @@ def harness_digest() -> str:
                         waiting.append(entry.path)
                 else:
                     found = entry.stat(follow_symlinks=False)
-                    rows.append([entry.path[len(top) :], found.st_size, str(found.st_mtime_ns)])
-    return digest({"python": sha256(sys.version.encode()), "files": sorted(rows)})
+                    rows.append(f"{entry.path[len(top) :]}\0{found.st_size}\0{found.st_mtime_ns}\n")
+    return sha256("".join((sys.version, "\n", *sorted(rows))).encode("utf-8", "surrogateescape"))
 
 
 def _repository(contract: Contract, prepared: Prepared) -> dict[str, Any]:
