@@ -8,9 +8,10 @@ import pytest
 
 from proctor.base.names import name_text
 from proctor.conduct.divergence import Retraced, other_program, settled
-from proctor.conduct.outputs import HIDDEN, RENDERED, UNSTEADY, VOLATILE, Stream, masked
+from proctor.conduct.outputs import HIDDEN, IN_PART, UNSTEADY, VOLATILE, Stream, masked
 from proctor.conduct.outputs import stream_difference as compared
-from proctor.conduct.outputs import told_difference as told
+from proctor.conduct.outputs_told import LEFT_OUT, NO_TEXT, RENDERED, SILENT
+from proctor.conduct.outputs_told import told_difference as told
 from proctor.conduct.recorded import Recorded
 from proctor.execute.sandbox.interface import Finished, Output
 
@@ -97,6 +98,86 @@ def test_the_text_of_another_agent_may_hold_more_and_never_decides() -> None:
     assert found is not None and found.why == RENDERED
 
 
+def test_a_stream_that_was_cut_is_never_said_to_differ_in_times_alone() -> None:
+    then, now = "at 10:00:00\n" + "x\n" * 20 + "good\n", "at 11:00:00\n" + "x\n" * 20 + "evil\n"
+    found = compared("stdout", stream(then, kept=31), output(now))
+    assert found is not None and found.why == IN_PART.format(30, len(then) - 30)
+    assert f"{len(then)} bytes" in found.recorded and "'at 10:00:00' in line 1" in found.recorded
+    found = compared("stdout", stream(then), output(now))
+    assert found is not None and found.why == ""
+
+
+def test_times_of_another_width_do_not_move_what_is_compared() -> None:
+    then, now = "took 9 s\n" + "abc\n" * 9, "took 1234 s\n" + "abc\n" * 9
+    found = compared("stdout", stream(then, kept=20), output(now))
+    assert found is not None and found.why == IN_PART.format(17, len(then) - 17)
+    found = compared("stdout", stream(then, kept=20), output(now.replace("abc", "abd", 1)))
+    assert found is not None and found.why == ""
+
+
+@pytest.mark.parametrize("shorter", ["", "took 9", "took 9 s\nab"])
+def test_a_stream_that_ends_before_what_was_kept_is_named_by_its_line(shorter: str) -> None:
+    found = compared("stdout", stream("took 9 s\n" + "abc\n" * 9, kept=20), output(shorter))
+    assert found is not None and found.why == "" and " in line " in found.words
+
+
+@pytest.mark.parametrize(("then", "now"), [("", "something\n"), ("something\n", "")])
+def test_nothing_and_something_differ(then: str, now: str) -> None:
+    found = compared("stderr", stream(then), output(now))
+    assert found is not None and found.why == ""
+    assert ("stderr has nothing" in found.words) == (not now) and ("recorded was nothing" in found.words) == (not then)
+
+
+def test_bytes_that_are_no_text_stay_apart_and_are_shown_as_bytes() -> None:
+    then, now = b"at 10:00:00 \xff\n", b"at 11:00:00 \xfe\n"
+    found = compared(
+        "stdout",
+        Stream(sha256(then).hexdigest(), len(then), name_text(then)),
+        Output(now, len(now), sha256(now).hexdigest()),
+    )
+    assert found is not None and found.why == ""
+    assert "b'at 11:00:00 \\xfe' in line 1" in found.words and "b'at 10:00:00 \\xff' in line 1" in found.words
+
+
+def test_the_place_in_a_long_line_is_shown() -> None:
+    found = compared("stdout", stream("x" * 500 + "a"), output("x" * 500 + "b"))
+    assert found is not None and f"'{'x' * 20}b' from character 481 on in line 1" in found.words
+
+
+def test_the_order_of_lines_in_a_stream_counts_and_that_of_streams_does_not() -> None:
+    assert told("1\na\n2\nexit code 0", finished("1\n2\n", "a\n"), exact=True) is None
+    found = told("2\na\n1\nexit code 0", finished("1\n2\n", "a\n"), exact=True)
+    assert found is not None and (found.stream, found.why) == ("stdout", "") and "'2'" in found.words
+
+
+def test_of_a_text_whose_middle_was_left_out_the_rest_and_the_length_are_compared() -> None:
+    def told_of(text: str) -> str:
+        whole = f"{text}\nexit code 0"
+        return f"{whole[:8000]}\n... {len(whole) - 16000} characters left out ...\n{whole[-8000:]}"
+
+    lines = "".join(f"line {number}\n" for number in range(4000))
+    missing = len(lines) + len("\nexit code 0") - 16000
+    found = told(told_of(lines), finished(lines), exact=True)
+    assert found is not None and found.why == LEFT_OUT.format(missing)
+    found = told(told_of(lines), finished(lines.replace("line 2000\n", "line 2000!\n")), exact=True)
+    assert found is not None and found.why == "" and f"{len(lines) + 1} characters" in found.words
+    found = told(told_of(lines), finished(lines.replace("line 3999", "line 4000")), exact=True)
+    assert found is not None and (found.recorded, found.seen, found.why) == ("'line 3999'", "no such line", "")
+
+
+def test_a_text_without_the_bytes_that_are_no_text_says_so() -> None:
+    data = b"\xff\n"
+    printed = Finished(0, True, False, "", Output(data, 2, sha256(data).hexdigest()), output(""), 0, 0, 0)
+    found = told("\N{REPLACEMENT CHARACTER}\nexit code 0", printed, exact=True)
+    assert found is not None and found.why == NO_TEXT
+
+
+def test_a_call_of_another_agent_that_prints_nothing_any_more_is_told() -> None:
+    found = told("a line", finished(""), exact=False)
+    assert found is not None and (found.recorded, found.seen, found.why) == ("'a line'", "nothing", SILENT)
+    assert told("", finished(""), exact=False) is None
+
+
 def command(number: int) -> Recorded:
     return Recorded(10 + number, ("prog", str(number)), "/workspace", 0, 0)
 
@@ -125,3 +206,13 @@ def test_programs_with_temporary_names_are_the_same_programs() -> None:
     now = [(("as", "-o", "/tmp/ccZZ99zz.o"), "/workspace", 0)]
     assert other_program(list(then), list(now)) == ""
     assert "was not started now" in other_program(list(then), [(("as", "-o", "x.o"), "/workspace", 0)])
+
+
+def test_another_ending_in_a_second_replay_is_a_divergence() -> None:
+    one, other = compared("stdout", stream("a"), output("b")), compared("stdout", stream("a"), output("c"))
+    assert one and other
+    second = Retraced(1, (), "events.jsonl#11", "prog 1: exit code 2, recorded was 0")
+    found = settled(Retraced(2, ()), (command(0), command(1)), {0: (one,)}, {0: (other,)}, second)
+    assert (found.commands, found.where) == (1, "events.jsonl#11")
+    assert found.divergence == "in a second replay: prog 1: exit code 2, recorded was 0"
+    assert [notice.why for notice in found.notices] == [UNSTEADY] and found.unheard == 1

@@ -183,7 +183,7 @@ def test_a_program_does_the_same_again(proctor: Proctor, make_contract: Any) -> 
             "tool.invocation",
             "stdout",
             {"sha256": "0" * 64, "bytes": 2, "prefix": "4\\x0a"},
-            f"recorded was '4' in line 1 (the digest {'0' * 64})",
+            f"recorded was '4' in line 1 (2 bytes with the digest {'0' * 64})",
         ),
     ],
 )

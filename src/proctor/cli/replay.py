@@ -133,6 +133,7 @@ def _act_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
                 "where": result.where,
                 "divergence": result.divergence,
                 "notices": [dict(items(one)) for one in result.notices],
+                "unheard": result.unheard,
             }
         )
         return 0 if same else 1
@@ -145,6 +146,8 @@ def _act_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
     words = "as recorded" if same else "DIFFERENT" if base.prepared else "NOT run again: the contract is another"
     put = f", {counted(len(result.placed), 'change')} put in place between them" if result.placed else ""
     ran = counted(result.commands, "command")
+    if result.unheard:
+        click.echo(f"notice: of {counted(result.unheard, 'command')} the output was not recorded and is not compared")
     click.echo(f"{found.path.name}: {ran} came out as recorded{put}: {words}")
     return 0 if same else 1
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from proctor.base.frozen import frozen, replace
-from proctor.conduct.outputs import UNSTEADY, Differs, Numbers, masked, stream_difference, told_difference
+from proctor.conduct.outputs import UNSTEADY, Differs, Numbers, masked, stream_difference
+from proctor.conduct.outputs_told import told_difference
 from proctor.conduct.recorded import Program, Recorded
 from proctor.execute.sandbox.interface import Finished
 
@@ -25,13 +26,17 @@ class Notice:
 
 @frozen
 class Retraced:
-    """What came of it: how many commands ran, which changes were put in place, and the first divergence, if any."""
+    """What came of it: how many commands ran, which changes were put in place, and the first divergence, if any.
+
+    ``unheard`` counts the commands that ran and of whose output nothing was recorded to hold it against.
+    """
 
     commands: int
     placed: tuple[str, ...]
     where: str = ""
     divergence: str = ""
     notices: tuple[Notice, ...] = ()
+    unheard: int = 0
 
 
 Printed = dict[int, tuple[Differs, ...]]
@@ -65,21 +70,36 @@ def outputs_of(command: Recorded, finished: Finished, numbers: Numbers, *, exact
     return tuple(one for one in found if one is not None)
 
 
-def settled(found: Retraced, commands: tuple[Recorded, ...], printed: Printed, again: Printed) -> Retraced:
-    """The first divergence of all, outputs included; what decides nothing becomes a notice."""
+def settled(
+    found: Retraced, commands: tuple[Recorded, ...], printed: Printed, again: Printed, second: Retraced | None = None
+) -> Retraced:
+    """The first divergence of all, outputs included; what decides nothing becomes a notice.
+
+    ``again`` and ``second`` are what came of another replay, if there was one. Where that one diverges, and not in what
+    it prints, that is a divergence as well.
+    """
+    if second is not None and second.divergence and not found.divergence:
+        found = replace(second, divergence=f"in a second replay: {second.divergence}")
     notices: list[Notice] = []
     for number, differing in sorted(printed.items()):
+        if number > found.commands:
+            break
         command = commands[number]
-        second = {one.stream: one.again for one in again.get(number, ())}
+        steady = {one.stream: one.again for one in again.get(number, ())}
         for one in differing:
-            why = one.why or ("" if second.get(one.stream) == one.again else UNSTEADY)
+            why = one.why or ("" if steady.get(one.stream) == one.again else UNSTEADY)
             if not why:
                 words = f"call {number + 1}, {_joined(command.argv)}: {one.words}"
-                return Retraced(number, found.placed, command.where, words, tuple(notices))
+                found = Retraced(number, found.placed, command.where, words, tuple(notices))
+                return replace(found, unheard=_unheard(commands[:number]))
             notices.append(
                 Notice(command.where, number + 1, _joined(command.argv), one.stream, one.recorded, one.seen, why)
             )
-    return replace(found, notices=tuple(notices))
+    return replace(found, notices=tuple(notices), unheard=_unheard(commands[: found.commands]))
+
+
+def _unheard(commands: tuple[Recorded, ...]) -> int:
+    return sum(one.stdout is None and one.told is None for one in commands)
 
 
 def other_program(recorded: list[Program], now: list[Program]) -> str:

@@ -4,30 +4,30 @@ An output with the recorded digest is the same. One that differs only in what no
 numbers of processes, addresses, names of temporary files, random ids) is told and decides nothing; so is one whose
 record was redacted. Any other difference may decide: see ``retrace`` for when it does.
 
-Of a tool call, a model was told a text that the agent made of both streams. The built-in agent's is known; any other
-agent may shorten and wrap what it tells, so a line that is missing there is told and decides nothing.
+Of a long stream the record keeps the first bytes, the length and the digest. Where the first bytes are the same, the
+digest still tells another stream. Where they differ in times, the digest of the rest is of no use any more: such a
+stream is told as one that was compared in part, never as one that differs only in times.
 """
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from collections.abc import Mapping
 from hashlib import sha256
+from itertools import zip_longest
 from types import MappingProxyType
 
 from proctor.base.frozen import frozen
 from proctor.base.names import name_bytes
 from proctor.base.pattern import pattern
-from proctor.execute.sandbox.interface import Finished, Output
+from proctor.execute.sandbox.interface import Output
 
 SHOWN_CHARACTERS = 120
-TOLD_CHARACTERS = 16_000
-"""Longer texts are cut by the built-in agent before the model sees them."""
+SHOWN_BEFORE = 20
+"""How much of a long line is shown before the place where it differs."""
 
 VOLATILE = "differs only in times, numbers of processes, addresses or temporary names"
 HIDDEN = "was redacted and cannot be compared"
-RENDERED = "is not in what the model was told"
+IN_PART = "differs only in times and the like in its first {} bytes, and the other {} were not kept to compare them"
 UNSTEADY = "is not the same in two replays either"
 LATE = "may come of changes of files that were seen only after the call began"
 
@@ -52,7 +52,7 @@ _MASKS = tuple(
     )
 )
 
-_NUMBER = pattern(r"(?m)^\d{1,7}$")
+_NUMBER = pattern(r"[0-9]{1,7}")
 
 
 @frozen
@@ -89,79 +89,114 @@ Numbers = Mapping[int, int]
 NO_NUMBERS: Numbers = MappingProxyType({})
 
 
-def masked(text: str, numbers: Numbers = NO_NUMBERS) -> str:
-    """``text`` without what no two runs share. A line that is the number of a process has the one of ``numbers``."""
+def masked(text: str) -> str:
+    """``text`` without what no two runs share."""
     for found, mark in _MASKS:
         text = found.sub(mark, text)
-    if numbers:
-        text = _NUMBER.sub(lambda line: str(numbers.get(int(line[0]), line[0])), text)
     return text
+
+
+def renumbered(line: str, numbers: Numbers) -> str:
+    """A recorded line; the number of the same program now where it is nothing but the number of a process."""
+    return str(numbers.get(int(line), line)) if numbers and _NUMBER.fullmatch(line) else line
 
 
 def stream_difference(name: str, recorded: Stream, seen: Output, numbers: Numbers = NO_NUMBERS) -> Differs | None:
     """How one stream differs from its record; nothing where it does not."""
-    if seen.sha256 == recorded.sha256:
+    if (seen.sha256, seen.total_bytes) == (recorded.sha256, recorded.total_bytes):
         return None
-    now, then = _decoded(seen.prefix), _decoded(_bytes(recorded.prefix))
-    again = sha256(masked(now).encode("utf-8", "surrogatepass")).hexdigest()
-    digests = f"the digest {recorded.sha256}", f"the digest {seen.sha256}"
     if recorded.redacted:
-        return Differs(name, *digests, HIDDEN, again)
-    size = len(_bytes(recorded.prefix))
-    if recorded.total_bytes > size:
-        now = _decoded(seen.prefix[:size])
-    if now == then:
-        return Differs(name, *digests, "", again)
-    place, was, is_now = first_line(then, now)
-    told = f"{was} in line {place} ({digests[0]})", f"{is_now} in line {place} ({digests[1]})"
-    alike = masked(now) == masked(then, numbers)
-    return Differs(name, *told, VOLATILE if alike else "", again)
+        return Differs(name, *_sizes(recorded, seen), HIDDEN, text_digest(masked(_decoded(seen.prefix))))
+    kept = _bytes(recorded.prefix)
+    then, now, size = _comparable(kept, seen.prefix, cut=recorded.total_bytes > len(kept))
+    was, is_now = _sizes(recorded, seen)
+    if then == now:
+        return Differs(name, was, f"{is_now}, the same as far as both were kept ({size} bytes)", "", seen.sha256)
+    place, line_then, line_now = first_line(then, now)
+    told = f"{line_then} in line {place} ({was})", f"{line_now} in line {place} ({is_now})"
+    why = ""
+    if _alike(then, now, numbers):
+        rest = max(recorded.total_bytes - size, seen.total_bytes - len(seen.prefix))
+        why = IN_PART.format(size, rest) if rest else VOLATILE
+    return Differs(name, *told, why, text_digest(masked(now)))
 
 
-def told_difference(told: str, finished: Finished, *, exact: bool, numbers: Numbers = NO_NUMBERS) -> Differs | None:
-    """How the output of a call differs from the text that the model was told; ``exact`` for the built-in agent's."""
-    printed = [line for one in (finished.stdout, finished.stderr) for line in _lines(_decoded(one.prefix))]
-    again = sha256("\n".join(printed).encode("utf-8", "surrogatepass")).hexdigest()
-    if exact and len(told) > TOLD_CHARACTERS:
-        return None
-    if not exact:
-        whole = masked(told, numbers)
-        missing = next((line for line in printed if line not in whole and json.dumps(line)[1:-1] not in whole), "")
-        return Differs("output", "no such line", repr(missing[:SHOWN_CHARACTERS]), RENDERED, again) if missing else None
-    said = _lines(told, numbers)
-    if said[-1:] == [f"exit code {finished.exit_code}"]:
-        said = said[:-1]
-    new, gone = Counter(printed) - Counter(said), Counter(said) - Counter(printed)
-    if not new and not gone:
-        return None
-    first_gone = next((repr(line[:SHOWN_CHARACTERS]) for line in said if line in gone), "no such line")
-    first_new = next((repr(line[:SHOWN_CHARACTERS]) for line in printed if line in new), "no such line")
-    return Differs("output", first_gone, first_new, "", again)
+def _alike(then: str, now: str, numbers: Numbers) -> bool:
+    """Whether two texts differ only in what no two runs share."""
+    lines, others = masked(then).split("\n"), masked(now).split("\n")
+    if len(lines) != len(others):
+        return False
+    return all(other in (line, renumbered(line, numbers)) for line, other in zip(lines, others, strict=True))
+
+
+def _comparable(kept: bytes, seen: bytes, *, cut: bool) -> tuple[str, str, int]:
+    """What can be held against each other, and how many recorded bytes that is.
+
+    Of a record that was cut those are its whole lines, and as many lines of what is seen: times of another width move
+    the place of the cut. Where those lines are the same, the beginning of the next one is held against its own.
+    """
+    if not cut:
+        return _decoded(kept), _decoded(seen), len(kept)
+    lines = kept.count(b"\n")
+    whole, now = kept[: kept.rfind(b"\n") + 1], b"\n".join([*seen.split(b"\n")[:lines], b""])
+    if whole and whole != now[: len(whole)]:
+        return _decoded(whole), _decoded(now if seen.count(b"\n") >= lines else seen), len(whole)
+    return _decoded(kept), _decoded(seen[: len(kept)]), len(kept)
+
+
+def _sizes(recorded: Stream, seen: Output) -> tuple[str, str]:
+    return _size(recorded.total_bytes, recorded.sha256), _size(seen.total_bytes, seen.sha256)
+
+
+def _size(total_bytes: int, digest: str) -> str:
+    return f"{total_bytes} bytes with the digest {digest}"
 
 
 def first_line(one: str, other: str) -> tuple[int, str, str]:
     """The number of the first line in which two texts differ, and what stands there in each."""
-    lines, others = one.split("\n"), other.split("\n")
-    most = max(len(lines), len(others))
-    for number in range(most):
-        here = lines[number] if number < len(lines) else None
-        there = others[number] if number < len(others) else None
+    lines, others = (text.split("\n") if text else [] for text in (one, other))
+    for number, (here, there) in enumerate(zip_longest(lines, others), 1):
         if here != there:
-            return number + 1, _shown(here), _shown(there)
+            at = _apart(here or "", there or "")
+            return number, _shown(here, at), _shown(there, at)
     raise ValueError("the texts are the same")
 
 
-def _shown(line: str | None) -> str:
-    return "nothing" if line is None else repr(line[:SHOWN_CHARACTERS])
+def _apart(one: str, other: str) -> int:
+    """Where two lines differ first."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((number for number, (here, there) in pairs if here != there), min(len(one), len(other)))
 
 
-def _lines(text: str, numbers: Numbers = NO_NUMBERS) -> list[str]:
-    """The lines that hold something, without what no two runs share."""
-    return [line.rstrip() for line in masked(text, numbers).split("\n") if line.strip()]
+def _shown(line: str | None, at: int) -> str:
+    """A line, or the part of a long one in which it differs from another at ``at``."""
+    if line is None:
+        return "nothing"
+    begin = at - SHOWN_BEFORE if at >= SHOWN_CHARACTERS - SHOWN_BEFORE else 0
+    return quoted(line[begin:]) + (f" from character {begin + 1} on" if begin else "")
+
+
+def quoted(line: str) -> str:
+    """The beginning of a line between quotation marks; as bytes where it is no text."""
+    line = line[:SHOWN_CHARACTERS]
+    return repr(line) if line.isascii() or _is_text(line) else repr(line.encode("utf-8", "surrogateescape"))
+
+
+def _is_text(line: str) -> bool:
+    try:
+        line.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def text_digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _decoded(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
+    """A text in which different bytes stay different."""
+    return data.decode("utf-8", "surrogateescape")
 
 
 def _bytes(text: str) -> bytes:

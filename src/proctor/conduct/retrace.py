@@ -7,7 +7,8 @@ nor as it became is a divergence, and so is another exit code. In the end the wo
 and no others. The first divergence is named; there is no network here, and no secrets are planted.
 
 What a command printed is compared as well, where it was recorded. A difference that may decide is looked at in a second
-sandbox: if the output is the same there, it is steady, and not as recorded. Any other difference is a notice.
+sandbox: if the output is the same there, it is steady, and not as recorded. Any other difference is a notice. It is
+counted of how many commands nothing was recorded that an output could be held against.
 """
 
 from __future__ import annotations
@@ -75,10 +76,10 @@ def retrace(
     briefing = next((str(event.payload["text"]) for event in evidence.of("briefing")), "")
     script = Script(prepared, evidence, commands, briefing)
     found, printed = _pass(machine, script, mounts)
-    again: Printed = {}
-    if any(not one.why for differing in printed.values() for one in differing):
-        _, again = _pass(machine, script, mounts)
-    return settled(found, commands, printed, again)
+    if all(one.why for differing in printed.values() for one in differing):
+        return settled(found, commands, printed, {})
+    second, again = _pass(machine, script, mounts)
+    return settled(found, commands, printed, again, second)
 
 
 def _pass(machine: Machine, script: Script, mounts: tuple[Mount, ...]) -> tuple[Retraced, Printed]:
