@@ -110,8 +110,38 @@ def test_one_pair_is_compared_by_task_means() -> None:
     assert pair["p"] == pytest.approx(0.000338, abs=1e-6)
     # Of 2^10 patterns of signs two are as extreme.
     assert pair["p_sign_flip"] == pytest.approx(2 / 1024)
-    assert pair["p_adjusted"] == pair["p_sign_flip"], "of a single comparison the larger counts"
+    assert pair["p_adjusted"] == pair["p"], "with 20 tasks the t test decides a single comparison"
     assert pair["separable"]
+    fewer = {name: {task: made for task, made in tasks.items() if task != "t19"} for name, tasks in TWO.items()}
+    few = findings(table(fewer))["pairs"][0]
+    assert few["tasks"] == 19 and few["p"] < few["p_sign_flip"]
+    assert few["p_adjusted"] == few["p_sign_flip"], "with fewer the larger counts"
+
+
+def test_with_twenty_tasks_the_t_test_decides_and_signs_are_told() -> None:
+    # Four of twenty tasks differ, all for x: t = 2.179, p = 0.042; of 2^4 patterns of signs two are as extreme.
+    outcomes: Outcomes = {
+        "x": {f"t{n}": [1] for n in range(20)},
+        "y": {f"t{n}": [int(n > 3)] for n in range(20)},
+    }
+    head = findings(table(outcomes), Question(against="y"))["headline"]
+    assert head["verdict"] == "adopt"
+    assert head["caveats"][0].endswith("does not confirm it (p = 0.125).")
+    few = {name: {task: made for task, made in tasks.items() if task != "t19"} for name, tasks in outcomes.items()}
+    assert findings(table(few), Question(against="y"))["headline"]["verdict"] == "undecided"
+
+
+def test_no_pair_of_many_is_separable_that_would_not_be_alone() -> None:
+    # x is ahead of y by a little, and once by far: that is too uneven for the t test, but not for signs.
+    tasks = [f"t{number}" for number in range(8)]
+    outcomes: Outcomes = {
+        "x": {task: [1] * 10 for task in tasks},
+        "y": {task: [1] * 9 + [0] if number else [0] * 10 for number, task in enumerate(tasks)},
+        "z": {task: [0, 1] * 5 for task in tasks},
+    }
+    pairs = findings(table(outcomes))["pairs"]
+    assert pairs[0]["p"] > 0.05 > pairs[0]["p_sign_flip"]
+    assert all(pair["p_adjusted"] >= max(pair["p"], pair["p_sign_flip"]) for pair in pairs)
 
 
 def test_agents_that_cannot_be_told_apart_share_ranks() -> None:

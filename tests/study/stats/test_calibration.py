@@ -12,6 +12,7 @@ from proctor.study.stats.calibration import (
     brownian_false_alarms,
     coverage,
     false_alarms,
+    family_false_alarms,
     sequential_false_alarms,
 )
 from proctor.study.stats.discovery import discover
@@ -20,7 +21,7 @@ from proctor.study.stats.misclassification import rogan_gladen
 from proctor.study.stats.paired import sign_flip
 from proctor.study.stats.passk import pass_at_k
 from proctor.study.stats.power import Design
-from proctor.study.stats.power_simulation import simulated_means
+from proctor.study.stats.power_simulation import confirmed, simulated_means
 from proctor.study.stats.rates import cluster_rate, cluster_t
 from proctor.study.stats.strata import stratified_rate, weighted_rate
 
@@ -98,11 +99,30 @@ def test_the_price_of_one_more_mode_is_covered() -> None:
     assert covered >= 0.93 * 600
 
 
+@pytest.mark.parametrize("runs", [1, 3, 5])
 @pytest.mark.parametrize("rate", [0.5, 0.7])
 @pytest.mark.parametrize("tasks", [20, 50])
-def test_the_paired_comparison_keeps_its_alpha(tasks: int, rate: float) -> None:
+def test_the_paired_comparison_keeps_its_alpha(tasks: int, rate: float, runs: int) -> None:
     for correlation in (0.0, 0.5):
-        assert 0.04 <= false_alarms(Design(rate, 0.4, correlation, tasks, 5), 4_000, rng()) <= 0.06
+        assert 0.04 <= false_alarms(Design(rate, 0.4, correlation, tasks, runs), 8_000, rng()) <= 0.06
+
+
+def test_asking_signs_as_well_would_waste_half_of_alpha() -> None:
+    design = Design(0.7, 0.6, 0.5, 20, 1)
+    assert false_alarms(design, 4_000, rng(), confirmed) < 0.02 < 0.04 < false_alarms(design, 4_000, rng())
+
+
+@pytest.mark.parametrize("tasks", [5, 8, 12, 19])
+def test_few_tasks_are_judged_on_the_careful_side(tasks: int) -> None:
+    for rate in (0.5, 0.9):
+        assert false_alarms(Design(rate, 0.4, 0.0, tasks, 3), 4_000, rng()) <= 0.05
+
+
+@pytest.mark.parametrize("alike", [False, True])
+def test_a_family_of_agents_keeps_its_alpha(alike: bool) -> None:
+    # 0.05 of 400 are 20 expected; 99.9% of studies with that chance stay below 34.
+    found = family_false_alarms(Design(0.6, 0.4, 0.0, 20, 5), 4, 400, rng(), 199, alike=alike)
+    assert 0.01 <= found <= 34 / 400
 
 
 def test_signs_keep_their_alpha() -> None:

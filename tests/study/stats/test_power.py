@@ -21,7 +21,9 @@ from proctor.study.stats.power import (
 )
 from proctor.study.stats.power_simulation import (
     Point,
+    confirmed,
     curve,
+    decisions,
     formula_point,
     not_monotone,
     rejections,
@@ -63,15 +65,22 @@ def test_the_variance_is_that_of_simulated_differences() -> None:
 @pytest.mark.parametrize("icc", [0.0, 0.3, 0.7])
 def test_formula_and_simulation_agree(icc: float, correlation: float) -> None:
     design = replace(DESIGN, icc=icc, correlation=correlation, tasks=30)
-    simulated = simulated_point(design, 0.2, rng(), signs=False)
+    simulated = simulated_point(design, 0.2, rng())
     assert paired_power(design, 0.2) == pytest.approx(simulated.power, abs=0.04)
-    confirmed = simulated_point(design, 0.2, rng())
-    assert simulated.power - 0.06 < confirmed.power <= simulated.power, "signs have to confirm what the t test finds"
+    both = simulated_point(design, 0.2, rng(), test=confirmed)
+    assert simulated.power - 0.06 < both.power < simulated.power, "signs do not confirm all that the t test finds"
+
+
+def test_with_few_tasks_signs_have_to_confirm() -> None:
+    few, enough = replace(DESIGN, tasks=19), replace(DESIGN, tasks=20)
+    for design, alone in ((few, False), (enough, True)):
+        decided, by_t = (simulated_point(design, 0.2, rng(), test=test).power for test in (decisions, rejections))
+        assert (decided == by_t) == alone
 
 
 def test_without_an_effect_the_power_is_alpha() -> None:
     assert paired_power(DESIGN, 0.0) == pytest.approx(0.05, abs=1e-9)
-    null = simulated_point(DESIGN, 0.0, rng(), 4000, signs=False)
+    null = simulated_point(DESIGN, 0.0, rng(), 4000)
     assert null.low <= 0.05 <= null.high
 
 

@@ -1,10 +1,10 @@
 """Every pair of agents on the tasks that both attempted, and the ranks that these comparisons leave open.
 
-A difference is that of task means, with a paired t interval; flipped signs must confirm it. With more than two agents
-the p values of flipped signs are adjusted over all pairs together by the step-down maximum, so that the chance of any
-false claim stays at alpha; with two, the larger of the two p values counts, and so it does for the one comparison that
-was named in advance. An agent's rank is a range: from the number of agents shown to be better, to the number shown to
-be worse.
+A difference is that of task means, with a paired t interval and test; flipped signs stand beside it, and with fewer
+than 20 tasks must confirm it. With more than two agents the p values of flipped signs are adjusted over all pairs
+together by the step-down maximum, so that the chance of any false claim stays at alpha; a pair has then to pass its own
+test and this one. The one comparison that was named in advance stands for itself, as that of two agents does. The rank
+of an agent is a range: from the number of agents shown to be better, to the number shown to be worse.
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ def compare_pairs(
     cells: Cells, rng: np.random.Generator, planned: frozenset[str] = frozenset()
 ) -> list[dict[str, Any]]:
     """Every pair; ``a`` is the agent with the higher rate. The pair ``planned`` stands for itself alone."""
-    import numpy as np
-
     means = cells.means()
     order = ranking(cells)
     means = means[:, order]
@@ -43,11 +41,9 @@ def compare_pairs(
         flipped: float | None = together.p[place]
         if tasks <= EXACT_TASKS:
             flipped = sign_flip(means[:, a] - means[:, b], rng).p
-        adjusted: float | None = together.p_adjusted[place]
-        if compared.p is None or flipped is None or adjusted is None or np.isnan(adjusted):
-            adjusted = None
-        elif len(together.pairs) == 1 or {names[a], names[b]} == planned:
-            adjusted = decisive(compared.p, flipped)
+        adjusted = decisive(compared.p, flipped, tasks)
+        if adjusted is not None and len(together.pairs) > 1 and {names[a], names[b]} != planned:
+            adjusted = max(adjusted, together.p_adjusted[place])
         found.append(
             {
                 "a": names[a],
@@ -66,12 +62,11 @@ def compare_pairs(
 def told_apart(means: Floats, pair: tuple[int, int], alone: bool, alpha: float, rng: np.random.Generator) -> bool:
     """Whether two columns of task means are separable: by themselves where ``alone``, else among all pairs."""
     one, other = means[:, pair[0]], means[:, pair[1]]
-    by_t = paired_difference(one, other).p
-    if alone or means.shape[1] == 2:
-        p = decisive(by_t, sign_flip(one - other, rng).p)
-    else:
+    compared = paired_difference(one, other)
+    p = decisive(compared.p, sign_flip(one - other, rng).p, compared.difference.clusters)
+    if p is not None and not alone and means.shape[1] > 2:
         together = max_t(means, rng, _draws(*means.shape))
-        p = None if by_t is None else together.p_adjusted[together.pairs.index((min(pair), max(pair)))]
+        p = max(p, together.p_adjusted[together.pairs.index((min(pair), max(pair)))])
     return p is not None and p < alpha
 
 

@@ -4,8 +4,8 @@ Let the interval be that of the difference, candidate minus the agent in use. Th
 that is worth a change, 0 when none is given:
 
     keep        the whole interval lies below the minimum effect, or below 0: a difference worth having is ruled out
-    adopt       the interval lies above 0, the difference reaches the minimum effect, and the pair is separable: flipped
-                signs confirm it, with all comparisons counted
+    adopt       the interval lies above 0, the difference reaches the minimum effect, and the pair is separable, with
+                all comparisons counted
     undecided   anything else; the data allow both
 """
 

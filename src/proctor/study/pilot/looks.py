@@ -2,9 +2,9 @@
 
 A look falls after the block that brings the plan to the look's share. It compares task means of the primary endpoint
 over scorable runs, and holds the p value against the nominal level that alpha spending leaves for it. As in the report,
-the larger of the p values of the t test and of flipped signs decides, and it has to lie below the level. The rule is
-symmetric: it does not matter who is ahead. Where a pilot names no two methods to compare, every pair of methods has to
-cross, which none of them does by chance more often than alone.
+the t test decides from 20 tasks on; with fewer the larger of its p value and that of flipped signs does. It has to lie
+below the level. The rule is symmetric: it does not matter who is ahead. Where a pilot names no two methods to compare,
+every pair of methods has to cross, which none of them does by chance more often than alone.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def compared(runs: Iterable[Run], a: str, b: str, seed: int) -> tuple[float | No
     of_a, of_b = ([sum(seen[task][method]) / len(seen[task][method]) for task in both] for method in (a, b))
     found = paired_difference(of_a, of_b)
     flipped = _flipped(tuple(one - other for one, other in zip(of_a, of_b, strict=True)), seed)
-    return found.difference.value, decisive(found.p, flipped)
+    return found.difference.value, decisive(found.p, flipped, len(both))
 
 
 @lru_cache(maxsize=64)

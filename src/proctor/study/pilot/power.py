@@ -1,11 +1,12 @@
 """Whether a plan can see the effect that matters: by formula and by simulation, under every assumed correlation.
 
 The plan is supported when the formula reaches the wanted power in every case that the pilot assumes and the simulation
-does not contradict it, which it can with few tasks: the simulated studies are decided as reports are, by the t test and
-flipped signs. Fewer tasks than signs need to fall below the level support nothing. Runs that will not be scorable are
-counted as fewer tasks, which is the careful side. Where all methods are compared with each other, every
-pair gets its share of alpha, as the first step of Holm's procedure gives it; where interim looks are planned, what the
-last look has left of alpha counts.
+does not contradict it, which it can with few tasks: the simulated studies are decided as reports are, by the t test,
+and by flipped signs too where tasks are fewer than 20 or where all methods are compared with each other. Fewer tasks
+than signs need to fall below the level support nothing. Runs that will not be scorable are counted as fewer tasks,
+which is the careful side. Where all methods are compared with each other, every pair gets its share of alpha, as the
+first step of Holm's procedure gives it, which asks a little more than reports do; where interim looks are planned, what
+the last look has left of alpha counts.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from proctor.study.stats.power import Design
-    from proctor.study.stats.power_simulation import Point
+    from proctor.study.stats.power_simulation import Point, Test
 
 DRAWS = 2_000
 GRID = (*(5, 10, 15, 20, 25, 30, 40, 50, 60, 75), *(100, 125, 150, 200, 250, 300, 400, 500, 750, 1000))
@@ -54,11 +55,18 @@ class Question:
 
     @property
     def least_tasks(self) -> int:
-        """The fewest tasks that can show anything: if all differ alike, signs have to fall below the level."""
+        """The fewest tasks that can show anything: if all differ alike, p comes from signs, below the level."""
         tasks = LEAST_TASKS
         while 2.0 ** (1 - tasks) >= self.level:
             tasks += 1
         return tasks
+
+    @property
+    def test(self) -> Test:
+        """The test that decides a report which compares as many."""
+        from proctor.study.stats.power_simulation import confirmed, decisions
+
+        return decisions if self.comparisons == 1 else confirmed
 
     def design(self, icc: float, correlation: float) -> Design:
         """The design of the estimators for one pair of correlations."""
@@ -160,7 +168,6 @@ def analyse(question: Question, draws: int = DRAWS) -> Analysis:
         tasks_needed,
         two_proportions_tasks,
     )
-    from proctor.study.stats.power_simulation import simulated_point
 
     if question.tasks < LEAST_TASKS:
         words = f"a comparison over tasks needs {LEAST_TASKS} that count, and there are {question.tasks}"
@@ -175,7 +182,7 @@ def analyse(question: Question, draws: int = DRAWS) -> Analysis:
                 correlation=correlation,
                 design_effect=design_effect(question.runs, icc),
                 power=paired_power(design, question.effect),
-                simulated=simulated_point(design, question.effect, generator(question.seed, number), draws),
+                simulated=_simulated(question, design, number, draws),
                 smallest=minimum_detectable(design, question.target),
                 needed=tasks_needed(design, question.effect, question.target),
                 apart=two_proportions_tasks(question.rate, raised, question.runs, icc, design.alpha, question.target),
@@ -192,7 +199,6 @@ def _enough(found: Analysis, draws: int) -> int | None:
     draws what it would draw for a plan of that number, so that such a plan comes to the same answer.
     """
     from proctor.study.stats.power import paired_power
-    from proctor.study.stats.power_simulation import simulated_point
 
     question = found.question
 
@@ -200,8 +206,7 @@ def _enough(found: Analysis, draws: int) -> int | None:
         design = replace(question, tasks=tasks).design(row.icc, row.correlation)
         if paired_power(design, question.effect) < question.target:
             return False
-        simulated = simulated_point(design, question.effect, generator(question.seed, number), draws)
-        return simulated.high >= question.target
+        return _simulated(question, design, number, draws).high >= question.target
 
     needed = [row.needed for row in found.rows]
     counts = [count for count in needed if count is not None]
@@ -215,6 +220,13 @@ def _enough(found: Analysis, draws: int) -> int | None:
             return tasks
         tasks = max(tasks + 1, tasks * 11 // 10)
     return None
+
+
+def _simulated(question: Question, design: Design, number: int, draws: int) -> Point:
+    """Studies of the row of this ``number``, decided as their report will be."""
+    from proctor.study.stats.power_simulation import simulated_point
+
+    return simulated_point(design, question.effect, generator(question.seed, number), draws, question.test)
 
 
 def curve(question: Question) -> list[tuple[int, Row]]:
@@ -259,7 +271,7 @@ def record(analysis: Analysis, draws: int = DRAWS) -> dict[str, Any]:
             "level": text(asked.level, 6),
             "power": text(asked.target),
         },
-        "method": "paired t test over task means and flipped signs; noncentral t, and simulated beta-distributed tasks",
+        "method": "paired t test over task means, flipped signs where tasks are few; noncentral t, and simulated tasks",
         "draws": draws,
         "seed": asked.seed,
         "rows": [_row(row) for row in analysis.rows],

@@ -11,13 +11,19 @@ from typing import TYPE_CHECKING
 
 from proctor.base.frozen import frozen
 from proctor.study.stats.estimate import Estimate
+from proctor.study.stats.multiplicity import max_t
+from proctor.study.stats.paired import paired_difference
 from proctor.study.stats.power import Design
-from proctor.study.stats.power_simulation import CELLS, rejections, simulated_means
+from proctor.study.stats.power_simulation import CELLS, decisions, simulated_means
 from proctor.study.stats.sequential import boundaries
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from proctor.study.stats.power_simulation import Test
+
+SIGNS = 499
+"""Patterns of signs for each simulated study of several agents; reports draw more."""
 SETTINGS = tuple(
     Design(rate, icc, 0.0, tasks, 5) for tasks in (5, 10, 20, 50) for rate in (0.5, 0.9) for icc in (0.2, 0.6)
 )
@@ -56,19 +62,40 @@ def coverage(
     return Coverage(covered / draws, width / max(1, draws - missing), missing / draws, draws)
 
 
-def false_alarms(design: Design, draws: int, rng: np.random.Generator) -> float:
-    """How often the paired comparison finds a difference of two agents that have none."""
+def false_alarms(design: Design, draws: int, rng: np.random.Generator, test: Test = decisions) -> float:
+    """How often a comparison, as reports decide it, finds a difference of two agents that have none."""
     import numpy as np
 
     rows, found = max(1, CELLS // design.tasks), 0
     for start in range(0, draws, rows):
         a, b = simulated_means(design, 0.0, min(rows, draws - start), rng)
-        found += int(np.count_nonzero(rejections(b - a, design.alpha)))
+        found += int(np.count_nonzero(test(b - a, design.alpha, design.runs)))
+    return found / draws
+
+
+def family_false_alarms(
+    design: Design, agents: int, draws: int, rng: np.random.Generator, signs: int = SIGNS, *, alike: bool = False
+) -> float:
+    """How often a report of several agents that do not differ tells any two of them apart, with 20 tasks or more.
+
+    Their rates on a task are drawn apart, or are one and the same where the agents are ``alike``.
+    """
+    import numpy as np
+
+    size, found = (1 - design.icc) / design.icc, 0
+    columns = 1 if alike else agents
+    for _ in range(draws):
+        rates = rng.beta(design.rate * size, (1 - design.rate) * size, (design.tasks, columns))
+        means = rng.binomial(design.runs, np.broadcast_to(rates, (design.tasks, agents))) / design.runs
+        together = max_t(means, rng, signs)
+        claimed = [pair for pair, p in zip(together.pairs, together.p_adjusted, strict=True) if p < design.alpha]
+        by_t = (paired_difference(means[:, a], means[:, b]).p for a, b in claimed)
+        found += any(p is not None and p < design.alpha for p in by_t)
     return found / draws
 
 
 def sequential_false_alarms(design: Design, looks: Sequence[float], draws: int, rng: np.random.Generator) -> float:
-    """How often looks on the way find a difference that is not there, by the paired t test on the tasks so far."""
+    """How often looks on the way find a difference that is not there, each decided on the tasks so far."""
     import numpy as np
 
     plan = boundaries(looks, design.alpha)
@@ -78,7 +105,7 @@ def sequential_false_alarms(design: Design, looks: Sequence[float], draws: int, 
         stopped = np.zeros(len(a), dtype=bool)
         for look, nominal in zip(plan.looks, plan.nominal, strict=True):
             tasks = max(2, round(look * design.tasks))
-            stopped |= rejections((b - a)[:, :tasks], nominal)
+            stopped |= decisions((b - a)[:, :tasks], nominal, design.runs)
         found += int(np.count_nonzero(stopped))
     return found / draws
 

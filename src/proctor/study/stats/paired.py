@@ -1,8 +1,8 @@
 """Two agents on the same tasks.
 
-The task is the unit: each has one difference, that of its two means. The t test over these differences is the primary
-comparison; flipping their signs confirms it without assuming a shape. McNemar's test is for single paired runs that are
-independent, and rejects too often when runs share a task.
+The task is the unit: each has one difference, that of its two means. The t test over these differences decides from 20
+tasks on, and flipping their signs, which assumes no shape, stands beside it; with fewer tasks both have to agree.
+McNemar's test is for single paired runs that are independent, and rejects too often when runs share a task.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 PAIRED_T = "paired t over tasks"
 ALL_ALIKE = "exact bound, all tasks differ alike"
+ENOUGH_TASKS = 20
+"""From so many tasks on the t test keeps its level, whatever the shape of differences of rates is."""
 EXACT_TASKS = 20
 """Up to so many tasks that differ, every pattern of signs is looked at."""
 DRAWS = 9_999
@@ -89,9 +91,14 @@ def paired_difference(
     return Comparison(found, t_two_sided(value / error, tasks - 1))
 
 
-def decisive(by_t: float | None, by_signs: float | None) -> float | None:
-    """The p value that decides: the larger one, since both tests have to agree; undefined where either is."""
-    return None if by_t is None or by_signs is None else max(by_t, by_signs)
+def decisive(by_t: float | None, by_signs: float | None, tasks: int) -> float | None:
+    """The p value that decides: of the t test with 20 tasks or more, else the larger one; undefined where either is.
+
+    Signs at the same level would halve the false alarms that are allowed, since few runs leave them few steps.
+    """
+    if by_t is None or by_signs is None:
+        return None
+    return by_t if tasks >= ENOUGH_TASKS else max(by_t, by_signs)
 
 
 def sign_flip(differences: ArrayLike, rng: np.random.Generator, draws: int = DRAWS) -> SignFlip:

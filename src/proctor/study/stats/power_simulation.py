@@ -2,7 +2,7 @@
 
 Tasks get a rate for each agent from beta distributions, tied together by a normal copula so that the rates correlate as
 the design says; runs are drawn from those rates; the comparison is the one that reports decide by, the paired t test
-over tasks with flipped signs to confirm it. Formula and simulation share no step but the question.
+over tasks, with flipped signs where tasks are few or agents many. Formula and simulation share only the question.
 """
 
 from __future__ import annotations
@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING
 
 from proctor.base.frozen import frozen, items, replace
 from proctor.study.stats.limits import t_quantile, wilson_limits
+from proctor.study.stats.paired import ENOUGH_TASKS
 from proctor.study.stats.power import Design, paired_power
 
 if TYPE_CHECKING:
     import numpy as np
 
     from proctor.study.stats.arrays import Flags, Floats
+
+    Test = Callable[[Floats, float, int], Flags]
+    """Which lines of differences of means of so many runs are called different at a level."""
 
 DRAWS = 2_000
 CELLS = 2**20
@@ -59,17 +63,16 @@ def formula_point(design: Design, effect: float) -> Point:
 
 
 def simulated_point(
-    design: Design, effect: float, rng: np.random.Generator, draws: int = DRAWS, *, signs: bool = True
+    design: Design, effect: float, rng: np.random.Generator, draws: int = DRAWS, test: Test | None = None
 ) -> Point:
-    """The share of simulated studies that find ``effect``, with its 99.9% interval; without ``signs`` by t alone."""
+    """The share of simulated studies that find ``effect``, with its 99.9% interval."""
     import numpy as np
 
-    rows = max(1, CELLS // design.tasks)
+    rows, test = max(1, CELLS // design.tasks), test or decisions
     found = 0
     for start in range(0, draws, rows):
         a, b = simulated_means(design, effect, min(rows, draws - start), rng)
-        flags = decisions(b - a, design.alpha, design.runs) if signs else rejections(b - a, design.alpha)
-        found += int(np.count_nonzero(flags))
+        found += int(np.count_nonzero(test(b - a, design.alpha, design.runs)))
     low, high = wilson_limits(found, draws, 0.999)
     return _point(design, effect, found / draws, low, high)
 
@@ -91,21 +94,27 @@ def simulated_means(design: Design, effect: float, draws: int, rng: np.random.Ge
     return a, b
 
 
-def rejections(differences: Floats, alpha: float) -> Flags:
-    """Which lines of differences the paired t test calls different from 0; all alike is decided by signs alone."""
+def rejections(differences: Floats, alpha: float, runs: int = 1) -> Flags:
+    """Which lines the paired t test calls different from 0, of any ``runs``; all alike is decided by signs alone."""
     import numpy as np
 
     tasks = differences.shape[1]
     mean, error = differences.mean(axis=1), differences.std(axis=1, ddof=1) / math.sqrt(tasks)
     alike = error <= 1e-12
     limit = t_quantile(1 - alpha / 2, tasks - 1)
-    by_signs = (np.abs(mean) > 1e-12) & (2.0 ** (1 - tasks) <= alpha)
+    by_signs = (np.abs(mean) > 1e-12) & (2.0 ** (1 - tasks) < alpha)
     found: Flags = np.where(alike, by_signs, np.abs(mean) >= limit * error)
     return found
 
 
 def decisions(differences: Floats, alpha: float, runs: int) -> Flags:
-    """Which lines a report would call different: the t test does, and flipped signs confirm it below ``alpha``."""
+    """Which lines a report of two agents would call different, by the rule of ``paired.decisive``."""
+    enough = differences.shape[1] >= ENOUGH_TASKS
+    return rejections(differences, alpha) if enough else confirmed(differences, alpha, runs)
+
+
+def confirmed(differences: Floats, alpha: float, runs: int) -> Flags:
+    """Which lines the t test calls different and flipped signs confirm, which decide where there are many agents."""
     import numpy as np
 
     from proctor.study.stats.signs import flipped_p
@@ -158,8 +167,8 @@ def sanity(design: Design, effect: float, rng: np.random.Generator, draws: int =
 
     The formula is that of the t test, so it is held against simulated studies that the t test alone decides.
     """
-    formula, simulated = formula_point(design, effect), simulated_point(design, effect, rng, draws, signs=False)
-    null = simulated_point(design, 0.0, rng, draws, signs=False)
+    formula, simulated = formula_point(design, effect), simulated_point(design, effect, rng, draws, rejections)
+    null = simulated_point(design, 0.0, rng, draws, rejections)
     off = abs(formula.power - simulated.power)
     room = 0.05 + (simulated.high - simulated.low) / 2
     steps = [replace(design, tasks=max(2, design.tasks * factor // 4)) for factor in (1, 2, 4, 8)]
