@@ -347,6 +347,11 @@ def test_empty_cells_say_nothing(read: Any) -> None:
     assert (row["method"], row["ended"], row["tags"]) == ("a", "finished", "")
 
 
+def test_a_table_of_runs_says_what_its_costs_are_in(read: Any) -> None:
+    found = read("agent,task,outcome,cost_usd,cost_method\na,t,1,0.5,fallback-1\na,u,1,,\n")
+    assert [row.get("cost_method") for row in rows(found)] == ["fallback-1", None]
+
+
 def test_labels_too_long_for_a_number_are_labels(read: Any) -> None:
     found = read(f"agent,task,trial,outcome\na,t,{'9' * 400},1\na,t,{'9' * 399}8,1\n")
     assert [row["trial"] for row in rows(found)] == [2, 1]

@@ -154,11 +154,12 @@ def _taken(read: Results) -> str:
 
 def _show(found: Mapping[str, Any], taken: str, written: list[str], out: Path | None) -> None:
     """The short version for a terminal."""
-    from proctor.present.markdown import percents, points, rank
+    from proctor.present.amounts import currency
+    from proctor.present.markdown import percents, points, rank, unit_of
 
-    head, agents = found["headline"], found["agents"]
+    head, agents, paid = found["headline"], found["agents"], currency(found)
     most = max(one["k"] for agent in agents for one in agent["pass_at"])
-    names = ["RANK", "AGENT", "RUNS", "SUCCESS", "ALL ATTEMPTED", "UNKNOWN", "USD A RUN"]
+    names = ["RANK", "AGENT", "RUNS", "SUCCESS", "ALL ATTEMPTED", "UNKNOWN", f"{unit_of(paid).upper()} A RUN"]
     rows = []
     for agent in agents:
         cost = agent["cost"]["per_run"]["value"]
@@ -169,7 +170,7 @@ def _show(found: Mapping[str, Any], taken: str, written: list[str], out: Path | 
             percents(agent["success"]),
             percents(agent["intention_to_treat"]),
             str(agent["bounds"]["unknown"]),
-            "-" if cost is None else f"{cost:.3g}",
+            "-" if cost is None else f"{cost * paid.per_usd:.3g}",
         ]
         if most > 1:
             last = agent["pass_at"][-1]

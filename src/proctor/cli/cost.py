@@ -60,16 +60,32 @@ def _one(run: RunDirectory, panel: Panel, json_: bool) -> None:
     ledger = panel.facts.ledger
     text = _text if json_ else _short
     rows = [_row(item, text) for item in ledger.items()]
-    total, currency, billed = text(ledger.projected), ledger.table.currency, _billed([ledger])
+    total, currency, billed = text(ledger.projected), ledger.table.currency, _billed([ledger], text)
     cap = panel.settings.caps.usd
     if json_:
         whole = {"run": run.path.name, "items": rows, "projected": total, "currency": currency, "cap_usd": cap}
         print_json({**whole, "schedule": ledger.table.id, "billed_usd": billed})
         return
     _print_rows(["PHASE", "PART", "ITEM", "QUANTITY", "PRICE", "AMOUNT"], rows)
-    click.echo(f"projected    {total} {currency} by {ledger.table.id}")
+    click.echo(f"projected    {total} {_unit(currency)} by {ledger.table.id}")
     click.echo(f"billed       {billed + ' USD' if billed else 'nothing was billed'}")
-    click.echo(f"cap          {cap or 'none'} USD (a policy choice)")
+    click.echo(f"cap          {_cap(cap, currency)} (a policy choice)")
+
+
+def _cap(usd: str | None, currency: str) -> str:
+    """A cap, which is set in dollars, in what the amounts above it are in."""
+    from proctor.execute.watch.prices import FALLBACK
+
+    if usd is None:
+        return "none"
+    if currency != FALLBACK.table.currency:
+        return f"{usd} USD"
+    return f"{_short(Decimal(usd) * FALLBACK.units_per_usd)} {_unit(currency)}, set as {usd} USD"
+
+
+def _unit(currency: str) -> str:
+    """What amounts are in, for the eye."""
+    return "USD" if currency == "usd" else f"{currency}s"
 
 
 def _several(read: Sequence[tuple[RunDirectory, Panel]], json_: bool) -> None:
@@ -80,14 +96,16 @@ def _several(read: Sequence[tuple[RunDirectory, Panel]], json_: bool) -> None:
     ledgers = [panel.facts.ledger for _, panel in read]
     currencies = sorted({ledger.table.currency for ledger in ledgers})
     if len(currencies) > 1:
-        raise UsageFault(f"the runs are priced in {' and in '.join(currencies)}", hint="sum those of one table at once")
+        several = " and in ".join(map(_unit, currencies))
+        raise UsageFault(f"the runs are priced in {several}", hint="sum those of one table at once")
+    text = _text if json_ else _short
     phases = [
-        {"phase": phase, "part": part, "amount": _text(amount)}
+        {"phase": phase, "part": part, "amount": text(amount)}
         for phase, parts in by_phase(item for ledger in ledgers for item in ledger.items()).items()
         for part, amount in parts.items()
     ]
-    tasks = _by_task(read)
-    total, billed = _text(total_of(ledger.projected for ledger in ledgers)), _billed(ledgers)
+    tasks = _by_task(read, text)
+    total, billed = text(total_of(ledger.projected for ledger in ledgers)), _billed(ledgers, text)
     methods = sorted({ledger.table.id for ledger in ledgers})
     if json_:
         each = [{"run": run.path.name, "projected": _text(panel.facts.ledger.projected)} for run, panel in read]
@@ -96,11 +114,11 @@ def _several(read: Sequence[tuple[RunDirectory, Panel]], json_: bool) -> None:
         return
     _print_rows(["PHASE", "PART", "AMOUNT"], phases)
     _print_rows(["TASK", "RUNS", "AMOUNT"], [{"task": name, **task} for name, task in tasks.items()])
-    click.echo(f"projected    {total} {currencies[0]} in {counted(len(read), 'run')} by {', '.join(methods)}")
+    click.echo(f"projected    {total} {_unit(currencies[0])} in {counted(len(read), 'run')} by {', '.join(methods)}")
     click.echo(f"billed       {billed + ' USD' if billed else 'nothing was billed'}")
 
 
-def _by_task(read: Sequence[tuple[RunDirectory, Panel]]) -> dict[str, dict[str, Any]]:
+def _by_task(read: Sequence[tuple[RunDirectory, Panel]], text: Callable[[Decimal], str]) -> dict[str, dict[str, Any]]:
     """How many runs each task had and what they cost; versions of a contract are tasks of their own."""
     from proctor.execute.watch.money import total_of
 
@@ -112,7 +130,7 @@ def _by_task(read: Sequence[tuple[RunDirectory, Panel]]) -> dict[str, dict[str, 
     return {
         (name if names.count(name) == 1 else f"{name}@{version[:12]}"): {
             "runs": len(amounts),
-            "amount": _text(total_of(amounts)),
+            "amount": text(total_of(amounts)),
         }
         for (name, version), amounts in sorted(costs.items())
     }
@@ -133,11 +151,11 @@ def _print_rows(head: list[str], rows: Sequence[dict[str, Any]]) -> None:
     print_table(head, [[printable(str(row[name.lower()])) for name in head] for row in rows])
 
 
-def _billed(ledgers: Sequence[Ledger]) -> str | None:
+def _billed(ledgers: Sequence[Ledger], text: Callable[[Decimal], str]) -> str | None:
     from proctor.execute.watch.money import total_of
 
     billed = [ledger.observed_usd for ledger in ledgers if ledger.billed_requests]
-    return _text(total_of(billed)) if billed else None
+    return text(total_of(billed)) if billed else None
 
 
 def _text(amount: Decimal) -> str:

@@ -10,7 +10,10 @@ from collections.abc import Callable, Mapping
 from math import floor, isfinite, log10
 from typing import Any, TypeAlias
 
+from proctor.base.frozen import frozen
+
 Form: TypeAlias = Callable[[float | None], str]
+"""How a number is written."""
 
 MISSING = "\u2013"
 MINUS = "\u2212"
@@ -61,6 +64,40 @@ def money(value: float | None) -> str:
     else:
         text = f"{size:.{max(2, 1 - floor(log10(size)))}f}" if size >= 1e-6 else f"{size:.1e}"
     return f"{MINUS if value < 0 else ''}${text}"
+
+
+def units(value: float | None) -> str:
+    """Units of a schedule without prices, to three figures."""
+    value = known(value)
+    if value is None:
+        return MISSING
+    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return _signed(f"{text} {'unit' if text == '1' else 'units'}")
+
+
+@frozen
+class Currency:
+    """How costs are written, which findings count in dollars whatever they are in."""
+
+    form: Form
+    title: str
+    per_usd: float
+
+    def tick(self, usd: float | None) -> str:
+        """A cost on an axis, whose title names the unit."""
+        return self.form(usd).removesuffix(f" {self.title}").removesuffix(" unit")
+
+
+DOLLARS = Currency(money, "US dollars", 1)
+
+
+def currency(findings: Mapping[str, Any]) -> Currency:
+    """What the costs in findings are in."""
+    unit = (findings.get("cost") or {}).get("unit") or {}
+    rate = known(unit.get("per_usd")) or 1.0
+    if unit.get("name") != "units":
+        return DOLLARS
+    return Currency(lambda usd: units(None if usd is None else usd * rate), "units", rate)
 
 
 def duration(value: float | None) -> str:

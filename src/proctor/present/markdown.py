@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from proctor.present.amounts import DOLLARS, Currency, currency
 from proctor.present.departures import INCOMPLETE, departures, fixed, incomplete
 from proctor.present.markup import clean
 
@@ -223,12 +224,19 @@ def _strata(findings: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _costs(findings: Mapping[str, Any]) -> Iterator[str]:
+    paid = currency(findings)
+    unit = unit_of(paid)
     rows = [
         (
             plain(agent["agent"]),
-            amount(agent["cost"]["total_usd"]),
-            amount(agent["cost"]["per_run"]["value"]),
-            amount(agent["cost"]["per_success_usd"]),
+            *(
+                _amount_of(usd, paid.per_usd)
+                for usd in (
+                    agent["cost"]["total_usd"],
+                    agent["cost"]["per_run"]["value"],
+                    agent["cost"]["per_success_usd"],
+                )
+            ),
             amount(agent["cost"]["tokens_in"]),
             amount(agent["cost"]["tokens_out"]),
         )
@@ -236,15 +244,18 @@ def _costs(findings: Mapping[str, Any]) -> Iterator[str]:
     ]
     if any(set(row[1:]) != {"-"} for row in rows):
         yield from _section("Cost")
-        yield from _table(("agent", "USD", "USD a run", "USD a success", "tokens in", "tokens out"), rows)
+        yield from _table(("agent", unit, f"{unit} a run", f"{unit} a success", "tokens in", "tokens out"), rows)
 
 
 def _times(findings: Mapping[str, Any]) -> Iterator[str]:
-    for name, title in (("seconds", "Seconds until the agent ends"), ("cost_usd", "USD until the agent ends")):
+    paid = currency(findings)
+    for name, word, rate in (("seconds", "seconds", 1.0), ("cost_usd", unit_of(paid), paid.per_usd)):
+        title = f"{word[0].upper()}{word[1:]} until the agent ends"
         rows = [one for one in findings["survival"] if one["of"] == name]
         if rows:
             yield from _section(title)
-            yield f"Runs that a cap cut short count as still at work. The mean is up to {amount(rows[0]['horizon'])}."
+            horizon = _amount_of(rows[0]["horizon"], rate)
+            yield f"Runs that a cap cut short count as still at work. The mean is up to {horizon}."
             yield ""
             yield from _table(
                 ("agent", "ended", "cut short", "median", "mean", "interval"),
@@ -253,13 +264,23 @@ def _times(findings: Mapping[str, Any]) -> Iterator[str]:
                         plain(one["agent"]),
                         one["events"],
                         one["censored"],
-                        amount(one["median"]),
-                        amount(one["mean"]["value"]),
-                        f"{amount(one['mean']['low'])} to {amount(one['mean']['high'])}",
+                        _amount_of(one["median"], rate),
+                        _amount_of(one["mean"]["value"], rate),
+                        f"{_amount_of(one['mean']['low'], rate)} to {_amount_of(one['mean']['high'], rate)}",
                     )
                     for one in rows
                 ],
             )
+
+
+def unit_of(paid: Currency) -> str:
+    """What costs are in, as short as it can be said."""
+    return "USD" if paid is DOLLARS else paid.title
+
+
+def _amount_of(number: float | None, rate: float) -> str:
+    """A number in what it is read in, so many of which are counted as one."""
+    return amount(None if number is None else number * rate)
 
 
 def _modes(findings: Mapping[str, Any]) -> Iterator[str]:

@@ -30,7 +30,7 @@ NUMBERS = {
     "calls": "tool_calls",
 }
 """The roles whose cells are numbers, and the columns of the table they become."""
-TEXTS = ("agent", "model", "task", "suite", "trial", "stratum", "begun")
+TEXTS = ("agent", "model", "task", "suite", "trial", "stratum", "begun", "cost_method")
 
 
 class Rows:
@@ -118,6 +118,7 @@ class Rows:
             "censored": censored,
             "tags": Coded(*self._tags.coded()),
             "begun": _known(texts["begun"]) if "begun" in texts else None,
+            "cost_method": _known(texts["cost_method"]) if "cost_method" in texts else None,
             **numbers,
         }
         _forget_empty_meters(columns, notes)

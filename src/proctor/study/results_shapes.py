@@ -28,6 +28,7 @@ ROLES = (
     "calls",
     "tags",
     "begun",
+    "cost_method",
 )
 NEEDED = ("agent", "task", "outcome")
 
@@ -86,6 +87,7 @@ USUAL: Mapping[str, tuple[str, ...]] = {
     "stratum": ("stratum", "strata", "category", "difficulty", "language", "repo", "repository"),
     "calls": ("tool_calls", "api_calls", "calls", "n_calls", "steps", "n_steps", "turns"),
     "tags": ("tags", "tag", "failure_tags"),
+    "cost_method": ("cost_method",),
     "begun": ("begun", "started_at", "started", "start_time", "created", "timestamp", "date"),
 }
 

@@ -282,6 +282,11 @@ class Table:
         }
         return Table(len(rows), columns)
 
+    def without(self, names: Iterable[str]) -> Table:
+        """The same rows with nothing in these columns."""
+        gone = set(names)
+        return Table(self.length, {name: column for name, column in self._columns.items() if name not in gone})
+
     def rows(self) -> Iterator[dict[str, Any]]:
         """Each row as a dict that leaves out what is missing; whole numbers and flags are ints."""
         whole = {column.name for column in COLUMNS if column.kind in (WHOLE, FLAG)}

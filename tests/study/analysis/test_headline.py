@@ -10,7 +10,8 @@ from proctor.base.errors import UsageFault
 from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Question
 from proctor.study.analysis.verdict import ADOPT, KEEP, UNDECIDED, decide
-from proctor.study.analysis.words import among, money, percent
+from proctor.study.analysis.unit import USD
+from proctor.study.analysis.words import among, percent
 from proctor.study.stats.estimate import defined, undefined
 from tests.study.analysis.made import Outcomes, table
 
@@ -194,13 +195,14 @@ def test_questions_that_cannot_be_asked(options: dict[str, Any], message: str) -
 
 def test_costs_without_prices_are_said_to_be_none() -> None:
     found = findings(table({"x": {"t": [1], "u": [0]}}, cost_usd=1.0, cost_method="fallback-1"))
-    assert any("not money" in text for text in found["headline"]["caveats"])
-    assert found["headline"]["cost"] == "x cost 1.00 USD a run, 2.00 USD a success."
+    assert any("not in money" in text for text in found["headline"]["caveats"])
+    assert found["headline"]["cost"] == "x cost 1,000 units a run, 2,000 units a success."
+    assert found["cost"]["unit"] == {"name": "units", "per_usd": 1000}
 
 
 def test_numbers_in_sentences() -> None:
     assert [percent(share) for share in (0.0, 0.7123, 1.0, -0.0001)] == ["0", "71.2", "100", "0"]
-    assert [money(usd) for usd in (0, 0.0123, 0.5, 1234.5)] == ["0.00 USD", "0.012 USD", "0.50 USD", "1,234.50 USD"]
+    assert [USD.words(usd) for usd in (0, 0.0123, 0.5, 1234.5)] == ["0.00 USD", "0.012 USD", "0.50 USD", "1,234.50 USD"]
     assert among(["a"], 3) == "a"
     assert among(["a", "b"], 3) == "a and b"
     assert among(["a", "b", "c", "d", "e"], 3) == "a, b, c and 2 more"

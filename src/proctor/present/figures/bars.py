@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from proctor.present.amounts import count, money, share
+from proctor.present.amounts import DOLLARS, Currency, count, share
 from proctor.present.figures.canvas import across, box, fit, frame, scale, words
 from proctor.present.markup import Markup, Piece
 
@@ -13,13 +13,20 @@ LABELS = 250
 ROW = 30
 
 
-def stacked(key: str, rows: Sequence[tuple[str, Mapping[str, float]]], items: Sequence[str], *, title: str) -> Markup:
+def stacked(
+    key: str,
+    rows: Sequence[tuple[str, Mapping[str, float]]],
+    items: Sequence[str],
+    *,
+    title: str,
+    paid: Currency = DOLLARS,
+) -> Markup:
     """One bar for each agent, in parts; the parts' names stand above in the order in which they are drawn."""
     totals = [sum(parts.values()) for _, parts in rows]
     axis = scale(0, max(totals, default=0) or 1, LABELS + 12, WIDTH - 90)
     top = 34
     bottom = top + ROW * len(rows)
-    shapes: list[Piece] = [across(axis, top, bottom, money, "US dollars")]
+    shapes: list[Piece] = [across(axis, top, bottom, paid.tick, paid.title)]
     start = float(LABELS + 12)
     for index, item in enumerate(items):
         shapes += [box(start, 6, 12, 12, f"c{index + 1}", 2), words(start + 17, 16.5, item, "t small")]
@@ -32,7 +39,7 @@ def stacked(key: str, rows: Sequence[tuple[str, Mapping[str, float]]], items: Se
             width = axis(parts.get(item, 0)) - axis(0)
             shapes.append(box(reached, y + 6, width, ROW - 12, f"c{index + 1}"))
             reached += width
-        shapes.append(words(reached + 7, y + 19.5, money(total), "t small"))
+        shapes.append(words(reached + 7, y + 19.5, paid.form(total), "t small"))
     describe = (
         f"Cost of {len(rows)} agents by item: {', '.join(items)}. The table beside the figure has the same numbers."
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from proctor.base.frozen import frozen
-from proctor.present.amounts import Form, count, money, share
+from proctor.present.amounts import DOLLARS, Currency, Form, count, share
 from proctor.present.figures.canvas import Point, across, dot, frame, line, path, scale, stairs, upward, words
 from proctor.present.markup import Markup, Piece
 
@@ -101,7 +101,9 @@ def power(key: str, lines: Sequence[tuple[str, Sequence[Point]]], *, target: flo
     )
 
 
-def projection(key: str, rows: Sequence[tuple[float, float, float, float]], *, budget: float | None) -> Markup:
+def projection(
+    key: str, rows: Sequence[tuple[float, float, float, float]], *, budget: float | None, paid: Currency = DOLLARS
+) -> Markup:
     """Cost by the number of runs as (runs, low, expected, high), and the budget where there is one."""
     return curves(
         key,
@@ -114,10 +116,10 @@ def projection(key: str, rows: Sequence[tuple[float, float, float, float]], *, b
         ],
         title="Projected cost by number of runs",
         describe="The expected cost as a line and its range as a band"
-        + (f"; the dashed line is the budget of {money(budget)}." if budget is not None else "."),
+        + (f"; the dashed line is the budget of {paid.form(budget)}." if budget is not None else "."),
         across_form=count,
         across_title="runs",
-        up_form=money,
-        up_title="US dollars",
-        level=None if budget is None else (budget, f"budget: {money(budget)}"),
+        up_form=paid.tick,
+        up_title=paid.title,
+        level=None if budget is None else (budget, f"budget: {paid.form(budget)}"),
     )

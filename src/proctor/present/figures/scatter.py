@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from proctor.base.frozen import frozen
-from proctor.present.amounts import money, share
+from proctor.present.amounts import DOLLARS, Currency, share
 from proctor.present.figures.canvas import Point, across, dot, fit, frame, line, path, scale, upward, words
 from proctor.present.markup import Markup, Piece
 
@@ -26,14 +26,14 @@ class Offer:
     half_width: float | None = None
 
 
-def tradeoff(key: str, offers: Sequence[Offer], *, title: str) -> Markup:
+def tradeoff(key: str, offers: Sequence[Offer], *, title: str, paid: Currency = DOLLARS) -> Markup:
     """Cost of a run across, success upward."""
     lows = [max(0.0, offer.success - (offer.half_width or 0)) for offer in offers]
     highs = [min(1.0, offer.success + (offer.half_width or 0)) for offer in offers]
     x = scale(0, max((offer.usd for offer in offers), default=1) * 1.08, LEFT, RIGHT, 6)
     y = scale(min(lows, default=0), max(highs, default=1), BOTTOM, TOP)
     shapes: list[Piece] = [
-        across(x, TOP, BOTTOM, money, "US dollars for one run"),
+        across(x, TOP, BOTTOM, paid.tick, f"{paid.title} for one run"),
         upward(y, LEFT, RIGHT, share, "success"),
     ]
     best = frontier(offers)

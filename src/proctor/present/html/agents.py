@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from proctor.present.amounts import count, known, money, reason, share
+from proctor.present.amounts import count, currency, known, reason, share
 from proctor.present.figures.forest import Whisker, forest
 from proctor.present.html.evidence import Evidence
 from proctor.present.html.table import (
@@ -90,6 +90,7 @@ def _rates(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
     priced = any(known(((row.get("cost") or {}).get("per_run") or {}).get("value")) is not None for row in rows)
     if priced:
         columns += [Column("Cost of a run", True), Column("Cost of a success", True)]
+    form = currency(findings).form
     lines: list[list[Cell | Piece]] = []
     for row in rows:
         name = str(row.get("agent"))
@@ -105,7 +106,7 @@ def _rates(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
                 *(estimated(row.get(part), link) for part in ("success", "intention_to_treat", "error", "invalid")),
                 Cell(evidence.number(runs, link), known(row.get("attempted"))),
                 Cell(count(row.get("tasks")), known(row.get("tasks"))),
-                *([Cell(evidence.number(money(usd), link), usd) for usd in (each, solved)] if priced else []),
+                *([Cell(evidence.number(form(usd), link), usd) for usd in (each, solved)] if priced else []),
             ]
         )
     text = f"Rank is the range of places that cannot be told apart at {confidence(findings)}. "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from proctor.present.amounts import count, duration, known, money
+from proctor.present.amounts import Form, count, currency, duration, known
 from proctor.present.html.evidence import Evidence, whole
 from proctor.present.html.table import Cell, Column, Section, absent, folded, note, table
 from proctor.present.markup import Markup, Piece, clean, tag
@@ -88,7 +88,8 @@ def runs(findings: Mapping[str, Any], evidence: Evidence) -> Section:
         Column("Tags"),
         Column("Source"),
     ]
-    lines = [_run(row) for row in _bounded(rows)]
+    form = currency(findings).form
+    lines = [_run(row, form) for row in _bounded(rows)]
     keys = [f"r{place}" for place in range(1, len(lines) + 1)]
     hidden = (known(findings.get("runs_left_out")) or 0) + len(rows) - len(lines)
     rest = note(f"{count(hidden)} more runs are not on this page; the queries above select them.") if hidden else None
@@ -108,7 +109,7 @@ def _bounded(rows: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return rows[:MOST_RUNS]
 
 
-def _run(row: Mapping[str, Any]) -> list[Cell | Piece]:
+def _run(row: Mapping[str, Any], form: Form) -> list[Cell | Piece]:
     status = str(row.get("status"))
     usd, seconds = known(row.get("cost_usd")), known(row.get("seconds"))
     look = f"status {status}" if status in KNOWN_STATUS else "status"
@@ -118,7 +119,7 @@ def _run(row: Mapping[str, Any]) -> list[Cell | Piece]:
         str(row.get("task")),
         count(row.get("trial")),
         tag("span", status, class_=look),
-        Cell(money(usd), usd),
+        Cell(form(usd), usd),
         Cell(duration(seconds), seconds),
         str(row.get("tags") or "").replace(";", ", "),
         str(row.get("source") or ""),

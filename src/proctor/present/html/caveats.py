@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from proctor.present.amounts import count, known
+from proctor.present.amounts import count, currency, known
 from proctor.present.html.evidence import Evidence
 from proctor.present.html.planned import planned
 from proctor.present.html.table import Cell, Column, Section, absent, by_rank, estimated, listed, note, table
@@ -111,4 +111,5 @@ def plan(findings: Mapping[str, Any], evidence: Evidence) -> Section | None:
     given = findings.get("plan")
     if not given:
         return None
-    return Section("plan", "The plan", tag("div", planned(given), note("Computed before the first run.")))
+    shown = planned(given, currency(findings))
+    return Section("plan", "The plan", tag("div", shown, note("Computed before the first run.")))

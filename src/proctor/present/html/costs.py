@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from proctor.present.amounts import Form, count, duration, known, money
+from proctor.present.amounts import Form, count, currency, duration, known, money
 from proctor.present.figures.bars import stacked
 from proctor.present.html.evidence import Evidence
 from proctor.present.html.table import Cell, Column, Section, absent, folded, framed, note, ranked, table
@@ -16,19 +16,19 @@ ITEMS = ("model", "execution", "human", "overhead", "unattributed")
 MOST_BARS = 40
 MOST_TASKS = 100
 METERS: tuple[tuple[str, str, Form], ...] = (
-    ("usd", "Cost", money),
     ("seconds", "Time", duration),
     ("tokens_in", "Tokens read", count),
     ("tokens_out", "Tokens written", count),
 )
-"""What rows of cost may hold: the field, its name and how it is written."""
+"""What rows of cost may hold besides the cost: the field, its name and how it is written."""
 
 
 def costs(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     """All parts of the cost, each where the findings have it."""
     cost = findings.get("cost") or {}
     parts: list[Piece] = [_items(findings, evidence), _agents(findings, evidence), _outcomes(findings, evidence)]
-    parts += [_places(cost, "task", evidence), _places(cost, "stratum", evidence)]
+    form = currency(findings).form
+    parts += [_places(cost, "task", form, evidence), _places(cost, "stratum", form, evidence)]
     if not any(parts):
         parts = [absent("no run says what it cost or how long it took")]
     return Section("cost", "Cost", tag("div", parts, offers(findings, evidence), precision(findings)))
@@ -46,29 +46,32 @@ def _items(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
         one[item] = one.get(item, 0.0) + float(row["usd"])
     used = [item for item in ITEMS if any(parts.get(item) for parts in sums.values())]
     title = "Cost of each agent by item"
-    figure = framed(stacked("items", list(sums.items())[:MOST_BARS], used or ["model"], title=title), title)
-    columns = [Column("Agent"), Column("Item"), Column("Phase"), Column("US dollars", True)]
+    paid = currency(findings)
+    bars = stacked("items", list(sums.items())[:MOST_BARS], used or ["model"], title=title, paid=paid)
+    figure = framed(bars, title)
+    columns = [Column("Agent"), Column("Item"), Column("Phase"), Column(paid.title.capitalize(), True)]
     lines: list[list[Cell | Piece]] = [
         [
             str(row.get("agent")),
             str(row.get("item")),
             str(row.get("phase") or "\u2013"),
-            Cell(evidence.number(money(row["usd"]), evidence.agent(str(row.get("agent")))), known(row["usd"])),
+            Cell(evidence.number(paid.form(row["usd"]), evidence.agent(str(row.get("agent")))), known(row["usd"])),
         ]
         for row in rows
     ]
     return tag("div", figure, folded("The same by phase, as a table", table("Cost by item and phase", columns, lines)))
 
 
-def _meters(rows: list[Mapping[str, Any]]) -> list[tuple[str, str, Form]]:
-    """The meters that any row has a number for."""
-    return [meter for meter in METERS if any(known(row.get(meter[0])) is not None for row in rows)]
+def _meters(rows: list[Mapping[str, Any]], form: Form) -> list[tuple[str, str, Form]]:
+    """The meters that any row has a number for; costs are written by ``form``."""
+    meters = (("usd", "Cost", form), *METERS)
+    return [meter for meter in meters if any(known(row.get(meter[0])) is not None for row in rows)]
 
 
 def _agents(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
     """What each agent used in all, and what a provider billed for it."""
     fields: tuple[tuple[str, str, Form], ...] = (
-        ("total_usd", "Cost in all", money),
+        ("total_usd", "Cost in all", currency(findings).form),
         ("billed_usd", "Billed by providers", money),
         ("tokens_in", "Tokens read", count),
         ("tokens_out", "Tokens written", count),
@@ -98,8 +101,8 @@ def _outcomes(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
     rows = ranked(findings, (findings.get("cost") or {}).get("by_outcome"))
     if not rows:
         return None
-    meters = _meters(rows)
-    spread = [meter for meter in METERS[:2] if any(row.get(f"{meter[0]}_quartiles") for row in rows)]
+    meters = _meters(rows, currency(findings).form)
+    spread = [meter for meter in meters if any(row.get(f"{meter[0]}_quartiles") for row in rows)]
     columns = [Column("Agent"), Column("Outcome"), Column("Runs", True)]
     columns += [Column(f"{title}, all runs", True) for _, title, _ in meters]
     columns += [Column(f"{title} of a run: median, quartiles", True) for _, title, _ in spread]
@@ -126,14 +129,14 @@ def _quartiles(given: Any, form: Form) -> Cell:
     return Cell([form(values[1]), tag("span", f"{form(values[0])} to {form(values[2])}", class_="range")], values[1])
 
 
-def _places(cost: Mapping[str, Any], kind: str, evidence: Evidence) -> Markup | None:
+def _places(cost: Mapping[str, Any], kind: str, form: Form, evidence: Evidence) -> Markup | None:
     """Use by task or by stratum, those first that used most of what is measured first.
 
     Agents are added up unless the findings left rows out: a sum over what is left would be wrong.
     """
     rows = list(cost.get(f"by_{kind}") or ())
     cut = int(known(cost.get(f"by_{kind}_left_out")) or 0)
-    meters = _meters(rows)
+    meters = _meters(rows, form)
     if not meters:
         return None
     sums: dict[tuple[str, str | None], dict[str, float]] = {}
@@ -149,7 +152,7 @@ def _places(cost: Mapping[str, Any], kind: str, evidence: Evidence) -> Markup | 
         link = evidence.where(agent, **{kind: name})
         line: list[Cell | Piece] = [name] if agent is None else [name, agent]
         line.append(_cell(used.get("runs"), count, evidence, link))
-        lines.append(line + [_cell(used.get(key), form, evidence, link) for key, _, form in meters])
+        lines.append(line + [_cell(used.get(key), write, evidence, link) for key, _, write in meters])
     columns = [Column(kind.capitalize()), *([Column("Agent")] if cut else []), Column("Runs", True)]
     columns += [Column(title, True) for _, title, _ in meters]
     hidden = len(sums) - len(lines) + cut

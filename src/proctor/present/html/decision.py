@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from proctor.present.amounts import count, known, money, points, probability, reason, share, span, with_span
+from proctor.present.amounts import count, currency, known, points, probability, reason, share, span, with_span
 from proctor.present.departures import INCOMPLETE, departures, fixed, incomplete
 from proctor.present.figures.canvas import box, frame, line, scale, words
 from proctor.present.html.evidence import Evidence
@@ -160,21 +160,22 @@ def _cost(findings: Mapping[str, Any], evidence: Evidence) -> list[Piece]:
     rows = list(findings.get("agents") or ())
     named = [str(headline[key]) for key in ("best", "against") if headline.get(key)]
     wanted = [row for name in named for row in rows if row.get("agent") == name] or rows[:1]
+    form = currency(findings).form
     parts: list[Piece] = []
     for row in wanted[:1]:
         cost = row.get("cost") or {}
         each = cost.get("per_run") or {}
         if known(each.get("value")) is not None:
             link = evidence.agent(str(row["agent"]))
-            parts.append(tag("p", evidence.number(money(each["value"]), link), tag("small", " a run"), class_="big"))
+            parts.append(tag("p", evidence.number(form(each["value"]), link), tag("small", " a run"), class_="big"))
     parts.append(tag("p", str(headline.get("cost") or "No costs are recorded.")))
     lines = []
     for row in wanted:
         cost = row.get("cost") or {}
         each, success = known((cost.get("per_run") or {}).get("value")), known(cost.get("per_success_usd"))
         if each is not None:
-            solved = f", {money(success)} for each success" if success is not None else ""
-            lines.append(f"{row['agent']}: {money(each)} a run{solved}")
+            solved = f", {form(success)} for each success" if success is not None else ""
+            lines.append(f"{row['agent']}: {form(each)} a run{solved}")
     if len(lines) > 1:
         parts.append(tag("ul", (tag("li", text) for text in lines), class_="quiet"))
     return parts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from proctor.present.amounts import count, duration, known, money, plain, share
+from proctor.present.amounts import Currency, count, currency, duration, known, plain, share
 from proctor.present.figures.bars import funnel as funnel_figure
 from proctor.present.figures.curves import SMALL, Curve, curves
 from proctor.present.html.evidence import Evidence
@@ -27,7 +27,7 @@ def modes(findings: Mapping[str, Any], evidence: Evidence) -> Section:
         )
     parts = [
         _matrix(tags, rows, evidence),
-        _discovery(ranked(findings, given.get("discovery")), evidence),
+        _discovery(ranked(findings, given.get("discovery")), currency(findings), evidence),
         _agreement(findings),
     ]
     return Section("modes", "Failure modes", tag("div", parts))
@@ -60,11 +60,11 @@ def _count(name: str, row: Mapping[str, Any], evidence: Evidence) -> Cell:
     return Cell([evidence.number(count(found), link), tag("span", share(part), class_="range")], found, f"h{shade}")
 
 
-def _discovery(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup:
+def _discovery(rows: Sequence[Mapping[str, Any]], paid: Currency, evidence: Evidence) -> Markup:
     heading = tag("h3", "What one more failure mode costs to find")
     if not rows:
         return tag("div", heading, absent("there are too few tagged runs to tell how quickly new modes appear"))
-    drawn = [made for place, row in enumerate(rows[:MOST]) if (made := _curve(f"modes{place}", row))]
+    drawn = [made for place, row in enumerate(rows[:MOST]) if (made := _curve(f"modes{place}", row, paid))]
     columns = [
         Column("Agent"),
         Column("Modes found", True),
@@ -80,7 +80,7 @@ def _discovery(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup:
                 str(row.get("agent")),
                 Cell(evidence.number(count(found), link), found),
                 Cell(plain(unseen), unseen),
-                estimated(row.get("marginal_usd"), link, money),
+                estimated(row.get("marginal_usd"), link, paid.form),
             ]
         )
     more = folded(f"{len(drawn) - FEW} more agents", tag("div", drawn[FEW:], class_="small-figures"))
@@ -94,7 +94,7 @@ def _discovery(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup:
     )
 
 
-def _curve(key: str, row: Mapping[str, Any]) -> Markup | None:
+def _curve(key: str, row: Mapping[str, Any], paid: Currency) -> Markup | None:
     given = [step for step in row.get("curve") or () if len(step) >= 3 and step[0] is not None and step[2] is not None]
     steps = given[:: max(1, -(-len(given) // 200))]
     if len(steps) < 2:
@@ -105,8 +105,8 @@ def _curve(key: str, row: Mapping[str, Any]) -> Markup | None:
         [Curve(agent, [(float(step[1] if priced else step[0]), float(step[2])) for step in steps])],
         title=f"{agent}: failure modes found by {'cost' if priced else 'runs'}",
         describe=f"A rising curve that ends at {plain(steps[-1][2])} modes after {count(steps[-1][0])} runs.",
-        across_form=money if priced else count,
-        across_title="US dollars" if priced else "runs",
+        across_form=paid.tick if priced else count,
+        across_title=paid.title if priced else "runs",
         up_form=plain,
         up_title="modes found",
         size=SMALL,

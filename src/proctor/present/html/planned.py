@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from proctor.present.amounts import count, known, money, share
+from proctor.present.amounts import Currency, count, known, share
 from proctor.present.figures.curves import power, projection
 from proctor.present.html.table import Cell, Column, absent, folded, framed, table
 from proctor.present.markup import Piece, tag
 
 
-def planned(given: Mapping[str, Any]) -> list[Piece]:
+def planned(given: Mapping[str, Any], paid: Currency) -> list[Piece]:
     """Both curves, each with its table."""
-    return [*_power(given.get("power") or {}), *_projection(given.get("projection") or {})]
+    return [*_power(given.get("power") or {}), *_projection(given.get("projection") or {}, paid)]
 
 
 def _power(given: Mapping[str, Any]) -> list[Piece]:
@@ -40,16 +40,16 @@ def _power(given: Mapping[str, Any]) -> list[Piece]:
     return [heading, framed(figure, "Power by number of tasks, as a figure"), folded("The same as a table", made)]
 
 
-def _projection(given: Mapping[str, Any]) -> list[Piece]:
+def _projection(given: Mapping[str, Any], paid: Currency) -> list[Piece]:
     heading = tag("h3", "Projected cost")
     points = [tuple(float(value) for value in row[:4]) for row in given.get("points") or () if len(row) >= 4]
     if not points:
         return [heading, absent("the plan holds no cost projection")]
     drawn = [(row[0], row[1], row[2], row[3]) for row in points[:: max(1, -(-len(points) // 200))]]
-    figure = projection("projection", drawn, budget=known(given.get("budget_usd")))
+    figure = projection("projection", drawn, budget=known(given.get("budget_usd")), paid=paid)
     columns = [Column(name, True) for name in ("Runs", "Low", "Expected", "High")]
     rows: list[list[Cell | Piece]] = [
-        [Cell(count(row[0]), row[0]), *(Cell(money(value), value) for value in row[1:])] for row in drawn
+        [Cell(count(row[0]), row[0]), *(Cell(paid.form(value), value) for value in row[1:])] for row in drawn
     ]
     made = table("Projected cost by number of runs", columns, rows)
     return [heading, framed(figure, "Projected cost, as a figure"), folded("The same as a table", made)]

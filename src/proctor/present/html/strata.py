@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from proctor.present.amounts import count, known, money, reason
+from proctor.present.amounts import Form, count, currency, known, reason
 from proctor.present.html.evidence import Evidence
 from proctor.present.html.table import (
     Cell,
@@ -34,7 +34,7 @@ def strata(findings: Mapping[str, Any], evidence: Evidence) -> Section:
             "strata", "Strata", tag("div", absent("the runs carry no strata"), _weighted(findings, evidence))
         )
     text = "Strata are small: a difference inside one is a hint for a next study, not a finding of this one."
-    every = folded("Every stratum and agent with runs and cost", _list(rows, evidence))
+    every = folded("Every stratum and agent with runs and cost", _list(rows, currency(findings).form, evidence))
     body = [_grid(findings, rows, evidence), note(text), every, _weighted(findings, evidence)]
     return Section("strata", "Strata", tag("div", body))
 
@@ -65,7 +65,7 @@ def _cell(row: Mapping[str, Any] | None, place: tuple[str, str], evidence: Evide
     return estimated(row.get("success"), evidence.where(place[1], stratum=place[0]))
 
 
-def _list(rows: list[Mapping[str, Any]], evidence: Evidence) -> Markup:
+def _list(rows: list[Mapping[str, Any]], form: Form, evidence: Evidence) -> Markup:
     columns = [Column("Stratum"), Column("Agent"), Column("Tasks", True), Column("Runs", True)]
     columns += [Column("Success", True), Column("Cost", True)]
     lines: list[list[Cell | Piece]] = []
@@ -80,7 +80,7 @@ def _list(rows: list[Mapping[str, Any]], evidence: Evidence) -> Markup:
                 Cell(count(row.get("tasks")), known(row.get("tasks"))),
                 Cell(evidence.number(count(runs), link), runs),
                 estimated(row.get("success"), link),
-                Cell(evidence.number(money(usd), link), usd),
+                Cell(evidence.number(form(usd), link), usd),
             ]
         )
     return table("Strata by agent with runs and cost", columns, lines)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from proctor.present.amounts import Form, count, duration, known, money, share
+from proctor.present.amounts import Form, count, currency, duration, known, share
 from proctor.present.figures.curves import SMALL, Curve, curves
 from proctor.present.html.evidence import Evidence
 from proctor.present.html.table import Cell, Column, Section, absent, estimated, folded, methods, note, ranked, table
 from proctor.present.markup import Markup, Piece, tag
 
-FORMS: dict[str, tuple[str, Form]] = {"seconds": ("time", duration), "cost_usd": ("cost", money)}
 FEW = 6
 MOST = 60
 """Figures of one kind; more agents than that are in the table alone."""
@@ -32,12 +31,12 @@ def survival(findings: Mapping[str, Any], evidence: Evidence) -> Section:
         )
     ]
     for kind in dict.fromkeys(str(row.get("of")) for row in rows):
-        parts += _kind(kind, [row for row in rows if str(row.get("of")) == kind], evidence)
+        named = ("time", duration) if kind == "seconds" else ("cost", currency(findings).form)
+        parts += _kind(kind, *named, [row for row in rows if str(row.get("of")) == kind], evidence)
     return Section("survival", "Survival of the budget", tag("div", parts))
 
 
-def _kind(kind: str, rows: list[Mapping[str, Any]], evidence: Evidence) -> list[Piece]:
-    name, form = FORMS.get(kind, (kind, money))
+def _kind(kind: str, name: str, form: Form, rows: list[Mapping[str, Any]], evidence: Evidence) -> list[Piece]:
     drawn = [_figure(f"{kind}{place}", name, form, row) for place, row in enumerate(rows[:MOST])]
     parts: list[Piece] = [tag("h3", name.capitalize()), tag("div", drawn[:FEW], class_="small-figures")]
     if len(drawn) > FEW:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from proctor.present.amounts import count, known, money, points, share
+from proctor.present.amounts import Currency, count, currency, known, points, share
 from proctor.present.figures.curves import Curve, curves
 from proctor.present.figures.scatter import Offer, tradeoff
 from proctor.present.html.evidence import Evidence
@@ -29,22 +29,22 @@ def offers(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
             found.append(Offer(name, places.get(name, 0), usd, success, known(row.get("half_width"))))
     if not found:
         return tag("div", heading, absent("no agent has both a cost and a success rate"))
-    title = "Success against the cost of a run"
-    figure = framed(tradeoff("offers", found[:MOST_OFFERS], title=title), title)
+    title, paid = "Success against the cost of a run", currency(findings)
+    figure = framed(tradeoff("offers", found[:MOST_OFFERS], title=title, paid=paid), title)
     columns = [Column("Agent"), Column("Rank", True), Column("Cost of a run", True), Column("Success", True)]
     columns.append(Column("Half of its interval, points", True))
-    lines = [_offer(offer, evidence) for offer in found]
+    lines = [_offer(offer, paid, evidence) for offer in found]
     text = "On the dashed line no other agent is both cheaper and better. It moves with chance as the whiskers do."
     return tag("div", heading, figure, note(text), folded("The same as a table", table(title, columns, lines)))
 
 
-def _offer(offer: Offer, evidence: Evidence) -> list[Cell | Piece]:
+def _offer(offer: Offer, paid: Currency, evidence: Evidence) -> list[Cell | Piece]:
     link = evidence.agent(offer.name)
     half = None if offer.half_width is None else f"\u00b1 {points(offer.half_width).lstrip('+')}"
     return [
         offer.name,
         Cell(count(offer.rank), float(offer.rank)),
-        Cell(evidence.number(money(offer.usd), link), offer.usd),
+        Cell(evidence.number(paid.form(offer.usd), link), offer.usd),
         Cell(evidence.number(share(offer.success), link), offer.success),
         Cell(half or "\u2013", offer.half_width),
     ]
@@ -59,14 +59,15 @@ def precision(findings: Mapping[str, Any]) -> Markup:
     if not rows:
         return tag("div", heading, absent("the intervals at hand do not say how they would narrow"))
     rows = sorted(priced or rows, key=lambda row: (_size(row, bool(priced)), row["half_width"]))
+    paid = currency(findings)
     title = f"Half of the interval against the {'cost' if priced else 'runs'} of a study"
     figure = curves(
         "precision",
         _sizes(rows, bool(priced)),
         title=title,
         describe=f"{len(rows)} sizes of a study; the larger it is, the narrower the interval.",
-        across_form=money if priced else count,
-        across_title="US dollars for one agent" if priced else "runs of one agent",
+        across_form=paid.tick if priced else count,
+        across_title=f"{paid.title} for one agent" if priced else "runs of one agent",
         up_form=share,
         up_title=f"half of the {confidence(findings)} interval",
         size=(760, 300),
@@ -79,7 +80,7 @@ def precision(findings: Mapping[str, Any]) -> Markup:
         [
             Cell(count(row.get("runs_per_task")), known(row.get("runs_per_task"))),
             Cell(count(row.get("tasks")), known(row.get("tasks"))),
-            Cell(money(row.get("usd")), known(row.get("usd"))),
+            Cell(paid.form(row.get("usd")), known(row.get("usd"))),
             Cell(f"\u00b1 {points(row['half_width']).lstrip('+')}", known(row["half_width"])),
         ]
         for row in rows

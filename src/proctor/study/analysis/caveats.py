@@ -7,12 +7,11 @@ from typing import Any
 from proctor.study.analysis.cells import Cells
 from proctor.study.analysis.pairs import told_apart
 from proctor.study.analysis.question import ENDPOINTS, INTENTION_TO_TREAT, SEED, Question
+from proctor.study.analysis.unit import UNITS, Unit
 from proctor.study.analysis.verdict import ADOPT, decide
-from proctor.study.analysis.words import among, money, percent, points
+from proctor.study.analysis.words import among, percent, points
 from proctor.study.stats.paired import paired_difference
 
-FALLBACK = "fallback"
-"""How the names of schedules begin that know no prices."""
 FEW_TASKS = 20
 NAMED = 3
 """How many agents a sentence names."""
@@ -35,15 +34,27 @@ def caveats(cells: Cells, question: Question, agents: list[dict[str, Any]]) -> l
     censored = int((cells.table.censored == 1).sum())
     if censored:
         found.append(f"{censored} of {attempted} runs were cut short by a cap; their time and cost are lower limits.")
-    methods = cells.table.cost_method.used().names
-    if any(method.startswith(FALLBACK) for method in methods):
-        found.append("Costs without a price table are units of a fixed schedule, a thousand to the dollar, not money.")
-    if len(methods) > 1:
-        found.append(f"Costs were reckoned by {len(methods)} price tables and cannot be compared as they stand.")
+    found += _priced(cells)
     if len(cells.tasks) < FEW_TASKS:
         found.append(f"There {'is one task' if len(cells.tasks) == 1 else f'are {len(cells.tasks)} tasks'} only.")
     if cells.tries.max() <= 1:
         found.append("Each agent tried each task once: chance within a task cannot be told from skill.")
+    return found
+
+
+def _priced(cells: Cells) -> list[str]:
+    """What the costs are in, where that is not plain money."""
+    dollars, units = cells.unit.mixed
+    if dollars:
+        told = f"The costs of {dollars} runs are in US dollars and those of {units} in units of a fixed schedule"
+        return [f"{told}: they are not added, and none is told."]
+    found = []
+    methods = cells.table.cost_method.used().names
+    if cells.unit == UNITS:
+        told = "Costs are in units of a fixed schedule, not in money, since there was no price table"
+        found.append(f"{told}; budgets count {UNITS.per_usd:,} units as a dollar.")
+    if len(methods) > 1:
+        found.append(f"Costs were reckoned by {len(methods)} price tables and cannot be compared as they stand.")
     return found
 
 
@@ -71,7 +82,7 @@ def turned(
 
 
 def picked(
-    question: Question, best: dict[str, Any], agents: list[dict[str, Any]], pairs: list[dict[str, Any]]
+    question: Question, best: dict[str, Any], agents: list[dict[str, Any]], pairs: list[dict[str, Any]], unit: Unit
 ) -> list[str]:
     """That nobody named the candidate beforehand, and the cheapest agent that may be as good."""
     others = [one for one in agents if one["agent"] not in (question.against, best["agent"])]
@@ -86,7 +97,7 @@ def picked(
     if own is not None and cheaper:
         usd, name = min(cheaper)
         text = f"{name} is not separable from {best['agent']} and cheaper"
-        found.append(f"{text}: {money(usd)} a run instead of {money(own)}.")
+        found.append(f"{text}: {unit.words(usd)} a run instead of {unit.words(own)}.")
     return found
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from proctor.base.errors import UsageFault
 from proctor.study.analysis.question import INTENTION_TO_TREAT, Question
+from proctor.study.analysis.unit import in_one_unit
 from proctor.study.table import Coded, Table
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Cells:
                 hint="choose some of them, or name the column of the agents",
             )
         order = _order(table, agents, tasks)
-        self.table = table.select(order)
+        self.table, self.unit = in_one_unit(table.select(order))
         self.agents, self.tasks = agents.names, tasks.names
         self.agent = agents.codes[order].astype(np.int64)
         self.task = tasks.codes[order].astype(np.int64)

@@ -28,9 +28,10 @@ MAX_CELLS = 5_000
 
 
 def costs(cells: Cells) -> dict[str, Any]:
-    """The four tables of costs."""
+    """The unit of the costs, null where they are in several and none is told, and the four tables."""
     tasks, left_out = by_task(cells)
     return {
+        "unit": None if any(cells.unit.mixed) else {"name": cells.unit.name, "per_usd": cells.unit.per_usd},
         "items": items(cells),
         "by_outcome": by_outcome(cells),
         "by_task": tasks,

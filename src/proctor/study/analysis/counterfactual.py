@@ -16,7 +16,6 @@ from proctor.study.stats.rates import cluster_rate
 if TYPE_CHECKING:
     from proctor.study.table import Floats
 
-UNITS = {"seconds": "{:g} s of the agent's time", "cost_usd": "{:g} USD a run"}
 SHARES = (0.5, 0.75)
 """Which quantiles of the successful runs are taken for caps when none were asked for."""
 
@@ -24,10 +23,14 @@ SHARES = (0.5, 0.75)
 def counterfactual(cells: Cells, question: Question) -> list[dict[str, Any]]:
     """Success under other caps, for agents of which cost or time is known for every run with an outcome."""
     found = []
-    for name, words in UNITS.items():
+    unit = cells.unit
+    for name, rate, words in (
+        ("seconds", 1, "s of the agent's time"),
+        ("cost_usd", unit.per_usd, f"{unit.name} a run"),
+    ):
         values: Floats = getattr(cells.table, name)
         for cap in question.caps.get(name, _usual(values[cells.won])):
-            found += _under(cells, values, cap, f"COUNTERFACTUAL: cap {words.format(cap)}")
+            found += _under(cells, values, cap, f"COUNTERFACTUAL: cap {cap * rate:g} {words}")
     return found
 
 

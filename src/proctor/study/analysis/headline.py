@@ -8,8 +8,9 @@ from proctor.base.errors import UsageFault
 from proctor.study.analysis.caveats import caveats, picked, turned, unconfirmed
 from proctor.study.analysis.cells import Cells
 from proctor.study.analysis.question import INTENTION_TO_TREAT, Question
+from proctor.study.analysis.unit import Unit
 from proctor.study.analysis.verdict import ADOPT, KEEP, RANKING, UNDECIDED, decide, toward
-from proctor.study.analysis.words import among, money, percent, points, span
+from proctor.study.analysis.words import among, percent, points, span
 from proctor.study.stats.estimate import Estimate
 
 ONE_PLANNED = (
@@ -43,7 +44,7 @@ def headline(
             verdict = UNDECIDED
             sentence = f"Undecided on {best['agent']} rather than {against['agent']}: {question.unfinished}."
         doubts = [*turned(cells, question, best, against, verdict), *unconfirmed(pair, question.alpha)]
-        doubts += picked(question, best, agents, pairs)
+        doubts += picked(question, best, agents, pairs, cells.unit)
         if question.planned and len(pairs) > 1:
             doubts.append(ONE_PLANNED)
     return {
@@ -53,7 +54,7 @@ def headline(
         "against": against["agent"] if against else None,
         "difference": difference,
         "p": p,
-        "cost": _cost(best, against),
+        "cost": _cost(best, against, cells.unit),
         "caveats": [*warnings, *doubts, *caveats(cells, question, agents)],
     }
 
@@ -114,7 +115,7 @@ def _decided(
     return f"Undecided on {names}: the difference is {gap}, which neither shows nor rules out an advantage{at_least}."
 
 
-def _cost(best: dict[str, Any], against: dict[str, Any] | None) -> str:
+def _cost(best: dict[str, Any], against: dict[str, Any] | None, unit: Unit) -> str:
     parts = []
     for agent in (best, against):
         if agent is None:
@@ -123,8 +124,8 @@ def _cost(best: dict[str, Any], against: dict[str, Any] | None) -> str:
         if cost["total_usd"] is None:
             parts.append(f"The cost of {agent['agent']} is not known")
             continue
-        text = f"{agent['agent']} cost {money(cost['total_usd'] / cost['metered'])} a run"
+        text = f"{agent['agent']} cost {unit.words(cost['total_usd'] / cost['metered'])} a run"
         if cost["per_success_usd"] is not None:
-            text += f", {money(cost['per_success_usd'])} a success"
+            text += f", {unit.words(cost['per_success_usd'])} a success"
         parts.append(text)
     return ". ".join(parts) + "."

@@ -28,7 +28,9 @@ def cannot(cells: Cells, extras: Extras) -> list[str]:
     if len(cells.agents) < 2:
         said.append("one agent only: there is nothing to compare it with")
     told = " ".join(said)
-    if np.isnan(table.cost_usd).all() and "no costs" not in told:
+    if any(cells.unit.mixed):
+        said.append("no costs: they are in units that cannot be added")
+    elif np.isnan(table.cost_usd).all() and "no costs" not in told:
         said.append("no costs: none of the runs was metered")
     if np.isnan(table.seconds).all() and "no times" not in told:
         said.append("no times: none of the runs says how long it took")

@@ -27,13 +27,6 @@ def points(estimate: Estimate) -> str:
     return f"{100 * estimate.value:+.1f} points ({100 * estimate.low:+.1f} to {100 * estimate.high:+.1f})"
 
 
-def money(usd: float) -> str:
-    """An amount with at least two digits that count."""
-    if usd == 0 or usd >= 0.1:
-        return f"{usd:,.2f} USD"
-    return f"{usd:.2g} USD"
-
-
 def among(names: Sequence[str], most: int) -> str:
     """The first names, and how many more there are."""
     if len(names) <= most + 1:
