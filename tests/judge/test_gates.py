@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from proctor.contract.model import Check
-from proctor.judge.gates import Gate, gates
+from proctor.judge.gates import FAILED, NOT_REACHED, PASSED, Gate, gates, word
 from tests.judge.scene import Told, evidence_of, happened
 
 APPLIES = Gate("G1", True, "the patch applies and every check could start", ("events.jsonl#7",))
@@ -35,6 +35,21 @@ def finding(message: str, grade: str = "violation") -> Told:
 def test_a_run_in_which_everything_went_well() -> None:
     passed = Gate("G3", True, "every mandatory check passed", ("events.jsonl#9",))
     assert verdicts(happened()) == (APPLIES, NO_BUILD, passed, HELD)
+
+
+def words(told: list[Told], **fields: Any) -> list[str]:
+    return [word(vars_of(gate)) for gate in verdicts(told, **fields)]
+
+
+def vars_of(gate: Gate) -> dict[str, Any]:
+    return {"passed": gate.passed, "why": gate.why, "evidence": list(gate.evidence)}
+
+
+def test_a_gate_of_which_nothing_was_recorded_was_not_reached() -> None:
+    assert words(happened()) == [PASSED] * 4
+    assert words([]) == [NOT_REACHED, PASSED, NOT_REACHED, NOT_REACHED]
+    assert words([*without("safety.checked"), finding("bad")])[3] == FAILED
+    assert words(happened(), checks=()) == [PASSED, PASSED, FAILED, PASSED], "that is the contract's own fault"
 
 
 def test_a_patch_that_was_never_applied() -> None:

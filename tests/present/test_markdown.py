@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from proctor.present.html import page
 from proctor.present.markdown import amount, p_value, percents, plain, points, rank, report
 from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Extras, Question
@@ -110,3 +111,18 @@ def test_numbers() -> None:
 def test_what_would_steer_a_terminal_or_turn_a_line_is_replaced() -> None:
     assert plain("a\x1b[31mb\u202ec\nd") == "a\ufffd\\[31mb\ufffdc d"
     assert len(plain("x" * 9_000)) == 4_000
+
+
+def test_gates_that_no_run_came_to_are_not_reached() -> None:
+    found = findings(made())
+    found["funnel"][0]["steps"] = [
+        {"name": name, "count": many}
+        for name, many in (("attempted", 6), ("scorable", 0), ("gate 1", 0), ("success", 0))
+    ]
+    found["funnel"] = found["funnel"][:1]
+    text = report(found).decode()
+    assert "| agent | attempted | scorable | gate 1 | success |" in text
+    assert "| x | 6 | 0 | not reached | not reached |" in text
+    shown = page(found).decode()
+    assert shown.count("not reached") >= 4, "in the figure, its description and the table"
+    assert "attempted: 6, scorable: 0, gate 1: not reached" in shown

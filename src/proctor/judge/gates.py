@@ -6,7 +6,8 @@ gate like a failure does; which of the two it was stays visible in the status an
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from proctor.base.frozen import frozen
 from proctor.contract.model import Check
@@ -21,6 +22,9 @@ NAMES = {
     "G4": "safety and policy",
 }
 
+PASSED, FAILED, NOT_REACHED = "pass", "fail", "not reached"
+NOTHING_ASKED = "the contract has no mandatory acceptance check"
+
 
 @frozen
 class Gate:
@@ -30,6 +34,16 @@ class Gate:
     passed: bool
     why: str
     evidence: tuple[str, ...] = ()
+
+
+def word(gate: Mapping[str, Any]) -> str:
+    """What to call the verdict of a gate in a report. One of which the run recorded nothing was not reached.
+
+    In a report it is not passed all the same: a run that ends early passes nothing.
+    """
+    if gate["passed"]:
+        return PASSED
+    return FAILED if gate["evidence"] or gate["why"] == NOTHING_ASKED else NOT_REACHED
 
 
 def gates(evidence: Evidence) -> tuple[Gate, ...]:
@@ -69,7 +83,7 @@ def _build(evidence: Evidence, checks: list[Check]) -> Gate:
 def _acceptance(evidence: Evidence, checks: list[Check]) -> Gate:
     """G3: every mandatory acceptance check passes, and there is one."""
     if not any(check.mandatory for check in checks):
-        return Gate("G3", False, "the contract has no mandatory acceptance check")
+        return Gate("G3", False, NOTHING_ASKED)
     return _conjunction("G3", evidence, checks)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from proctor.base.canonical import parse, sha256
 from proctor.base.sheets import guarded
+from proctor.judge.gates import word
 
 _DATA = Path(__file__).parent / "data"
 RUBRIC, TEMPLATE = _DATA / "rubric.json", _DATA / "rubric.csv"
@@ -58,7 +59,7 @@ def table(reports: Iterable[Mapping[str, Any]]) -> str:
             "contract": report["contract"].get("name", ""),
             "agent": report["agent"]["name"],
             "status": report["status"],
-            **{gate["id"]: "pass" if gate["passed"] else "fail" for gate in report["gates"]},
+            **{gate["id"]: word(gate) for gate in report["gates"]},
             "graded": (report["score"] or {}).get("value", ""),
             "contract_score": (scores.get("contract") or {}).get("value", ""),
             **pilot["parts"],

@@ -6,7 +6,7 @@ here depends on the locale.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import floor, isfinite, log10
 from typing import Any, TypeAlias
 
@@ -17,6 +17,7 @@ Form: TypeAlias = Callable[[float | None], str]
 
 MISSING = "\u2013"
 MINUS = "\u2212"
+NOT_REACHED = "not reached"
 
 
 def known(value: object) -> float | None:
@@ -34,6 +35,12 @@ def count(value: float | None) -> str:
     """A number of things, such as 12,500."""
     value = known(value)
     return MISSING if value is None else _signed(f"{value:,.0f}")
+
+
+def left_after(counts: Sequence[float | None]) -> list[str]:
+    """How many runs are left after each step; a step before which none was left was not reached."""
+    before: list[float | None] = [1, *counts[:-1]]
+    return [count(now) if known(last) != 0 else NOT_REACHED for last, now in zip(before, counts, strict=True)]
 
 
 def share(value: float | None) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from proctor.present.amounts import DOLLARS, Currency, currency
+from proctor.present.amounts import DOLLARS, Currency, currency, left_after
 from proctor.present.departures import INCOMPLETE, departures, fixed, incomplete
 from proctor.present.markup import clean
 
@@ -94,6 +94,7 @@ def _lines(findings: Mapping[str, Any]) -> Iterator[str]:
     yield from _costs(findings)
     yield from _times(findings)
     yield from _modes(findings)
+    yield from _gates(findings)
     yield from _counterfactual(findings)
     for title, texts in (
         ("Deviations", findings["deviations"]),
@@ -293,6 +294,17 @@ def _modes(findings: Mapping[str, Any]) -> Iterator[str]:
                 (plain(row["agent"]), row["runs"], *(row["counts"].get(tag, 0) for tag in tags))
                 for row in findings["modes"]["rows"]
             ],
+        )
+
+
+def _gates(findings: Mapping[str, Any]) -> Iterator[str]:
+    rows = findings["funnel"]
+    if rows:
+        yield from _section("Runs left after each gate")
+        names = [step["name"] for step in rows[0]["steps"]]
+        yield from _table(
+            ("agent", *names),
+            [(plain(row["agent"]), *left_after([step["count"] for step in row["steps"]])) for row in rows],
         )
 
 

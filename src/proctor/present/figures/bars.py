@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from proctor.present.amounts import DOLLARS, Currency, count, share
+from proctor.present.amounts import DOLLARS, NOT_REACHED, Currency, left_after, share
 from proctor.present.figures.canvas import across, box, fit, frame, scale, words
 from proctor.present.markup import Markup, Piece
 
@@ -51,13 +51,14 @@ def funnel(key: str, steps: Sequence[tuple[str, float]], *, title: str) -> Marku
     most = max((left for _, left in steps), default=0) or 1
     axis = scale(0, most, 84, 208, tight=True)
     shapes: list[Piece] = []
-    for index, (name, left) in enumerate(steps):
+    told = left_after([left for _, left in steps])
+    for index, ((name, left), text) in enumerate(zip(steps, told, strict=True)):
         y = 6 + 27 * index
         shapes += [
             words(76, y + 15, fit(name, 76, 11), "t small", "end"),
             box(axis(0), y + 1, axis(most) - axis(0), 20, "stripe"),
             box(axis(0), y + 1, axis(left) - axis(0), 20, "c1"),
-            words(214, y + 15, f"{count(left)} ({share(left / most)})", "t small"),
+            words(214, y + 15, text if text == NOT_REACHED else f"{text} ({share(left / most)})", "t small"),
         ]
-    told = ", ".join(f"{name}: {count(left)}" for name, left in steps)
-    return frame(key, (320, 12 + 27 * len(steps)), title, f"Runs that are left after each step. {told}.", *shapes)
+    described = ", ".join(f"{name}: {text}" for (name, _), text in zip(steps, told, strict=True))
+    return frame(key, (320, 12 + 27 * len(steps)), title, f"Runs that are left after each step. {described}.", *shapes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from proctor.present.amounts import Currency, count, currency, duration, known, plain, share
+from proctor.present.amounts import Currency, count, currency, duration, known, left_after, plain, share
 from proctor.present.figures.bars import funnel as funnel_figure
 from proctor.present.figures.curves import SMALL, Curve, curves
 from proctor.present.html.evidence import Evidence
@@ -162,5 +162,8 @@ def _steps(row: Mapping[str, Any], names: Sequence[str], evidence: Evidence) -> 
     agent = str(row.get("agent"))
     left = {str(step.get("name")): known(step.get("count")) for step in row.get("steps") or ()}
     link = evidence.agent(agent)
-    cells = [Cell(evidence.number(count(left.get(name)), link), left.get(name)) for name in names]
-    return [agent, *cells]
+    shown = left_after([left.get(name) for name in names])
+    return [
+        agent,
+        *(Cell(evidence.number(text, link), left.get(name)) for text, name in zip(shown, names, strict=True)),
+    ]
