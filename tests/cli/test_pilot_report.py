@@ -119,5 +119,6 @@ def test_what_is_in_the_way_of_a_report_is_said(proctor: Proctor, make_contract:
     assert (occupied.returncode, "something other than a report" in occupied.stderr) == (2, True)
     astray = proctor("pilot", "report", file, "--into", tmp_path / "new", "--against", tmp_path)
     assert astray.returncode == 2
+    assert "there is no report" in astray.stderr, "told before the runs are looked at, of which there are none"
     assert "Traceback" not in astray.stderr
     assert not (tmp_path / "new").exists()

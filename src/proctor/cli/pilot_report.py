@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from proctor.base.frozen import frozen
 from proctor.cli.output import as_json, one_line
 from proctor.cli.pilot_options import out_option, pilot_argument
 
@@ -37,13 +38,14 @@ def report(pilot: Path, out: Path | None, into: Path | None, against: Path | Non
     from proctor.study.pilot.records import standing
     from proctor.study.pilot.report import report_of
 
+    earlier = None if against is None else _earlier(against)
     here = machine()
     draft, frozen = planned(here, pilot, out)
     folder = into or draft.pilot.file.with_suffix(".report")
     check_folder(folder)
     found, table = report_of(standing(frozen, here.home), _tell)
-    if against is not None:
-        found["versus"] = _versus(against, table, found)
+    if earlier is not None:
+        found["versus"] = earlier.beside(table, found)
     _tell(f"writing {folder}")
     written = write_report(found, table, folder)
     if json_:
@@ -54,25 +56,39 @@ def report(pilot: Path, out: Path | None, into: Path | None, against: Path | Non
     return 0
 
 
-def _versus(folder: Path, table: Table, found: Mapping[str, Any]) -> dict[str, Any]:
-    """The earlier report at ``folder`` beside the present table."""
+@frozen
+class Earlier:
+    """An earlier report: its runs, its name, and the seeds of its order."""
+
+    table: Table
+    name: str
+    seeds: tuple[object, ...]
+
+    def beside(self, table: Table, found: Mapping[str, Any]) -> dict[str, Any]:
+        """How the findings on ``table`` differ from it."""
+        from proctor.study.versus import versus
+
+        seeds, own = tuple(found["appendix"]["seeds"]["observed"]), str(found["source"]["name"])
+        return versus(self.table, table, self.name, (self.seeds, seeds), own=own)
+
+
+def _earlier(folder: Path) -> Earlier:
+    """The report in ``folder``."""
     from proctor.base.canonical import parse
     from proctor.base.errors import UsageFault
     from proctor.base.files import read_bounded
     from proctor.present.folder import FINDINGS, RUNS
     from proctor.study.index.store import read_table
-    from proctor.study.versus import versus
 
+    hint = "give the folder that a report was written to"
     if not (folder / FINDINGS).is_file() or not (folder / RUNS).is_file():
-        raise UsageFault("there is no report", where=str(folder), hint="give the folder that a report was written to")
+        raise UsageFault("there is no report", where=str(folder), hint=hint)
     try:
-        earlier = parse(read_bounded(folder / FINDINGS, 1 << 30))
-        seeds = [list(one["appendix"]["seeds"]["observed"]) for one in (earlier, found)]
-        names = [str(one["source"]["name"]) for one in (earlier, found)]
+        told = parse(read_bounded(folder / FINDINGS, 1 << 30))
+        name, seeds = str(told["source"]["name"]), tuple(told["appendix"]["seeds"]["observed"])
     except (ValueError, TypeError, LookupError):
-        hint = "give the folder that a report was written to"
         raise UsageFault("holds no findings of a report", where=str(folder / FINDINGS), hint=hint) from None
-    return versus(read_table(folder / RUNS), table, names[0], (seeds[0], seeds[1]), own=names[1])
+    return Earlier(read_table(folder / RUNS), name, seeds)
 
 
 def _show(found: Mapping[str, Any], folder: Path, written: list[str]) -> None:

@@ -9,8 +9,8 @@ import pytest
 from proctor.base.errors import UsageFault
 from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Question
-from proctor.study.analysis.verdict import ADOPT, KEEP, UNDECIDED, decide
 from proctor.study.analysis.unit import USD
+from proctor.study.analysis.verdict import ADOPT, KEEP, UNDECIDED, decide
 from proctor.study.analysis.words import among, percent
 from proctor.study.stats.estimate import defined, undefined
 from tests.study.analysis.made import Outcomes, table
@@ -191,6 +191,16 @@ def test_the_candidate_can_be_named() -> None:
 def test_questions_that_cannot_be_asked(options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageFault, match=message):
         findings(made(3, 2, 4), Question(**options))
+
+
+def test_agents_that_are_not_there_are_told_before_anything_is_computed() -> None:
+    heard: list[str] = []
+    with pytest.raises(UsageFault) as caught:
+        findings(made(3, 2, 4), Question(against="nobody", candidate="noone"), tell=heard.append)
+    assert str(caught.value).startswith("there is no agent 'nobody' and no agent 'noone'\n  the agents are: ")
+    assert heard == ["counting runs"]
+    with pytest.raises(UsageFault, match="cannot be held against itself"):
+        findings(table({"x": {"t": [1], "u": [0]}}), Question(against="x"))
 
 
 def test_costs_without_prices_are_said_to_be_none() -> None:

@@ -17,7 +17,7 @@ from proctor.study.analysis.costs import costs
 from proctor.study.analysis.counterfactual import counterfactual
 from proctor.study.analysis.discovery import discovery
 from proctor.study.analysis.funnel import funnel
-from proctor.study.analysis.headline import headline
+from proctor.study.analysis.headline import check_names, headline
 from proctor.study.analysis.limits import cannot, scope
 from proctor.study.analysis.modes import Modes, matrix
 from proctor.study.analysis.pairs import compare_pairs, ranks
@@ -49,6 +49,7 @@ def findings(
     say = tell or (lambda part: None)
     say("counting runs")
     cells = Cells(table, question)
+    check_names(cells.agents, question)
     warnings = check_comparable(cells, question)
     say("comparing agents")
     pairs = compare_pairs(cells, _generator(), question.planned)

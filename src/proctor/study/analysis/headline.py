@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from proctor.base.errors import UsageFault
@@ -18,6 +19,8 @@ ONE_PLANNED = (
 )
 NAMED = 3
 """How many agents a sentence names."""
+LISTED = 30
+"""How many agents are listed for somebody who named another."""
 
 
 def headline(
@@ -62,17 +65,23 @@ def headline(
 def chosen(agents: list[dict[str, Any]], question: Question) -> tuple[dict[str, Any], dict[str, Any]]:
     """The candidate and the agent it is held against."""
     by_name = {agent["agent"]: agent for agent in agents}
-    for name in (question.against, question.candidate):
-        if name is not None and name not in by_name:
-            raise UsageFault(f"there is no agent {name!r}", hint=f"the agents are: {', '.join(list(by_name)[:30])}")
     others = [agent for agent in agents if agent["agent"] != question.against]
-    if question.candidate is not None:
-        others = [agent for agent in others if agent["agent"] == question.candidate]
-    if not others:
+    best = others[0] if question.candidate is None else by_name[question.candidate]
+    return best, by_name[str(question.against)]
+
+
+def check_names(agents: Sequence[str], question: Question) -> None:
+    """Refuse a question about agents that are not there, before anything is computed."""
+    asked = [name for name in (question.against, question.candidate) if name is not None]
+    strangers = [repr(name) for name in dict.fromkeys(asked) if name not in agents]
+    if strangers:
+        more = f" and {len(agents) - LISTED} more" if len(agents) > LISTED else ""
+        have = f"the agents are: {', '.join(agents[:LISTED])}{more}"
+        raise UsageFault(f"there is no agent {' and no agent '.join(strangers)}", hint=have)
+    if question.against is not None and (question.candidate == question.against or len(agents) < 2):
         raise UsageFault(
             f"{question.against!r} cannot be held against itself", hint="the table needs another agent to compare"
         )
-    return others[0], by_name[str(question.against)]
 
 
 def _ranked(cells: Cells, agents: list[dict[str, Any]], pairs: list[dict[str, Any]]) -> str:
