@@ -28,6 +28,17 @@ def test_what_was_never_taken_is_discarded() -> None:
     assert discarded == ["b"]
 
 
+def test_time_is_spare_only_when_nothing_is_left_to_make() -> None:
+    spare: list[str] = []
+    with Ahead([lambda: "a", lambda: "b"], lambda made: None, lambda: spare.append("spare")) as ahead:
+        ahead.take()
+        ahead.prepare()
+        assert spare == []
+        ahead.take()
+        ahead.prepare()
+    assert spare == ["spare"]
+
+
 def test_a_problem_is_raised_where_the_thing_is_taken() -> None:
     def fail() -> str:
         raise InfrastructureFault("no room")

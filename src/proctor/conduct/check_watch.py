@@ -15,9 +15,9 @@ from proctor.record.trace.log import TraceWriter
 
 
 def check_watch(
-    machine: Machine, contract: Contract, trace: TraceWriter, begins: Callable[[], None]
+    machine: Machine, contract: Contract, trace: TraceWriter
 ) -> Callable[[Sandbox, Workspace], AbstractContextManager[None]]:
-    """What the judge puts around each check: samples go into ``trace``, and ``begins`` is called as it begins."""
+    """What the judge puts around each check: samples go into ``trace``."""
 
     @contextmanager
     def over(sandbox: Sandbox, workspace: Workspace) -> Iterator[None]:
@@ -27,7 +27,6 @@ def check_watch(
             trace.append("monitor.sample", sample.payload("acceptance"))
 
         with Watching(sampler, sampled):
-            begins()
             yield
         if sandbox.guard is not None:
             sandbox.guard.settle()

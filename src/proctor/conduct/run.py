@@ -9,7 +9,6 @@ takes for a run that ended.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -213,21 +212,12 @@ def _seal(run: RunDirectory, trace: WatchedTrace) -> None:
     write_seal(run, trace)
 
 
-def _loader() -> Callable[[], None]:
-    """Loads what only the end of a run needs, beside the first check, while the judge has nothing to do but wait."""
-    thread = threading.Thread(target=_load_the_rest, name="load", daemon=True)
-
-    def begin() -> None:
-        if thread.ident is None:
-            thread.start()
-
-    return begin
-
-
-def _load_the_rest() -> None:
-    import proctor.execute.watch.panel
+def _load_the_rest(trace: WatchedTrace) -> None:
+    """Do what the end of a run would have to do first, while the judge waits for the last check."""
     import proctor.judge.report
     import proctor.record.seal  # noqa: F401
+
+    trace.catch_up()
 
 
 def _act_and_judge(
@@ -263,7 +253,7 @@ def _act_and_judge(
         made = attempt(machine, prepared, agent, briefing, run, trace, scratch, live, post)
         enter("judging")
         _note_policy(machine, prepared, made.patch, run, trace, scratch)
-        watch = check_watch(machine, prepared.contract, trace, _loader())
+        watch = check_watch(machine, prepared.contract, trace)
         bench = Bench(
             prepared=prepared,
             backend=machine.backend(prepared.contract),
@@ -274,6 +264,7 @@ def _act_and_judge(
             entropy=machine.entropy,
             watch=watch,
             later=later,
+            spare=partial(_load_the_rest, trace),
             **(_rehearsal(prepared.contract, trace, made.patch, scratch) if rehearse else EMPTY),
         )
         accept(bench, made.patch)

@@ -66,7 +66,7 @@ def accept(bench: Bench, patch: bytes) -> Acceptance:
         makers = [
             partial(make_ready, bench, check, scene, number + 1) for check in checks for number in range(_times(check))
         ]
-        with Ahead(makers, lambda ready: ready.left.close()) as ahead:
+        with Ahead(makers, lambda ready: ready.left.close(), bench.spare) as ahead:
             decisions = {check.id: _judge(bench, check, ahead, results) for check in checks}
     finally:
         repeated.discard()

@@ -2,6 +2,7 @@
 
 Opening a sandbox is mostly waiting for the kernel, and so is running a check. All sandboxes are opened by the judge's
 own thread, since what a thread has started ends with it; the command of the present attempt is waited for beside it.
+While the last attempt runs, the judge has time to spare.
 """
 
 from __future__ import annotations
@@ -17,11 +18,20 @@ T = TypeVar("T")
 
 
 class Ahead(Generic[T]):
-    """Things that are needed one after the other; leaving the block discards one that was made and never taken."""
+    """Things that are needed one after the other; leaving the block discards one that was made and never taken.
 
-    def __init__(self, makers: Sequence[Callable[[], T]], discard: Callable[[T], None]) -> None:
+    ``spare`` is what there is time for when nothing is left to make.
+    """
+
+    def __init__(
+        self,
+        makers: Sequence[Callable[[], T]],
+        discard: Callable[[T], None],
+        spare: Callable[[], None] = lambda: None,
+    ) -> None:
         self._makers = iter(makers)
         self._discard = discard
+        self._spare = spare
         self._made: T | None = None
         self._problem: ProctorError | OSError | None = None
 
@@ -33,9 +43,10 @@ class Ahead(Generic[T]):
         return made if made is not None else next(self._makers)()
 
     def prepare(self) -> None:
-        """Make the next one now, if there is any."""
+        """Make the next one now; if there is none, do what there is time for."""
         maker = next(self._makers, None)
         if maker is None:
+            self._spare()
             return
         try:
             self._made = maker()

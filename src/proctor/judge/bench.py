@@ -33,6 +33,10 @@ def at_once(act: Callable[[], None]) -> None:
     act()
 
 
+def nothing() -> None:
+    """Does nothing."""
+
+
 def unwatched(sandbox: Sandbox, workspace: Workspace) -> AbstractContextManager[None]:
     """Watches nothing."""
     return nullcontext()
@@ -43,7 +47,7 @@ class Bench:
     """Everything that judging one run needs. ``scratch`` is emptied by whoever made it.
 
     ``guard`` watches the checks of runs that show what the project's own programs do, and ``mounts`` is what those
-    checks see besides.
+    checks see besides. ``spare`` is what there is time for while the last check runs.
     """
 
     prepared: Prepared
@@ -57,6 +61,7 @@ class Bench:
     later: Later = at_once
     guard: GuardPlan | None = None
     mounts: tuple[Mount, ...] = ()
+    spare: Callable[[], None] = nothing
 
     def read_base(self, path: bytes) -> tuple[int, bytes] | None:
         """Mode and bytes of a file of the base."""

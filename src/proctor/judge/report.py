@@ -14,6 +14,7 @@ from proctor.base.canonical import canonical, digest, sha256
 from proctor.base.clock import seconds_text
 from proctor.base.frozen import replace
 from proctor.contract.model import Check
+from proctor.execute.watch.calls import count_calls
 from proctor.execute.workspace.patch import known_stat
 from proctor.judge.attribution import interpretation
 from proctor.judge.contract_score import scores
@@ -286,8 +287,11 @@ def _usage(evidence: Evidence) -> dict[str, Any]:
         names = ("method", "usd", "units", "observed_usd", "phases")
         cost = {name: projected.payload[name] for name in names} | {"evidence": pointer(projected)}
     used = [event.payload for event in evidence.of("model.usage")]
+    calls, cycles = count_calls(evidence.events, evidence.manifest.get("configuration", {}).get("watch") or {})
     return {
         "tool_calls": sum(1 for _ in evidence.of("tool.invocation")),
+        "agent_calls": calls,
+        "test_cycles": cycles,
         "programs": sum(1 for _ in evidence.of("guard.exec")),
         "check_attempts": sum(1 for _ in evidence.of("check.finished")),
         "tokens": sum(int(item["input_tokens"]) + int(item["output_tokens"]) for item in used) if used else None,
