@@ -65,12 +65,14 @@ def amend(pilot: Path, why: str, out: Path | None, json_: bool) -> None:
     from proctor.study.pilot.artefacts import make_artefacts
     from proctor.study.pilot.conduct import alone
     from proctor.study.pilot.plan import amend, load_plan, plan_folder
+    from proctor.study.pilot.records import standing, take_looks
 
     here = machine()
     made = draft(here, pilot)
     folder = out or plan_folder(made.pilot)
     with alone(here.home, load_plan(folder)):
         frozen = load_plan(folder)
+        take_looks(standing(frozen, here.home))
         at, runs = utc_text(here.clock.wall_ns()), runs_of_pilot(here, frozen.digest)
         amended = amend(frozen, made.protocol, lambda: make_artefacts(made.protocol, made.prices), why, at, runs)
     _tell(amended, json_)

@@ -18,10 +18,12 @@ from proctor.conduct.batch import Batch, BatchResult, Place, envelopes_of, run_p
 from proctor.conduct.machine import Machine
 from proctor.conduct.run import Outcome
 from proctor.execute.agents.interface import Agent
+from proctor.execute.home import Home
 from proctor.execute.prepare import Prepared
 from proctor.execute.workspace.store import hold
 from proctor.study.pilot.conduct import Scene, method_named, run_pilot
 from proctor.study.pilot.departures import note
+from proctor.study.pilot.heads import note_head
 from proctor.study.pilot.ledger import CHECKS, SEALED, read_run
 from proctor.study.pilot.model import agent_files, located, model_settings
 from proctor.study.pilot.plan import Plan
@@ -36,9 +38,11 @@ class Noting(Progress):
     """Shows how far a pilot is, and notes each of its runs as soon as it is sealed."""
 
     plan: Plan
+    home: Home
 
     def finished(self, place: Place, outcome: Outcome) -> None:
         note(self.plan, [read_run(outcome.directory)])
+        note_head(self.plan, self.home)
         super().finished(place, outcome)
 
 
@@ -104,7 +108,7 @@ def conducted(
     wanted, done = before.ledger.wanted(), len(before.ledger.held()) + len(checks)
     total = len(wanted) + 2 * len({slot.task for slot in wanted})
     progress = Noting(total, done, quiet=quiet, resume=f"proctor pilot run {made.pilot.file}")
-    progress.plan = plan
+    progress.plan, progress.home = plan, machine.home
 
     def tell(words: str) -> None:
         if not quiet and sys.stderr is not None:

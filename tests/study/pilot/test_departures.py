@@ -116,7 +116,7 @@ def test_a_run_is_noted_once_as_soon_as_it_is_sealed(tmp_path: Path, monkeypatch
     seen = {Path("one"): sealed, Path("two"): replace(sealed, run="two", state=CUT, seal="")}
     monkeypatch.setattr(pilot_crew, "read_run", seen.__getitem__)
     progress = pilot_crew.Noting(2, quiet=True)
-    progress.plan = replace(PLAN, folder=tmp_path, digest="sha256:" + "0" * 64)
+    progress.plan, progress.home = replace(PLAN, folder=tmp_path, digest="sha256:" + "0" * 64), Home(tmp_path)
     for name in ("one", "two", "one"):
         outcome = Outcome(name, Path(name), "failure", {"contract": {"name": "a"}})
         progress.finished(Place("a", "sha256:a", 1, "x", "", "x"), outcome)
@@ -158,8 +158,10 @@ def test_no_run_is_taken_away_or_doubled_and_no_amendment_taken_back(
 
     journal = plan / "journal.jsonl"
     old = [json.loads(line)["record"] for line in journal.read_text().splitlines()]
-    journal.unlink()
     anchor = json.loads(proctor("pilot", "status", file, "--json").stdout)["pilot"].removeprefix("sha256:")
+    journal.unlink()
+    refused("the journal was cut", f"it had {len(old)} records and has 0", "put the journal back")
+    (home / "pilot-heads.jsonl").unlink()
     for record in old:
         if record["kind"] == "proctor.pilot-screen":
             ChainedLog(journal, anchor=anchor).append(record)

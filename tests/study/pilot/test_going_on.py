@@ -134,6 +134,11 @@ def test_a_fault_that_does_not_come_again_leaves_no_trace_but_a_deviation(stage:
     assert len(set(here.ledger.counts().values())) == 1
     (words,) = deviations(here)
     assert "A fault of the machine spoilt" in words
+    record = records.record_of(here, next(one for one in stages if one.name == slot.stage))
+    (place,) = record["attempts"]
+    assert (place["task"], place["repeat"], place["method"]) == (slot.task, slot.repeat, slot.method)
+    assert [(one["status"], one["why"]) for one in place["runs"]] == [("invalid", "no disk"), ("success", "finished")]
+    assert place["counts"] == place["runs"][1]["run"]
 
 
 def test_an_end_for_safety_is_not_run_again(stage: Stage) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.study.pilot.ledger import CUT, RUNNING, SEALED, Ledger, Run, holder
+from proctor.study.pilot.ledger import CUT, RUNNING, SEALED, Ledger, Run, holder, surplus
 from proctor.study.pilot.protocol import design_of
 from proctor.study.pilot.randomise import randomise
 from tests.study.pilot.running import SPOILT, STOPPED, UNSAFE, arms, ledger, run_of
@@ -45,6 +45,13 @@ def test_a_spoilt_run_is_repeated_as_often_as_the_protocol_says_and_then_stands(
     assert holder(mended, 1) is mended[1]
 
 
+def test_a_later_good_run_does_not_take_the_place_of_the_last_repeat() -> None:
+    made = attempts("spoilt", "spoilt", "good")
+    assert holder(made, 1) is made[1] and surplus(made, 1) == (made[2],)
+    assert holder(made, 0) is made[0] and surplus(made, 0) == (made[1], made[2])
+    assert holder(made, 2) is made[2] and surplus(made, 2) == ()
+
+
 def test_an_end_for_safety_is_never_replaced() -> None:
     made = attempts("unsafe", "good")
     assert holder(made, 3) is made[0]
@@ -54,7 +61,7 @@ def test_an_end_for_safety_is_never_replaced() -> None:
 def test_more_attempts_never_take_a_place_from_its_run(kinds: list[str], retries: int) -> None:
     made = attempts(*kinds)
     seen = [holder(made[:count], retries) for count in range(len(made) + 1)]
-    held = [run for run in seen if run is not None and not run.spoilt]
+    held = [run for run in seen if run is not None]
     assert len({run.run for run in held}) <= 1
     assert all(run is None or run.state == SEALED for run in seen)
 

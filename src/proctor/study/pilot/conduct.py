@@ -21,12 +21,13 @@ from proctor.conduct.batch_lock import batch_lock, is_at_work
 from proctor.conduct.machine import Machine
 from proctor.execute.home import Home
 from proctor.study.pilot.departures import elsewhere, note
+from proctor.study.pilot.heads import note_head, require_head
 from proctor.study.pilot.journal import add_screen, read_journal
-from proctor.study.pilot.ledger import CHECKS, SEALED, read_run
+from proctor.study.pilot.ledger import CHECKS, holder, key_of, read_run
 from proctor.study.pilot.model import STAGES, Method, Pilot, agent_files, agent_words, located, model_settings
 from proctor.study.pilot.plan import Plan, note_amendments
 from proctor.study.pilot.randomise import Slot
-from proctor.study.pilot.records import OPEN, Stage, Standing, record_of, stage_of, standing
+from proctor.study.pilot.records import OPEN, Stage, Standing, record_of, stage_of, standing, take_looks
 from proctor.study.pilot.stages import HUMAN, NOOP, REFERENCE
 from proctor.study.pilot.stopping import what_next
 from proctor.study.pilot.suite import SuiteTask
@@ -75,11 +76,13 @@ def is_busy(home: Home, plan: Plan) -> bool:
 
 @contextmanager
 def alone(home: Home, plan: Plan) -> Iterator[None]:
-    """Nobody else runs this pilot meanwhile."""
+    """Nobody else runs this pilot meanwhile. Its journal is what the home notes of it, before and after."""
     name = _lock_name(plan)
     try:
         with batch_lock(home, name):
+            require_head(plan, home)
             yield
+            note_head(plan, home)
     except UsageFault as fault:
         if name not in fault.message:
             raise
@@ -94,6 +97,8 @@ def run_pilot(scene: Scene) -> tuple[Standing, tuple[Stage, ...]]:
         _same_home(here)
         note_amendments(here.plan)
         note(here.plan, here.runs)
+        here = take_looks(here)
+        note_head(here.plan, scene.machine.home)
         here = _check_tasks(scene, here)
         stages: list[Stage] = []
         for name in STAGES:
@@ -140,6 +145,7 @@ def _filled(scene: Scene, here: Standing, batch: Batch, places: Sequence[Place])
     result = scene.fill(batch, places)
     made = tuple(read_run(outcome.directory) for _, outcome in result.outcomes)
     note(here.plan, made)
+    note_head(here.plan, scene.machine.home)
     if result.stopped:
         raise Paused
     for place, error in result.errors:
@@ -148,7 +154,7 @@ def _filled(scene: Scene, here: Standing, batch: Batch, places: Sequence[Place])
     for place, refused in result.refused:
         hint = "proctor pilot amend PILOT with larger budgets, on record"
         raise BudgetExceeded(refused.message, where=f"{place.method} on {place.contract}", hint=hint)
-    return here.with_runs(made) if made else here
+    return take_looks(here.with_runs(made)) if made else here
 
 
 def _place(scene: Scene, slot: Slot) -> Place:
@@ -222,9 +228,8 @@ def _checks(scene: Scene, here: Standing) -> Iterator[Slot]:
 
 def _unchecked(scene: Scene, here: Standing) -> Iterator[Slot]:
     for slot in _checks(scene, here):
-        tried = [run for run in here.runs if run.stage == CHECKS and run.contract == slot.contract]
-        tried = [run for run in tried if run.method == slot.method and run.state == SEALED and not run.stopped]
-        if all(run.spoilt for run in tried) and len(tried) <= int(here.plan.protocol["retries"]):
+        tried = [run for run in here.runs if run.stage == CHECKS and run.key == key_of(slot)]
+        if holder(tried, int(here.plan.protocol["retries"])) is None:
             yield slot
 
 
@@ -259,3 +264,4 @@ def _screen(scene: Scene, task: SuiteTask, times: int) -> None:
         error.where = error.where or task.name
         raise
     add_screen(scene.plan, task.name, task.contract, times, screen(task.loaded, observed))
+    note_head(scene.plan, scene.machine.home)

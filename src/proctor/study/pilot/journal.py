@@ -1,4 +1,4 @@
-"""What a pilot learns and decides besides its runs: flake screens, removals and notes, in one log that only grows.
+"""What a pilot learns and decides besides its runs: screens, looks, removals and notes, in one log that only grows.
 
 ``journal.jsonl`` lies in the folder of the plan. Each record covers the one before it, and the first follows from the
 pilot's digest, so that none can be changed, left out or carried to another pilot. What is done is told by the runs;
@@ -14,9 +14,11 @@ from typing import Any
 from proctor.author.flakes import Screened
 from proctor.base.errors import BrokenSeal
 from proctor.base.frozen import EMPTY, frozen, items
+from proctor.study.pilot.look import Look, look_from
 from proctor.study.pilot.plan import AMENDMENT, JOURNAL, Plan, journal_log
 
 SCREEN, REMOVAL, RUNS = "proctor.pilot-screen", "proctor.pilot-removal", "proctor.pilot-runs"
+LOOK = "proctor.pilot-look"
 SCHEMA = 1
 
 
@@ -65,12 +67,13 @@ class Removal:
 class Journal:
     """Everything in the journal; of several screens of a task the last counts.
 
-    ``runs`` are the runs that were noted, with the digests of their seals.
+    ``runs`` are the runs that were noted, with the digests of their seals, and ``looks`` are as they were taken.
     """
 
     screens: Mapping[str, Screen]
     removals: tuple[Removal, ...]
     runs: Mapping[str, str] = EMPTY
+    looks: tuple[Look, ...] = ()
 
     @property
     def removed(self) -> frozenset[str]:
@@ -83,6 +86,7 @@ def read_journal(plan: Plan) -> Journal:
     screens: dict[str, Screen] = {}
     removals: list[Removal] = []
     runs: dict[str, str] = {}
+    looks: list[Look] = []
     for entry in journal_log(plan).read():
         pointer = f"{JOURNAL}#{entry.seq}"
         try:
@@ -91,6 +95,8 @@ def read_journal(plan: Plan) -> Journal:
                 screens[screen.task] = screen
             elif entry.record["kind"] == REMOVAL:
                 removals.append(_removal(entry.record, pointer))
+            elif entry.record["kind"] == LOOK:
+                looks.append(look_from(entry.record))
             elif entry.record["kind"] == RUNS:
                 for one in entry.record["runs"]:
                     runs.setdefault(str(one["run"]), str(one["seal"]))
@@ -98,7 +104,7 @@ def read_journal(plan: Plan) -> Journal:
                 raise ValueError(f"a record of kind {entry.record['kind']!r}")
         except (KeyError, TypeError, ValueError) as error:
             raise BrokenSeal(f"the record is none of a pilot: {error}", where=str(plan.folder / pointer)) from None
-    return Journal(screens, tuple(removals), runs)
+    return Journal(screens, tuple(removals), runs, tuple(looks))
 
 
 def add_screen(plan: Plan, task: str, contract: str, attempts: int, screened: tuple[Screened, ...]) -> None:
@@ -125,6 +131,11 @@ def add_runs(plan: Plan, runs: Mapping[str, str]) -> None:
     if runs:
         noted = [{"run": run, "seal": seal} for run, seal in sorted(runs.items())]
         journal_log(plan).append({"schema": SCHEMA, "kind": RUNS, "runs": noted})
+
+
+def add_look(plan: Plan, look: Look) -> None:
+    """Put down a look as it was taken: what it showed, and the runs that it was taken from."""
+    journal_log(plan).append({"schema": SCHEMA, "kind": LOOK, **look.record()})
 
 
 def add_removal(plan: Plan, removal: Mapping[str, Any]) -> None:

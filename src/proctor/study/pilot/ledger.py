@@ -1,9 +1,9 @@
 """The runs of a pilot, as their directories tell: which run fills which place of the plan, and what came of it.
 
 Nothing else says how far a pilot is. A place is one method on one task at one repeat. It is filled by the first sealed
-run that is evidence about it; a run that a fault of the machine spoilt is repeated as often as the protocol allows and
-fills the place after that, as what it is. A run that was cut off or that an operator stopped fills none. A run that
-ended for safety always does: it is never replaced.
+run that is evidence about it; a run that a fault of the machine spoilt is repeated as often as the protocol allows, and
+the last that it allows fills the place, as what it is: a better one that was made after that counts for nothing. A run
+that was cut off or that an operator stopped fills none. A run that ended for safety always does: it is never replaced.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from proctor.record.lock import is_held
 from proctor.record.rundir import RunDirectory
 from proctor.record.seal import load_seal
 from proctor.record.shelf import state
+from proctor.study.pilot.look import Look
 from proctor.study.pilot.randomise import Slot
 
 CHECKS = "checks"
@@ -180,12 +181,16 @@ def _rule(check: Mapping[str, Any]) -> tuple[str, int]:
 
 @frozen
 class Ledger:
-    """The places of a plan and the runs that fill them; ``removed`` are names of tasks that were taken out."""
+    """The places of a plan and the runs that fill them; ``removed`` are names of tasks that were taken out.
+
+    ``looks`` are those that are on record: they stand as they were taken.
+    """
 
     slots: tuple[Slot, ...]
     runs: tuple[Run, ...]
     retries: int
     removed: frozenset[str] = frozenset()
+    looks: tuple[Look, ...] = ()
 
     def attempts(self, slot: Slot) -> tuple[Run, ...]:
         """Every run that was made for a place, oldest first."""
@@ -230,7 +235,7 @@ class Ledger:
 
     def with_runs(self, runs: Iterable[Run]) -> Ledger:
         """The same with more runs."""
-        return Ledger(self.slots, (*self.runs, *runs), self.retries, self.removed)
+        return Ledger(self.slots, (*self.runs, *runs), self.retries, self.removed, self.looks)
 
     @cached_property
     def _placed(self) -> dict[Key, tuple[Run, ...]]:
@@ -241,17 +246,24 @@ class Ledger:
         return found
 
 
-def surplus(attempts: Sequence[Run], retries: int) -> tuple[Run, ...]:
-    """The sealed runs of a place that the rule for repeats does not explain: those after the one that ended it."""
-    sealed = [run for run in attempts if run.state == SEALED and not run.stopped]
-    ends = (number for number, run in enumerate(sealed, 1) if not run.spoilt or number > retries)
-    return tuple(sealed[next(ends, len(sealed)) :])
-
-
 def holder(attempts: Sequence[Run], retries: int) -> Run | None:
-    """Which of the runs that were made for a place fills it."""
-    sealed = [run for run in attempts if run.state == SEALED and not run.stopped]
-    for run in sealed:
-        if not run.spoilt:
-            return run
-    return sealed[-1] if len(sealed) > retries else None
+    """Which of the runs that were made for a place fills it: the first that is not spoilt, or the last repeat."""
+    sealed = _evidence(attempts)
+    count = _until_filled(sealed, retries)
+    return sealed[count - 1] if count else None
+
+
+def surplus(attempts: Sequence[Run], retries: int) -> tuple[Run, ...]:
+    """The sealed runs of a place that the rule for repeats does not explain: those after the one that fills it."""
+    sealed = _evidence(attempts)
+    count = _until_filled(sealed, retries)
+    return tuple(sealed[count:]) if count else ()
+
+
+def _evidence(attempts: Sequence[Run]) -> list[Run]:
+    return [run for run in attempts if run.state == SEALED and not run.stopped]
+
+
+def _until_filled(sealed: Sequence[Run], retries: int) -> int:
+    """How many sealed runs it took to fill a place; 0 while it is open."""
+    return next((number for number, run in enumerate(sealed, 1) if not run.spoilt or number > retries), 0)

@@ -4,7 +4,7 @@ A look falls after the block that brings the plan to the look's share. It compar
 over scorable runs, and holds the p value against the nominal level that alpha spending leaves for it. As in the report,
 the t test decides from 20 tasks on; with fewer the larger of its p value and that of flipped signs does. It has to lie
 below the level. The rule is symmetric: it does not matter who is ahead. Where a pilot names no two methods to compare,
-every pair of methods has to cross, which none of them does by chance more often than alone.
+every pair of methods has to cross, by p values that are adjusted over all pairs together, as those of the report are.
 """
 
 from __future__ import annotations
@@ -16,42 +16,16 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
-from proctor.base.frozen import frozen, items
 from proctor.study.pilot.ledger import Run
+from proctor.study.pilot.look import UNDEFINED, Look
 
 DIGITS = 12
 
 
-@frozen
-class Look:
-    """One look: after how many blocks, at which share of the plan, each pair with its p value, and the level."""
-
-    blocks: int
-    share: str
-    pairs: tuple[tuple[str, str, str, str], ...]
-    nominal: str
-    crossed: bool
-
-    @property
-    def value(self) -> str:
-        """The largest p value, or that there is none."""
-        return max((p for *_, p in self.pairs), key=lambda p: math.inf if p == "undefined" else float(p))
-
-    @property
-    def words(self) -> str:
-        """What the look showed."""
-        told = "; ".join(f"{a} - {b} = {difference}, p = {p}" for a, b, difference, p in self.pairs)
-        return f"at {self.share} of the plan: {told}, held against {self.nominal}"
-
-    def record(self) -> dict[str, Any]:
-        """The look as data."""
-        return {**dict(items(self)), "pairs": [list(pair) for pair in self.pairs]}
-
-
-def looks_of(protocol: Mapping[str, Any], blocks: int) -> tuple[int, ...]:
-    """After how many complete blocks the planned looks fall."""
-    found = (math.ceil(Decimal(look) * blocks) for look in protocol["stopping"]["looks"])
-    return tuple(dict.fromkeys(number for number in found if number))
+def looks_of(protocol: Mapping[str, Any], blocks: int) -> tuple[tuple[int, str], ...]:
+    """After how many complete blocks the planned looks fall, each with its share of the plan."""
+    found = ((math.ceil(Decimal(look) * blocks), str(look)) for look in protocol["stopping"]["looks"])
+    return tuple(one for one in found if one[0])
 
 
 def pairs_of(protocol: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -62,36 +36,82 @@ def pairs_of(protocol: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple(combinations([one["name"] for one in protocol["methods"] if not one["baseline"]], 2))
 
 
-def look_at(runs: Sequence[Run], protocol: Mapping[str, Any], blocks: int, of: int, earlier: Sequence[Look]) -> Look:
+def look_at(
+    runs: Sequence[Run], protocol: Mapping[str, Any], blocks: int, of: int, earlier: Sequence[Look], wanted: str = ""
+) -> Look:
     """What the runs of the first ``blocks`` of ``of`` blocks show, after the ``earlier`` looks."""
     from proctor.study.stats.sequential import boundaries
 
     shares = [float(look.share) for look in earlier] + [blocks / of]
     nominal = boundaries(shares, float(protocol["alpha"])).nominal[-1]
-    found, crossed = [], True
-    for a, b in pairs_of(protocol):
-        difference, p = compared(runs, a, b, int(protocol["seeds"]["observed"]))
-        crossed = crossed and p is not None and p < nominal
-        found.append((a, b, _text(difference), _text(p)))
-    return Look(blocks, _text(blocks / of), tuple(found), _text(nominal), crossed and bool(found))
+    pairs = pairs_of(protocol)
+    methods = tuple(dict.fromkeys(name for pair in pairs for name in pair))
+    used = [run for run in runs if run.method in methods and run.scorable]
+    seen = family(used, methods, pairs, int(protocol["seeds"]["observed"]))
+    crossed = bool(seen) and all(p is not None and p < nominal for _, p in seen)
+    return Look(
+        blocks=blocks,
+        share=_text(blocks / of),
+        pairs=tuple((a, b, _text(gap), _text(p)) for (a, b), (gap, p) in zip(pairs, seen, strict=True)),
+        nominal=_text(nominal),
+        crossed=crossed,
+        wanted=wanted,
+        tasks=tuple(sorted({run.task for run in used})),
+        runs=tuple(run.run for run in used),
+    )
 
 
-def compared(runs: Iterable[Run], a: str, b: str, seed: int) -> tuple[float | None, float | None]:
-    """The mean difference of two methods over the tasks that both were scored on, and the p value that decides.
+def family(
+    runs: Iterable[Run], methods: Sequence[str], pairs: Sequence[tuple[str, str]], seed: int
+) -> list[tuple[float | None, float | None]]:
+    """For each pair the mean difference over the tasks that both were scored on, and the p value that decides.
 
-    ``seed`` is for the signs that are drawn where there are too many tasks to try all of them.
+    Several pairs share the level, by the step-down maximum over all of them. ``seed`` is for signs that are drawn.
     """
-    from proctor.study.stats.paired import decisive, paired_difference
+    means = _means(runs, methods)
+    found = [_compared(means, methods.index(a), methods.index(b), seed) for a, b in pairs]
+    if len(pairs) < 2:
+        return found
+    adjusted = _adjusted(means, len(methods), seed)
+    joint = [adjusted[min(place), max(place)] for place in ((methods.index(a), methods.index(b)) for a, b in pairs)]
+    return [(gap, None if p is None else max(p, more)) for (gap, p), more in zip(found, joint, strict=True)]
 
+
+Means = tuple[tuple[float, ...], ...]
+"""The share of successes, a line for each task and a column for each method; nan where none was scored."""
+
+
+def _means(runs: Iterable[Run], methods: Sequence[str]) -> Means:
     seen: dict[str, dict[str, list[bool]]] = {}
     for run in runs:
-        if run.method in (a, b) and run.scorable:
-            seen.setdefault(run.task, {a: [], b: []})[run.method].append(run.success)
-    both = [task for task in sorted(seen) if seen[task][a] and seen[task][b]]
-    of_a, of_b = ([sum(seen[task][method]) / len(seen[task][method]) for task in both] for method in (a, b))
-    found = paired_difference(of_a, of_b)
-    flipped = _flipped(tuple(one - other for one, other in zip(of_a, of_b, strict=True)), seed)
+        if run.method in methods and run.scorable:
+            seen.setdefault(run.task, {}).setdefault(run.method, []).append(run.success)
+    return tuple(tuple(_mean(seen[task].get(method, [])) for method in methods) for task in sorted(seen))
+
+
+def _mean(outcomes: Sequence[bool]) -> float:
+    return sum(outcomes) / len(outcomes) if outcomes else math.nan
+
+
+def _compared(means: Means, a: int, b: int, seed: int) -> tuple[float | None, float | None]:
+    from proctor.study.stats.paired import decisive, paired_difference
+
+    both = [line for line in means if not math.isnan(line[a] - line[b])]
+    found = paired_difference([line[a] for line in both], [line[b] for line in both])
+    flipped = _flipped(tuple(line[a] - line[b] for line in both), seed)
     return found.difference.value, decisive(found.p, flipped, len(both))
+
+
+@lru_cache(maxsize=64)
+def _adjusted(means: Means, methods: int, seed: int) -> Mapping[tuple[int, int], float]:
+    """The adjusted p value of every pair of columns; kept, since the same look is computed again."""
+    import numpy as np
+    from numpy.random import default_rng
+
+    from proctor.study.stats.multiplicity import max_t
+
+    found = max_t(np.array(means).reshape(-1, methods), default_rng(seed))
+    return dict(zip(found.pairs, found.p_adjusted, strict=True))
 
 
 @lru_cache(maxsize=64)
@@ -105,4 +125,4 @@ def _flipped(differences: tuple[float, ...], seed: int) -> float | None:
 
 
 def _text(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.{DIGITS}g}"
+    return UNDEFINED if value is None else f"{value:.{DIGITS}g}"

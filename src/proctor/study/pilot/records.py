@@ -17,8 +17,9 @@ from proctor.base.frozen import frozen, replace
 from proctor.execute.home import Home
 from proctor.execute.watch.money import plain, total_of
 from proctor.study.pilot.departures import departures, require_noted
-from proctor.study.pilot.journal import Journal, read_journal
-from proctor.study.pilot.ledger import CHECKS, CUT, Ledger, Run, read_runs
+from proctor.study.pilot.heads import require_head
+from proctor.study.pilot.journal import Journal, add_look, read_journal
+from proctor.study.pilot.ledger import CHECKS, CUT, Ledger, Run, holder, read_runs
 from proctor.study.pilot.model import STAGES
 from proctor.study.pilot.plan import FILE_BYTES, Plan
 from proctor.study.pilot.randomise import Slot
@@ -48,7 +49,8 @@ class Standing:
         known = (CHECKS, *STAGES)
         kept = known[: known.index(stage) + 1]
         runs = tuple(run for run in self.runs if run.stage in kept)
-        return Ledger(self.plan.slots, runs, int(self.plan.protocol["retries"]), self.journal.removed)
+        looks = self.journal.looks if stage == STAGES[-1] else ()
+        return Ledger(self.plan.slots, runs, int(self.plan.protocol["retries"]), self.journal.removed, looks)
 
     def facts(self, stage: str, through: str) -> Facts:
         """What the criteria of a stage are computed from, with the runs up to the end of stage ``through``."""
@@ -65,12 +67,21 @@ class Standing:
 def standing(plan: Plan, home: Home) -> Standing:
     """How the pilot stands by what lies in ``home`` and in the folder of its plan.
 
-    :class:`BrokenSeal` where a run is not as it was sealed and noted.
+    :class:`BrokenSeal` where a run is not as it was sealed and noted, or the journal was cut.
     """
+    require_head(plan, home)
     journal = read_journal(plan)  # before the runs: what is noted by now is there
     runs = read_runs(home, plan.digest)
     require_noted(plan, home, journal.runs, runs)
     return Standing(plan, journal, runs, _power(plan, journal))
+
+
+def take_looks(here: Standing) -> Standing:
+    """The standing with every look that is due put down; what is removed or amended later does not change them."""
+    due = rules_so_far(here.ledger, here.plan.protocol)[1][len(here.journal.looks) :]
+    for look in due:
+        add_look(here.plan, look)
+    return replace(here, journal=replace(here.journal, looks=(*here.journal.looks, *due))) if due else here
 
 
 def account_of(runs: tuple[Run, ...]) -> Account:
@@ -169,6 +180,7 @@ def record_of(here: Standing, stage: Stage) -> dict[str, Any]:
         "cut": [_cut(block) for block in stage.ahead.cut],
         "left_out": left_out(ledger, stage.name),
         "removed": [one.record() for one in here.journal.removals],
+        "attempts": list(_attempts(ledger, stage.name)),
         "places": [_place(ledger, slot) for slot in slots],
     }
 
@@ -182,6 +194,25 @@ def left_out(ledger: Ledger, stage: str = "") -> list[str]:
     """Runs of blocks that are not complete: they have no counterpart, and no comparison counts them."""
     broken = (block for block in ledger.blocks(stage) if ledger.filled(block) is None)
     return [run.run for block in broken for slot in block if (run := ledger.holder(slot)) is not None]
+
+
+def _attempts(ledger: Ledger, stage: str) -> Iterator[dict[str, Any]]:
+    """Every place of a stage for which more than one run was made, with all of them; stage one has the checks too."""
+    made: dict[tuple[str, ...], list[Run]] = {}
+    for run in ledger.runs:
+        if run.stage == stage or (stage == STAGES[0] and run.stage == CHECKS):
+            made.setdefault((run.stage, run.task, str(run.repeat), run.method), []).append(run)
+    for (of, task, repeat, method), runs in made.items():
+        if len(runs) > 1:
+            held = holder(runs, ledger.retries)
+            told = {"of": of, "task": task, "repeat": int(repeat), "method": method}
+            listed = [{"run": run.run, "status": run.status or run.state, "why": _why(run)} for run in runs]
+            yield {**told, "counts": held.run if held else None, "runs": listed}
+
+
+def _why(run: Run) -> str:
+    """Why a run did not fill its place, or how it ended."""
+    return run.problem or run.code or run.reason or run.state
 
 
 def _place(ledger: Ledger, slot: Slot) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from proctor.record.seal import load_seal
 from proctor.study.pilot.journal import Removal, Screen, add_removal, read_journal
 from proctor.study.pilot.ledger import CHECKS, SEALED, Run
 from proctor.study.pilot.plan import JOURNAL
-from proctor.study.pilot.records import Standing
+from proctor.study.pilot.records import Standing, take_looks
 
 NOTHING, SOLUTION, AGENT = "nothing", "solution", "agent"
 MOST_CHARACTERS = 2000
@@ -82,6 +82,7 @@ def remove(here: Standing, request: Request) -> Removal:
             where=given,
             hint=f"{request.reason}: {NEEDS[request.reason]}",
         )
+    take_looks(here)
     add_removal(
         here.plan,
         {

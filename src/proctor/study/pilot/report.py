@@ -23,6 +23,7 @@ from proctor.record.rundir import RunDirectory
 from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Extras, Question
 from proctor.study.index.rows import row_of
+from proctor.study.pilot.look import Look
 from proctor.study.pilot.model import STAGES
 from proctor.study.pilot.plan import FILE_BYTES, Plan
 from proctor.study.pilot.projection import LEVELS
@@ -157,7 +158,7 @@ def _extras(here: Standing) -> Extras:
     if left:
         notes.append(f"{left} of {len(here.plan.slots)} planned runs are not among these.")
     looks = rules_so_far(here.ledger, protocol)[1]
-    notes += [f"Efficacy was looked at {look.words}." for look in looks]
+    notes += [f"Efficacy was looked at {look.words}{_since_removed(look, here.journal.removed)}." for look in looks]
     return Extras(
         kind="pilot",
         name=protocol["pilot"]["title"] or protocol["pilot"]["name"],
@@ -184,16 +185,22 @@ def _extras(here: Standing) -> Extras:
     )
 
 
+def _since_removed(look: Look, removed: frozenset[str]) -> str:
+    """Which tasks a look was taken with that were removed later."""
+    gone = [task for task in look.tasks if task in removed]
+    return f"; it was taken with {', '.join(gone)}, removed later" if gone else ""
+
+
 def _method(one: Mapping[str, Any]) -> dict[str, Any]:
     """A method as the appendix shows it, without what is empty."""
     return {name: value for name, value in one.items() if value not in ("", {}, None)}
 
 
 def _stage(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A stage without its places, which the runs tell."""
-    return {
-        name: record[name] for name in ("stage", "verdict", "entry", "exit", "stop", "looks", "counts", "spent_usd")
-    }
+    """A stage without its places, which the runs tell, and its looks without the runs, which the journal has."""
+    kept = ("stage", "verdict", "entry", "exit", "stop", "looks", "counts", "spent_usd", "attempts")
+    looks = [{name: value for name, value in look.items() if name != "runs"} for look in record["looks"]]
+    return {**{name: record[name] for name in kept}, "looks": looks}
 
 
 def _locks(here: Standing) -> list[dict[str, Any]]:

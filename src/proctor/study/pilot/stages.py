@@ -22,7 +22,7 @@ from proctor.base.frozen import EMPTY, frozen, items
 from proctor.execute.watch.money import plain, total_of
 from proctor.judge.status import FAILURE, SUCCESS
 from proctor.study.pilot.journal import Screen
-from proctor.study.pilot.ledger import Ledger, Run
+from proctor.study.pilot.ledger import Ledger, Run, holder
 from proctor.study.pilot.stopping import Account, Next, Stop, methods_of, run_cap
 
 NOOP, REFERENCE, HUMAN = "noop", "reference", "human"
@@ -91,7 +91,7 @@ def _checked(facts: Facts, name: str, words: str, methods: tuple[str, ...], want
     wrong: list[str] = []
     for task in facts.tasks:
         runs = [run for run in facts.ledger.checks(task["name"]) if run.method in methods and not run.stopped]
-        last = next((run for run in reversed(runs) if not run.spoilt), runs[-1] if runs else None)
+        last = holder(runs, facts.ledger.retries) or (runs[-1] if runs else None)
         if last is None:
             wrong.append(f"{task['name']} (never tried)")
         else:

@@ -118,7 +118,7 @@ def _rules(here: Standing, ledger: Ledger) -> list[dict[str, str]]:
     planned = looks_of(protocol, len(blocks))
     if planned:
         taken = rules_so_far(ledger, protocol)[1]
-        ahead = [number for number in planned if number > done]
+        ahead = [number for number, wanted in planned if number > done and wanted not in {one.wanted for one in taken}]
         words = f"blocks until the next look; {len(taken)} taken"
         found.append(_rule(EFFICACY, words, str(done), str(ahead[0]) if ahead else "no more looks"))
     return found

@@ -20,7 +20,8 @@ from proctor.base.frozen import EMPTY, frozen, items
 from proctor.conduct.envelopes import least_usd
 from proctor.execute.watch.money import plain, total_of
 from proctor.study.pilot.ledger import Ledger, Run
-from proctor.study.pilot.looks import Look, look_at, looks_of
+from proctor.study.pilot.look import Look
+from proctor.study.pilot.looks import look_at, looks_of
 from proctor.study.pilot.randomise import Slot
 
 BUDGET, TASK_BUDGET, SAFETY, EFFICACY = "budget", "task-budget", "safety", "efficacy"
@@ -118,25 +119,40 @@ def _broke(protocol: Mapping[str, Any], account: Account, need: Decimal, blocks:
 
 
 def rules_so_far(ledger: Ledger, protocol: Mapping[str, Any]) -> tuple[Stop | None, tuple[Look, ...]]:
-    """The first rule that the complete blocks trip, in the order of the plan, and the looks that were taken."""
+    """The first rule that the complete blocks trip, in the order of the plan, and the looks that were taken.
+
+    A look that is on record is not taken again, and what it ended stays ended.
+    """
     methods = methods_of(protocol)
     most = int(protocol["stopping"]["violations"])
     of = sum(1 for _ in ledger.blocks())
-    planned = looks_of(protocol, of)
+    looks = list(ledger.looks)
+    planned = _after(looks_of(protocol, of), looks)
+    if looks and looks[-1].crossed and planned:
+        return _crossed(looks[-1]), tuple(looks)
     seen: list[Run] = []
-    looks: list[Look] = []
     for number, (block, runs) in enumerate(_complete(ledger), 1):
         seen += runs
         if any(run.violations for run in runs):
             found = systematic([run for run in seen if run.method in methods], most)
             if found is not None:
                 return Stop(SAFETY, *found[:3], number, found[3]), tuple(looks)
-        if planned and block[0].stage == LOOKING_STAGE and number >= planned[0]:
-            planned = tuple(one for one in planned if one > number)
-            looks.append(look_at(seen, protocol, number, of, looks))
+        due = [wanted for after, wanted in planned if after <= number] if block[0].stage == LOOKING_STAGE else []
+        if due and (not looks or number / of > float(looks[-1].share)):
+            looks.append(look_at(seen, protocol, number, of, looks, due[-1]))
+            planned = _after(planned, looks)
             if looks[-1].crossed and planned:
-                return Stop(EFFICACY, looks[-1].words, looks[-1].value, looks[-1].nominal, number), tuple(looks)
+                return _crossed(looks[-1]), tuple(looks)
     return None, tuple(looks)
+
+
+def _after(planned: Iterable[tuple[int, str]], looks: Sequence[Look]) -> tuple[tuple[int, str], ...]:
+    """The planned looks that come after those that were taken."""
+    return tuple(one for one in planned if not looks or Decimal(one[1]) > Decimal(looks[-1].wanted))
+
+
+def _crossed(look: Look) -> Stop:
+    return Stop(EFFICACY, look.words, look.value, look.nominal, look.blocks)
 
 
 def _complete(ledger: Ledger) -> Iterable[tuple[tuple[Slot, ...], tuple[Run, ...]]]:

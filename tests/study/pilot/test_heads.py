@@ -1,0 +1,97 @@
+"""A journal whose end was cut, or that was put back from an old copy, is told by what the home notes of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from proctor.base.errors import BrokenSeal
+from proctor.base.frozen import replace
+from proctor.execute.home import Home
+from proctor.study.pilot.conduct import alone
+from proctor.study.pilot.heads import HEADS_NAME, note_head, require_head
+from proctor.study.pilot.journal import add_runs
+from proctor.study.pilot.plan import JOURNAL, Plan
+from tests.study.pilot.test_departures import PLAN
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    found = Home(tmp_path / "home")
+    found.create()
+    return found
+
+
+@pytest.fixture
+def plan(tmp_path: Path, home: Home) -> Plan:
+    """A plan whose journal has three records, all of them noted."""
+    return noted(tmp_path / "plan", home, "0", 3)
+
+
+def noted(folder: Path, home: Home, digit: str, count: int) -> Plan:
+    folder.mkdir()
+    plan = replace(PLAN, folder=folder, digest="sha256:" + digit * 64)
+    for number in range(count):
+        add_runs(plan, {f"run-{number}": f"sha256:{number}"})
+        note_head(plan, home)
+    return plan
+
+
+def lines(plan: Plan) -> list[bytes]:
+    return (plan.folder / JOURNAL).read_bytes().splitlines(keepends=True)
+
+
+@pytest.mark.parametrize("left", [0, 1, 2])
+def test_a_journal_that_was_cut_is_refused(left: int, plan: Plan, home: Home) -> None:
+    require_head(plan, home)
+    (plan.folder / JOURNAL).write_bytes(b"".join(lines(plan)[:left]))
+    with pytest.raises(BrokenSeal, match=f"it had 3 records and has {left}") as raised:
+        require_head(plan, home)
+    assert raised.value.exit_code == 4 and JOURNAL in str(raised.value)
+    with pytest.raises(BrokenSeal), alone(home, plan):
+        pytest.fail("nobody may go on")
+
+
+def test_a_journal_that_is_gone_is_refused(plan: Plan, home: Home) -> None:
+    (plan.folder / JOURNAL).unlink()
+    with pytest.raises(BrokenSeal, match="it had 3 records and has 0"):
+        require_head(plan, home)
+
+
+def test_a_journal_that_was_cut_and_written_on_is_refused(plan: Plan, home: Home) -> None:
+    (plan.folder / JOURNAL).write_bytes(b"".join(lines(plan)[:2]))
+    add_runs(plan, {"other": "sha256:x"})
+    add_runs(plan, {"another": "sha256:y"})
+    with pytest.raises(BrokenSeal, match="record 2 of the journal is not the one"):
+        require_head(plan, home)
+
+
+def test_what_a_crash_leaves_is_longer_and_is_noted_by_the_next_command(plan: Plan, home: Home) -> None:
+    add_runs(plan, {"late": "sha256:z"})
+    require_head(plan, home)
+    with alone(home, plan):
+        pass
+    (plan.folder / JOURNAL).write_bytes(b"".join(lines(plan)[:3]))
+    with pytest.raises(BrokenSeal, match="it had 4 records and has 3"):
+        require_head(plan, home)
+
+
+def test_pilots_of_one_home_are_told_apart_and_noted_once(plan: Plan, home: Home, tmp_path: Path) -> None:
+    other = noted(tmp_path / "other", home, "1", 1)
+    before = (home.path / HEADS_NAME).read_bytes()
+    for one in (plan, other):
+        require_head(one, home)
+        note_head(one, home)
+    assert (home.path / HEADS_NAME).read_bytes() == before
+
+
+def test_a_home_that_knows_nothing_of_the_pilot_refuses_nothing(plan: Plan, tmp_path: Path) -> None:
+    require_head(plan, Home(tmp_path / "elsewhere"))
+
+
+def test_a_line_of_the_homes_log_that_was_changed_is_told(plan: Plan, home: Home) -> None:
+    path = home.path / HEADS_NAME
+    path.write_bytes(path.read_bytes().replace(b'"count":1', b'"count":0'))
+    with pytest.raises(BrokenSeal, match="does not hold"):
+        require_head(plan, home)
