@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 from proctor.base.errors import ContractError
 from proctor.execute.gateway.dialects.interface import Asked, Call, Message, Result, Tool
 from proctor.execute.gateway.scripted.reply import reply_to
-from proctor.execute.gateway.scripted.script import load_script, step_of
+from proctor.execute.gateway.scripted.script import _TURN, _WHEN, FAULTS, load_script, step_of
 from proctor.execute.gateway.scripted.shell import shell_call
 from tests.execute.gateway.conftest import DIALECTS, PATHS, MakeRig, body_of
 
@@ -68,6 +69,18 @@ def test_the_same_request_has_the_same_reply() -> None:
     first, again = (reply_to(script, asked(Message("user", "a")), b"data")[1] for _ in range(2))
     assert first == again
     assert json.loads(first.calls[0].arguments) == {"path": "a.py", "deep": [1, {"b": 2.5}]}
+
+
+def test_the_page_names_every_condition_and_every_part_of_a_turn(project: Path) -> None:
+    page = (project / "docs" / "models.md").read_text("utf-8")
+    tables = [
+        {name for line in block.splitlines()[2:] for name in re.findall(r"`(\w+)`", line.split("|")[1])}
+        for block in re.findall(r"^\| (?:condition|part of a turn) \|.*?(?=\n\n)", page, re.MULTILINE | re.DOTALL)
+    ]
+    assert tables == [set(_WHEN), set(_TURN) - {"when"}]
+    faults = re.search(r"^\| `fault` \|(.*)\|$", page, re.MULTILINE)
+    assert faults
+    assert tuple(re.findall(r"`([\w-]+)`", faults[1])) == FAULTS
 
 
 MISTAKES = [
