@@ -10,6 +10,15 @@ ALNUM = string.ascii_letters + string.digits
 UPPER = string.ascii_uppercase + string.digits
 LOWER = string.ascii_lowercase + string.digits
 HEX = "0123456789abcdef"
+LETTERS = {
+    "a": ALNUM,
+    "U": UPPER,
+    "l": LOWER,
+    "h": HEX,
+    "c": string.ascii_lowercase,
+    "d": string.digits,
+    "w": ALNUM + "_-",
+}
 
 SHAPES: dict[str, str] = {
     "aws-access-key": "AKIA{U16}",
@@ -94,6 +103,20 @@ TEXTS: dict[str, tuple[str, str]] = {
     "command-user": ("curl -u jo:{%s} https://x.example", "a12"),
     "password": ('"password": "{%s}"', "a11"),
     "api-key": ("API_KEY={%s}", "a12"),
+    "command-token": ("mytool --api-key {%s} -v", "a12"),
+    "program-password": ("mysql -h db -u root -p{%s} app", "c12"),
+    "sql-password": ("ALTER USER jo WITH PASSWORD '{%s}';", "c12"),
+    "basic-pair": ("requests.get(url, auth=('jo', '{%s}'))", "c12"),
+    "named-password": ("- name: DB_PASSWORD\n  value: {%s}", "c12"),
+    "named-token": ("- name: DEPLOY_TOKEN\n  value: {%s}", "a12"),
+    "block-password": ("password: |\n  {%s}", "c12"),
+    "xml-password": ("<server><password>{%s}</password></server>", "c12"),
+    "env-password": ("export PGPASSWORD={%s}", "c12"),
+    "env-token": ("export TOKEN={%s}", "a12"),
+    "connection-password": ("Server=db;Uid=sa;Pwd={%s};Encrypt=yes", "c12"),
+    "query-password": ("https://x.example/?user=jo&password={%s}", "c12"),
+    "query-token": ("https://x.example/?token={%s}", "a12"),
+    "url-token": ("https://{%s}@git.example/team/x.git", "a40"),
     "assigned-secret": ("encryption_key_of_2024: {%s}", "a40"),
 }
 """Secrets that are known by what stands around them, with the shape of the secret itself."""
@@ -139,7 +162,7 @@ def _split(shape: str) -> list[str]:
 
 
 def _run(part: str, chance: random.Random) -> str:
-    letters = {"a": ALNUM, "U": UPPER, "l": LOWER, "h": HEX, "d": string.digits, "w": ALNUM + "_-"}[part[0]]
+    letters = LETTERS[part[0]]
     middle = "".join(chance.choice(letters) for _ in range(int(part[1:]) - 1))
     return middle + chance.choice(ALNUM if part[0] == "w" else letters)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proctor.base.errors import ContractError, Mistake, UsageFault
-from proctor.base.frozen import EMPTY, frozen
+from proctor.base.frozen import EMPTY, frozen, replace
 from proctor.cli.progress import Progress
 from proctor.cli.wiring import agent_for, described_agent, planned_model, read_prices, refuse_secrets_in_files
 from proctor.conduct.batch import (
@@ -25,6 +25,7 @@ from proctor.conduct.batch import (
     save_batch,
 )
 from proctor.conduct.batch_lock import batch_lock
+from proctor.conduct.batch_words import Words
 from proctor.conduct.machine import Machine
 from proctor.contract.digest import content_id
 from proctor.contract.load import load_contract
@@ -71,7 +72,7 @@ def begin(
 
     ``settings`` are kept with the batch: the price table, envelopes, and the options of the models.
     """
-    contracts = _load_all(paths, machine)
+    contracts = _load_all(paths, machine, settings)
     files = str(Path(agent_files).absolute()) if agent_files else ""
     pairs = [(_absolute_patch(agent), model) for agent in agents for model in models or ("",)]
     kept = {"jobs": str(jobs), **settings}
@@ -89,8 +90,11 @@ def begin(
         return Plan(batch, contracts, batch.places, held.pop_all())
 
 
-def take_up(machine: Machine, batch_id: str) -> Plan:
-    """The rest of an earlier batch; its contracts and agents must still be what they were."""
+def take_up(machine: Machine, batch_id: str, agents: Sequence[str] = ()) -> Plan:
+    """The rest of an earlier batch; its contracts and agents must still be what they were.
+
+    ``agents`` are the words of those that held a secret: the batch itself does not keep them.
+    """
     batch = load_batch(machine.home, batch_id) if batch_id else newest_batch(machine.home)
     if batch.settings.get("pilot"):
         raise UsageFault(f"batch {batch.id} belongs to a pilot", hint="proctor pilot run PILOT goes on with it")
@@ -98,19 +102,51 @@ def take_up(machine: Machine, batch_id: str) -> Plan:
         held.enter_context(batch_lock(machine.home, batch.id))
         done = finished_places(machine.home, batch)
         places = tuple(place for place in batch.places if place not in done)
-        contracts = _load_all((Path(path) for path in dict.fromkeys(place.contract for place in places)), machine)
+        words = Words(machine.home, batch.settings)
+        _require_shown(words, batch, places)
+        _require_known(words, batch, agents)
+        asked = words.again(list(dict.fromkeys(place.agent for place in places)), agents)
+        paths = dict.fromkeys(place.contract for place in places)
+        contracts = _load_all((Path(path) for path in paths), machine, batch.settings)
         for contract in contracts.values():
             refuse_secrets_in_files(contract, batch.agent_files)
         for place in places:
             if content_id(contracts[place.contract]) != place.content_id:
                 raise _changed("contract", place.contract)
         for pair in dict.fromkeys((place.agent, place.model) for place in places):
-            words, model = pair
-            now = described_agent(machine, words, batch.agent_files, model, batch.settings).digest
+            agent, model = asked[pair[0]], pair[1]
+            now = described_agent(machine, agent, batch.agent_files, model, batch.settings).digest
+            now = words.digest(agent, now)
             if now != batch.digests.get(pair, now):
-                raise _changed("agent", words)
+                raise _changed("agent", pair[0])
+        places = tuple(replace(place, agent=asked[place.agent]) for place in places)
         earlier = tuple(_finished(RunDirectory(path)) for path in done.values())
         return Plan(batch, contracts, places, held.pop_all(), earlier)
+
+
+def _require_shown(words: Words, batch: Batch, places: Iterable[Place]) -> None:
+    """Refuse a batch of which more than the words of an agent held secrets."""
+    rest = [("--agent-files", batch.agent_files)]
+    rest += [(f"--{name.replace('_', '-')}", text) for name, text in batch.settings.items()]
+    rest += [(name, text) for one in places for name, text in (("CONTRACT", one.contract), ("--model", one.model))]
+    for name, text in rest:
+        if words.hidden(text):
+            raise UsageFault(
+                f"{name} held a secret, which the batch does not keep",
+                where=text[:200],
+                hint="begin a new batch: proctor run CONTRACT... --agent AGENT --redact-secrets",
+            )
+
+
+def _require_known(words: Words, batch: Batch, agents: Iterable[str]) -> None:
+    known = {place.agent for place in batch.places}
+    for agent in agents:
+        if words.shown(agent) not in known:
+            raise UsageFault(
+                f"batch {batch.id} was begun without this agent",
+                where=f"--agent {words.shown(agent)[:200]}",
+                hint="with --resume, --agent gives words again that held a secret, and nothing else",
+            )
 
 
 def _changed(what: str, where: str) -> UsageFault:
@@ -162,12 +198,14 @@ def fill(machine: Machine, plan: Plan, jobs: int, *, quiet: bool) -> BatchResult
         return run_places(machine, plan.batch, plan.places, prepared, attempt, progress, jobs, prices)
 
 
-def _load_all(paths: Iterable[Path], machine: Machine) -> dict[str, Contract]:
+def _load_all(paths: Iterable[Path], machine: Machine, settings: Mapping[str, str]) -> dict[str, Contract]:
+    """The contracts at ``paths``, remembered for the next time unless secrets are to be taken out of the records."""
+    memory = None if settings.get("redact_secrets") else machine.home.parsed
     contracts: dict[str, Contract] = {}
     mistakes: list[Mistake] = []
     for path in paths:
         try:
-            contracts[str(path.absolute())] = load_contract(path, memory=machine.home.parsed)
+            contracts[str(path.absolute())] = load_contract(path, memory=memory)
         except ContractError as error:
             mistakes += error.mistakes
     if mistakes:

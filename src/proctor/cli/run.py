@@ -71,7 +71,7 @@ def command(
     from proctor.cli.batches import begin, fill, resume_command, take_up
     from proctor.cli.wiring import machine, shelf
 
-    if resume == bool(contracts or agents) or (batch and not resume):
+    if (resume and contracts) or not (resume or contracts or agents) or (batch and not resume):
         raise UsageFault(
             "give contracts and --agent, or --resume alone",
             hint="proctor run CONTRACT... --agent AGENT, or proctor run --resume",
@@ -88,7 +88,7 @@ def command(
     envelopes = {name: usd for name, usd in amounts.items() if usd}
     here = machine()
     if resume:
-        plan = take_up(here, batch)
+        plan = take_up(here, batch, agents)
     else:
         kept = {"prices": prices, **envelopes, **kept_options(options, models, lambda name: shelf().find(name))}
         if redact_secrets:

@@ -20,6 +20,7 @@ from proctor.base.errors import BudgetExceeded, ProctorError, UsageFault
 from proctor.base.files import write_whole
 from proctor.base.frozen import EMPTY, frozen
 from proctor.base.ids import new_run_id
+from proctor.conduct.batch_words import Words, redactor_of
 from proctor.conduct.machine import Machine
 from proctor.conduct.run import STOPPED, Outcome, Watcher, conduct
 from proctor.execute.agents.interface import Agent
@@ -31,7 +32,6 @@ from proctor.record.rundir import RunDirectory
 if TYPE_CHECKING:
     from proctor.conduct.envelopes import Envelopes
     from proctor.conduct.model import ModelPlan
-    from proctor.record.redact import Redactor
 
     Attempt = tuple[Agent, ModelPlan | None]
 
@@ -103,25 +103,32 @@ def new_batch(
 
 
 def save_batch(home: Home, batch: Batch, refused: Iterable[tuple[Place, ProctorError]] = ()) -> None:
-    """Write a batch down, and which of its places were ``refused`` for want of resources."""
+    """Write a batch down, and which of its places were ``refused`` for want of resources.
+
+    Where secrets are taken out of its runs, none of them stands here either: see ``batch_words``.
+    """
+    words = Words(home, batch.settings)
     value = {
         "schema": SCHEMA,
         "kind": "proctor.batch",
         "id": batch.id,
         "begun": str(batch.begun),
-        "agent_files": batch.agent_files,
-        "settings": dict(batch.settings),
-        **({"methods": {name: dict(own) for name, own in batch.methods.items()}} if batch.methods else {}),
-        "digests": [[*pair, digest] for pair, digest in batch.digests.items()],
-        "places": [_row(place) for place in batch.places],
-        "refused": [[*_row(place), error.message] for place, error in refused],
+        "agent_files": words.shown(batch.agent_files),
+        "settings": words.each(batch.settings),
+        **({"methods": {name: words.each(own) for name, own in batch.methods.items()}} if batch.methods else {}),
+        "digests": [
+            [words.shown(agent), words.shown(model), words.digest(agent, digest)]
+            for (agent, model), digest in batch.digests.items()
+        ],
+        "places": [_row(place, words) for place in batch.places],
+        "refused": [[*_row(place, words), words.shown(error.message)] for place, error in refused],
     }
     write_whole(home.batches / f"{batch.id}.json", canonical(value))
 
 
-def _row(place: Place) -> list[Any]:
-    method = [place.method] if place.method else []
-    return [place.contract, place.content_id, place.repeat, place.agent, place.model, *method]
+def _row(place: Place, words: Words) -> list[Any]:
+    asked = [words.shown(place.agent), words.shown(place.model)]
+    return [words.shown(place.contract), place.content_id, place.repeat, *asked, *filter(None, [place.method])]
 
 
 def load_batch(home: Home, batch_id: str) -> Batch:
@@ -312,23 +319,12 @@ def _run(
             prices=prices,
             envelopes={**envelopes.settings(share), **({"run_usd": run_usd} if run_usd else {})},
             rehearse=bool(batch.settings.get("rehearse")),
-            redactor=_redactor(machine, batch),
+            redactor=redactor_of(machine.home, batch.settings),
         )
         spent = spent_usd(outcome.report["usage"]["cost"])
     finally:
         envelopes.settle(share, spent)
     return outcome
-
-
-def _redactor(machine: Machine, batch: Batch) -> Redactor | None:
-    """What takes secrets out of a run's records, where the batch asks for it."""
-    if not batch.settings.get("redact_secrets"):
-        return None
-    from proctor.record.redact import Redactor
-    from proctor.record.vault import Vault
-
-    vault = Vault(machine.home.vault)
-    return Redactor(vault.key, vault.keeper())
 
 
 def _in_threads(work: Callable[[], None], jobs: int) -> None:

@@ -56,6 +56,7 @@ _BEFORE = {
         rb"\\(?:(?:x1[bB]|u001[bB]|033|e)" + _COLOUR + rb"|[nrt]|x[0-9A-Fa-f]{2}|u00[0-9A-Fa-f]{2})" + _WORD
     ),
     b"\x1b": pattern(rb"\x1b" + _COLOUR + _WORD),
+    b"%": pattern(rb"%(?:25)?[0-9A-Fa-f]{2}" + _WORD),
 }
 """Escapes and colours right before a word: their last letter is none of the word's."""
 

@@ -6,7 +6,11 @@ guess a short one. Redacting twice changes nothing. Each original is handed to `
 
 A digest of something that held a secret could confirm a guess, too. So where a text was redacted, the ``sha256`` beside
 it and every later mention of its own digest become keyed ones. Digests of whole files that an agent changed stay: the
-events and lists that tell of a file must agree, whatever was printed in between.
+events and lists that tell of a file must agree, whatever was printed in between. Only what has the form of a digest is
+taken for one, whatever its field is called, and not where it was seen as somebody's secret.
+
+In structured data a secret is also known by the name of its field, by the name beside a ``value``, and by the option
+before an argument.
 
 A text that was cut off may end in the middle of a secret, and a token may be spread over two texts that follow each
 other; the beginning is known by its form, and what follows belongs to it as far as the rule reaches.
@@ -17,12 +21,14 @@ from __future__ import annotations
 import hmac
 import re
 import threading
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
 from proctor.base.names import name_bytes
+from proctor.record.arguments import KIND, find_arguments
 from proctor.record.cut_off import begun, find_cut, rest_of
 from proctor.record.secrets import Found, Rules, joined, usual_rules
 
@@ -31,6 +37,7 @@ Keep = Callable[[str, str, bytes], None]
 
 MARK = b"[secret:"
 SHORTEST = 8
+SHORTEST_NAMED = 4
 NAME_DIGITS = 24
 MOST_ORIGINALS = 10_000
 """So many different ones of a run are kept; what a run holds beyond that is hidden all the same."""
@@ -41,12 +48,31 @@ SPELLINGS = ("plain", "base64", "json")
 CHUNKS = frozenset(("prefix", "text"))
 """Fields that hold what somebody printed or said: the next one may go on where the last one ended."""
 
+DIGESTS = frozenset(("sha256", "digest"))
+"""Fields that hold the digest of what stands beside them."""
+
+LINES = "lines"
+"""The field of the lines of a hunk, which are no arguments."""
+
+_NAMES = ("name", "key", "Name", "Key", "variable")
+_VALUES = ("value", "Value")
+"""What the two fields of a name and its value are called."""
+
 _NAMED = re.compile(
-    r"(?i)(?:.*[_-])?(?:password|passwd|passphrase|pwd|secret|api[_-]?key|access[_-]?token|client[_-]?secret"
-    r"|private[_-]?key)\Z"
+    r"(?:.*[^A-Za-z]|.*[a-z0-9](?=[A-Z])|)(?i:pwd|secrets?|credentials?|api[_-]?keys?|client[_-]?secrets?"
+    r"|(?:access|auth|bearer|private|refresh|session)[_-]?tokens?"
+    r"|(?:private|secret|signing|encryption|master|account)[_-]?(?:access[_-]?)?keys?)\Z"
+    r"|.*(?i:password|passwd|passphrase)s?\Z"
 )
+_PLAIN_NAMES = frozenset(("PWD", "OLDPWD"))
+_TELLING = re.compile(r"(?i)key|token|secret|credential|auth|cookie|pass|pwd")
+"""Names of fields that can make their value a secret for the rules."""
+
 _PLACEHOLDER = re.compile(rb"\[secret:[a-z-]{1,40}:[0-9]{1,9}:([0-9a-f]{%d})\]" % NAME_DIGITS)
-_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
+_OPAQUE = b"~"
+"""What the rules see in the place of each byte of a placeholder: part of a value, and of no word."""
+
+_DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{64})\Z")
 
 
 class Redactor:
@@ -58,6 +84,7 @@ class Redactor:
         self._rules = rules or usual_rules()
         self._lock = threading.Lock()
         self._known: dict[str, str] = {}
+        self._taken: set[str] = set()
         self._hidden: dict[str, str] = {}
         self._counts: Counter[str] = Counter()
         self._unkept = 0
@@ -71,11 +98,25 @@ class Redactor:
         return self._replaced(data, self._find(data, cut))
 
     def _find(self, data: bytes, cut: bool) -> list[Found]:
-        return find_cut(self._rules, data) if cut else self._rules.find(data)
+        """What is to be hidden in ``data``. Placeholders of this run stay, and what touches them is looked at alone."""
+        own = self._own_placeholders(data) if MARK in data else []
+        if own:
+            masked = bytearray(data)
+            for start, end in own:
+                masked[start:end] = _OPAQUE * (end - start)
+            data = bytes(masked)
+        found = find_cut(self._rules, data) if cut else self._rules.find(data)
+        return _apart(found, own) if own else found
+
+    def _own_placeholders(self, data: bytes) -> list[tuple[int, int]]:
+        """Where placeholders of this run stand; one that anybody else wrote is a text like any."""
+        return [mark.span() for mark in _PLACEHOLDER.finditer(data) if self._is_own(mark[1])]
+
+    def _is_own(self, name: bytes) -> bool:
+        text = name.decode()
+        return text in self._known or text in self._taken
 
     def _replaced(self, data: bytes, found: list[Found]) -> bytes:
-        if found and MARK in data:
-            found = self._without_placeholders(data, found)
         if not found:
             return data
         parts, place = [], 0
@@ -113,14 +154,25 @@ class Redactor:
     def value(self, value: Any) -> Any:
         """A JSON value in which no text and no name of a field holds a secret."""
         if isinstance(value, str):
-            return self._hidden.get(value, value) if _DIGEST.match(value) else self.text(value)
+            return self._shown(value) if _DIGEST.match(value) else self.text(value)
         if isinstance(value, list | tuple):
             if value and all(type(item) is str for item in value):
-                return self._lines(value)
+                return self._arguments(value)
             return [self.value(item) for item in value]
         if isinstance(value, Mapping):
             return self._fields(value)
         return value
+
+    def take_over(self, text: str) -> bool:
+        """Take placeholders in ``text``, a record of this home, for those of this run; whether there are any."""
+        found = [mark[1].decode() for mark in _PLACEHOLDER.finditer(text.encode("utf-8", "surrogatepass"))]
+        with self._lock:
+            self._taken.update(found)
+        return bool(found)
+
+    def keyed(self, digest: str) -> str:
+        """What stands for the digest of something that held a secret."""
+        return f"{digest[:-64]}{self._hide(digest[-64:])}"
 
     def summary(self) -> dict[str, Any]:
         """How many different secrets of each kind were hidden, and by which rules."""
@@ -132,12 +184,26 @@ class Redactor:
     def _fields(self, value: Mapping[str, Any]) -> dict[str, Any]:
         plain = {key: inner for key, inner in value.items() if not _is_digest(key, inner)}
         cut = _is_cut(value)
-        fields = {self.text(key): self._field(key, inner, cut) for key, inner in plain.items()}
-        changed = any(isinstance(inner, str) and inner != fields.get(key) for key, inner in plain.items())
+        called = next((value[name] for name in _NAMES if isinstance(value.get(name), str)), "")
+        fields = {
+            self.text(key): self._field(called if called and key in _VALUES else key, inner, cut)
+            for key, inner in plain.items()
+        }
+        changed = any(_is_text(inner) and _listed(inner) != fields.get(key) for key, inner in plain.items())
         for key in value.keys() - plain.keys():
-            of_a_file = "mode" in value
-            fields[key] = value[key] if of_a_file else self._hide(value[key]) if changed else self.value(value[key])
+            fields[key] = value[key] if "mode" in value else self._shown_digest(value[key], changed)
         return fields
+
+    def _shown_digest(self, digest: str, changed: bool) -> str:
+        """A digest of no file: a keyed one where what it is of was ``changed``, or where it was seen as a secret."""
+        if changed or self._digest(digest.encode())[:NAME_DIGITS] in self._known:
+            return self.keyed(digest)
+        return self._shown(digest)
+
+    def _shown(self, digest: str) -> str:
+        """What stands for a digest by now; any other text stays as it is."""
+        prefix, plain = digest[:-64], digest[-64:]
+        return f"{prefix}{self._hidden[plain]}" if plain in self._hidden and _DIGEST.match(digest) else digest
 
     def _lines(self, lines: Sequence[str]) -> list[str]:
         """Texts that follow each other, such as the lines of a hunk: a secret may be spread over several.
@@ -147,22 +213,57 @@ class Redactor:
         whole = "\n".join(lines)
         rest = iter(self.text(whole).split("\n"))
         clean = ["\n".join(next(rest) for _ in range(line.count("\n") + 1)) for line in lines]
-        return [self._hidden.get(line, line) for line in clean]
+        return [self._shown(line) for line in clean]
+
+    def _arguments(self, words: Sequence[str]) -> list[str]:
+        """The same of texts that may be the arguments of a program, or a name and its value."""
+        if len(words) == 2 and not words[0].startswith("-") and _TELLING.search(words[0]):
+            return [self.text(words[0]), self._told(words[0], words[1])]
+        clean = self._lines(words)
+        for found in find_arguments(words):
+            word = words[found.number]
+            clean[found.number] = self.text(word[: found.start]) + self._whole(KIND, word[found.start : found.end])
+        return clean
 
     def _field(self, key: str, inner: Any, cut: bool) -> Any:
         """A value under the name ``key``, which may say that it is a secret; of a ``cut`` text it is the beginning."""
-        if not isinstance(inner, str) or len(inner) < 4 or not _NAMED.match(key):
-            if isinstance(inner, str) and key in CHUNKS and not _DIGEST.match(inner):
+        if _NAMED.match(key) and key not in _PLAIN_NAMES:
+            return self._named(inner)
+        if isinstance(inner, str) and not _DIGEST.match(inner):
+            if key in CHUNKS:
                 return self.chunk(key, inner, cut=cut and key == "prefix")
-            return self.value(inner)
-        data = inner.encode("utf-8", "surrogatepass")
-        hidden = _PLACEHOLDER.fullmatch(data)
-        return inner if hidden and hidden[1].decode() in self._known else self._placeholder("named", data).decode()
+            if _TELLING.search(key):
+                return self._told(key, inner)
+        if key == LINES and isinstance(inner, list | tuple) and all(type(item) is str for item in inner):
+            return self._lines(inner)
+        return self.value(inner)
 
-    def _without_placeholders(self, data: bytes, found: list[Found]) -> list[Found]:
-        """``found`` without what touches placeholders of this run; one that anybody else wrote is a text like any."""
-        own = [mark.span() for mark in _PLACEHOLDER.finditer(data) if mark[1].decode() in self._known]
-        return [one for one in found if not any(one.start < end and start < one.end for start, end in own)]
+    def _named(self, value: Any) -> Any:
+        """What stands under the name of a secret: every text in it is one."""
+        if isinstance(value, str) and len(value) >= SHORTEST_NAMED:
+            return self._whole("named", value)
+        if isinstance(value, list | tuple):
+            return [self._named(item) for item in value]
+        if isinstance(value, Mapping):
+            return {self.text(key): self._named(inner) for key, inner in value.items()}
+        return value
+
+    def _whole(self, kind: str, text: str) -> str:
+        """The placeholder of all of ``text``; one of this run stays."""
+        data = text.encode("utf-8", "surrogatepass")
+        hidden = _PLACEHOLDER.fullmatch(data)
+        return text if hidden and self._is_own(hidden[1]) else self._placeholder(kind, data).decode()
+
+    def _told(self, key: str, text: str) -> str:
+        """``text`` as it stands behind its name, by which a rule may know it."""
+        before = f"{key}: ".encode("utf-8", "surrogatepass")
+        data = text.encode("utf-8", "surrogatepass")
+        found = [
+            Found(max(0, one.start - len(before)), one.end - len(before), one.kind)
+            for one in self._find(before + data, False)
+            if one.end > len(before)
+        ]
+        return self._replaced(data, found).decode("utf-8", "surrogatepass")
 
     def _placeholder(self, kind: str, secret: bytes) -> bytes:
         name = self._digest(secret)[:NAME_DIGITS]
@@ -194,7 +295,31 @@ def name_of(key: bytes, secret: bytes) -> str:
 
 
 def _is_digest(key: str, value: Any) -> bool:
-    return key == "sha256" and isinstance(value, str)
+    return key in DIGESTS and isinstance(value, str) and _DIGEST.match(value) is not None
+
+
+def _is_text(value: Any) -> bool:
+    """Whether ``value`` is a text or a list, whose digest may stand beside it."""
+    return isinstance(value, str | list | tuple)
+
+
+def _listed(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _apart(found: list[Found], own: list[tuple[int, int]]) -> list[Found]:
+    """What of ``found`` lies outside of the placeholders ``own``; a few bytes beside one are no secret."""
+    ends = [end for _, end in own]
+    rest: list[Found] = []
+    for one in found:
+        touched = own[bisect_right(ends, one.start) : bisect_left(own, (one.end,))]
+        if not touched:
+            rest.append(one)
+            continue
+        edges = [one.start, *(edge for span in touched for edge in span), one.end]
+        pieces = zip(edges[::2], edges[1::2], strict=True)
+        rest += [Found(start, end, one.kind) for start, end in pieces if end - start >= SHORTEST_NAMED]
+    return rest
 
 
 def _is_cut(value: Mapping[str, Any]) -> bool:

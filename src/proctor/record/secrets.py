@@ -1,6 +1,7 @@
 """Where secrets stand in bytes, by a rule set in data (``secret_rules.json``).
 
-A rule has literals, all in lower case, one of which stands where its pattern begins (``back`` bytes later at most); the
+A rule has literals, all in lower case, one of which stands where its pattern begins (``back`` bytes later at most, or
+with ``word`` anywhere in the word of letters, digits, ``_`` and ``-`` that it begins with); the
 group ``secret`` is what is to be hidden, or all of the match. Literals are looked for first, because finding one is
 fifty times faster than a pattern. Those of tokens only near a long run of token characters, which ordinary text has
 few of; those of rules that hold ``anywhere`` in all of it. Every pattern is bounded, so that no text takes long.
@@ -29,6 +30,7 @@ from proctor.record.encoded import View, views_of
 
 RULES = Path(__file__).with_name("secret_rules.json")
 RUN_BYTES = 20
+WORD_BYTES = 80
 NEAR_BYTES = 24
 BLOCK_BYTES = 1 << 17
 """Literals are looked for block by block: a block stays in the cache of the processor."""
@@ -54,6 +56,7 @@ class Rule:
     literals: tuple[bytes, ...]
     pattern: re.Pattern[bytes]
     back: int
+    word: bool
     anywhere: bool
     lines: bool
     talk: bool
@@ -145,6 +148,7 @@ def _rule(entry: dict[str, object], order: int) -> Rule:
         literals=tuple(str(literal).encode() for literal in literals),
         pattern=pattern(str(entry["pattern"]).encode()),
         back=int(str(entry.get("back", 0))),
+        word=bool(entry.get("word")),
         anywhere=bool(entry.get("anywhere")),
         lines=bool(entry.get("lines")),
         talk=bool(entry.get("talk")),
@@ -206,10 +210,17 @@ def _held(data: bytes, rules: list[Rule], where: int, talk: bool) -> Iterator[Hi
 
 def _match(rule: Rule, data: bytes, where: int) -> re.Match[bytes] | None:
     """The match that a literal at ``where`` belongs to."""
+    if rule.word:
+        before = data[max(0, where - WORD_BYTES) : where]
+        return rule.pattern.match(data, where - len(before) + len(before.rstrip(_TOKEN)))
     if not rule.back:
         return rule.pattern.match(data, where)
-    match = rule.pattern.search(data, max(0, where - rule.back), where + 5000)
-    return match if match is not None and match.start() <= where else None
+    first, last = max(0, where - rule.back), where + 5000
+    while (match := rule.pattern.search(data, first, last)) is not None and match.start() <= where:
+        if match.end() > where:
+            return match
+        first = match.start() + 1
+    return None
 
 
 def _pieces(rule: Rule, data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
