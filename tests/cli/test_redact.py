@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 TOKEN = "glpat-" + "aB3" * 7
 
@@ -45,3 +47,55 @@ def test_bad_words_for_the_vault_are_told_in_one_line(proctor: Proctor, tmp_path
     ):
         done = proctor(*words)
         assert done.returncode == 2 and done.stderr.startswith("proctor: ") and "Traceback" not in done.stderr
+
+
+@pytest.fixture
+def vault(proctor: Proctor, tmp_path: Path) -> str:
+    """A vault of jo's; the name of what is in it."""
+    proctor("vault", "identity", "jo", tmp_path / "jo.key")
+    proctor("vault", "init", "--identity", tmp_path / "jo.key")
+    (tmp_path / "notes.txt").write_text(TOKEN)
+    return proctor("redact", tmp_path / "notes.txt").stdout.strip().rpartition("]")[0].rpartition(":")[2]
+
+
+def logged(proctor: Proctor) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = json.loads(proctor("vault", "log", "--json").stdout)
+    return found
+
+
+def test_every_reading_that_is_refused_stands_in_the_log(proctor: Proctor, tmp_path: Path, vault: str) -> None:
+    (tmp_path / "large").write_bytes(b"{" * 9000)
+    (tmp_path / "deep").write_bytes(b"[" * 8000)
+    (tmp_path / "text").write_bytes(b"\xff")
+    (tmp_path / "text").chmod(0o600)
+    (tmp_path / "link").symlink_to(tmp_path / "text")
+    (tmp_path / "open.key").write_bytes((tmp_path / "jo.key").read_bytes())
+    jo = ("--identity", tmp_path / "jo.key")
+    asked: dict[tuple[str | Path, ...], str] = {
+        ("--token", tmp_path / "large", *jo): "larger than 8192 bytes",
+        ("--token", tmp_path / "deep", *jo): "no token",
+        ("--token", tmp_path / "text", *jo): "no token",
+        ("--token", tmp_path / "link", *jo): "cannot be read",
+        ("--token", tmp_path / "none", *jo): "cannot be read",
+        ("--token", tmp_path, *jo): "no token",
+        (vault, *jo): "why",
+        (vault, *jo, "--why", "\udcff"): "",
+        ("\udcff", *jo, "--why", "x"): "no such entry",
+        (vault, "--why", "x", "--identity", tmp_path / "open.key"): "others can read",
+        (vault, "--why", "x", "--identity", tmp_path / "text"): "not an identity",
+    }
+    for words, reason in asked.items():
+        done = proctor("vault", "get", *words)
+        assert (done.returncode, done.stdout) == (2, "") if reason else done.stdout == TOKEN + "\n", words
+        assert reason in done.stderr and len(done.stderr.splitlines()) <= 2, done.stderr
+    told = logged(proctor)[1:]
+    assert [one["outcome"] for one in told] == ["refused" if reason else "granted" for reason in asked.values()]
+    assert all(reason in one["reason"] for one, reason in zip(told, asked.values(), strict=True))
+
+
+def test_a_recipient_who_is_refused_stands_in_the_log(proctor: Proctor, tmp_path: Path, vault: str) -> None:
+    proctor("vault", "identity", "eve", tmp_path / "eve.key")
+    done = proctor("vault", "add-recipient", tmp_path / "eve.key.pub", "--identity", tmp_path / "eve.key")
+    assert done.returncode == 2 and "only a recipient can add another" in done.stderr
+    assert logged(proctor)[-1]["act"] == "refuse-recipient"
+    assert "eve" in proctor("vault", "log").stdout

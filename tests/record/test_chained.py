@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import resource
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from proctor.base.errors import BrokenSeal
+from proctor.base.errors import BrokenSeal, InfrastructureFault
 from proctor.record.chained import ChainedLog
 
 KEY = b"k" * 32
@@ -96,3 +98,54 @@ def test_records_belong_to_their_anchor(tmp_path: Path) -> None:
     ChainedLog(tmp_path / "log.jsonl", anchor="a" * 64).append({"n": 1})
     with pytest.raises(BrokenSeal):
         ChainedLog(tmp_path / "log.jsonl", anchor="b" * 64).read()
+
+
+@pytest.mark.parametrize("cut", [1, 20, -1])
+def test_a_line_that_a_crash_cut_off_gives_way_to_the_next(tmp_path: Path, cut: int) -> None:
+    log = filled(tmp_path)
+    end = tmp_path / "log.jsonl.end"
+    before, noted = log.path.read_bytes(), end.read_bytes()
+    log.append({"n": 4})
+    line = log.path.read_bytes()[len(before) :]
+    log.path.write_bytes(before + line[:cut])
+    end.write_bytes(noted)
+    assert len(log.read()) == 4
+    log.append({"n": 5})
+    assert [entry.record["n"] for entry in log.read()] == [0, 1, 2, 3, 5]
+    assert log.path.read_bytes().startswith(before)
+
+
+@pytest.mark.parametrize("key", [KEY, b""])
+@pytest.mark.parametrize("room", [0, 10])
+def test_a_record_for_which_there_is_no_space_leaves_the_log_as_it_was(tmp_path: Path, key: bytes, room: int) -> None:
+    log = filled(tmp_path, key)
+    before = log.path.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + room, hard))
+    try:
+        with pytest.raises(InfrastructureFault, match=r"no space|cannot be written"):
+            log.append({"n": 4})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert log.path.read_bytes() == before
+    log.append({"n": 4})
+    assert len(log.read()) == 5
+
+
+def test_a_log_that_is_put_back_with_its_end_is_told_by_the_second_note(tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    log = ChainedLog(tmp_path / "log" / "log.jsonl", key=KEY, second=tmp_path / "note")
+    log.append({"n": 0})
+    copy = {path: path.read_bytes() for path in (tmp_path / "log").iterdir()}
+    log.append({"n": 1})
+    for path, data in copy.items():
+        path.write_bytes(data)
+    with pytest.raises(BrokenSeal, match="it had 2 records and has 1"):
+        log.append({"n": 1})
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, lambda path: os.symlink("/dev/zero", path)])
+def test_what_is_no_plain_file_is_no_log(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    make(tmp_path / "log.jsonl")
+    with pytest.raises(BrokenSeal, match="cannot be read"):
+        ChainedLog(tmp_path / "log.jsonl").read()

@@ -10,36 +10,9 @@ import pytest
 
 from proctor.base.canonical import canonical
 from proctor.base.errors import BrokenSeal, ProctorError, UsageFault
-from proctor.record.identity import Identity, load_identity, new_identity, read_person
-from proctor.record.redact import Redactor
+from proctor.record.identity import load_identity, read_person
 from proctor.record.vault import PURPOSE, TOKEN_SECONDS, Vault
-
-NOW = 1_800_000_000 * 10**9
-SECRET = b"glpat-Abcdefghij0123456789"
-
-
-def person(name: str) -> Identity:
-    return new_identity(name, os.urandom(32))
-
-
-class Scene:
-    """A vault that jo can read, with one original in it."""
-
-    def __init__(self, path: Path) -> None:
-        self.jo = person("jo")
-        self.vault = Vault(path / "vault")
-        self.vault.create(self.jo.person, os.urandom(32), NOW)
-        self.name = self.keep(SECRET)
-
-    def keep(self, secret: bytes) -> str:
-        shown = Redactor(self.vault.key, self.vault.keeper()).data(secret).decode()
-        return shown.removesuffix("]").rpartition(":")[2]
-
-    def token(self, identity: Identity | None = None, why: str = "case 12", name: str = "", now: int = NOW) -> bytes:
-        return canonical(self.vault.token(identity or self.jo, name or self.name, why, os.urandom(16), now))
-
-    def last(self) -> dict[str, str]:
-        return dict(self.vault.history()[-1].record)
+from tests.record.vaults import NOW, SECRET, Scene, person
 
 
 @pytest.fixture
@@ -138,6 +111,9 @@ def test_nothing_is_read_after_the_log_was_cut(scene: Scene, left: int) -> None:
 def test_a_log_that_was_taken_away_is_missed(scene: Scene) -> None:
     for path in scene.vault.path.glob("access.jsonl*"):
         path.unlink()
+    with pytest.raises(BrokenSeal, match="it had 1 records and has 0"):
+        scene.keep(b"glpat-Zbcdefghij0123456780")
+    scene.vault.head.unlink()
     with pytest.raises(BrokenSeal, match="does not begin"):
         scene.keep(b"glpat-Zbcdefghij0123456780")
 

@@ -99,17 +99,18 @@ def get(name: str | None, identity: Path, why: str, token_file: Path | None, jso
     from proctor.base.canonical import canonical
     from proctor.base.clock import SystemClock
     from proctor.base.errors import UsageFault
-    from proctor.base.files import read_bounded
     from proctor.record.identity import load_identity
-    from proctor.record.vault import TOKEN_BYTES
 
     if (token_file is None) == (name is None):
         raise UsageFault("give the name of an original and --why, or a --token")
-    if token_file is None:
-        request = canonical(_token(str(name), identity, why))
-    else:
-        request = read_bounded(token_file, TOKEN_BYTES)
-    original = _vault().read(request, load_identity(identity), SystemClock().wall_ns())
+    vault, clock = _vault(), SystemClock()
+    try:
+        opener = load_identity(identity)
+        request = _read_token(token_file) if token_file else canonical(_token(str(name), identity, why))
+    except UsageFault as error:
+        vault.tell_refused(error.message, clock.wall_ns())
+        raise
+    original = vault.read(request, opener, clock.wall_ns())
     if json_:
         secret = original.secret.decode("utf-8", "replace")
         print_json({"name": original.name, "kind": original.kind, "secret": secret})
@@ -126,7 +127,8 @@ def log(json_: bool) -> None:
         print_json([{"seq": entry.seq, "hash": entry.hash, **entry.record} for entry in history])
         return
     keys = ("act", "reader", "entry", "outcome", "reason", "why")
-    rows = [[str(entry.seq), *(printable(str(entry.record.get(key, "")))[:60] for key in keys)] for entry in history]
+    told = [{"reader": entry.record.get("by", ""), **entry.record} for entry in history]
+    rows = [[str(seq), *(printable(str(one.get(key, "")))[:60] for key in keys)] for seq, one in enumerate(told)]
     print_table(["SEQ", *(key.upper() for key in keys)], rows)
     click.echo(f"head {history[-1].hash}")
 
@@ -138,8 +140,22 @@ def _vault() -> Vault:
     return Vault(home().vault)
 
 
+def _read_token(path: Path) -> bytes:
+    from proctor.base.errors import InfrastructureFault, UsageFault
+    from proctor.base.files import read_bounded
+    from proctor.record.vault import TOKEN_BYTES
+
+    try:
+        return read_bounded(path, TOKEN_BYTES)
+    except InfrastructureFault as error:
+        raise UsageFault(f"this is no token: {error.message}", where=str(path)) from None
+    except OSError as error:
+        raise UsageFault(f"the token cannot be read: {error.strerror}", where=str(path)) from None
+
+
 def _token(name: str, identity: Path, why: str) -> dict[str, str]:
     from proctor.base.clock import SystemClock, system_entropy
     from proctor.record.identity import load_identity
 
-    return _vault().token(load_identity(identity), name, why, system_entropy(16), SystemClock().wall_ns())
+    asked, reason = (text.encode("utf-8", "replace").decode() for text in (name, why))
+    return _vault().token(load_identity(identity), asked, reason, system_entropy(16), SystemClock().wall_ns())

@@ -3,13 +3,16 @@
     key            names originals (HMAC) and authenticates the log; for this user alone
     entries/NAME.age   one original each, encrypted for every recipient there was when it came in
     access.jsonl   who was let in, who asked for what and why, and whether they got it
+    ../vault-head.json   how long that log is, a second time, outside the vault
 
 Who may read is what the log says, so that adding oneself to a list is no way in. Writing needs no identity; reading
 needs a token, signed by a recipient for one entry, with a reason, for a short time and for one use. A reading is in the
-log before the first byte is decrypted; so is one that is refused. Where the log does not hold, nothing is read.
+log before the first byte is decrypted; so is one that is refused. Where the log does not hold, nothing is read. A vault
+that was put back from a copy does not hold against the note outside of it.
 
-What this cannot do: whoever has the key and the directory can write another history from the beginning. Note the head
-of the log elsewhere from time to time (``proctor vault log`` prints it).
+What this cannot do: whoever has the key and may write to the home can write another history from the beginning, and a
+home that is put back as a whole agrees with itself. Note the head of the log elsewhere from time to time (``proctor
+vault log`` prints it).
 """
 
 from __future__ import annotations
@@ -18,22 +21,29 @@ import base64
 import hmac
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import canonical, parse_canonical
-from proctor.base.errors import BrokenSeal, UsageFault
-from proctor.base.files import read_bounded, write_whole
+from proctor.base.errors import BrokenSeal, InfrastructureFault, ProctorError, UsageFault
+from proctor.base.files import read_bounded, sync_directory, write_whole
 from proctor.base.frozen import frozen
-from proctor.record.chained import ChainedLog, Entry
+from proctor.record.chained import ChainedLog, Entry, alone
 from proctor.record.identity import Identity, Person, age
 from proctor.record.redact import NAME_DIGITS, name_of
 
+LOG_NAME = "access.jsonl"
 KEY_BYTES = 32
-ENTRY_BYTES = 1 << 20
+ENTRY_BYTES = 64 << 20
 TOKEN_BYTES = 8192
 TOKEN_SECONDS = 600
+TWICE = "twice"
+"""In the first record: the end of the log is noted at a second place as well. Older vaults have one place."""
+AGE_HEADER = b"age-encryption.org/v1\n"
+AGE_TAG_BYTES = 16
+AGE_CHUNK_BYTES = 64 << 10
+"""The form of an age file: a header, its MAC after ``---``, a nonce of 16 bytes, and a tag after each chunk."""
 WHY_CHARACTERS = 500
 PURPOSE = "proctor.vault.token"
 _NAME = re.compile(rf"[0-9a-f]{{{NAME_DIGITS}}}")
@@ -56,45 +66,89 @@ class Vault:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.entries = path / "entries"
+        self.head = path.with_name(f"{path.name}-head.json")
 
     def create(self, first: Person, key: bytes, now_ns: int) -> None:
-        """Make the vault with its first recipient."""
+        """Make the vault with its first recipient: all of it, or none."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with alone(self.path.parent):
+            self._create(first, key, now_ns)
+
+    def _create(self, first: Person, key: bytes, now_ns: int) -> None:
         if os.path.lexists(self.path):
             raise UsageFault("there is a vault already", where=str(self.path), hint="proctor vault add-recipient")
-        self.path.mkdir(mode=0o700, parents=True)
-        self.entries.mkdir(mode=0o700)
-        write_whole(self.path / "key", key, mode=0o600)
-        self.log().append({"act": "init", "recipient": str(first), "t": str(now_ns)})
+        new = self.path.with_name(f".{self.path.name}-{os.urandom(8).hex()}")
+        new.mkdir(mode=0o700)
+        (new / self.entries.name).mkdir(mode=0o700)
+        write_whole(new / "key", key, mode=0o600)
+        self.head.unlink(missing_ok=True)
+        log = ChainedLog(new / LOG_NAME, key=key, second=self.head)
+        log.append({"act": "init", "noted": TWICE, "recipient": str(first), "t": str(now_ns)})
+        new.rename(self.path)
+        sync_directory(self.path.parent)
 
     @property
     def key(self) -> bytes:
+        if not os.path.lexists(self.path):
+            raise UsageFault("there is no vault", where=str(self.path), hint="proctor vault init --identity FILE")
         try:
             key = read_bounded(self.path / "key", KEY_BYTES)
-        except OSError:
-            raise UsageFault(
-                "there is no vault", where=str(self.path), hint="proctor vault init --identity FILE"
-            ) from None
+        except (OSError, InfrastructureFault):
+            key = b""
         if len(key) != KEY_BYTES:
-            raise BrokenSeal("the key of the vault was changed", where=str(self.path / "key"))
+            raise BrokenSeal("the key of the vault was changed or taken away", where=str(self.path / "key"))
         return key
 
     def log(self) -> ChainedLog:
         """The log as such; :meth:`history` checks that it is this vault's."""
-        return ChainedLog(self.path / "access.jsonl", key=self.key)
+        return ChainedLog(self.path / LOG_NAME, key=self.key, second=self.head)
 
     def history(self) -> list[Entry]:
         """Every record of the access log, which begins with the vault itself."""
-        return _begun(self.log().read())
+        return self._begun(self.log().read())
+
+    def _begun(self, entries: list[Entry]) -> list[Entry]:
+        if not entries or entries[0].record.get("act") != "init":
+            raise BrokenSeal("the access log does not begin with the vault", where=LOG_NAME)
+        if entries[0].record.get("noted") == TWICE and not os.path.lexists(self.head):
+            raise BrokenSeal("the note of how long the log is was taken away", where=self.head.name)
+        return entries
+
+    def tell_refused(self, reason: str, now_ns: int) -> None:
+        """Put a reading into the log that came to nothing before there was a request."""
+
+        def record(entries: list[Entry]) -> dict[str, str]:
+            self._begun(entries)
+            return {"act": "read", "outcome": "refused", "reason": reason[:WHY_CHARACTERS], "t": str(now_ns)}
+
+        self.log().decide(record)
 
     def keeper(self) -> Callable[[str, str, bytes], None]:
         """Takes originals in; whoever is a recipient now can read them later."""
         put = self._putter()
 
         def keep(name: str, kind: str, secret: bytes) -> None:
-            if not (self.entries / f"{name}.age").exists():
-                put(Original(name, kind, secret))
+            original = Original(name, kind, secret)
+            if not self._has(original):
+                put(original)
 
         return keep
+
+    def _has(self, original: Original) -> bool:
+        """Whether the entry of ``original`` is there, as far as can be told without opening it.
+
+        One that a crash of the machine left empty, short or full of zeros is not, and is written anew.
+        """
+        try:
+            data = read_bounded(self.entries / f"{original.name}.age", ENTRY_BYTES)
+        except (OSError, InfrastructureFault):
+            return False
+        head, _, rest = data.partition(b"\n--- ")
+        sealed = rest.partition(b"\n")[2]
+        plain = len(_plain(original))
+        tags = 1 + max(1, -(-plain // AGE_CHUNK_BYTES))  # the nonce is as long as a tag
+        whole = len(sealed) == plain + tags * AGE_TAG_BYTES
+        return head.startswith(AGE_HEADER) and whole and any(sealed[-AGE_TAG_BYTES:])
 
     def _putter(self) -> Callable[[Original], None]:
         """Encrypts an original for everyone who is a recipient now, over what stood there."""
@@ -102,10 +156,8 @@ class Vault:
         recipients = [age().x25519.Recipient.from_str(person.age) for person in people]
 
         def put(original: Original) -> None:
-            secret = base64.b64encode(original.secret).decode()
-            value = {"kind": original.kind, "name": original.name, "secret": secret}
             path = self.entries / f"{original.name}.age"
-            write_whole(path, age().encrypt(canonical(value), recipients), mode=0o600, sync=False)
+            write_whole(path, age().encrypt(_plain(original), recipients), mode=0o600)
 
         return put
 
@@ -126,7 +178,7 @@ class Vault:
         request = _request(token)
 
         def record(entries: list[Entry]) -> dict[str, Any]:
-            reason = self._refusal(_begun(entries), request, now_ns)
+            reason = self._refusal(self._begun(entries), request, now_ns)
             asked = {key: str(request.get(key, ""))[:WHY_CHARACTERS] for key in ("entry", "nonce", "reader", "why")}
             outcome = "refused" if reason else "granted"
             return {"act": "read", **asked, "outcome": outcome, "reason": reason, "t": str(now_ns)}
@@ -136,26 +188,40 @@ class Vault:
             raise UsageFault(f"the vault refuses: {said['reason']}", where=str(said["entry"])[:80])
         try:
             return self._open(str(request["entry"]), identity)
-        except (BrokenSeal, UsageFault) as error:
+        except ProctorError as error:
             asked = {key: said[key] for key in ("entry", "nonce", "reader")}
             self.log().append({"act": "read-failed", **asked, "reason": error.message, "t": str(now_ns)})
             raise
 
     def add_recipient(self, person: Person, identity: Identity, now_ns: int) -> int:
-        """Let ``person`` read what comes in from now on, and what is here already; how many entries that is."""
-        history = self.history()
-        people = _recipients(history)
-        if people.get(identity.person.name) != identity.person:
-            raise UsageFault("only a recipient can add another", where=identity.person.name)
-        if person.name in people:
-            raise UsageFault("a recipient of that name is there already", where=person.name)
-        originals = [self._open(path.stem, identity) for path in sorted(self.entries.glob("*.age"))]
-        record = {"act": "add-recipient", "recipient": str(person), "by": identity.person.name, "t": str(now_ns)}
-        self.log().append({**record, "entries": len(originals)})
-        put = self._putter()
-        for original in originals:
-            put(original)
-        return len(originals)
+        """Let ``person`` read what comes in from now on, and what is here already; how many entries that is.
+
+        The log tells of it before an entry is opened, or why it is refused. What a crash left undone is done by adding
+        the same person again. An entry that cannot be opened stays as it is, and keeps nobody from the others.
+        """
+        told = {"recipient": str(person), "by": identity.person.name, "t": str(now_ns)}
+        names = sorted(path.stem for path in self.entries.glob("*.age"))
+
+        def record(entries: list[Entry]) -> dict[str, Any]:
+            reason = _no_addition(_recipients(self._begun(entries)), person, identity)
+            if reason:
+                return {"act": "refuse-recipient", **told, "outcome": "refused", "reason": reason}
+            return {"act": "add-recipient", **told, "entries": len(names)}
+
+        said = self.log().decide(record).record
+        if said["act"] == "refuse-recipient":
+            raise UsageFault(f"the vault refuses: {said['reason']}", where=person.name)
+        put, failed = self._putter(), []
+        for name in names:
+            try:
+                put(self._open(name, identity))
+            except (BrokenSeal, UsageFault) as error:
+                self.log().append({"act": "add-failed", **told, "entry": name, "reason": error.message})
+                failed.append(error)
+        if failed:
+            words = f"{person.name} can read all but {len(failed)} of {len(names)} entries: {failed[0].message}"
+            raise BrokenSeal(words, where=failed[0].where)
+        return len(names)
 
     def _refusal(self, history: list[Entry], request: dict[str, Any], now_ns: int) -> str:
         """Why a request is not granted; empty when it is."""
@@ -192,8 +258,9 @@ class Vault:
         except age().DecryptError as error:
             if "matching keys" in str(error):
                 raise UsageFault("this identity does not open the entry", where=path.name) from None
-            raise BrokenSeal("the entry was changed", where=path.name) from None
-        except (OSError, ValueError, KeyError, TypeError):
+            hint = "if a crash cut it off, it comes back when the same secret is redacted again"
+            raise BrokenSeal("the entry was changed or cut off", where=path.name, hint=hint) from None
+        except (OSError, ValueError, KeyError, TypeError, InfrastructureFault):
             raise BrokenSeal("the entry cannot be read", where=path.name) from None
         expected = name_of(self.key, original.secret)[:NAME_DIGITS]
         if original.name != name or not hmac.compare_digest(expected, name):
@@ -201,10 +268,19 @@ class Vault:
         return original
 
 
-def _begun(entries: list[Entry]) -> list[Entry]:
-    if not entries or entries[0].record.get("act") != "init":
-        raise BrokenSeal("the access log does not begin with the vault", where="access.jsonl")
-    return entries
+def _plain(original: Original) -> bytes:
+    """What is encrypted for ``original``."""
+    secret = base64.b64encode(original.secret).decode()
+    return canonical({"kind": original.kind, "name": original.name, "secret": secret})
+
+
+def _no_addition(people: Mapping[str, Person], person: Person, identity: Identity) -> str:
+    """Why ``identity`` may not add ``person``; empty when it may. The same person again is no other."""
+    if people.get(identity.person.name) != identity.person:
+        return f"only a recipient can add another, and {identity.person.name} is none"
+    if people.get(person.name, person) != person:
+        return "a recipient of that name is there already, with other keys"
+    return ""
 
 
 def _recipients(history: Iterable[Entry]) -> dict[str, Person]:

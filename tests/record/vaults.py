@@ -1,0 +1,38 @@
+"""A vault with one reader and one original, for the tests that harm it and those that do not."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from proctor.base.canonical import canonical
+from proctor.record.identity import Identity, new_identity
+from proctor.record.redact import Redactor
+from proctor.record.vault import Vault
+
+NOW = 1_800_000_000 * 10**9
+SECRET = b"glpat-Abcdefghij0123456789"
+
+
+def person(name: str) -> Identity:
+    return new_identity(name, os.urandom(32))
+
+
+class Scene:
+    """A vault that jo can read, with one original in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.jo = person("jo")
+        self.vault = Vault(path / "vault")
+        self.vault.create(self.jo.person, os.urandom(32), NOW)
+        self.name = self.keep(SECRET)
+
+    def keep(self, secret: bytes) -> str:
+        shown = Redactor(self.vault.key, self.vault.keeper()).data(secret).decode()
+        return shown.removesuffix("]").rpartition(":")[2]
+
+    def token(self, identity: Identity | None = None, why: str = "case 12", name: str = "", now: int = NOW) -> bytes:
+        return canonical(self.vault.token(identity or self.jo, name or self.name, why, os.urandom(16), now))
+
+    def last(self) -> dict[str, str]:
+        return dict(self.vault.history()[-1].record)
