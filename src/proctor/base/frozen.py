@@ -1,8 +1,8 @@
 """Frozen data classes that cost nothing to define.
 
 ``dataclasses`` compiles several methods for every class; with the hundred small classes of this project that is a
-noticeable part of the start of a command. ``@frozen`` reads the annotations once and shares one constructor, one
-comparison and one representation between all classes.
+noticeable part of the start of a command. ``@frozen`` reads the annotations once and gives all classes the same
+constructor, comparison and representation, where they do not define their own.
 
     @frozen
     class Span:
@@ -27,13 +27,13 @@ _MISSING = object()
 
 
 class _Frozen:
-    """What every frozen class shares; never used by itself."""
+    """The methods that every frozen class gets, and the two attributes they need; never used by itself."""
 
-    _names: tuple[str, ...] = ()
-    _defaults: dict[str, Any] = {}
+    _frozen_names: tuple[str, ...] = ()
+    _frozen_defaults: dict[str, Any] = {}
 
     def __init__(self, *values: Any, **named: Any) -> None:
-        names = self._names
+        names = self._frozen_names
         if len(values) > len(names):
             raise TypeError(f"{type(self).__name__} takes {len(names)} values, not {len(values)}")
         state = self.__dict__
@@ -45,7 +45,7 @@ class _Frozen:
         if len(state) < len(names):
             for name in names:
                 if name not in state:
-                    value = self._defaults.get(name, _MISSING)
+                    value = self._frozen_defaults.get(name, _MISSING)
                     if value is _MISSING:
                         raise TypeError(f"{type(self).__name__}: missing field {name!r}")
                     state[name] = value
@@ -63,39 +63,40 @@ class _Frozen:
         if type(other) is not type(self):
             return NotImplemented
         mine, others = self.__dict__, other.__dict__
-        return all(mine[name] == others[name] for name in self._names)
+        return all(mine[name] == others[name] for name in self._frozen_names)
 
     def __hash__(self) -> int:
-        return hash((type(self).__name__, *(self.__dict__[name] for name in self._names)))
+        return hash((type(self).__name__, *(self.__dict__[name] for name in self._frozen_names)))
 
     def __repr__(self) -> str:
-        inside = ", ".join(f"{name}={self.__dict__[name]!r}" for name in self._names)
+        inside = ", ".join(f"{name}={self.__dict__[name]!r}" for name in self._frozen_names)
         return f"{type(self).__name__}({inside})"
+
+
+_SHARED = tuple((name, method) for name, method in vars(_Frozen).items() if callable(method))
 
 
 @dataclass_transform(frozen_default=True, eq_default=True)
 def frozen(cls: type[T]) -> type[T]:
     """Make ``cls`` a frozen class whose fields are its annotations, in order, after those of its bases."""
-    names: list[str] = []
+    own = cls.__dict__
+    names: dict[str, None] = {}
     defaults: dict[str, Any] = {}
-    for base in reversed(cls.__mro__[1:]):
-        if issubclass(base, _Frozen):
-            names.extend(name for name in base._names if name not in names)
-            defaults.update(base._defaults)
-    for name, annotation in cls.__dict__.get("__annotations__", {}).items():
+    for base in reversed(cls.__mro__[1:-1]):
+        names.update(dict.fromkeys(base.__dict__.get("_frozen_names", ())))
+        defaults.update(base.__dict__.get("_frozen_defaults", ()))
+    for name, annotation in own.get("__annotations__", {}).items():
         if str(annotation).startswith(("ClassVar", "typing.ClassVar")):
             continue
-        if name not in names:
-            names.append(name)
-        if name in cls.__dict__:
-            defaults[name] = cls.__dict__[name]
-    inside = {key: value for key, value in cls.__dict__.items() if key not in ("__dict__", "__weakref__")}
-    inside |= {"_names": tuple(names), "_defaults": defaults}
-    bases = cls.__bases__ if any(issubclass(base, _Frozen) for base in cls.__bases__) else _with_frozen(cls.__bases__)
-    kind: Any = type(cls)
-    made: type[T] = kind(cls.__name__, bases, inside)
-    made.__qualname__ = cls.__qualname__
-    return made
+        names[name] = None
+        if name in own:
+            defaults[name] = own[name]
+    made: Any = cls
+    made._frozen_names, made._frozen_defaults = tuple(names), defaults
+    for name, method in _SHARED:
+        if getattr(cls, name) is getattr(object, name):
+            setattr(cls, name, method)
+    return cls
 
 
 def replace(value: T, /, **changes: Any) -> T:
@@ -105,18 +106,13 @@ def replace(value: T, /, **changes: Any) -> T:
 
 def items(value: object) -> Iterator[tuple[str, Any]]:
     """The fields of a frozen ``value`` with their contents, in order."""
-    if not isinstance(value, _Frozen):
-        raise TypeError(f"{type(value).__name__} is not frozen data")
-    for name in value._names:
+    for name in field_names(type(value)):
         yield name, value.__dict__[name]
 
 
 def field_names(cls: type[object]) -> tuple[str, ...]:
     """The names of the fields of a frozen class, in order."""
-    if not issubclass(cls, _Frozen):
+    names: tuple[str, ...] | None = getattr(cls, "_frozen_names", None)
+    if names is None:
         raise TypeError(f"{cls.__name__} is not frozen data")
-    return cls._names
-
-
-def _with_frozen(bases: tuple[type, ...]) -> tuple[type, ...]:
-    return (*(base for base in bases if base is not object), _Frozen)
+    return names

@@ -71,6 +71,7 @@ class KeptModules:
             return None
         spec = ModuleSpec(name, _Loader(name, row[0], code), origin=row[0])
         spec.has_location = True
+        spec.cached = self._path
         if row[0].endswith(_INITIAL):
             spec.submodule_search_locations = [os.path.dirname(row[0])]
         self._found.add(name)
