@@ -4,29 +4,41 @@ from __future__ import annotations
 
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.base.frozen import items
-from proctor.record.reviews import Review, add_review, latest, minutes_of, noted_heads, read_reviews, review_log
+from proctor.record.reviews import (
+    HEADS_NAME,
+    Review,
+    add_review,
+    home_log,
+    latest,
+    minutes_of,
+    noted_heads,
+    read_reviews,
+    review_log,
+    said,
+)
 from proctor.record.rundir import RunDirectory
 
 SEAL = "sha256:" + "a" * 64
 
 
-def review(verdict: str = "accept", by: str = "ada", minutes: str = "1.5") -> Review:
-    return Review(verdict, minutes, by, "because", "2026-03-07T12:00:00Z")
+def review(verdict: str = "accept", by: str = "ada", minutes: str = "1.5", day: int = 7) -> Review:
+    return Review(verdict, minutes, by, "because", f"2026-03-{day:02}T12:00:00Z")
 
 
 def test_reviews_come_back_in_order_and_the_last_of_each_counts(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path)
-    said = (review(), review("reject", "bo"), review("reject"))
-    for one in said:
+    given = (review(), review("reject", "bo"), review("reject"))
+    for one in given:
         add_review(run, SEAL, one)
-    assert read_reviews(run, SEAL) == said
-    assert latest(said) == {"ada": "reject", "bo": "reject"}
-    assert minutes_of(said) == Decimal("4.5")
+    assert read_reviews(run, SEAL) == given
+    assert latest(given) == {"ada": "reject", "bo": "reject"}
+    assert minutes_of(given) == Decimal("4.5")
     assert oct((tmp_path / "reviews.jsonl").stat().st_mode & 0o777) == "0o644"
 
 
@@ -97,3 +109,46 @@ def test_minutes_are_a_plain_number(minutes: str) -> None:
 def test_a_reviewer_has_a_name(name: str) -> None:
     with pytest.raises(UsageFault):
         review(by=name)
+
+
+@pytest.mark.parametrize("name", ["ada", "ADA", " Ada ", "\u212bda", "A\u030ada", "\u00e5da"])
+def test_one_reviewer_is_one_however_the_name_is_written(name: str) -> None:
+    first = "Ada" if name.isascii() else "\u00c5da"
+    assert latest((review(by=first), review("reject", name))) == {first: "reject"}
+
+
+def test_a_reviewer_is_shown_by_the_name_that_came_first_in_all_runs() -> None:
+    logs = [
+        (review(by="ADA", day=9), review(by="bo")),
+        (review("reject", by=" Ada  L ", day=8), review(by="Bo", day=8)),
+    ]
+    assert said(logs) == [{"ADA": "accept", "bo": "accept"}, {"Ada L": "reject", "bo": "accept"}]
+    assert said([(review(by="ada l", day=9),), logs[1]])[0] == {"Ada L": "accept"}
+    assert latest((review(by="stra\u00dfe"), review("unsure", by="STRASSE"))) == {"stra\u00dfe": "unsure"}
+
+
+NO_COUNTS: list[Any] = [[1], {}, None, True, -1, 0, "1"]
+NO_TEXTS: list[Any] = [[SEAL], {}, None, 1]
+NO_NOTES = [("count", value) for value in NO_COUNTS] + [(name, one) for name in ("seal", "head") for one in NO_TEXTS]
+
+
+@pytest.mark.parametrize(("field", "value"), NO_NOTES)
+def test_a_note_that_is_none_is_named(tmp_path: Path, field: str, value: Any) -> None:
+    run = homed(tmp_path)
+    add_review(run, SEAL, review())
+    shared = home_log(run)
+    assert shared is not None
+    shared.append({**shared.read()[0].record, field: value})
+    with pytest.raises(BrokenSeal, match=f"{HEADS_NAME}#1: line 2 notes no review"):
+        noted_heads(run)
+
+
+@pytest.mark.parametrize(
+    "harm", [{"kind": "other"}, {"by": ["ada"]}, {"minutes": 3}, {"why": None}, {"at": {}}, {"verdict": "perhaps"}]
+)
+def test_a_record_of_other_fields_is_no_review(tmp_path: Path, harm: dict[str, Any]) -> None:
+    run = RunDirectory(tmp_path)
+    add_review(run, SEAL, review())
+    review_log(run, SEAL).append({"kind": "proctor.review", "schema": 1, **dict(items(review())), **harm})
+    with pytest.raises(BrokenSeal, match=r"reviews.jsonl#1: line 2 is no review"):
+        read_reviews(run, SEAL)

@@ -197,10 +197,10 @@ def _show(name: str, json_: bool) -> None:
 
 def _agreement(found: list[Listed], json_: bool) -> None:
     from proctor.judge.agreement import cohen_kappa, krippendorff_alpha, shared
-    from proctor.record.reviews import latest, minutes_of
+    from proctor.record.reviews import minutes_of, said
 
     reviewed = [reviews for _, _, reviews in found if reviews]
-    units = [latest(reviews) for reviews in reviewed]
+    units = said(reviewed)
     two = shared(units)
     kappa, alpha = cohen_kappa(two[1]) if two else None, krippendorff_alpha(units)
     twice = sum(len(unit) > 1 for unit in units)

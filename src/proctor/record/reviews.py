@@ -7,13 +7,16 @@ A chain cannot show that its end was cut off. So each review is noted a second t
 runs share: how many records the run has now, and the hash of the last. A run with fewer, or with others, was cut. To
 hide that, somebody has to cut the home's log as well, with every review that came later; and a run that was carried
 elsewhere has only its own chain.
+
+Reviewers are told apart by their names, whatever their case, their spaces or the way their accents are encoded.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
 from proctor.base.errors import BrokenSeal, UsageFault
@@ -86,12 +89,10 @@ def noted_heads(run: RunDirectory) -> Heads:
     shared = home_log(run)
     heads: dict[str, tuple[int, str]] = {}
     for entry in shared.read() if shared is not None else ():
-        try:
-            seal, count, head = (entry.record[name] for name in ("seal", "count", "head"))
-            if (int(count), str(head)) > heads.get(str(seal), (0, "")):
-                heads[str(seal)] = int(count), str(head)
-        except (KeyError, ValueError) as error:
-            raise BrokenSeal(f"the record notes no review: {error}", where=f"{HEADS_NAME}#{entry.seq}") from None
+        seal, count, head = (entry.record.get(name) for name in ("seal", "count", "head"))
+        if not (isinstance(seal, str) and isinstance(head, str) and type(count) is int and count > 0):
+            raise BrokenSeal(f"line {entry.seq + 1} notes no review", where=f"{HEADS_NAME}#{entry.seq}")
+        heads[seal] = max((count, head), heads.get(seal, (0, "")))
     return heads
 
 
@@ -109,16 +110,35 @@ def read_reviews(run: RunDirectory, seal_digest: str, heads: Heads = EMPTY) -> t
     if count and entries[count - 1].hash != head:
         raise BrokenSeal("the record is not the one that the home notes", where=f"{NAME}#{count - 1}")
     for entry in entries:
+        texts = [entry.record.get(name) for name in field_names(Review)]
         try:
-            found.append(Review(*(str(entry.record[name]) for name in field_names(Review))))
-        except (KeyError, UsageFault) as error:
-            raise BrokenSeal(f"the record is no review: {error}", where=f"{NAME}#{entry.seq}") from None
+            if entry.record.get("kind") != KIND or not all(isinstance(text, str) for text in texts):
+                raise UsageFault("other fields than a review has")
+            found.append(Review(*map(str, texts)))
+        except UsageFault as error:
+            words = f"line {entry.seq + 1} is no review: {error.message}"
+            raise BrokenSeal(words, where=f"{NAME}#{entry.seq}") from None
     return tuple(found)
+
+
+def reviewer(name: str) -> str:
+    """What ``name`` has in common with every other way to write it."""
+    plain = unicodedata.normalize("NFC", " ".join(name.split()))
+    return unicodedata.normalize("NFC", plain.casefold())
+
+
+def said(logs: Iterable[tuple[Review, ...]]) -> list[dict[str, str]]:
+    """What each reviewer said last, log by log, under the name that they gave first of all."""
+    known = [*logs]
+    names: dict[str, str] = {}
+    for review in sorted((one for log in known for one in log), key=lambda one: one.at):
+        names.setdefault(reviewer(review.by), " ".join(review.by.split()))
+    return [{names[reviewer(review.by)]: review.verdict for review in log} for log in known]
 
 
 def latest(reviews: tuple[Review, ...]) -> dict[str, str]:
     """What each reviewer said last."""
-    return {review.by: review.verdict for review in reviews}
+    return said([reviews])[0]
 
 
 def minutes_of(reviews: tuple[Review, ...]) -> Decimal:

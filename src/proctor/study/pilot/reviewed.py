@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from proctor.judge.agreement import cohen_kappa, krippendorff_alpha, shared
-from proctor.record.reviews import latest, minutes_of, read_reviews
+from proctor.record.reviews import minutes_of, read_reviews, said
 from proctor.record.rundir import RunDirectory
 from proctor.record.seal import load_seal
 
@@ -19,7 +19,7 @@ def agreement(paths: Iterable[Path]) -> dict[str, Any] | None:
     reviews = [log for log in logs if log]
     if not reviews:
         return None
-    units = [latest(log) for log in reviews]
+    units = said(reviews)
     pair = shared(units)
     return {
         "cohen": _number(cohen_kappa(pair[1])) if pair else None,
