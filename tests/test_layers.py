@@ -21,7 +21,7 @@ DATA = PACKAGE / "author" / "demo" / "contract"
 FLOORS = ("base", "contract", "record", "execute", "judge", "conduct", "author", "study", "present", "cli")
 
 DOORS = {
-    "record.attest": ("record.trace", "record.rundir", "record.seal", "record.verify"),
+    "record.attest": ("record.retain", "record.trace", "record.rundir", "record.seal", "record.verify"),
     "execute.workspace": ("execute.sandbox.interface",),
     "execute.inputs": ("execute.sandbox.interface", "execute.workspace.archive", "execute.workspace.glob"),
     "execute.agents": (

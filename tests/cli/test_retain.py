@@ -6,20 +6,27 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
 from proctor.base.canonical import canonical, parse_canonical
 from proctor.record.chained import ChainedLog
 from proctor.record.identity import new_identity
-from proctor.record.retain import NAME, PURPOSE
+from proctor.record.retain import KEPT_EVENTS, NAME, PURPOSE
 from proctor.record.rundir import RunDirectory
 from proctor.record.seal import load_seal
+from proctor.record.trace.event import payload_digest
+from proctor.record.trace.payload import payload_bytes
 from proctor.record.verify import verify
 from tests.conftest import ContractMaker
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
+
+AGENT = "sed -i s/-/+/ calc.py; python3 -m unittest -q; echo done"
 
 
 class Scene:
@@ -27,10 +34,12 @@ class Scene:
 
     def __init__(self, proctor: Proctor, contract: Path, home: Path) -> None:
         self.proctor = proctor
-        done = proctor("run", contract, "--agent", "reference", "--json")
+        done = proctor("run", contract, "--agent", f"command:sh -c '{AGENT}'", "--json")
         self.id = json.loads(done.stdout)["runs"][0]["run"]
         self.path = home / "runs" / self.id
-        self.before = {str(path): path.read_bytes() for path in self.path.rglob("*") if path.is_file()}
+        self.before: dict[str, bytes] = {
+            str(path): path.read_bytes() for path in self.path.rglob("*") if path.is_file()
+        }
 
     def retain(self, *more: str | Path) -> subprocess.CompletedProcess[str]:
         return self.proctor("retain", self.id, "--tier", "long-term", "--approve", "jo", "--why", "case closed", *more)
@@ -66,6 +75,151 @@ def test_what_is_left_verifies_as_partial_and_still_counts(scene: Scene) -> None
         assert repeated.returncode == 2 and "payloads of this run were removed" in repeated.stderr
     trace = scene.proctor("trace", scene.id)
     assert "Traceback" not in trace.stderr and "removed by a retention act" in trace.stderr
+
+
+def parsed(done: subprocess.CompletedProcess[str]) -> Any:
+    assert done.stdout, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_every_statistic_has_the_same_row_before_and_after(scene: Scene) -> None:
+    question = ("query", "--sql", "SELECT * FROM runs", "--json")
+    before = parsed(scene.proctor(*question))
+    spent = parsed(scene.proctor("cost", scene.id, "--json"))
+    summed = parsed(scene.proctor("cost", scene.id, scene.id, "--json"))
+    report = parsed(scene.proctor("show", scene.id, "--json"))
+    calls = [line for line in scene.before[f"{scene.path}/events.jsonl"].splitlines() if b'"guard.exec"' in line]
+    assert len(calls) > 2 and report["usage"]["test_cycles"] == 1 and report["usage"]["agent_calls"] == 2
+    assert scene.retain().returncode == 0
+    assert parsed(scene.proctor(*question)) == before and "NULL" not in str(before)
+    assert parsed(scene.proctor("cost", scene.id, "--json")) == spent
+    assert parsed(scene.proctor("cost", scene.id, scene.id, "--json")) == summed
+    assert parsed(scene.proctor("show", scene.id, "--json")) == report
+
+
+def test_what_needs_payloads_says_what_is_missing_since_when_and_by_whose_approval(scene: Scene) -> None:
+    scene.proctor("keys", "new", "lab")
+    assert scene.retain().returncode == 0
+    since = parsed(scene.proctor("verify", scene.id, "--json"))["retained"]["at"]
+    removed = next(
+        number
+        for number, line in enumerate((scene.path / "events.jsonl").read_bytes().splitlines())
+        if b'"payload"' not in line
+    )
+    for words in (
+        ("rescore", scene.id),
+        ("show", scene.id, "--output"),
+        ("replay", scene.id),
+        ("replay", scene.id, "--breakers"),
+        ("replay", scene.id, "--acceptance"),
+        ("replay", scene.id, "--tools"),
+        ("replay", scene.id, "--model"),
+        ("prove", scene.id, "--event", str(removed)),
+        ("attest", scene.id, "--key", "lab"),
+    ):
+        done = scene.proctor(*words)
+        assert done.returncode == 2, (words, done.stdout, done.stderr)
+        assert f"long-term since {since}, approved by jo: case closed" in done.stderr, words
+        assert "still work" in done.stderr and "Traceback" not in done.stderr, words
+
+
+def test_what_is_left_is_shown_proven_compared_and_reviewed(scene: Scene, tmp_path: Path) -> None:
+    scene.proctor("keys", "new", "lab")
+    assert scene.proctor("attest", scene.id, "--key", "lab").returncode == 0
+    assert scene.retain().returncode == 0
+    assert "retention    long-term since" in scene.proctor("show", scene.id).stdout
+    trace = scene.proctor("trace", scene.id, "--json")
+    assert trace.returncode == 0 and trace.stdout == (scene.path / "events.jsonl").read_text()
+    shown = scene.proctor("trace", scene.id)
+    assert shown.returncode == 0 and "(removed)" in shown.stdout and "run.finished" in shown.stdout
+    assert scene.proctor("prove", scene.id, "--event", "0", "--to", tmp_path / "proof.json").returncode == 0
+    assert scene.proctor("prove", "--check", tmp_path / "proof.json", "--key", "lab").returncode == 0
+    assert scene.proctor("compare", scene.id, scene.id).returncode == 0
+    said = scene.proctor("review", scene.id, "--verdict", "accept", "--by", "kim", "--minutes", "5", "--why", "fine")
+    assert said.returncode == 0, said.stderr
+    assert scene.proctor("verify", scene.id, "--key", "lab").returncode == 0
+    assert scene.status() == "partial"
+
+
+def test_the_approval_can_be_held_against_a_key(scene: Scene, tmp_path: Path) -> None:
+    for name in ("jo", "kim"):
+        scene.proctor("vault", "identity", name, tmp_path / f"{name}.key")
+    jo, kim = (("verify", scene.id, "--approver", tmp_path / f"{name}.key.pub") for name in ("jo", "kim"))
+    assert scene.proctor(*kim).returncode == 0
+    kept = scene.path.with_name("kept")
+    shutil.copytree(scene.path, kept)
+    assert scene.retain("--identity", tmp_path / "jo.key").returncode == 0
+    assert scene.proctor(*jo).returncode == 0
+    refused = scene.proctor(*kim)
+    assert refused.returncode == 4 and "another key than that of kim" in refused.stdout
+    assert parsed(scene.proctor(*kim, "--json"))["status"] == "broken"
+    shutil.rmtree(scene.path)
+    kept.rename(scene.path)
+    assert scene.retain().returncode == 0
+    refused = scene.proctor(*jo)
+    assert refused.returncode == 4 and "nobody signed the approval" in refused.stdout
+    wrong = scene.proctor("verify", scene.id, "--approver", tmp_path / "jo.key")
+    assert wrong.returncode == 2 and "not a public identity" in wrong.stderr
+
+
+def forged(scene: Scene, kept: Callable[[str], bool], **changes: Any) -> None:
+    """Another log in the place of the one that was left, and an act that agrees with it."""
+    run, seal = RunDirectory(scene.path), load_seal(RunDirectory(scene.path))
+    record = parse_canonical((scene.path / NAME).read_bytes().strip())["record"]
+    lines, removed = [], 0
+    for line in scene.before[f"{scene.path}/events.jsonl"].splitlines(keepends=True):
+        event = parse_canonical(line.strip())
+        if not kept(event["type"]):
+            salt, payload = bytes.fromhex(event.pop("salt")), payload_bytes(event.pop("payload"))
+            line = canonical({**event, "digest": payload_digest(salt, payload)}) + b"\n"
+            removed += 1
+        lines.append(line)
+    log = b"".join(lines)
+    run.events.write_bytes(log)
+    (scene.path / NAME).unlink()
+    act = {**record, "events": removed, "log": {"bytes": len(log), "sha256": sha256(log).hexdigest()}, **changes}
+    ChainedLog(scene.path / NAME, anchor=seal.digest.removeprefix("sha256:")).append(act)
+    (scene.path / NAME).chmod(0o644)
+
+
+def test_an_act_cannot_choose_what_it_removes(scene: Scene) -> None:
+    assert scene.retain().returncode == 0
+    forged(scene, KEPT_EVENTS.__contains__)
+    assert scene.status() == "partial"
+    for kind in sorted(KEPT_EVENTS & {parse_canonical(line)["type"] for line in lines_of(scene)}):
+        forged(scene, lambda name, kind=kind: name in KEPT_EVENTS and name != kind)  # type: ignore[misc]
+        problems = verify(RunDirectory(scene.path)).problems
+        assert any("otherwise than the tier says" in problem.message for problem in problems), kind
+    forged(scene, lambda name: name in KEPT_EVENTS or name == "agent.started")
+    assert scene.status() == "broken"
+    forged(scene, KEPT_EVENTS.__contains__, events=1)
+    (problem,) = verify(RunDirectory(scene.path)).problems
+    assert problem.where == f"{NAME}#0" and "says that 1 payloads were removed" in problem.message
+    forged(scene, KEPT_EVENTS.__contains__, files=[])
+    assert scene.status() == "broken"
+
+
+def lines_of(scene: Scene) -> list[bytes]:
+    return scene.before[f"{scene.path}/events.jsonl"].splitlines()
+
+
+def test_a_single_changed_byte_of_what_is_left_is_found(scene: Scene, tmp_path: Path) -> None:
+    assert scene.retain().returncode == 0
+    kept = tmp_path / "kept"
+    shutil.copytree(scene.path, kept)
+    places = [
+        (path, at)
+        for path in sorted(path for path in kept.rglob("*") if path.is_file())
+        for at in range(path.stat().st_size)
+    ]
+    drawn = Random(20260307).sample(places, 300)
+    drawn += [(kept / NAME, at) for at in range((kept / NAME).stat().st_size)]
+    for path, at in drawn:
+        data = path.read_bytes()
+        path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        assert verify(RunDirectory(kept)).status == "broken", (path, at)
+        path.write_bytes(data)
+    assert verify(RunDirectory(kept)).status == "partial"
 
 
 def test_an_act_can_be_signed_and_finished_after_a_crash(scene: Scene, tmp_path: Path) -> None:

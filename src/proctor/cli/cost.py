@@ -11,8 +11,8 @@ import click
 from proctor.cli.output import as_json, counted, print_json, print_table, printable
 
 if TYPE_CHECKING:
-    from proctor.execute.watch.ledger import Item, Ledger
-    from proctor.execute.watch.panel import Panel
+    from proctor.conduct.spending import Spending
+    from proctor.execute.watch.ledger import Item
     from proctor.record.rundir import RunDirectory
 
 PLACES = 6
@@ -31,12 +31,12 @@ def command(runs: tuple[str, ...], batch: str, json_: bool) -> None:
     """
     from proctor.base.errors import UsageFault
     from proctor.cli.wiring import shelf
-    from proctor.conduct.replay import read_again
+    from proctor.conduct.spending import spending_of
 
     if bool(runs) == bool(batch):
         raise UsageFault("give runs, or one batch", hint="proctor cost RUN..., or proctor cost --batch BATCH")
     named = list(dict.fromkeys(shelf().find(run) for run in runs)) if runs else _of_batch(batch)
-    read = [(run, read_again(run)) for run in named]
+    read = [(run, spending_of(run)) for run in named]
     if len(read) == 1 and runs:
         _one(*read[0], json_)
     else:
@@ -56,18 +56,17 @@ def _of_batch(batch: str) -> list[RunDirectory]:
     return found
 
 
-def _one(run: RunDirectory, panel: Panel, json_: bool) -> None:
-    ledger = panel.facts.ledger
+def _one(run: RunDirectory, spent: Spending, json_: bool) -> None:
     text = _text if json_ else _short
-    rows = [_row(item, text) for item in ledger.items()]
-    total, currency, billed = text(ledger.projected), ledger.table.currency, _billed([ledger], text)
-    cap = panel.settings.caps.usd
+    rows = [_row(item, text) for item in spent.items]
+    total, currency, billed = text(spent.projected), spent.currency, _billed([spent], text)
+    cap = spent.cap_usd
     if json_:
         whole = {"run": run.path.name, "items": rows, "projected": total, "currency": currency, "cap_usd": cap}
-        print_json({**whole, "schedule": ledger.table.id, "billed_usd": billed})
+        print_json({**whole, "schedule": spent.schedule, "billed_usd": billed})
         return
     _print_rows(["PHASE", "PART", "ITEM", "QUANTITY", "PRICE", "AMOUNT"], rows)
-    click.echo(f"projected    {total} {_unit(currency)} by {ledger.table.id}")
+    click.echo(f"projected    {total} {_unit(currency)} by {spent.schedule}")
     click.echo(f"billed       {billed + ' USD' if billed else 'nothing was billed'}")
     click.echo(f"cap          {_cap(cap, currency)} (a policy choice)")
 
@@ -88,27 +87,27 @@ def _unit(currency: str) -> str:
     return "USD" if currency == "usd" else f"{currency}s"
 
 
-def _several(read: Sequence[tuple[RunDirectory, Panel]], json_: bool) -> None:
+def _several(read: Sequence[tuple[RunDirectory, Spending]], json_: bool) -> None:
     from proctor.base.errors import UsageFault
     from proctor.execute.watch.ledger import by_phase
     from proctor.execute.watch.money import total_of
 
-    ledgers = [panel.facts.ledger for _, panel in read]
-    currencies = sorted({ledger.table.currency for ledger in ledgers})
+    all_spent = [spent for _, spent in read]
+    currencies = sorted({spent.currency for spent in all_spent})
     if len(currencies) > 1:
         several = " and in ".join(map(_unit, currencies))
         raise UsageFault(f"the runs are priced in {several}", hint="sum those of one table at once")
     text = _text if json_ else _short
     phases = [
         {"phase": phase, "part": part, "amount": text(amount)}
-        for phase, parts in by_phase(item for ledger in ledgers for item in ledger.items()).items()
+        for phase, parts in by_phase(item for spent in all_spent for item in spent.items).items()
         for part, amount in parts.items()
     ]
     tasks = _by_task(read, text)
-    total, billed = text(total_of(ledger.projected for ledger in ledgers)), _billed(ledgers, text)
-    methods = sorted({ledger.table.id for ledger in ledgers})
+    total, billed = text(total_of(spent.projected for spent in all_spent)), _billed(all_spent, text)
+    methods = sorted({spent.schedule for spent in all_spent})
     if json_:
-        each = [{"run": run.path.name, "projected": _text(panel.facts.ledger.projected)} for run, panel in read]
+        each = [{"run": run.path.name, "projected": _text(spent.projected)} for run, spent in read]
         sums = {"runs": each, "phases": phases, "tasks": tasks, "projected": total, "currency": currencies[0]}
         print_json({**sums, "schedules": methods, "billed_usd": billed})
         return
@@ -118,14 +117,16 @@ def _several(read: Sequence[tuple[RunDirectory, Panel]], json_: bool) -> None:
     click.echo(f"billed       {billed + ' USD' if billed else 'nothing was billed'}")
 
 
-def _by_task(read: Sequence[tuple[RunDirectory, Panel]], text: Callable[[Decimal], str]) -> dict[str, dict[str, Any]]:
+def _by_task(
+    read: Sequence[tuple[RunDirectory, Spending]], text: Callable[[Decimal], str]
+) -> dict[str, dict[str, Any]]:
     """How many runs each task had and what they cost; versions of a contract are tasks of their own."""
     from proctor.execute.watch.money import total_of
 
     costs: dict[tuple[str, str], list[Decimal]] = {}
-    for run, panel in read:
+    for run, spent in read:
         contract = run.read_json(run.manifest)["contract"]
-        costs.setdefault((contract["name"], contract["id"]), []).append(panel.facts.ledger.projected)
+        costs.setdefault((contract["name"], contract["id"]), []).append(spent.projected)
     names = [name for name, _ in costs]
     return {
         (name if names.count(name) == 1 else f"{name}@{version[:12]}"): {
@@ -151,10 +152,10 @@ def _print_rows(head: list[str], rows: Sequence[dict[str, Any]]) -> None:
     print_table(head, [[printable(str(row[name.lower()])) for name in head] for row in rows])
 
 
-def _billed(ledgers: Sequence[Ledger], text: Callable[[Decimal], str]) -> str | None:
+def _billed(all_spent: Sequence[Spending], text: Callable[[Decimal], str]) -> str | None:
     from proctor.execute.watch.money import total_of
 
-    billed = [ledger.observed_usd for ledger in ledgers if ledger.billed_requests]
+    billed = [spent.billed_usd for spent in all_spent if spent.billed_usd is not None]
     return text(total_of(billed)) if billed else None
 
 

@@ -107,7 +107,12 @@ def _run(run: RunDirectory, what: str, json_: bool, output: bool, why: bool) -> 
         _why(report)
     else:
         _report(report, run.path)
-    if not verify(run).sound:
+    found = verify(run)
+    if found.retained and not json_:
+        files, events = len(found.retained.files), found.retained.events
+        lost = f"{counted(files, 'file')} and the payloads of {counted(events, 'event')} are gone"
+        click.echo(printable(f"retention    {found.retained}; {lost}"))
+    if not found.sound:
         click.echo(
             f"do not trust this: the evidence was changed; proctor verify {shlex.quote(what)} says where", err=True
         )
@@ -118,8 +123,10 @@ def _run(run: RunDirectory, what: str, json_: bool, output: bool, why: bool) -> 
 def _output(run: RunDirectory) -> None:
     """What the programs that the harness started for the agent printed, as far as it was kept."""
     from proctor.base.names import name_bytes
+    from proctor.record.retain import require_payloads
     from proctor.record.trace.read import read_finished_events
 
+    require_payloads(run, "nothing that was printed is left")
     for event in read_finished_events(run.events)[0]:
         if event.type != "tool.invocation":
             continue
@@ -131,6 +138,8 @@ def _output(run: RunDirectory) -> None:
 
 
 def _report(report: Mapping[str, Any], path: Path) -> None:
+    from proctor.judge.gates import word
+
     who = report["agent"]["name"] + (f" with {report['model']}" if report.get("model") else "")
     click.echo(printable(f"{report['run']}: {report['contract']['name']} by {who}"))
     if report.get("replay_of"):
@@ -140,7 +149,7 @@ def _report(report: Mapping[str, Any], path: Path) -> None:
     _ending(report["termination"])
     for problem in report["problems"]:
         click.echo(printable(f"problem      {problem}"))
-    rows = [[gate["id"], "pass" if gate["passed"] else "FAIL", printable(gate["why"])] for gate in report["gates"]]
+    rows = [[gate["id"], word(gate).replace("fail", "FAIL"), printable(gate["why"])] for gate in report["gates"]]
     print_table(["GATE", "RESULT", "WHY"], rows)
     if report["checks"]:
         print_table(["CHECK", "OUTCOME", "REASON"], [_check(check) for check in report["checks"]])

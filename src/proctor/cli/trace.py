@@ -33,12 +33,15 @@ def command(run: str, types: tuple[str, ...], conversation: bool, json_: bool) -
 
     Of a trace that was changed, the events before the change are shown; then it is named, and the exit code is 4.
 
+    Of a run in long-term retention every event is shown, and a payload that was removed is called so.
+
     Where the agent talked to a model, each program is followed by the tool call that caused it, and by what that
     rests on: words, descent or order. Nothing stands for what matches no call.
     """
     from proctor.base.errors import UsageFault
     from proctor.cli.wiring import shelf
     from proctor.judge.causes import programs_of
+    from proctor.record.retain import retention_of
     from proctor.record.trace.event import line_bytes
     from proctor.record.trace.read import read_up_to_break
     from proctor.record.trace.types import EVENT_TYPES
@@ -48,20 +51,25 @@ def command(run: str, types: tuple[str, ...], conversation: bool, json_: bool) -
         raise UsageFault(f"there is no type of event {unknown[0]!r}", hint=", ".join(EVENT_TYPES))
     wanted = {*types, *(CONVERSATION if conversation else ())}
     found = shelf().find(run)
-    events, torn, problem = read_up_to_break(found.events)
-    causes = {} if json_ else {program.event.seq: program.cause for program in programs_of(events)}
+    act = retention_of(found)
+    events, torn, problem = read_up_to_break(found.events, removed=act is not None)
+    lines = found.events.read_bytes().splitlines(keepends=True) if act and json_ else []
+    causes = {} if json_ or act else {program.event.seq: program.cause for program in programs_of(events)}
     first = int(events[0].t) if events else 0
     for event in events:
         if wanted and event.type not in wanted:
             continue
         if json_:
-            sys.stdout.buffer.write(line_bytes(event))
+            sys.stdout.buffer.write(lines[event.seq] if act else line_bytes(event))
             continue
         seconds = (int(event.t) - first) / 1e9
-        short = _words(event, LONG if conversation else SHORT)
+        short = _words(event, LONG if conversation else SHORT) if event.salt else "(removed)"
         if event.seq in causes:
             short += f"  <- {_cause(causes[event.seq])}"
         click.echo(printable(f"{event.seq:>5} {seconds:>9.3f}s {event.actor:<8} {event.type:<20} {short}"))
+    if act:
+        words = f"the payloads of {act.events} events were removed by a retention act ({act})"
+        click.echo(printable(words), err=True)
     if torn:
         click.echo(f"the last {torn} bytes are not a finished event", err=True)
     if problem is not None:

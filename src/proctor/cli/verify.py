@@ -12,6 +12,7 @@ from proctor.cli.output import as_json, counted, print_json, printable
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+    from proctor.record.identity import Person
     from proctor.record.retain import Retained
     from proctor.record.rundir import RunDirectory
 
@@ -24,27 +25,40 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="The certificate of the authority that must have stamped the attestations.",
 )
+@click.option(
+    "--approver",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The public identity that must have approved and signed what was removed from them.",
+)
 @as_json
-def command(runs: tuple[str, ...], key: str, authority: Path | None, json_: bool) -> int:
+def command(runs: tuple[str, ...], key: str, authority: Path | None, approver: Path | None, json_: bool) -> int:
     """Check every byte of RUNS against their seals: ids (or their beginnings) or paths. Exits with 4 on any change.
 
-    A run is partial when an approved retention act removed what is missing, and nothing else is.
+    A run is partial when an approved retention act removed what is missing, and nothing else is. With --approver the
+    act must be signed by that identity.
     A copy under a name of its own is as good as the run; one that goes by another run's id is refused. With --key the
     attestation must be there, be signed by that key and speak of this very directory.
     """
+    from proctor.base.frozen import replace
     from proctor.cli.wiring import key_file, shelf
-    from proctor.record.verify import verify
+    from proctor.record.identity import load_person
+    from proctor.record.retain import NAME as RETENTION
+    from proctor.record.verify import Problem, verify
 
     public = None
     if key:
         from proctor.record.attest.keys import load_public
 
         public = load_public(key_file(key, ".pub"))
+    person = load_person(approver) if approver else None
     code = 0
     for name in runs:
         run = shelf().find(name)
         result = verify(run)
         signed = _attestation(run, public, authority)
+        unapproved = _unapproved(result.retained, person)
+        if unapproved:
+            result = replace(result, status="broken", problems=(*result.problems, Problem(RETENTION, unapproved)))
         sound = result.sound and not signed.get("problem")
         code = code if sound else 4
         if json_:
@@ -89,6 +103,13 @@ def _attestation(run: RunDirectory, key: Ed25519PublicKey | None, authority: Pat
     except BrokenSeal as error:
         found["problem"] = str(error)
     return found
+
+
+def _unapproved(kept: Retained | None, person: Person | None) -> str:
+    """Why a retention act is not the one that ``person`` approved; empty where it is, or where there is none."""
+    if kept is None or person is None or kept.signed_by == person.sign:
+        return ""
+    return f"was signed with another key than that of {person.name}" if kept.signed_by else "nobody signed the approval"
 
 
 def _retained(kept: Retained | None) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ from proctor.base.frozen import frozen
 from proctor.execute.watch.panel import Panel
 from proctor.execute.watch.replay import Replay, replay
 from proctor.execute.watch.settings import Settings, settings_from
+from proctor.record.retain import require_payloads
 from proctor.record.rundir import RunDirectory
 from proctor.record.trace.read import read_events, read_finished_events
 
@@ -30,6 +31,7 @@ def settings_of_run(run: RunDirectory) -> Settings:
 
 def replay_breakers(run: RunDirectory) -> Replay:
     """Derive every decision of the breakers from the trace alone, and hold it against what was recorded."""
+    require_payloads(run, "the breakers cannot decide again")
     return replay(read_events(run.events), Panel(settings_of_run(run)))
 
 

@@ -23,9 +23,9 @@ from proctor.judge.bench import Bench
 from proctor.judge.compare import Difference, differences
 from proctor.judge.evidence import PATCH_BYTES, Evidence, read_evidence
 from proctor.record.attest.attestation import require
+from proctor.record.retain import require_payloads
 from proctor.record.rundir import RunDirectory
 from proctor.record.trace.log import TraceWriter
-from proctor.record.verify import verify
 
 PATCH = "patch"
 """What the outcome of applying the patch is listed as, before all checks."""
@@ -78,16 +78,8 @@ def find_base(machine: Machine, run: RunDirectory, place: Path | None = None) ->
 
 def require_whole(run: RunDirectory) -> None:
     """Refuse a run that does not verify, and one of which a retention act removed what a repetition needs."""
-    try:
-        require(run)
-    except BrokenSeal:
-        if verify(run).status != "partial":
-            raise
-        raise UsageFault(
-            "payloads of this run were removed, so it cannot be repeated",
-            where=run.path.name,
-            hint="what is left still verifies: proctor verify",
-        ) from None
+    require(run, "partial")
+    require_payloads(run, "it cannot be repeated")
 
 
 def accept_again(machine: Machine, run: RunDirectory, base: Base) -> tuple[Rejudged, ...]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from proctor.base.errors import BrokenSeal, UsageFault
+from proctor.base.errors import BrokenSeal
 from proctor.base.frozen import frozen
 from proctor.judge.report import build_report
+from proctor.record.retain import require_payloads
 from proctor.record.rundir import RunDirectory
 from proctor.record.verify import verify
 
@@ -24,11 +25,7 @@ def rescore(run: RunDirectory) -> Rescored:
         problem = verification.problems[0]
         raise BrokenSeal(problem.message, where=f"{run.path.name}/{problem.where}")
     if verification.status == "partial":
-        raise UsageFault(
-            "payloads of this run were removed, so its report cannot be computed again",
-            where=run.path.name,
-            hint="the report that was sealed still verifies: proctor verify",
-        )
+        require_payloads(run, "its report cannot be computed again")
     if verification.status != "intact":
         raise BrokenSeal("the run was cut off and has no seal", where=run.path.name)
     report = build_report(run)

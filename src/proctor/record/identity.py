@@ -104,6 +104,16 @@ def load_identity(path: Path) -> Identity:
         raise UsageFault("not an identity", where=str(path), hint="proctor vault identity NAME FILE") from None
 
 
+def load_person(path: Path) -> Person:
+    """The public half in a ``.pub`` file."""
+    try:
+        return read_person(read_bounded(path, FILE_BYTES).decode("utf-8", "replace"))
+    except OSError as error:
+        raise UsageFault(f"the identity cannot be read: {error.strerror}", where=str(path)) from None
+    except InfrastructureFault as error:
+        raise UsageFault(error.message, where=str(path)) from None
+
+
 def read_person(words: str) -> Person:
     """The public half that one line spells."""
     match = _PUBLIC.fullmatch(words.strip())

@@ -8,7 +8,8 @@
 An act is a record in ``retention.jsonl`` beside the sealed run, chained to the seal's digest: the tier, who approved it
 and why, what was removed, and the digest of the log that stays. It may be signed; then the signature must hold. The
 record is durable before anything is removed, so that a crash leaves an act that can be finished by calling it again.
-What was removed is proven to have existed: the seal has each file's digest, the chain each payload's.
+What was removed is proven to have existed: the seal has each file's digest, the chain each payload's. A tier removes
+neither more nor less than it says: an act cannot choose single files or events.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from proctor.base.frozen import frozen
 from proctor.record.chained import ChainedLog
 from proctor.record.identity import Identity, read_person
 from proctor.record.rundir import RunDirectory
-from proctor.record.seal import Seal
+from proctor.record.seal import Seal, load_seal
 from proctor.record.trace.event import payload_digest
 from proctor.record.trace.payload import payload_bytes
 from proctor.record.trace.read import iterate_events
@@ -44,6 +45,9 @@ KEPT_EVENTS = frozenset(
 )
 """Events whose payloads are outcomes, digests and sums."""
 
+STILL = "proctor verify, show, trace, cost, compare, review, runs, query and reports still work"
+"""What can be done with a run whose payloads are gone."""
+
 
 @frozen
 class Retained:
@@ -58,6 +62,26 @@ class Retained:
     events: int
     log_bytes: int
     log_sha256: str
+
+    def __str__(self) -> str:
+        return f"{self.tier} since {self.at}, approved by {self.approved_by}: {self.why}"
+
+
+def retention_of(run: RunDirectory) -> Retained | None:
+    """The act that holds for ``run``, with or without a seal; nothing where there is none."""
+    return read_retention(run, load_seal(run)) if os.path.lexists(run.path / NAME) else None
+
+
+def require_payloads(run: RunDirectory, purpose: str) -> None:
+    """Refuse a run of which a retention act removed what ``purpose`` needs."""
+    act = retention_of(run)
+    if act is not None:
+        raise gone(run, act, purpose)
+
+
+def gone(run: RunDirectory, act: Retained, purpose: str) -> UsageFault:
+    """What is said where payloads, the patch or logs are needed that were removed."""
+    return UsageFault(f"payloads of this run were removed, so {purpose} ({act})", where=run.path.name, hint=STILL)
 
 
 def read_retention(run: RunDirectory, seal: Seal) -> Retained | None:
@@ -79,8 +103,8 @@ def read_retention(run: RunDirectory, seal: Seal) -> Retained | None:
         if record["kind"] != KIND or record["tier"] not in TIERS or record["seal"] != seal.digest:
             raise BrokenSeal("is no retention act of this run", where=f"{NAME}#0")
         log, files = record["log"], frozenset(map(str, record["files"]))
-        if not files <= seal.files.keys() - _kept_files(seal):
-            raise BrokenSeal("removes what its tier keeps", where=f"{NAME}#0")
+        if files != seal.files.keys() - _kept_files(seal):
+            raise BrokenSeal("removes other files than its tier does", where=f"{NAME}#0")
         return Retained(
             tier=str(record["tier"]),
             approved_by=str(record["approved_by"]),

@@ -9,7 +9,7 @@ never stops the list.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
@@ -46,6 +46,8 @@ class Shelved:
     state: str
     path: Path
     replay_of: str = ""
+    model: str = ""
+    """The model that the agent was given; empty for none."""
 
     @property
     def word(self) -> str:
@@ -121,6 +123,7 @@ class Shelf:
             state=state(run),
             path=run.path,
             replay_of=_text(manifest, "configuration", "replay_of"),
+            model=_text(manifest, "configuration", "model"),
         )
 
 
@@ -150,23 +153,23 @@ def _as_sealed(run: RunDirectory) -> bool:
         gone = _removed(run, seal)
         shown = [run.name(path) for path in (run.manifest, run.report)]
         return all(
-            os.lstat(run.path / name).st_size == sealed.bytes
+            os.lstat(run.path / name).st_size in (sealed.bytes, *gone.get(name, ()))
             and (name not in shown or sha256(read_bounded(run.path / name, sealed.bytes)).hexdigest() == sealed.sha256)
             for name, sealed in seal.files.items()
-            if name not in gone
+            if gone.get(name) != ()
         )
     except (BrokenSeal, InfrastructureFault, OSError):
         return False
 
 
-def _removed(run: RunDirectory, seal: Seal) -> Collection[str]:
-    """What a retention act took away or, of the log, made shorter."""
+def _removed(run: RunDirectory, seal: Seal) -> Mapping[str, tuple[int, ...]]:
+    """What a retention act took away, and the size to which it brought the log."""
     from proctor.record.retain import NAME, read_retention
 
     if not os.path.lexists(run.path / NAME):
-        return ()
+        return {}
     act = read_retention(run, seal)
-    return {*act.files, run.name(run.events)} if act else ()
+    return {**dict.fromkeys(act.files, ()), run.name(run.events): (act.log_bytes,)} if act else {}
 
 
 def _second(run: str) -> str:

@@ -30,7 +30,7 @@ from proctor.record.patch_paths import bounded_lines, patch_paths
 from proctor.record.rundir import RunDirectory
 from proctor.record.seal import Seal, SealedFile, load_seal, mode_text
 from proctor.record.trace.chain import Chain
-from proctor.record.trace.event import EVENT_BYTES
+from proctor.record.trace.event import EVENT_BYTES, Event
 from proctor.record.trace.read import open_trace
 
 MOST_PROBLEMS = 100
@@ -119,6 +119,8 @@ class _Examination:
         self.witness = Witness()
         self.problems: list[Problem] = []
         self.retained: retain.Retained | None = None
+        self._without = 0
+        self._wrong: int | None = None
         self._unlisted = 0
         self._run_id = ""
 
@@ -209,12 +211,20 @@ class _Examination:
                         raise BrokenSeal("stands after the last event of the seal", where=f"events.jsonl#{most}")
                     if most is None and not line.endswith(b"\n") and len(line) <= EVENT_BYTES:
                         return len(line)
-                    self.witness.see(self.chain.take(line))
+                    self._see(self.chain.take(line))
                     if digest is not None:
                         digest.update(line)
         except BrokenSeal as error:
             self.add("events.jsonl" if "#" not in error.where else error.where, error.message)
         return 0
+
+    def _see(self, event: Event) -> None:
+        """Take in one event, and whether its payload is there as a retention act leaves it."""
+        self.witness.see(event)
+        removed = not event.salt
+        self._without += removed
+        if self._wrong is None and removed == (event.type in retain.KEPT_EVENTS):
+            self._wrong = event.seq
 
     def check_log(self, seal: Seal) -> None:
         """The events against one another and against the seal."""
@@ -232,6 +242,16 @@ class _Examination:
             self.add(f"events.jsonl#{self.chain.count - 1}", "the events hold together and are not those of the seal")
         elif digest.hexdigest() not in self._logs(seal):
             self.add("events.jsonl", "its content was changed")
+        elif self.retained and digest.hexdigest() == self.retained.log_sha256:
+            self._check_removed(self.retained)
+
+    def _check_removed(self, act: retain.Retained) -> None:
+        """Whether the log lacks those payloads that its tier removes, and no others, and as many as the act says."""
+        if self._wrong is not None:
+            self.add(f"events.jsonl#{self._wrong}", "its payload was removed or kept otherwise than the tier says")
+        if self._without != act.events:
+            words = f"says that {act.events} payloads were removed, and {self._without} are missing in events.jsonl"
+            self.add(f"{retain.NAME}#0", words)
 
     def _logs(self, seal: Seal) -> tuple[str, ...]:
         """Digests of the logs that may stand there: the sealed one, or what a retention act left of it."""

@@ -19,7 +19,9 @@ What a call does is told by the names of the programs in it. :class:`Work` is th
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
+from typing import Any
 
 from proctor.base.frozen import frozen
 from proctor.contract.command_line import matches_command
@@ -293,3 +295,19 @@ class Calls:
 def call_key(argv: tuple[str, ...], directory: str) -> str:
     """The same for the same words in the same directory."""
     return sha256("\0".join((directory, *argv)).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def count_calls(events: Iterable[Event], watch: Mapping[str, Any]) -> tuple[int, int]:
+    """How many tool calls an agent began while it acted, and how many of its programs were runs of tests.
+
+    ``watch`` is what the breakers were set to. Calls are counted as the caps count them.
+    """
+    calls = Calls(int(watch.get("call_depth", 1)), tuple(map(str, watch.get("test_commands", ()))))
+    cycles, acting = 0, False
+    for event in events:
+        acting = acting or event.type == "agent.started"
+        if acting:
+            calls.see(event, 0)
+            cycles += sum(TEST in work.kinds for work in calls.began)
+            acting = event.type != "agent.finished"
+    return calls.count, cycles

@@ -16,6 +16,7 @@ from proctor.base.files import write_whole
 from proctor.record.attest.dsse import Envelope, envelope_bytes, parse_envelope, signed_bytes
 from proctor.record.attest.keys import key_id, signature_holds
 from proctor.record.attest.statement import statement_bytes
+from proctor.record.retain import require_payloads
 from proctor.record.rundir import JSON_BYTES, RunDirectory
 from proctor.record.verify import verify
 
@@ -36,7 +37,8 @@ def require(run: RunDirectory, *statuses: str) -> None:
 
 def attest(run: RunDirectory, key: Ed25519PrivateKey) -> Envelope:
     """Sign the statement about ``run`` and leave it beside the seal; only an intact run is signed."""
-    require(run)
+    require(run, "partial")
+    require_payloads(run, "nobody can see any more what would be signed")
     payload = statement_bytes(run)
     envelope = Envelope(payload, key_id(key.public_key()), key.sign(signed_bytes(payload)))
     data = envelope_bytes(envelope)

@@ -21,12 +21,13 @@ from proctor.base.frozen import frozen
 from proctor.record.attest.attestation import check_attestation, check_signature
 from proctor.record.attest.dsse import envelope_value, read_envelope
 from proctor.record.attest.statement import PREDICATE_TYPE, STATEMENT_TYPE, seal_facts
+from proctor.record.retain import gone, retention_of
 from proctor.record.rundir import RunDirectory, parse_json
 from proctor.record.seal import load_seal, read_seal
-from proctor.record.trace.chain import check_alone
-from proctor.record.trace.event import GENESIS, Event, event_header, line_bytes
+from proctor.record.trace.chain import Chain, check_alone
+from proctor.record.trace.event import Event, line_bytes
 from proctor.record.trace.merkle import check_inclusion, inclusion_proof
-from proctor.record.trace.read import iterate_events
+from proctor.record.trace.read import follow_chain
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -57,14 +58,15 @@ def prove(run: RunDirectory, number: int) -> bytes:
     seal = load_seal(run)
     if not 0 <= number < seal.count:
         raise UsageFault(f"the run has no event {number}: it has 0 to {seal.count - 1}", where=run.path.name)
-    headers: list[bytes] = []
-    prev, wanted = GENESIS, None
-    for event in iterate_events(run.events):
-        headers.append(event_header(event, prev))
-        prev = event.hash
+    act = retention_of(run)
+    chain, headers, wanted = Chain(removed=act is not None), list[bytes](), None
+    for event in follow_chain(run.events, chain):
+        headers.append(chain.header)
         wanted = event if event.seq == number else wanted
-    if len(headers) != seal.count or prev != seal.head or wanted is None:
+    if chain.count != seal.count or chain.head != seal.head or wanted is None:
         raise BrokenSeal("the events are not those of the seal", where=f"{run.path.name}/events.jsonl")
+    if act is not None and not wanted.salt:
+        raise gone(run, act, f"event {number} cannot be shown")
     value: dict[str, Any] = {
         "schema": SCHEMA,
         "kind": KIND,

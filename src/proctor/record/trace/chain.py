@@ -34,11 +34,12 @@ _REMOVED = re.compile(
 
 
 class Chain:
-    """The state after some events: how many, the last hash, the last time, the Merkle tree of the headers."""
+    """The state after some events: how many, the last header with its hash and time, the Merkle tree of all headers."""
 
     def __init__(self, *, removed: bool = False) -> None:
         self.count = 0
         self.head = GENESIS
+        self.header = b""
         self._may_be_removed = removed
         self._time = -1
         self._tree = Frontier()
@@ -93,7 +94,7 @@ class Chain:
         if sha256(header).hexdigest() != hash_text:
             raise self._broken("its hash does not match: the event or the one before it was changed")
         self._tree.add(header)
-        self.head, self._time, self.count = hash_text, time, seq + 1
+        self.head, self.header, self._time, self.count = hash_text, header, time, seq + 1
         return Event(seq, t, name, who, payload, salt, hash_text)
 
     def _broken(self, message: str) -> BrokenSeal:

@@ -32,9 +32,13 @@ def open_trace(path: Path) -> BinaryIO:
     return os.fdopen(handle, "rb", buffering=_BUFFER_BYTES)
 
 
-def iterate_events(path: Path) -> Iterator[Event]:
-    """Every event of a finished log, one at a time."""
-    chain = Chain()
+def iterate_events(path: Path, *, removed: bool = False) -> Iterator[Event]:
+    """Every event of a finished log, one at a time; without its payload where one may be ``removed``, and was."""
+    return follow_chain(path, Chain(removed=removed))
+
+
+def follow_chain(path: Path, chain: Chain) -> Iterator[Event]:
+    """The same with a ``chain`` that the caller can look at after each event."""
     with open_trace(path) as file:
         while line := file.readline(EVENT_BYTES + 1):
             yield chain.take(line)
@@ -53,9 +57,12 @@ def read_finished_events(path: Path) -> tuple[list[Event], int]:
     return events, torn
 
 
-def read_up_to_break(path: Path) -> tuple[list[Event], int, BrokenSeal | None]:
-    """Like :func:`read_finished_events`, for showing: what stands before the first line that is wrong, and what is."""
-    chain = Chain()
+def read_up_to_break(path: Path, *, removed: bool = False) -> tuple[list[Event], int, BrokenSeal | None]:
+    """Like :func:`read_finished_events`, for showing: what stands before the first line that is wrong, and what is.
+
+    Where payloads may be ``removed``, an event of which one was has an empty payload and no salt.
+    """
+    chain = Chain(removed=removed)
     events: list[Event] = []
     with open_trace(path) as file:
         while line := file.readline(EVENT_BYTES + 1):

@@ -177,10 +177,11 @@ def _minutes(run: RunDirectory, seal: Seal, heads: reviews.Heads | None) -> Deci
 
 
 def _work(run: RunDirectory, seal: Seal, report: Mapping[str, Any], configuration: Mapping[str, Any]) -> dict[str, Any]:
-    """Time, tokens and calls. Calls are counted as the caps count them, from the trace, as long as that is kept."""
-    tokens = _map(_map(report, "conversation"), "tokens")
+    """Time, tokens and calls. Calls are counted from the trace; where its payloads are gone, the report counts them."""
+    tokens, usage = _map(_map(report, "conversation"), "tokens"), _map(report, "usage")
     kept = not os.path.lexists(run.path / RETENTION)
-    calls, cycles = _calls(run, seal, _map(configuration, "watch")) if kept else (None, None)
+    counts = _count(usage.get("agent_calls")), _count(usage.get("test_cycles"))
+    calls, cycles = _calls(run, seal, _map(configuration, "watch")) if kept else counts
     return {
         "tokens_in": _count(tokens.get("input")),
         "tokens_out": _count(tokens.get("output")),
@@ -193,22 +194,15 @@ def _work(run: RunDirectory, seal: Seal, report: Mapping[str, Any], configuratio
 
 def _calls(run: RunDirectory, seal: Seal, watch: Mapping[str, Any]) -> tuple[int, int]:
     """How many tool calls the agent began, and how many of its programs were runs of tests."""
-    from proctor.execute.watch.calls import Calls
-    from proctor.execute.watch.program_rules import TEST
-    from proctor.record.trace.read import iterate_events
+    from proctor.execute.watch.calls import count_calls
+    from proctor.record.trace.chain import Chain
+    from proctor.record.trace.read import follow_chain
 
-    calls = Calls(int(watch.get("call_depth", 1)), tuple(map(str, watch.get("test_commands", ()))))
-    cycles, acting, count, head = 0, False, 0, ""
-    for event in iterate_events(run.events):
-        count, head = count + 1, event.hash
-        acting = acting or event.type == "agent.started"
-        if acting:
-            calls.see(event, 0)
-            cycles += sum(TEST in work.kinds for work in calls.began)
-            acting = event.type != "agent.finished"
-    if (count, head) != (seal.count, seal.head):
+    chain = Chain()
+    counts = count_calls(follow_chain(run.events, chain), watch)
+    if (chain.count, chain.head) != (seal.count, seal.head):
         raise BrokenSeal("the trace is not the one that was sealed", where=run.path.name)
-    return calls.count, cycles
+    return counts
 
 
 def _sealed(run: RunDirectory, seal: Seal, path: Path) -> Mapping[str, Any]:
