@@ -33,7 +33,7 @@ def _of(cells: Cells, name: str) -> list[dict[str, Any]]:
     for agent in range(len(cells.agents)):
         rows = cells.runs_of(agent)
         if not np.isnan(values[rows]).all():
-            curves[agent] = kaplan_meier(values[rows], events[rows], cells.level)
+            curves[agent] = kaplan_meier(values[rows], events[rows], cells.level, clusters=cells.task[rows])
     if not curves:
         return []
     going = [curve.last for curve in curves.values() if not len(curve.survival) or curve.survival[-1] > 0]

@@ -1,8 +1,8 @@
 """Time and cost that a cap cut short: how long runs would go on, without pretending that they ended.
 
-The curve is Kaplan and Meier's (1958) with Greenwood's error and a band on the log-log scale. The restricted mean is
-the area below it up to a horizon. Its error takes runs as independent, or, with ``clusters``, adds up what each task's
-runs contribute before squaring. The log-rank test takes runs as independent.
+The curve is Kaplan and Meier's (1958) with a band on the log-log scale. The restricted mean is the area below it up to
+a horizon. Errors take runs as independent (Greenwood's, for the curve), or, with ``clusters``, add up what each task's
+runs contribute before squaring. The log-rank test takes runs as independent, and no report uses it.
 """
 
 from __future__ import annotations
@@ -13,17 +13,20 @@ from typing import TYPE_CHECKING
 from proctor.base.frozen import frozen
 from proctor.study.stats.arrays import floats, inner
 from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
-from proctor.study.stats.limits import normal_quantile, t_quantile
+from proctor.study.stats.limits import korn_graubard, normal_quantile, t_quantile, unanimous
+from proctor.study.stats.survival_tasks import curve_errors, mean_error
 
 if TYPE_CHECKING:
     from proctor.study.stats.arrays import ArrayLike, Floats
 
 RESTRICTED = "restricted mean below Kaplan-Meier"
+TINY = 1e-9
+"""An error below this share of the horizon is that of rounding."""
 
 
 @frozen
 class Curve:
-    """The steps of a survival curve, one for each time at which something ended."""
+    """The steps of a survival curve, one for each time at which something ended; each holds for itself."""
 
     times: Floats
     survival: Floats
@@ -37,6 +40,7 @@ class Curve:
     censored: int
     last: float
     level: float
+    clusters: int
 
     @property
     def median(self) -> float | None:
@@ -68,18 +72,29 @@ class LogRank:
     undefined: str | None = None
 
 
-def kaplan_meier(times: ArrayLike, events: ArrayLike, level: float = LEVEL) -> Curve:
-    """The curve of ``times`` at which something ended (event 1) or was cut (event 0); nan times are left out."""
+def kaplan_meier(times: ArrayLike, events: ArrayLike, level: float = LEVEL, clusters: ArrayLike | None = None) -> Curve:
+    """The curve of ``times`` at which something ended (event 1) or was cut (event 0); nan times are left out.
+
+    With ``clusters`` (a code for each run) the band is that of tasks: never narrower than that of independent runs, and
+    as wide as can be where there is one task only.
+    """
     import numpy as np
 
     when, ended = _known(times, events)
     stamps, dead, risk = _table(when, ended)
+    quantile, tasks = floats(-normal_quantile((1 - level) / 2)), len(when)
     with np.errstate(divide="ignore", invalid="ignore"):
         survival = floats(np.cumprod(1 - dead / risk))
         hazard = np.sqrt(floats(np.cumsum(dead / (risk * (risk - dead)))))
-        stretch = np.exp(-normal_quantile((1 - level) / 2) * hazard / np.log(survival))
+        if clusters is not None:
+            codes = np.asarray(clusters)[~np.isnan(floats(times))]
+            shared, freedom, tasks = curve_errors(when, ended, codes, stamps, dead, risk)
+            hazard, quantile = np.maximum(hazard, shared), _quantiles((1 + level) / 2, freedom)
+        stretch = np.exp(quantile * hazard / np.log(survival))
         low, high = survival ** (1 / stretch), survival**stretch
         error = survival * hazard
+    if clusters is not None and tasks < 2:
+        low, high = np.zeros(len(stamps)), np.ones(len(stamps))
     over = survival <= 0
     if over.any():
         # Where nobody is left the band has no formula: its upper end stays where it was.
@@ -87,7 +102,7 @@ def kaplan_meier(times: ArrayLike, events: ArrayLike, level: float = LEVEL) -> C
         high[over] = high[~over][-1] if (~over).any() else 1.0
     count, gone = len(when), int(ended.sum())
     last = float(when.max()) if count else math.nan
-    return Curve(stamps, survival, error, low, high, risk, dead, count, gone, count - gone, last, level)
+    return Curve(stamps, survival, error, low, high, risk, dead, count, gone, count - gone, last, level, tasks)
 
 
 def restricted_mean(
@@ -97,7 +112,11 @@ def restricted_mean(
     level: float = LEVEL,
     clusters: ArrayLike | None = None,
 ) -> Estimate:
-    """The mean of time up to ``horizon``; with ``clusters`` (a code for each run) its error is that of tasks."""
+    """The mean of time up to ``horizon``, by its normal interval if runs are independent.
+
+    With ``clusters`` (a code for each run) its error is that of tasks, and the interval that of a share of the horizon,
+    between 0 and 1 as a rate is; where all tasks are alike, the exact bound of such a share.
+    """
     import numpy as np
 
     when, ended = _known(times, events)
@@ -118,16 +137,15 @@ def restricted_mean(
     if clusters is None:
         # Where all who are left end together nothing lies ahead, and the term is 0.
         left = np.where(risk > dead, risk * (risk - dead), 1.0)
-        error, groups, quantile = math.sqrt(inner(ahead**2, dead / left)), count, math.inf
-    else:
-        codes = np.asarray(clusters)[~np.isnan(floats(times))]
-        error, groups = _clustered(when, ended, codes, stamps, ahead, dead, risk)
-        if groups < 2:
-            return undefined("there is one task only", level=level, method=method, n=count, clusters=groups)
-        quantile = groups - 1
-    half = t_quantile((1 + level) / 2, quantile) * error
-    low, high = max(0.0, value - half), min(horizon, value + half)
-    return defined(value, low, high, level=level, method=method, n=count, clusters=groups)
+        half = normal_quantile((1 + level) / 2) * math.sqrt(inner(ahead**2, dead / left))
+        low, high = max(0.0, value - half), min(horizon, value + half)
+        return defined(value, low, high, level=level, method=method, n=count, clusters=count)
+    codes = np.asarray(clusters)[~np.isnan(floats(times))]
+    error, freedom, tasks = mean_error(when, ended, codes, stamps, ahead, dead, risk)
+    if tasks < 2:
+        return undefined("there is one task only", level=level, method=method, n=count, clusters=tasks)
+    low, high = _share_limits(value, error, horizon, freedom, tasks, level)
+    return defined(value, low, high, level=level, method=method, n=count, clusters=tasks)
 
 
 def log_rank(times: ArrayLike, events: ArrayLike, groups: ArrayLike) -> LogRank:
@@ -176,24 +194,23 @@ def _table(when: Floats, ended: Floats) -> tuple[Floats, Floats, Floats]:
     return stamps[some], floats(dead[some]), floats(risk[some])
 
 
-def _clustered(
-    when: Floats, ended: Floats, codes: ArrayLike, stamps: Floats, ahead: Floats, dead: Floats, risk: Floats
-) -> tuple[float, int]:
-    """The error from how the mean moves with the weight of each run (infinitesimal jackknife), summed by cluster."""
+def _share_limits(
+    value: float, error: float, horizon: float, freedom: float, tasks: int, level: float
+) -> tuple[float, float]:
+    """The ends of a mean that lies between 0 and ``horizon``, from those of its share of the horizon."""
+    if horizon <= 0:
+        return 0.0, 0.0
+    share = min(1.0, max(0.0, value / horizon))
+    if error <= TINY * horizon or not 0 < share < 1:
+        low, high = unanimous(share, tasks, level)
+    else:
+        low, high = korn_graubard(share, error / horizon, math.inf, freedom, level)
+    return low * horizon, high * horizon
+
+
+def _quantiles(probability: float, freedom: Floats) -> Floats:
+    """Quantiles of Student's t, each looked up once: degrees of freedom are rounded down to hundredths."""
     import numpy as np
 
-    _, place = np.unique(np.asarray(codes), return_inverse=True)
-    groups = int(place.max()) + 1
-    if groups < 2:
-        return math.nan, groups
-    # Where all who are left end together, no weight moves the curve off 0.
-    pull = np.where(risk > dead, ahead / np.where(risk > dead, risk - dead, 1.0), 0.0)
-    passed = np.searchsorted(stamps, when, side="right")
-    expected = np.concatenate(([0.0], np.cumsum(pull * dead / risk)))[passed]
-    at = np.minimum(np.maximum(passed - 1, 0), max(0, len(stamps) - 1))
-    observed = np.zeros(len(when))
-    if len(stamps):
-        counted = (ended > 0) & (when <= stamps[-1])
-        observed[counted] = pull[at[counted]]
-    sums = np.bincount(place, expected - observed, groups)
-    return math.sqrt(groups / (groups - 1) * inner(floats(sums), floats(sums))), groups
+    steps, place = np.unique(np.floor(freedom * 100), return_inverse=True)
+    return floats([t_quantile(probability, step / 100) for step in steps.tolist()])[place]
