@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import click
@@ -59,6 +60,8 @@ class Crew:
         self._building = threading.Lock()
         self._held = ExitStack()
         self._account: Envelopes | None = None
+        self._charged: dict[str, Decimal] = {}
+        self._booked: dict[str, Decimal] = {}
 
     def __enter__(self) -> Crew:
         self._held.enter_context(self._machine.inputs.in_use())
@@ -72,10 +75,17 @@ class Crew:
         prices = self._made.prices
         if self._account is None:
             self._account = envelopes_of(self._machine.home, batch, prices)
+        for task, usd in self._charged.items():
+            self._account.charge(task, usd - self._booked.get(task, Decimal(0)))
+            self._booked[task] = usd
         return run_places(
             *(self._machine, batch, places, self._prepared, self._attempt, self._progress, self._jobs, prices),
             self._account,
         )
+
+    def charge(self, charged: Mapping[str, Decimal]) -> None:
+        """Learn what was spent on each task besides its runs, by now and in all."""
+        self._charged = dict(charged)
 
     def _prepared(self, place: Place) -> Prepared:
         with self._building:
@@ -115,5 +125,5 @@ def conducted(
             click.echo(words, err=True)
 
     with progress, Crew(machine, made, jobs, progress) as crew:
-        scene = Scene(machine, made.pilot, made.suite, plan, crew.fill, prices, jobs, tell, progress.stopped)
-        return run_pilot(scene)
+        with_all = (machine, made.pilot, made.suite, plan, crew.fill, prices, jobs, tell, progress.stopped, crew.charge)
+        return run_pilot(Scene(*with_all))

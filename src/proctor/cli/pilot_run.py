@@ -152,6 +152,9 @@ def _show(now: Mapping[str, Any]) -> None:
     click.echo("")
     for one in now["envelopes"]:
         click.echo(printable(f"envelope  {one['envelope']}: {_cents(one['spent_usd'])} of {one['cap_usd']} USD"))
+    for one in now["charges"]:
+        told = f"{one['count']} of {float(one['seconds']):.0f} s in all, {_cents(one['usd'])} USD"
+        click.echo(printable(f"charged   {one['kind']}: {told}"))
     for one in now["rules"]:
         click.echo(printable(f"rule      {one['rule']}: {one['words']}: {one['value']} / {one['threshold']}"))
     for one in now["running"]:

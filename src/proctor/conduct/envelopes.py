@@ -91,6 +91,12 @@ class Envelopes:
             self._add(share.task, spent)
             self._turn.notify_all()
 
+    def charge(self, task: str, usd: Decimal) -> None:
+        """Count what was spent on ``task`` besides its runs."""
+        with self._turn:
+            self._add(task, usd)
+            self._turn.notify_all()
+
     @property
     def capped(self) -> bool:
         """Whether there is anything that runs share."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ class Stage:
         self.made: dict[Path, Run] = {}
         self.asked: list[Place] = []
         self.answers: list[BatchResult] = []
+        self.charge: Callable[[Mapping[str, Decimal]], None] = lambda charged: None
         patch.setattr(conduct, "read_run", lambda path: self.made[path])
         patch.setattr(conduct, "standing", self.standing)
         patch.setattr(conduct, "_screen", self.screen)
@@ -77,8 +79,8 @@ class Stage:
 
     def run(self, jobs: int = 1) -> tuple[Standing, tuple[records.Stage, ...]]:
         told: list[str] = []
-        scene = Scene(self.machine, self.pilot, self.suite, self.plan, self.fill, "", jobs, told.append, lambda: False)
-        return run_pilot(scene)
+        parts = (self.machine, self.pilot, self.suite, self.plan, self.fill, "", jobs, told.append, lambda: False)
+        return run_pilot(Scene(*parts, self.charge))
 
 
 @pytest.fixture

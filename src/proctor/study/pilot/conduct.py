@@ -7,19 +7,22 @@ where it stood. Each decision falls between whole blocks. A stage whose entry do
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 
 from proctor.base.canonical import canonical
 from proctor.base.errors import BudgetExceeded, ProctorError, UsageFault
 from proctor.base.files import read_bounded, write_whole
-from proctor.base.frozen import frozen
+from proctor.base.frozen import frozen, replace
 from proctor.base.ids import new_run_id
 from proctor.conduct.batch import METHOD_FILES, Batch, BatchResult, Place, batches_of, save_batch
 from proctor.conduct.batch_lock import batch_lock, is_at_work
 from proctor.conduct.machine import Machine
 from proctor.execute.home import Home
+from proctor.execute.watch.money import plain
+from proctor.study.pilot.charges import charged_by_task, rates_of
 from proctor.study.pilot.departures import elsewhere, note
 from proctor.study.pilot.heads import note_head, require_head
 from proctor.study.pilot.journal import add_screen, read_journal
@@ -42,7 +45,10 @@ class Paused(Exception):
 
 @frozen
 class Scene:
-    """Everything that a pilot is run with. ``prices`` is the path of its price table, ``tell`` hears what goes on."""
+    """Everything that a pilot is run with. ``prices`` is the path of its price table, ``tell`` hears what goes on.
+
+    ``charge`` hears what was spent on each task besides its runs, all of it, before places are filled.
+    """
 
     machine: Machine
     pilot: Pilot
@@ -53,6 +59,7 @@ class Scene:
     jobs: int
     tell: Callable[[str], None]
     stopped: Callable[[], bool]
+    charge: Callable[[Mapping[str, Decimal]], None] = lambda charged: None
 
     def task(self, name: str) -> SuiteTask:
         """The task of this name."""
@@ -142,6 +149,7 @@ def _run_stage(scene: Scene, here: Standing, name: str) -> Standing:
 
 def _filled(scene: Scene, here: Standing, batch: Batch, places: Sequence[Place]) -> Standing:
     """The standing with what came of ``places``; an error that kept a run from beginning ends the command."""
+    scene.charge(charged_by_task(here.charges()))
     result = scene.fill(batch, places)
     made = tuple(read_run(outcome.directory) for _, outcome in result.outcomes)
     note(here.plan, made)
@@ -210,8 +218,23 @@ def _check_tasks(scene: Scene, here: Standing) -> Standing:
         screen = here.journal.screens.get(task.name)
         wanted = int(here.plan.protocol["flakes"]["runs"])
         if screen is None or screen.contract != task.contract or screen.attempts < wanted:
+            _require_money(here, task)
             _screen(scene, task, wanted)
-    return Standing(here.plan, read_journal(here.plan), here.runs, here.power)
+            here = replace(here, journal=read_journal(here.plan))
+    return here
+
+
+def _require_money(here: Standing, task: SuiteTask) -> None:
+    """A screen is begun only while there is something left to pay it from; what it takes is known afterwards."""
+    budgets, account = here.plan.protocol["budgets"], here.account()
+    of_task = account.spent.get(task.contract, Decimal(0))
+    for cap, spent, whose in ((budgets["pilot_usd"], account.total(), "pilot"), (budgets["task_usd"], of_task, "task")):
+        if cap is not None and spent >= Decimal(cap):
+            raise BudgetExceeded(
+                f"not screened for want of resources: the {whose} has spent {plain(spent)} of {cap} USD",
+                where=task.name,
+                hint="proctor pilot amend PILOT with larger budgets, on record",
+            )
 
 
 def _in_pilot(scene: Scene, here: Standing) -> tuple[SuiteTask, ...]:
@@ -263,5 +286,8 @@ def _screen(scene: Scene, task: SuiteTask, times: int) -> None:
     except ProctorError as error:
         error.where = error.where or task.name
         raise
-    add_screen(scene.plan, task.name, task.contract, times, screen(task.loaded, observed))
+    seconds = round(sum(said.seconds for one in observed for said in one.trial.checks.values()), 3)
+    usd = rates_of(scene.plan).machine(Decimal(str(seconds)))
+    found = screen(task.loaded, observed)
+    add_screen(scene.plan, task.name, task.contract, times, found, str(seconds), plain(usd))
     note_head(scene.plan, scene.machine.home)

@@ -14,6 +14,7 @@ from typing import Any
 from proctor.author.flakes import Screened
 from proctor.base.errors import BrokenSeal
 from proctor.base.frozen import EMPTY, frozen, items
+from proctor.study.pilot.charges import Charge, screened
 from proctor.study.pilot.look import Look, look_from
 from proctor.study.pilot.plan import AMENDMENT, JOURNAL, Plan, journal_log
 
@@ -67,13 +68,15 @@ class Removal:
 class Journal:
     """Everything in the journal; of several screens of a task the last counts.
 
-    ``runs`` are the runs that were noted, with the digests of their seals, and ``looks`` are as they were taken.
+    ``runs`` are the runs that were noted, with the digests of their seals, ``looks`` are as they were taken, and
+    ``charges`` is what the screens cost, all of them.
     """
 
     screens: Mapping[str, Screen]
     removals: tuple[Removal, ...]
     runs: Mapping[str, str] = EMPTY
     looks: tuple[Look, ...] = ()
+    charges: tuple[Charge, ...] = ()
 
     @property
     def removed(self) -> frozenset[str]:
@@ -87,12 +90,15 @@ def read_journal(plan: Plan) -> Journal:
     removals: list[Removal] = []
     runs: dict[str, str] = {}
     looks: list[Look] = []
+    charges: list[Charge] = []
     for entry in journal_log(plan).read():
         pointer = f"{JOURNAL}#{entry.seq}"
         try:
             if entry.record["kind"] == SCREEN:
                 screen = _screen(entry.record, pointer)
                 screens[screen.task] = screen
+                cost = (str(entry.record.get("seconds", "0")), str(entry.record.get("usd", "0")))
+                charges.append(screened(screen.task, screen.contract, *cost, pointer))
             elif entry.record["kind"] == REMOVAL:
                 removals.append(_removal(entry.record, pointer))
             elif entry.record["kind"] == LOOK:
@@ -102,13 +108,21 @@ def read_journal(plan: Plan) -> Journal:
                     runs.setdefault(str(one["run"]), str(one["seal"]))
             elif entry.record["kind"] != AMENDMENT:
                 raise ValueError(f"a record of kind {entry.record['kind']!r}")
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, ArithmeticError) as error:
             raise BrokenSeal(f"the record is none of a pilot: {error}", where=str(plan.folder / pointer)) from None
-    return Journal(screens, tuple(removals), runs, tuple(looks))
+    return Journal(screens, tuple(removals), runs, tuple(looks), tuple(charges))
 
 
-def add_screen(plan: Plan, task: str, contract: str, attempts: int, screened: tuple[Screened, ...]) -> None:
-    """Put down how steady the checks of a task were."""
+def add_screen(
+    plan: Plan,
+    task: str,
+    contract: str,
+    attempts: int,
+    found: tuple[Screened, ...],
+    seconds: str = "0",
+    usd: str = "0",
+) -> None:
+    """Put down how steady the checks of a task were, how many seconds they took, and what that cost."""
     checks = [
         {
             "check": one.check,
@@ -120,10 +134,10 @@ def add_screen(plan: Plan, task: str, contract: str, attempts: int, screened: tu
             "order_varied": one.order_varied,
             "tests": list(one.tests),
         }
-        for one in screened
+        for one in found
     ]
     head = {"schema": SCHEMA, "kind": SCREEN, "task": task, "contract": contract}
-    journal_log(plan).append({**head, "attempts": attempts, "checks": checks})
+    journal_log(plan).append({**head, "attempts": attempts, "seconds": seconds, "usd": usd, "checks": checks})
 
 
 def add_runs(plan: Plan, runs: Mapping[str, str]) -> None:

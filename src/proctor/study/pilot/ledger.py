@@ -21,6 +21,7 @@ from proctor.conduct.run import STOPPED
 from proctor.execute.home import Home
 from proctor.judge.status import HARNESS, INVALID, SAFETY_CODES, SUCCESS
 from proctor.record.lock import is_held
+from proctor.record.reviews import minutes_of, read_reviews
 from proctor.record.rundir import RunDirectory
 from proctor.record.seal import load_seal
 from proctor.record.shelf import state
@@ -43,7 +44,7 @@ class Run:
     """One run of a pilot. What a report says is empty for a run without one, but for what it has cost so far.
 
     ``violations`` are kinds: the tags of the safety gate, and the code of an end for safety. ``agent`` is the digest of
-    the agent, and ``seal`` that of the seal.
+    the agent, and ``seal`` that of the seal. ``review_minutes`` is what people took to review it.
     """
 
     run: str
@@ -68,6 +69,7 @@ class Run:
     problem: str = ""
     agent: str = ""
     seal: str = ""
+    review_minutes: Decimal = Decimal(0)
 
     @property
     def key(self) -> Key:
@@ -151,7 +153,9 @@ def _run(run: RunDirectory, manifest: Mapping[str, Any]) -> Run:
         raise BrokenSeal("a run of the pilot is not what was sealed", where=str(path), hint=f"proctor verify {path}")
     if standing != "finished":
         return Run(**known, state=RUNNING) if is_held(run) else Run(**known, state=CUT, usd=spent_by(run))
-    return Run(**known, state=SEALED, seal=load_seal(run).digest, **_told(run.read_json(run.report)))
+    seal = load_seal(run).digest
+    minutes = minutes_of(read_reviews(run, seal))
+    return Run(**known, state=SEALED, seal=seal, review_minutes=minutes, **_told(run.read_json(run.report)))
 
 
 def _told(report: Mapping[str, Any]) -> dict[str, Any]:

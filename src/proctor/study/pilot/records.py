@@ -16,6 +16,7 @@ from proctor.base.files import read_bounded
 from proctor.base.frozen import frozen, replace
 from proctor.execute.home import Home
 from proctor.execute.watch.money import plain, total_of
+from proctor.study.pilot.charges import REVIEW, Charge, Rates, due, patches, rates_of, reviews
 from proctor.study.pilot.departures import departures, require_noted
 from proctor.study.pilot.heads import require_head
 from proctor.study.pilot.journal import Journal, add_look, read_journal
@@ -38,6 +39,7 @@ class Standing:
     journal: Journal
     runs: tuple[Run, ...]
     power: Mapping[str, Any]
+    rates: Rates = Rates()
 
     @property
     def ledger(self) -> Ledger:
@@ -55,9 +57,23 @@ class Standing:
     def facts(self, stage: str, through: str) -> Facts:
         """What the criteria of a stage are computed from, with the runs up to the end of stage ``through``."""
         ledger = self.through(through)
-        account = account_of(ledger.runs)
+        account = self.account(through)
         ahead = what_next(ledger, self.plan.protocol, stage, account)
         return Facts(self.plan.protocol, ledger, self.journal.screens, account, self.power, ahead)
+
+    def charges(self, through: str = STAGES[-1]) -> tuple[Charge, ...]:
+        """What was spent besides the runs up to the end of a stage; reviews are charged in the last."""
+        runs = self.through(through).runs
+        reviewed = reviews(runs, self.rates) if through == STAGES[-1] else ()
+        return (*self.journal.charges, *patches(runs, self.plan.protocol, self.rates), *reviewed)
+
+    def account(self, through: str = STAGES[-1]) -> Account:
+        """What was spent up to the end of a stage, by task, runs and charges together."""
+        charged = self.charges(through)
+        account = account_of(self.through(through).runs)
+        for one in charged:
+            account = account.plus(one.contract, one.usd)
+        return Account(account.spent, due(charged, self.plan.protocol, self.rates))
 
     def with_runs(self, runs: tuple[Run, ...]) -> Standing:
         """The same with more runs."""
@@ -73,7 +89,7 @@ def standing(plan: Plan, home: Home) -> Standing:
     journal = read_journal(plan)  # before the runs: what is noted by now is there
     runs = read_runs(home, plan.digest)
     require_noted(plan, home, journal.runs, runs)
-    return Standing(plan, journal, runs, _power(plan, journal))
+    return Standing(plan, journal, runs, _power(plan, journal), rates_of(plan))
 
 
 def take_looks(here: Standing) -> Standing:
@@ -177,12 +193,18 @@ def record_of(here: Standing, stage: Stage) -> dict[str, Any]:
         "looks": [look.record() for look in looks],
         "counts": ledger.counts(stage.name),
         "spent_usd": plain(account_of(mine).total()),
+        "charges": [one.record() for one in here.charges(stage.name) if _stage_of(one) == stage.name],
         "cut": [_cut(block) for block in stage.ahead.cut],
         "left_out": left_out(ledger, stage.name),
         "removed": [one.record() for one in here.journal.removals],
         "attempts": list(_attempts(ledger, stage.name)),
         "places": [_place(ledger, slot) for slot in slots],
     }
+
+
+def _stage_of(charge: Charge) -> str:
+    """The stage whose record shows a charge: what is spent on checks belongs to the first, reviews to the last."""
+    return STAGES[-1] if charge.kind == REVIEW else STAGES[0] if charge.stage == CHECKS else charge.stage
 
 
 def _cut(block: tuple[Slot, ...]) -> dict[str, Any]:

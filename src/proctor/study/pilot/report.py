@@ -23,6 +23,7 @@ from proctor.record.rundir import RunDirectory
 from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Extras, Question
 from proctor.study.index.rows import row_of
+from proctor.study.pilot.charges import words
 from proctor.study.pilot.look import Look
 from proctor.study.pilot.model import STAGES
 from proctor.study.pilot.plan import FILE_BYTES, Plan
@@ -159,6 +160,7 @@ def _extras(here: Standing) -> Extras:
         notes.append(f"{left} of {len(here.plan.slots)} planned runs are not among these.")
     looks = rules_so_far(here.ledger, protocol)[1]
     notes += [f"Efficacy was looked at {look.words}{_since_removed(look, here.journal.removed)}." for look in looks]
+    notes += filter(None, [words(here.charges())])
     return Extras(
         kind="pilot",
         name=protocol["pilot"]["title"] or protocol["pilot"]["name"],
@@ -198,7 +200,7 @@ def _method(one: Mapping[str, Any]) -> dict[str, Any]:
 
 def _stage(record: Mapping[str, Any]) -> dict[str, Any]:
     """A stage without its places, which the runs tell, and its looks without the runs, which the journal has."""
-    kept = ("stage", "verdict", "entry", "exit", "stop", "looks", "counts", "spent_usd", "attempts")
+    kept = ("stage", "verdict", "entry", "exit", "stop", "looks", "counts", "spent_usd", "charges", "attempts")
     looks = [{name: value for name, value in look.items() if name != "runs"} for look in record["looks"]]
     return {**{name: record[name] for name in kept}, "looks": looks}
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from proctor.execute.watch.money import plain
+from proctor.study.pilot.charges import totals
 from proctor.study.pilot.ledger import RUNNING, Ledger
 from proctor.study.pilot.looks import looks_of
 from proctor.study.pilot.model import STAGES
@@ -23,7 +24,7 @@ def status_of(here: Standing, busy: bool) -> dict[str, Any]:
     stages = list(stages_of(here))
     last = stages[-1]
     ledger, protocol = here.ledger, here.plan.protocol
-    account = account_of(here.runs)
+    account = here.account()
     return {
         "pilot": here.plan.digest,
         "name": protocol["pilot"]["name"],
@@ -36,6 +37,7 @@ def status_of(here: Standing, busy: bool) -> dict[str, Any]:
         "stages": [_stage(ledger, stage.name, _verdict(here, stage, busy)) for stage in stages],
         "methods": _methods(here, ledger),
         "envelopes": _envelopes(here),
+        "charges": totals(here.charges()),
         "rules": _rules(here, ledger),
         "running": [
             {"run": run.run, "stage": run.stage, "method": run.method, "task": run.task, "repeat": run.repeat}
@@ -85,7 +87,7 @@ def _methods(here: Standing, ledger: Ledger) -> list[dict[str, Any]]:
 
 def _envelopes(here: Standing) -> list[dict[str, str]]:
     """What is spent of each envelope; of the tasks' envelopes the one with the least left."""
-    budgets, account = here.plan.protocol["budgets"], account_of(here.runs)
+    budgets, account = here.plan.protocol["budgets"], here.account()
     found = [{"envelope": "pilot", "spent_usd": plain(account.total()), "cap_usd": budgets["pilot_usd"]}]
     if budgets["task_usd"] is not None:
         names = {task["contract"]: task["name"] for task in here.plan.protocol["tasks"]}
@@ -101,13 +103,13 @@ def _rules(here: Standing, ledger: Ledger) -> list[dict[str, str]]:
     methods, allowed = methods_of(protocol), str(protocol["stopping"]["violations"])
     kinds, by_method = counted(run for run in ledger.held() if run.method in methods)
     most = max([*kinds.items(), *by_method.items()], key=lambda one: one[1], default=("none", 0))
-    left = Decimal(protocol["budgets"]["pilot_usd"]) - account_of(here.runs).total()
+    left = Decimal(protocol["budgets"]["pilot_usd"]) - here.account().total()
     blocks = list(ledger.blocks())
     open_blocks = [block for block in blocks if ledger.filled(block) is None]
     need = Decimal(0)
     if open_blocks:
         waiting = [slot for slot in open_blocks[0] if ledger.holder(slot) is None]
-        need = run_cap(protocol, waiting[0].contract) * len(waiting)
+        need = run_cap(protocol, waiting[0].contract) * len(waiting) + here.account().patch(waiting)
     capped = sum(1 for run in ledger.held() if run.code and not run.unsafe)
     done = len(blocks) - len(open_blocks)
     found = [

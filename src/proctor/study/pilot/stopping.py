@@ -25,6 +25,7 @@ from proctor.study.pilot.looks import look_at, looks_of
 from proctor.study.pilot.randomise import Slot
 
 BUDGET, TASK_BUDGET, SAFETY, EFFICACY = "budget", "task-budget", "safety", "efficacy"
+HUMAN = "human"
 LOOKING_STAGE = "three"
 """Efficacy is looked at where the plan's main part runs."""
 
@@ -47,9 +48,13 @@ class Stop:
 
 @frozen
 class Account:
-    """What a pilot has spent, by content id of the task; runs that were cut off count too."""
+    """What a pilot has spent, by content id of the task; runs that were cut off count too.
+
+    ``people`` is what a person's patch of a task will cost, where it was not run yet.
+    """
 
     spent: Mapping[str, Decimal] = EMPTY
+    people: Mapping[str, Decimal] = EMPTY
 
     def total(self) -> Decimal:
         """All of it."""
@@ -57,7 +62,11 @@ class Account:
 
     def plus(self, task: str, usd: Decimal) -> Account:
         """The same with more spent on a task."""
-        return Account({**self.spent, task: total_of((self.spent.get(task, Decimal(0)), usd))})
+        return Account({**self.spent, task: total_of((self.spent.get(task, Decimal(0)), usd))}, self.people)
+
+    def patch(self, block: Iterable[Slot]) -> Decimal:
+        """What people cost in a block, beyond the caps of its runs."""
+        return next((self.people.get(slot.contract, Decimal(0)) for slot in block if slot.method == HUMAN), Decimal(0))
 
 
 @frozen
@@ -93,7 +102,7 @@ def what_next(ledger: Ledger, protocol: Mapping[str, Any], stage: str, account: 
         if not left:
             continue
         task = block[0].contract
-        need = run_cap(protocol, task) * len(left)
+        need = run_cap(protocol, task) * len(left) + held.patch(left)
         if not _fits(protocol["budgets"]["task_usd"], held.spent.get(task, Decimal(0)), need):
             cut.append(block)
             continue

@@ -1,0 +1,150 @@
+"""Screens and people's time are paid from the envelopes, like the runs."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proctor.base.errors import BudgetExceeded
+from proctor.base.frozen import replace
+from proctor.conduct.envelopes import Envelopes
+from proctor.execute.watch.prices import load_prices
+from proctor.study.pilot import conduct
+from proctor.study.pilot.charges import Charge, Rates, rates_of, words
+from proctor.study.pilot.journal import add_screen, read_journal
+from proctor.study.pilot.plan import Plan, load_plan
+from proctor.study.pilot.records import Standing, record_of, stage_of
+from proctor.study.pilot.status import status_of
+from proctor.study.pilot.stopping import BUDGET, what_next
+from tests.study.pilot.live import Proctor, planned, run, runs_in, write_pilot
+from tests.study.pilot.planning import method
+from tests.study.pilot.running import ARMS
+from tests.study.pilot.test_going_on import Stage
+from tests.study.pilot.test_status import stands
+
+PRICES = b"action_type,unit,unit_price\nexecution,second,0.10\nhuman_review,minute,2\nrun,run,0.01\n"
+RATES = Rates(load_prices(PRICES), Decimal(1))
+HUMAN = {"noop": True, "reference": True, "human": True, "human_minutes": "3"}
+
+
+def screen(task: str, usd: str) -> Charge:
+    return Charge("screen", task, f"sha256:{task}", "checks", "10", Decimal(usd), "journal.jsonl#0")
+
+
+def with_people(filled: int | None, **parts: Any) -> Standing:
+    """A pilot with a person's patch, which took three minutes, among its arms."""
+    arms = [*ARMS, method("human", baseline=True)]
+    here = stands(filled, lambda slot: {"status": "success"} if slot.method == "human" else {}, methods=arms, **parts)
+    protocol = {**here.plan.protocol, "baselines": HUMAN}
+    return replace(here, plan=replace(here.plan, protocol=protocol), rates=RATES)
+
+
+def test_a_screen_is_charged_to_its_task_and_to_the_pilot() -> None:
+    here = stands(8)
+    charged = replace(here, journal=replace(here.journal, charges=(screen("a", "1.5"), screen("a", "0.5"))))
+    assert charged.account().total() - here.account().total() == 2
+    assert charged.account().spent["sha256:a"] - here.account().spent["sha256:a"] == 2
+    now = status_of(charged, busy=False)
+    assert Decimal(now["spent_usd"]) == Decimal("6.00")
+    assert now["charges"] == [{"kind": "screen", "count": "2", "seconds": "20.00", "usd": "2.00"}]
+    told = record_of(charged, stage_of(charged, "one"))
+    assert [one["usd"] for one in told["charges"]] == ["1.50", "0.50"]
+    assert record_of(charged, stage_of(charged, "two"))["charges"] == [], "each stands in one stage"
+
+
+def test_a_screen_can_use_up_the_envelope() -> None:
+    here = stands(8)
+    charged = replace(here, journal=replace(here.journal, charges=(screen("a", "90"),)))
+    assert what_next(here.through("two"), here.plan.protocol, "two", here.account("two")).stop is None
+    stop = what_next(charged.through("two"), here.plan.protocol, "two", charged.account("two")).stop
+    assert stop is not None and stop.rule == BUDGET
+
+
+def test_a_persons_patch_is_charged_once_for_each_task() -> None:
+    here = with_people(None)
+    paid = [one for one in here.charges() if one.kind == "patch"]
+    assert sorted(one.task for one in paid) == ["a", "b", "d", "e"]
+    assert {one.usd for one in paid} == {Decimal(6)}
+    assert here.account().people == {}
+
+
+def test_a_block_needs_what_its_person_costs_beyond_the_caps() -> None:
+    here = with_people(0, budgets={"pilot_usd": "30.99", "task_usd": None, "run_usd": None})
+    block = next(here.ledger.blocks("one"))
+    assert here.account().patch(block) == 6
+    stop = what_next(here.through("one"), here.plan.protocol, "one", here.account("one")).stop
+    assert stop is not None and stop.threshold == "31.00", "five runs at their cap of 5.00, and a person"
+    assert here.account().patch([slot for slot in block if slot.method != "human"]) == 0
+
+
+def test_reviews_are_charged_to_what_is_ahead_and_change_no_stage_that_is_over() -> None:
+    here = replace(stands(40), rates=RATES)
+    first = here.ledger.held("one")[0]
+    reviewed = tuple(replace(run, review_minutes=Decimal("2.5")) if run == first else run for run in here.runs)
+    later = replace(here, runs=reviewed)
+    (charge,) = later.charges()
+    assert (charge.kind, charge.usd, charge.evidence, charge.seconds) == ("review", Decimal(5), first.run, "150.00")
+    assert later.account().total() - here.account().total() == 5
+    for name in ("one", "two"):
+        assert record_of(later, stage_of(later, name)) == record_of(here, stage_of(here, name))
+    assert words(later.charges()) == "Besides its runs the pilot paid for reviews (1, in 150 s, 5.0000 USD)."
+
+
+def test_what_was_charged_is_read_back(tmp_path: Path) -> None:
+    plan = Plan(tmp_path, tmp_path, "sha256:" + "0" * 64, {}, ())
+    add_screen(plan, "a", "sha256:a", 5, (), "12.5", "0.25")
+    add_screen(plan, "a", "sha256:a", 5, (), "1.5", "0.05")
+    assert [(one.seconds, one.usd) for one in read_journal(plan).charges] == [
+        ("12.5", Decimal("0.25")),
+        ("1.5", Decimal("0.05")),
+    ]
+
+
+def test_charges_come_out_of_what_runs_may_take() -> None:
+    shared = Envelopes("2.00", "3.00")
+    shared.charge("a", Decimal("1.25"))
+    assert shared.take("a", "5.00", lambda: False).usd == Decimal("0.75")
+    assert shared.take("b", "5.00", lambda: True).usd == Decimal("1.00")
+
+
+def test_the_crew_learns_of_every_charge(tmp_path: Path, make_contract: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage(tmp_path, [make_contract("one"), make_contract("two")], monkeypatch)
+
+    def screens(scene: conduct.Scene, task: Any, times: int) -> None:
+        add_screen(stage.plan, task.name, task.contract, times, (), "10", "0.5")
+
+    monkeypatch.setattr(conduct, "_screen", screens)
+    heard: list[Decimal] = []
+    stage.charge = lambda charged: heard.append(sum(charged.values(), Decimal(0)))
+    stage.run()
+    assert heard[0] == 0 and set(heard[1:]) == {Decimal(1)}
+
+
+def test_nothing_is_screened_without_money(tmp_path: Path, make_contract: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage(tmp_path, [make_contract("one")], monkeypatch, budgets={"pilot_usd": "100.00", "task_usd": "1.00"})
+    stage.says = lambda place, number: {"usd": Decimal("0.50")}
+    with pytest.raises(BudgetExceeded, match="the task has spent 1\\.00 of 1\\.00 USD"):
+        stage.run()
+
+
+def test_a_real_screen_costs_what_its_seconds_cost(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
+    (tmp_path / "prices.csv").write_bytes(PRICES)
+    tasks = [{"contract": "contracts/one", "human_patch": "contracts/one/fix.patch"}]
+    make_contract("one")
+    parts: dict[str, Any] = {"prices": "prices.csv", "runs_per_task": 1, "tasks": tasks}
+    file = write_pilot(tmp_path, [], baselines={"human": True, "human_minutes": "1.5"}, **parts)
+    plan = load_plan(planned(proctor, file))
+    assert rates_of(plan).person(Decimal(1)) == 2
+    run(proctor, file)
+    (charge,) = read_journal(plan).charges
+    assert Decimal(charge.seconds) > 0 and charge.usd == Decimal(charge.seconds) * Decimal("0.10")
+    now = json.loads(proctor("pilot", "status", file, "--json").stdout)
+    assert {one["kind"]: one["count"] for one in now["charges"]} == {"screen": "1", "patch": "1"}
+    made = sum(Decimal(one["report"]["usage"]["cost"]["usd"]) for one in runs_in(tmp_path / "home"))
+    assert Decimal(now["spent_usd"]) == made + charge.usd + 3
+    shown = proctor("pilot", "status", file).stdout
+    assert "charged   screen: 1 of " in shown and "charged   patch: 1 of 90 s in all, 3.0000 USD" in shown
