@@ -4,7 +4,8 @@ Everything in ``layers``, ``inputs``, ``agents`` and ``parsed`` can be made agai
 removed by Proctor itself.
 ``vault`` holds originals of redacted secrets, for those who may read them; it is made by ``proctor vault init``.
 ``index`` holds one row for each run, made from the run directories; it can be made again, too.
-``review-heads.jsonl`` notes how many reviews each run has, so that none of them goes missing unseen.
+``review-heads.jsonl`` notes how many reviews each run has, so that none of them goes missing unseen, and
+``pilot-heads.jsonl`` how long the journal of each pilot is.
 ``baselines`` holds what no-ops and references were seen to do; each run keeps the part that it was held against.
 ``scratch`` and ``sessions`` belong to live runs and are swept when their owner is gone.
 """
