@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from proctor.author.strength import read_equivalent
+from proctor.base.errors import UsageFault
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 CALC = "def total(a, b):\n    return a - b\n\n\ndef double(a):\n    return total(a, a)\n"
@@ -164,11 +168,36 @@ def test_what_the_author_calls_equivalent_is_counted_and_listed(proctor: Proctor
     assert (
         f"left out {one['id']} ({one['category']}, in a {one['scope']}) calc.py:{one['line']}: it is the same" in text
     )
-    assert "left out ffffffffffff: there is no such mutant" in text
+    assert "listed as no fault, but no mutant: ffffffffffff\n" in text
 
 
-def test_a_list_of_equivalents_that_is_no_text_is_refused(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
+def test_a_list_of_equivalents_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "list").write_bytes(b"0123456789ab caf\xe9\n")
+    with pytest.raises(UsageFault, match=r"list: byte 17 is no UTF-8\n  save the list as UTF-8"):
+        read_equivalent(tmp_path / "list")
+    (tmp_path / "marked").write_bytes(b"\xef\xbb\xbf0123456789ab why\n")
+    assert read_equivalent(tmp_path / "marked") == {"0123456789ab": "why"}
+    (tmp_path / "link").symlink_to(tmp_path / "marked")
+    for odd in (tmp_path / "link", tmp_path / "none", tmp_path):
+        with pytest.raises(UsageFault, match=odd.name):
+            read_equivalent(odd)
+
+
+def test_results_are_begun_only_where_they_can_be_kept(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
+    contract = make(make_contract, "kept", STRONG)
+    os.mkfifo(tmp_path / "pipe")
+    for odd in (tmp_path / "none" / "file", tmp_path, tmp_path / "pipe"):
+        done = proctor("strength", contract, "--limit", "1", "--results", odd)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+        assert str(odd) in done.stderr
+    (tmp_path / "empty").touch()
+    proctor("strength", contract, "--limit", "1", "--results", tmp_path / "empty")
+    assert (tmp_path / "empty").read_bytes().count(b"\n") > 1
+
+
+def test_a_list_in_another_encoding_is_told_in_one_message(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "list").write_bytes(b"\xff\n")
     done = proctor("strength", make(make_contract, "latin", STRONG), "--equivalent", tmp_path / "list")
-    assert done.returncode == 2
-    assert done.stderr == f"proctor: {tmp_path}/list: byte 17 is no UTF-8\n  save the list as UTF-8\n"
+    assert (done.returncode, done.stderr.startswith(f"proctor: {tmp_path}/list: byte 1")) == (2, True), done.stderr

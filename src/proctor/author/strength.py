@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from proctor.author.mutants.plan import CALLER, PATCH, MutationPlan, Sited, plan
 from proctor.author.solutions import files_of, patch_to
 from proctor.author.trial import ACCEPTED, NO_VERDICT, REFUSED, side_by_side, try_patch, varied
 from proctor.base.canonical import canonical, parse_canonical
-from proctor.base.errors import UsageFault
+from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.base.files import read_bounded
 from proctor.base.frozen import frozen, items, replace
 from proctor.base.names import name_text
@@ -152,10 +153,10 @@ class Results:
         head["reference"] = hashlib.sha256(reference).hexdigest()
         if path is None:
             return
-        if not path.exists():
-            path.write_bytes(canonical(head) + b"\n")
+        lines = _read(path).split(b"\n") if os.path.lexists(path) else []
+        if not any(lines):
+            self._begin(path, canonical(head) + b"\n")
             return
-        lines = read_bounded(path, RESULTS_BYTES).split(b"\n")
         try:
             if parse_canonical(lines[0]) != head:
                 words = "these results are of another contract or reference, or of an older Proctor"
@@ -170,6 +171,12 @@ class Results:
         whole = sum(len(line) + 1 for line in lines[:-1])
         with path.open("r+b") as file:
             file.truncate(whole)
+
+    def _begin(self, path: Path, line: bytes) -> None:
+        try:
+            path.write_bytes(line)
+        except OSError as error:
+            raise UsageFault(f"cannot be written: {error.strerror}", where=str(path)) from None
 
     def add(self, verdict: Verdict) -> None:
         """Keep a verdict; what has none may get one another time."""
@@ -280,7 +287,7 @@ def read_equivalent(path: Path) -> dict[str, str]:
     """Mutants that mean the same as the reference, by id, with the reason: one on each line; # begins a comment."""
     found: dict[str, str] = {}
     try:
-        text = read_bounded(path, RESULTS_BYTES).decode()
+        text = _read(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageFault(
             f"byte {error.start + 1} is no UTF-8", where=str(path), hint="save the list as UTF-8"
@@ -293,3 +300,13 @@ def read_equivalent(path: Path) -> dict[str, str]:
             raise UsageFault(f"line {number} gives no reason", where=str(path), hint="write `ID why it is equivalent`")
         found[name] = why.strip()
     return found
+
+
+def _read(path: Path) -> bytes:
+    """The bytes of a file that a user named."""
+    try:
+        return read_bounded(path, RESULTS_BYTES)
+    except OSError as error:
+        raise UsageFault(f"cannot be read: {error.strerror}", where=str(path)) from None
+    except InfrastructureFault as error:
+        raise UsageFault(error.message, where=error.where) from None

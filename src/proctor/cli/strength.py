@@ -90,7 +90,7 @@ def _print(name: str, found: Strength) -> None:
     for one in found.equivalent:
         click.echo(printable(f"left out {_place(one)}: {one.why}"))
     for name in found.unknown:
-        click.echo(printable(f"left out {name}: there is no such mutant any more"))
+        click.echo(printable(f"listed as no fault, but no mutant: {name}"))
     _print_others(found)
     click.echo(f"caught {found.caught().words()}; patch {found.caught(scope='patch').words()}", nl=False)
     click.echo(f"; alternatives refused {found.false_positives().words()}" if found.tried("alternative") else "")
