@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from proctor.judge.compare import GROUPS, differences
 from proctor.judge.report import comparability
+from tests.conduct.forging import forge
 
 MANIFEST: dict[str, Any] = {
     "schema": 1,
@@ -112,6 +114,40 @@ def test_a_difference_is_named_by_its_field(path: tuple[Any, ...], group: str) -
     assert found.other == "something else"
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "shown"),
+    [
+        (True, 1, ("true", "1")),
+        (False, 0, ("false", "0")),
+        ("1", 1, ('"1"', "1")),
+        (None, "null", ("null", '"null"')),
+        (True, "true", ("true", '"true"')),
+        ([], {}, ("[]", "{}")),
+        ([1], [True], ("1", "true")),
+        ("", None, ("", "null")),
+        (..., "absent", ("absent", '"absent"')),
+        ("absent", ..., ('"absent"', "absent")),
+        (..., None, ("absent", "null")),
+        ("absent", "other", ('"absent"', "other")),
+    ],
+)
+def test_values_that_only_look_alike_differ_and_are_shown_apart(one: Any, other: Any, shown: tuple[str, str]) -> None:
+    sides = []
+    for value in (one, other):
+        manifest = copy.deepcopy(MANIFEST)
+        if value is not ...:
+            manifest["limits"]["odd"] = value
+        sides.append(manifest)
+    (found,) = differences(sides[0], sides[1])
+    assert (found.group, found.one, found.other) == ("budget", *shown) and found.decides
+    assert differences(sides[0], copy.deepcopy(sides[0])) == ()
+
+
+def test_a_name_with_a_dot_is_not_a_way_into_another_field() -> None:
+    (found,) = differences(MANIFEST, {**MANIFEST, "contract.name": "x"})
+    assert (found.group, found.path, found.decides) == ("other", "contract.name", True)
+
+
 def test_what_is_a_runs_own_is_no_difference() -> None:
     for path in (("run",), ("started", "text"), ("configuration", "batch"), ("configuration", "watch", "baseline")):
         assert differences(MANIFEST, changed(path)) == ()
@@ -165,6 +201,20 @@ def test_two_runs_on_the_command_line(
     assert varied.returncode == 0, varied.stdout
 
     assert proctor("compare", nothing).returncode == 2
+    home = tmp_path / "home" / "runs"
+    shutil.copytree(home / nothing, tmp_path / "copy")
+    same = proctor("compare", nothing, fixed, nothing, tmp_path / "copy")
+    assert same.returncode == 0 and "comparable: 1 failure, 1 success" in same.stdout
+    assert f"the same run: {nothing} stands here more than once" in same.stdout
+    assert "the same run" not in proctor("compare", nothing, fixed).stdout
+    assert json.loads(proctor("compare", nothing, nothing, "--json").stdout)["repeated"] == [nothing]
+    forge(
+        tmp_path / "copy", event=lambda event: event["payload"].update(more=1) if event["type"] == "briefing" else None
+    )
+    resealed = json.loads(proctor("compare", nothing, tmp_path / "copy", "--json").stdout)
+    assert (resealed["comparable"], resealed["repeated"]) == (False, [])
+    assert [item["path"] for item in resealed["runs"][1]["differences"]] == ["seal.json: digest"]
+
     report = tmp_path / "home" / "runs" / other / "report.json"
     report.write_bytes(report.read_bytes().replace(b"failure", b"success"))
     broken = proctor("compare", nothing, other)

@@ -42,6 +42,7 @@ def command(runs: tuple[str, ...], vary: tuple[str, ...], json_: bool) -> int:
 
     Runs are comparable when contract, repository, environment, toolchain, budget, policy, prices, harness, seeds and
     model agree; the agent is what is compared. Exits with 1 when they are not: nothing is counted together then.
+    A run that is given twice, or a copy of it, is called so and counts once.
     """
     from proctor.base.errors import UsageFault
     from proctor.cli.wiring import shelf
@@ -50,12 +51,14 @@ def command(runs: tuple[str, ...], vary: tuple[str, ...], json_: bool) -> int:
     if len(runs) < 2:
         raise UsageFault("one run cannot be compared", hint="give two or more")
     sides, comparable = compare([shelf().find(name) for name in runs], vary)
-    counts = dict(sorted(Counter(side.status for side in sides).items()))
+    counts = dict(sorted(Counter(side.status for side in sides if not side.repeats).items()))
+    repeated = sorted({side.run for side in sides if side.repeats})
     if json_:
         print_json(
             {
                 "comparable": comparable,
                 "varied": list(vary),
+                "repeated": repeated,
                 "runs": [_record(side, vary) for side in sides],
                 "counts": counts if comparable else None,
             }
@@ -76,6 +79,8 @@ def command(runs: tuple[str, ...], vary: tuple[str, ...], json_: bool) -> int:
     ]
     head = ["RUN", "AGENT", "MODEL", "STATUS", *checks]
     print_table(head, [[printable(cell) for cell in row] for row in outcomes])
+    for run in repeated:
+        click.echo(printable(f"the same run: {run} stands here more than once, and counts once"))
     if comparable:
         click.echo("comparable: " + ", ".join(f"{count} {status}" for status, count in counts.items()))
     else:

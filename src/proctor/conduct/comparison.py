@@ -1,19 +1,24 @@
-"""Runs side by side: what sets them apart, and how each came out. Only evidence that verifies is compared."""
+"""Runs side by side: what sets them apart, and how each came out. Only evidence that verifies is compared.
+
+A run that is named twice, or a copy of one, is the same run and counts once. Another record under the id of one of the
+runs is a difference that decides.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from proctor.base.frozen import frozen
-from proctor.judge.compare import Difference, differences
+from proctor.base.frozen import frozen, replace
+from proctor.judge.compare import OTHER, Difference, differences
 from proctor.record.attest.attestation import require
 from proctor.record.rundir import RunDirectory
+from proctor.record.seal import load_seal
 
 
 @frozen
 class Side:
-    """One run of a comparison."""
+    """One run of a comparison; ``repeats`` where it is a run that stands before it once more."""
 
     run: str
     agent: str
@@ -22,6 +27,7 @@ class Side:
     gates: Mapping[str, bool]
     checks: Mapping[str, str]
     differences: tuple[Difference, ...] = ()
+    repeats: bool = False
 
 
 def compare(runs: Sequence[RunDirectory], vary: Sequence[str] = ()) -> tuple[tuple[Side, ...], bool]:
@@ -31,11 +37,17 @@ def compare(runs: Sequence[RunDirectory], vary: Sequence[str] = ()) -> tuple[tup
     """
     sides: list[Side] = []
     first: tuple[Any, Any] | None = None
+    seals: dict[str, str] = {}
     for run in runs:
         require(run, "partial")
         manifest, contract, report = (run.read_json(path) for path in (run.manifest, run.contract, run.report))
         first = first or (manifest, contract)
-        sides.append(_side(manifest, report, differences(first[0], manifest, (first[1], contract))))
+        side = _side(manifest, report, differences(first[0], manifest, (first[1], contract)))
+        seal = load_seal(run).digest
+        known = seals.setdefault(side.run, seal)
+        if known != seal:
+            side = replace(side, differences=(Difference(OTHER, "seal.json: digest", known, seal), *side.differences))
+        sides.append(replace(side, repeats=known == seal and any(side.run == one.run for one in sides)))
     apart = [item for side in sides for item in side.differences if item.decides and item.group not in vary]
     return tuple(sides), not apart
 
