@@ -136,7 +136,9 @@ def test_what_is_left_is_shown_proven_compared_and_reviewed(scene: Scene, tmp_pa
     assert scene.proctor("prove", "--check", tmp_path / "proof.json", "--key", "lab").returncode == 0
     assert scene.proctor("compare", scene.id, scene.id).returncode == 0
     said = scene.proctor("review", scene.id, "--verdict", "accept", "--by", "kim", "--minutes", "5", "--why", "fine")
-    assert said.returncode == 0, said.stderr
+    assert said.returncode == 0 and "the patch and the payloads are gone: long-term since" in said.stdout, said.stderr
+    assert "the patch and the payloads are gone" in scene.proctor("review", scene.id).stdout
+    assert scene.proctor("rubric", "--csv", scene.id).returncode == 0
     assert scene.proctor("verify", scene.id, "--key", "lab").returncode == 0
     assert scene.status() == "partial"
 
@@ -228,7 +230,10 @@ def test_an_act_can_be_signed_and_finished_after_a_crash(scene: Scene, tmp_path:
     for name in ("events.jsonl", "workspace/final.patch"):
         (scene.path / name).write_bytes(scene.before[f"{scene.path}/{name}"])
     assert scene.status() == "partial"
-    assert scene.retain().returncode == 0
+    later = scene.proctor("retain", scene.id, "--tier", "long-term", "--approve", "kim", "--why", "mine")
+    assert (
+        later.returncode == 0 and ": already long-term since " in later.stdout and "by jo: case closed" in later.stdout
+    )
     assert scene.status() == "partial" and not (scene.path / "workspace" / "final.patch").exists()
     public = (tmp_path / "jo.key.pub").read_text().split()[-1]
     assert f"(signed with key {public})" in scene.proctor("verify", scene.id).stdout

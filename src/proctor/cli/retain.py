@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from proctor.cli.output import as_json, print_json, printable
+from proctor.cli.output import as_json, counted, print_json, printable
 
 
 @click.command(epilog="Example: proctor retain 20260307 --tier long-term --approve jo --why 'case closed'")
@@ -19,7 +19,8 @@ from proctor.cli.output import as_json, print_json, printable
 def command(run: str, tier: str, approved_by: str, why: str, identity: Path | None, json_: bool) -> None:
     """Remove the patch, logs, blobs and payloads of a sealed RUN for good; the rest still verifies, as partial.
 
-    The report, results, digests and manifest stay, so that every statistic can still count the run.
+    The report, results, digests and manifest stay, so that every statistic can still count the run. An act that was
+    approved before stands as it is; calling it again only finishes what a crash cut off.
     """
     from proctor.base.clock import SystemClock
     from proctor.base.errors import BrokenSeal
@@ -41,7 +42,9 @@ def command(run: str, tier: str, approved_by: str, why: str, identity: Path | No
     signer = load_identity(identity) if identity else None
     done = retain(found, load_seal(found), tier, approved_by, why, SystemClock().wall_ns(), signer)
     if json_:
-        print_json({"run": found.path.name, "tier": done.tier, "files": sorted(done.files), "events": done.events})
+        told = {"run": found.path.name, "tier": done.tier, "files": sorted(done.files), "events": done.events}
+        print_json({**told, "at": done.at, "approved_by": done.approved_by, "before": result.retained is not None})
     else:
-        words = f"{len(done.files)} files and the payloads of {done.events} events are gone"
-        click.echo(printable(f"{found.path.name}: {done.tier}, approved by {done.approved_by}; {words}"))
+        words = f"{counted(len(done.files), 'file')} and the payloads of {counted(done.events, 'event')} are gone"
+        already = "already " if result.retained else ""
+        click.echo(printable(f"{found.path.name}: {already}{done}; {words}"))

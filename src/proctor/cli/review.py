@@ -84,8 +84,18 @@ def _record(name: str, verdict: str, minutes: str, by: str, why: str, json_: boo
         print_json({**told, "home_reviews": len(notes), "home_head": head})
     else:
         click.echo(printable(f"{found.path.name}: {verdict} by {by}, {minutes} minutes"))
+        _note_retention(found)
         if notes:
             click.echo(f"the log of all reviews has {len(notes)} records; the last is {head}")
+
+
+def _note_retention(run: RunDirectory) -> None:
+    """Say it where the patch and the trace can no longer be looked at."""
+    from proctor.record.retain import retention_of
+
+    act = retention_of(run)
+    if act is not None:
+        click.echo(printable(f"the patch and the payloads are gone: {act}"))
 
 
 def _intact(run: RunDirectory) -> str:
@@ -187,6 +197,7 @@ def _show(name: str, json_: bool) -> None:
     click.echo(
         printable(f"{run.path.name}: {report['status']}, review {_state(reviews)}, {minutes_of(reviews)} minutes")
     )
+    _note_retention(run)
     for one in found:
         click.echo(printable(f"{one['kind']:<12} {one['about']} ({one['count']})"))
         for place in one["evidence"]:
