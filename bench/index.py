@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import resource
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from bench.measure import Row, environment, per_second, ratio, seconds
+from bench.measure import Row, apart, microseconds, per_second, ratio, seconds
 from bench.synthetic import synthetic_rows
 
 SIZES, QUICK_SIZES = (10_000, 100_000, 1_000_000), (10_000, 100_000)
@@ -26,12 +25,10 @@ MEMORY_BAR = 2 << 30
 LINEAR_BAR = 1.5
 """The most processor time that a record may take at the largest size, against what one takes at the size before."""
 
-PROJECT = Path(__file__).resolve().parent.parent
-
 
 def measure(directory: Path, *, quick: bool) -> list[Row]:
     sizes = QUICK_SIZES if quick else SIZES
-    found = [_apart(count, directory / f"{count}.parquet") for count in sizes]
+    found = [apart("bench.index", str(count), str(directory / f"{count}.parquet")) for count in sizes]
     *_, before, last = found
     rows = [
         Row(
@@ -48,27 +45,13 @@ def measure(directory: Path, *, quick: bool) -> list[Row]:
     grown = f"one of {before['count']:,}"
     return [
         *rows,
-        Row(f"one record of {last['count']:,}", _micro(each[0]), _micro(each[1]), ratio(each[0], each[1]),
+        Row(f"one record of {last['count']:,}", microseconds(each[0]), microseconds(each[1]), ratio(each[0], each[1]),
             f"<= {LINEAR_BAR} x {grown}", each[0] <= LINEAR_BAR * each[1]),
         Row("memory for it", f"{last['memory'] / (1 << 20):,.0f} MiB", "", "", "< 2 GiB", last["memory"] < MEMORY_BAR),
         Row("a second of the processor", per_second(last["count"], last["busy"]), "", "", "", None),
         Row("read it as a table", f"{last['read']:.2f} s", "", "", "", None),
         Row("ask it in SQL", f"{last['ask']:.2f} s", "", "", "", None),
     ]  # fmt: skip
-
-
-def _micro(duration: float) -> str:
-    return f"{duration * 1e6:.1f} µs"
-
-
-def _apart(count: int, path: Path) -> dict[str, Any]:
-    """What :func:`alone` finds in a process of its own."""
-    command = [sys.executable, "-m", "bench.index", str(count), str(path)]
-    done = subprocess.run(command, cwd=PROJECT, env=environment(), capture_output=True, text=True, timeout=1200)
-    if done.returncode:
-        raise AssertionError(done.stderr)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
 
 
 def alone(count: int, path: Path) -> dict[str, Any]:

@@ -6,12 +6,19 @@ machine slows both. Medians decide for durations, the best round for rates.
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from proctor.base.frozen import frozen
+
+PROJECT = Path(__file__).resolve().parent.parent
 
 
 @frozen
@@ -44,6 +51,20 @@ def side_by_side(measured: Callable[[], object], floor: Callable[[], object], ti
     measured(), floor()
     pairs = [(seconds(measured), seconds(floor)) for _ in range(times)]
     return statistics.median(pair[0] for pair in pairs), statistics.median(pair[1] for pair in pairs)
+
+
+def apart(module: str, *words: str) -> dict[str, Any]:
+    """What a module of these benches prints as JSON in a process of its own, whose memory is its own."""
+    command = [sys.executable, "-m", module, *words]
+    done = subprocess.run(command, cwd=PROJECT, env=environment(), capture_output=True, text=True, timeout=1200)
+    if done.returncode:
+        raise AssertionError(done.stderr)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def microseconds(value: float) -> str:
+    return f"{value * 1e6:.1f} µs"
 
 
 def milliseconds(value: float) -> str:

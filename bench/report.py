@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import json
 import resource
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from bench.measure import Row, environment, ratio, seconds
+from bench.measure import Row, apart, microseconds, ratio, seconds
 from bench.synthetic import synthetic_table
 
 SIZES, QUICK_SIZES = (10_000, 100_000, 1_000_000), (2_000, 20_000)
@@ -23,8 +22,6 @@ SECONDS_BAR = 60
 MEMORY_BAR = 2 << 30
 LINEAR_BAR = 1.5
 """The most that a record may cost at the largest size, against what one costs at the size before."""
-
-PROJECT = Path(__file__).resolve().parent.parent
 
 
 def measure(directory: Path, *, quick: bool) -> list[Row]:
@@ -45,28 +42,19 @@ def measure(directory: Path, *, quick: bool) -> list[Row]:
     each = [one["report"] / one["count"] for one in (last, before)]
     return [
         *rows,
-        Row(f"one record of {last['count']:,} in it", _micro(each[0]), _micro(each[1]), ratio(each[0], each[1]),
-            f"<= {LINEAR_BAR} x one of {before['count']:,}", each[0] <= LINEAR_BAR * each[1]),
+        Row(f"one record of {last['count']:,} in it", microseconds(each[0]), microseconds(each[1]),
+            ratio(each[0], each[1]), f"<= {LINEAR_BAR} x one of {before['count']:,}", each[0] <= LINEAR_BAR * each[1]),
         Row("memory for it", f"{last['memory'] / (1 << 20):,.0f} MiB", "", "", "< 2 GiB", last["memory"] < MEMORY_BAR),
         Row("time of the processor", f"{last['busy']:.1f} s", "", "", "", None),
         Row("size of the page", f"{last['page'] / 1e6:.1f} MB", "", "", "", None),
     ]  # fmt: skip
 
 
-def _micro(duration: float) -> str:
-    return f"{duration * 1e6:.1f} µs"
-
-
 def _apart(count: int, folder: Path) -> dict[str, Any]:
     """What :func:`alone` finds in a process of its own; the records are made in another."""
-    found: dict[str, Any] = {}
-    for step in ("make", "report"):
-        command = [sys.executable, "-m", "bench.report", step, str(count), str(folder)]
-        done = subprocess.run(command, cwd=PROJECT, env=environment(), capture_output=True, text=True, timeout=1200)
-        if done.returncode:
-            raise AssertionError(done.stderr)
-        found = json.loads(done.stdout)
-    return found
+    words = str(count), str(folder)
+    apart("bench.report", "make", *words)
+    return apart("bench.report", "report", *words)
 
 
 def make(count: int, folder: Path) -> dict[str, Any]:

@@ -17,6 +17,25 @@ import pytest
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 
 
+def stopped(home: Path, by: signal.Signals, sign: str, *words: str) -> tuple[int, str]:
+    """``proctor run`` with ``words``, which gets a signal once a trace holds ``sign``: its exit code and errors."""
+    child = subprocess.Popen(
+        [sys.executable, "-m", "proctor", "run", *words],
+        env={**os.environ, "PROCTOR_HOME": str(home)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 120
+    while not any(sign in path.read_text() for path in home.glob("runs/*/events.jsonl")):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    child.send_signal(by)
+    _, errors = child.communicate(timeout=120)
+    return child.returncode, errors
+
+
 def test_runs_side_by_side_are_all_kept(proctor: Proctor, make_contract: Any) -> None:
     contracts = [make_contract("one"), make_contract("two")]
     done = proctor("run", *contracts, "--agent", "reference", "-n", "3", "--jobs", "3", "--json")
@@ -94,22 +113,8 @@ def test_an_interrupt_ends_the_agent_and_seals_the_run(make_contract: Any, tmp_p
         os.utime(files / name, (0, 0))
     waits = "echo waiting; test /agent/now -nt /agent/then || sleep 1000"  # the time of a file is no part of an agent
     agent = ["--agent", f"command:sh -c '{waits}'", "--agent-files", str(files)]
-    child = subprocess.Popen(
-        [sys.executable, "-m", "proctor", "run", str(contract), *agent, "-n", "2"],
-        env={**os.environ, "PROCTOR_HOME": str(tmp_path / "home")},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    runs = tmp_path / "home" / "runs"
-    deadline = time.monotonic() + 120
-    while not any('"sleep"' in path.read_text() for path in runs.glob("*/events.jsonl")):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    child.send_signal(signal.SIGINT)
-    _, errors = child.communicate(timeout=120)
-    assert child.returncode == 3, errors
+    code, errors = stopped(tmp_path / "home", signal.SIGINT, '"sleep"', str(contract), *agent, "-n", "2")
+    assert code == 3, errors
     (batch,) = (tmp_path / "home" / "batches").iterdir()
     assert f"proctor run --resume --batch {batch.stem}" in errors
     (row,) = json.loads(proctor("runs", "--json").stdout)
@@ -124,19 +129,9 @@ def test_an_interrupt_ends_the_agent_and_seals_the_run(make_contract: Any, tmp_p
 
 
 def test_sigterm_stops_in_order_too(make_contract: Any, tmp_path: Path, proctor: Proctor) -> None:
-    child = subprocess.Popen(
-        [sys.executable, "-m", "proctor", "run", str(make_contract()), "--agent", "command:sleep 1000"],
-        env={**os.environ, "PROCTOR_HOME": str(tmp_path / "home")},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    deadline = time.monotonic() + 120
-    while not any("guard.exec" in path.read_text() for path in (tmp_path / "home").glob("runs/*/events.jsonl")):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    child.send_signal(signal.SIGTERM)
-    assert child.wait(120) == 3
+    words = (str(make_contract()), "--agent", "command:sleep 1000")
+    code, errors = stopped(tmp_path / "home", signal.SIGTERM, "guard.exec", *words)
+    assert code == 3, errors
     (row,) = json.loads(proctor("runs", "--json").stdout)
     assert (row["state"], row["status"]) == ("finished", "invalid")
     assert "stopped by SIGTERM at" in proctor("show", row["run"]).stdout
@@ -171,25 +166,12 @@ def test_a_run_that_is_being_judged_when_it_is_stopped_counts(
 ) -> None:
     slow = {"id": "slow", "gate": "acceptance", "run": ["/bin/sleep", "2"], "timeout_seconds": 60}
     contract = make_contract(checks=[slow])
-    child = subprocess.Popen(
-        [sys.executable, "-m", "proctor", "run", str(contract), "--agent", "noop", "-n", "2"],
-        env={**os.environ, "PROCTOR_HOME": str(tmp_path / "home")},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    runs = tmp_path / "home" / "runs"
-    deadline = time.monotonic() + 120
-    while not any("patch.applied" in path.read_text() for path in runs.glob("*/events.jsonl")):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    child.send_signal(signal.SIGINT)
-    _, errors = child.communicate(timeout=120)
+    words = (str(contract), "--agent", "noop", "-n", "2")
+    _, errors = stopped(tmp_path / "home", signal.SIGINT, "patch.applied", *words)
     assert "--resume" in errors
     (row,) = json.loads(proctor("runs", "--json").stdout)
     assert row["status"] == "success"
-    report = json.loads((runs / row["run"] / "report.json").read_bytes())
+    report = json.loads((tmp_path / "home" / "runs" / row["run"] / "report.json").read_bytes())
     assert report["termination"]["code"] is None, "nothing was cut short"
     rest = json.loads(proctor("run", "--resume", "--json").stdout)
     assert [run["status"] for run in rest["runs"]] == ["success"], "only what was not begun is left"
