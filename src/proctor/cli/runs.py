@@ -36,6 +36,7 @@ def command(status: str | None, contract: str, last: int | None, json_: bool) ->
                     "run": item.id,
                     "contract": item.contract,
                     "agent": item.agent,
+                    "model": item.model,
                     "status": item.status,
                     "state": item.state,
                     "started": item.started,
@@ -52,10 +53,11 @@ def command(status: str | None, contract: str, last: int | None, json_: bool) ->
             item.id,
             printable(item.contract),
             printable(item.agent),
+            printable(item.model) or "-",
             item.word,
             item.started,
             *([printable(item.replay_of)] if replays else []),
         ]
         for item in found
     ]
-    print_table(["RUN", "CONTRACT", "AGENT", "STATUS", "STARTED", *(["REPLAY OF"] if replays else [])], rows)
+    print_table(["RUN", "CONTRACT", "AGENT", "MODEL", "STATUS", "STARTED", *(["REPLAY OF"] if replays else [])], rows)

@@ -1,0 +1,47 @@
+"""``proctor show`` and ``proctor runs`` of runs that came to nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Proctor = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_gates_that_a_run_never_came_to_are_not_called_failures(proctor: Proctor, make_contract: Any) -> None:
+    done = proctor("run", make_contract(), "--agent", "command:no-such-program", "--json")
+    assert done.returncode == 3
+    assert json.loads(done.stdout)["runs"][0]["status"] == "invalid"
+    shown = proctor("show", "last").stdout
+    gates = [
+        line.split("  ")[0] + " " + line[6:17].strip()
+        for line in shown.splitlines()
+        if line[:2] in ("G1", "G2", "G3", "G4")
+    ]
+    assert gates == ["G1 not reached", "G2 pass", "G3 not reached", "G4 not reached"]
+    assert "FAIL" not in shown
+    table = proctor("rubric", "--csv", "last").stdout
+    assert table.splitlines()[1].count("not reached") == 3
+    assert proctor("rescore", "last").returncode == 0, "the sealed report says what it said"
+    report = json.loads(proctor("show", "last", "--json").stdout)
+    assert [gate["passed"] for gate in report["gates"]] == [False, True, False, False]
+
+
+def test_a_gate_that_a_patch_did_not_pass_is_a_failure(proctor: Proctor, make_contract: Any) -> None:
+    assert proctor("run", make_contract(), "--agent", "noop").returncode == 1
+    assert "G3    FAIL" in proctor("show", "last").stdout
+
+
+def test_runs_are_listed_with_their_models(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
+    contract = make_contract()
+    (tmp_path / "turns.yaml").write_text("schema: 1\nturns:\n  - {say: hello}\n")
+    assert proctor("run", contract, "--agent", "noop").returncode == 1
+    spoken = ("--agent", "builtin", "--model", "scripted/one", "--script", "turns.yaml")
+    assert proctor("run", contract, *spoken).returncode == 1
+    rows = [line.split() for line in proctor("runs").stdout.splitlines()]
+    assert rows[0] == ["RUN", "CONTRACT", "AGENT", "MODEL", "STATUS", "STARTED"]
+    assert [row[2:5] for row in rows[2:]] == [["noop", "-", "failure"], ["builtin", "scripted/one", "failure"]]
+    assert [run["model"] for run in json.loads(proctor("runs", "--json").stdout)] == ["", "scripted/one"]
