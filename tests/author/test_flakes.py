@@ -149,3 +149,76 @@ def test_a_list_that_becomes_empty_is_said_in_the_contract(make_contract: Any) -
     set_ids(loaded, loaded.checks[0], "must_pass", ())
     assert load_contract(contract).checks[0].must_pass == ()
     assert not (contract / "ids.txt").exists()
+
+
+def test_lists_stay_where_the_check_comes_to_no_end_with_the_reference(proctor: Proctor, make_contract: Any) -> None:
+    crash = {**CHECK, "run": ["/usr/bin/python3", "-c", "raise SystemExit(3)"]}
+    listed = {"must_pass": ["adds"], "keep_passing": {"file": "kept.txt"}}
+    broken = make_contract("broken", checks=[{**crash, **listed}])
+    unfit = make_contract("unfit", checks=[{**CHECK, **listed}])
+    (unfit / "fix.patch").write_text(make_contract.FIX.replace("a - b", "a / b"))
+    none = f"{TAP.partition('tests =')[0]}tests = [('adds', False)]{TAP.partition(SEEDED + ')]')[2]}"
+    failing = make_contract("failing", checks=[{**CHECK, **listed, "run": ["/usr/bin/python3", "-c", none]}])
+    for contract, words in ((broken, "no verdict"), (unfit, "does not apply"), (failing, "no test passes")):
+        (contract / "kept.txt").write_text("zero\n")
+        before = (contract / "contract.yaml").read_bytes()
+        done = proctor("validate", contract, "--times", "1", "--derive", "--write")
+        assert (done.returncode, words in done.stderr, done.stdout) == (2, True, ""), done.stderr
+        assert "nothing is derived for tests" in done.stderr
+        assert (contract / "contract.yaml").read_bytes() == before
+        assert (contract / "kept.txt").read_text() == "zero\n"
+    done = proctor("validate", broken, "--times", "1", "--derive")
+    assert done.returncode == 1 and "tests: nothing is derived" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["#first", "two\nlines", " spaced "])
+def test_an_id_that_is_no_line_is_listed_in_the_contract(make_contract: Any, name: str) -> None:
+    contract = make_contract(checks=[{**CHECK, "must_pass": {"file": "must.txt"}}])
+    (contract / "must.txt").write_text("adds\n")
+    loaded = load_contract(contract)
+    set_ids(loaded, loaded.checks[0], "must_pass", ("adds", name))
+    assert load_contract(contract).checks[0].must_pass == ("adds", name)
+    assert not (contract / "must.txt").exists()
+
+
+def test_a_link_in_the_place_of_a_list_is_in_the_way(make_contract: Any, tmp_path: Path) -> None:
+    contract = make_contract(checks=[CHECK])
+    (contract / "must_pass.txt").symlink_to(tmp_path / "nowhere")
+    loaded = load_contract(contract)
+    with pytest.raises(UsageFault, match="in the way"):
+        set_ids(loaded, loaded.checks[0], "must_pass", ("adds",))
+
+
+TRAILS: dict[str, bytes] = {
+    "noise": b"\xff\n",
+    "a list": b"[]\n",
+    "no id": b'{"kind":"proctor.suite","parent":"","schema":1}\n',
+    "an id that is no text": b'{"id":5,"kind":"proctor.suite","parent":"","schema":1}\n',
+    "too large": b" " * ((1 << 20) + 1),
+}
+
+
+@pytest.mark.parametrize("name", TRAILS)
+def test_a_trail_that_is_none_is_named(make_contract: Any, name: str) -> None:
+    contract = make_contract()
+    (contract / TRAIL_NAME).write_bytes(TRAILS[name])
+    with pytest.raises(UsageFault, match=TRAIL_NAME):
+        untold(load_contract(contract))
+
+
+@pytest.mark.parametrize("make", [os.mkdir, lambda path: os.symlink("/etc/passwd", path)])
+def test_a_trail_that_is_no_plain_file_is_refused(make_contract: Any, make: Callable[[Path], None]) -> None:
+    contract = make_contract()
+    make(contract / TRAIL_NAME)
+    with pytest.raises(UsageFault, match=TRAIL_NAME):
+        untold(load_contract(contract))
+
+
+def test_dropping_needs_a_reason_and_an_act_of_its_own(proctor: Proctor, make_contract: Any) -> None:
+    contract = make_contract()
+    for words, said in (
+        (("--drop-flaky", " "), "needs a reason"),
+        (("--drop-flaky", "why", "--derive", "--write"), "one after the other"),
+    ):
+        done = proctor("validate", contract, "--flakes", "2", *words)
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr

@@ -6,6 +6,7 @@ compared with what was meant; where the two differ, nothing is written and the a
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +17,18 @@ from proctor.contract.load import CONTRACT_BYTES, CONTRACT_NAME
 from proctor.contract.model import Check, Contract, NamedFile
 
 IDS_BYTES = 16 << 20
+HINT_CHARACTERS = 200
 
 
 def set_ids(contract: Contract, check: Check, field: str, ids: tuple[str, ...]) -> Path:
     """Let ``field`` of ``check`` list ``ids``: in the file that it names, or in a new one beside the contract.
 
-    A file of ids is never empty: where none is left the contract itself says so, and the file goes.
+    A file of ids is never empty, and holds one on each line: where none is left, or one is no line, the contract itself
+    has the list, and the file goes.
     """
     named: NamedFile | None = getattr(check, f"{field}_file")
-    if not ids:
-        set_field(contract, check, field, [])
+    if not ids or not all(map(_is_line, ids)):
+        set_field(contract, check, field, list(ids))
         if named is not None:
             (contract.directory / named.path).unlink()
         return contract.directory / CONTRACT_NAME
@@ -37,7 +40,7 @@ def set_ids(contract: Contract, check: Check, field: str, ids: tuple[str, ...]) 
     several = sum(other.results != "exit-code" for other in contract.checks) > 1
     name = f"{check.id}.{field}.txt" if several else f"{field}.txt"
     path = contract.directory / name
-    if path.exists():
+    if os.path.lexists(path):
         raise UsageFault("is in the way of the list of tests", where=str(path), hint=f"name it in {field} or remove it")
     write_whole(path, _lines(ids))
     try:
@@ -54,9 +57,10 @@ def set_field(contract: Contract, check: Check, field: str, value: Any) -> None:
     text = read_bounded(file, CONTRACT_BYTES).decode()
     index = contract.checks.index(check)
     changed = with_field(text, ("checks", index), field, value)
-    if changed is None:
+    if changed is None or len(changed.encode()) > CONTRACT_BYTES:
         words = f"{field} of check {check.id!r} cannot be changed without touching more"
-        raise UsageFault(words, where=str(file), hint=f"write `{field}: {canonical(value).decode()}` yourself")
+        shown = canonical(value).decode()[:HINT_CHARACTERS]
+        raise UsageFault(words, where=str(file), hint=f"write `{field}: {shown}` yourself")
     write_whole(file, changed.encode())
 
 
@@ -115,6 +119,11 @@ def _added(text: str, node: Any, field: str, written: str) -> str:
         line = end - 1
     indent = " " * node.start_mark.column
     return f"{text[:line]}\n{indent}{field}: {written}{text[line:]}"
+
+
+def _is_line(name: str) -> bool:
+    """Whether a line of a file of ids can say ``name``."""
+    return name == name.strip() and "\n" not in name and not name.startswith("#")
 
 
 def _lines(lines: list[str] | tuple[str, ...]) -> bytes:

@@ -20,6 +20,7 @@ from proctor.conduct.machine import Machine
 from proctor.contract.model import Check, Contract
 from proctor.execute.prepare import Prepared
 from proctor.execute.sandbox.interface import Mount
+from proctor.judge.outcome import FAIL, PASS
 
 BASE, REFERENCE = "base", "reference"
 ORDER = Path(__file__).parent / "order"
@@ -139,13 +140,17 @@ def unsteady_tests(said: list[Checked]) -> set[str]:
 
 @frozen
 class Derived:
-    """The lists of one check as real attempts give them; ``unsteady`` tests are in neither."""
+    """The lists of one check as real attempts give them; ``unsteady`` tests are in neither.
+
+    ``problem`` says why they tell nothing: with the reference the check did not come to its end, or no test passed.
+    """
 
     check: str
     must_pass: tuple[str, ...]
     keep_passing: tuple[str, ...]
     unsteady: tuple[str, ...]
     omitted: int
+    problem: str = ""
 
 
 def derive(contract: Contract, observed: tuple[Observed, ...]) -> tuple[Derived, ...]:
@@ -164,7 +169,16 @@ def _derived(check: Check, observed: tuple[Observed, ...]) -> Derived:
         keep_passing=tuple(sorted(after & before)),
         unsteady=tuple(sorted(unsteady)),
         omitted=omitted,
+        problem=_underivable(trees[REFERENCE]),
     )
+
+
+def _underivable(said: list[Checked]) -> str:
+    """Why attempts with the reference say nothing of the tests; empty where they do."""
+    for one in said:
+        if one.outcome not in (PASS, FAIL):
+            return f"with the reference it has no verdict: {one.detail or one.reason}"
+    return "" if _passing(said) else "no test passes with the reference every time"
 
 
 def _passing(said: list[Checked]) -> set[str]:

@@ -14,7 +14,7 @@ from typing import Any
 from proctor.author.edit import set_field, set_ids
 from proctor.author.flakes import Screened
 from proctor.base.canonical import canonical, digest, parse_canonical
-from proctor.base.errors import UsageFault
+from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.base.files import read_bounded, write_whole
 from proctor.contract.digest import resolved
 from proctor.contract.load import load_contract
@@ -42,12 +42,17 @@ def read_trail(contract: Contract) -> tuple[dict[str, Any], ...]:
         lines = read_bounded(path, TRAIL_BYTES).splitlines()
     except FileNotFoundError:
         return ()
+    except OSError as error:
+        raise UsageFault(f"cannot be read: {error.strerror}", where=str(path)) from None
+    except InfrastructureFault as error:
+        raise UsageFault(error.message, where=error.where) from None
     trail: list[dict[str, Any]] = []
     for number, line in enumerate(lines, 1):
         parent = trail[-1]["id"] if trail else ""
         try:
             record = parse_canonical(line)
             fits = record["kind"] == KIND and record["schema"] == SCHEMA and record["parent"] == parent
+            fits = fits and isinstance(record["id"], str)
         except (ValueError, KeyError, TypeError):
             fits = False
         if not fits:

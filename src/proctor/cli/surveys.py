@@ -13,6 +13,7 @@ from proctor.author.edit import set_ids
 from proctor.author.flakes import Derived, Screened, derive, screen, survey
 from proctor.author.suite import drop_flagged, suite_id, untold
 from proctor.author.trial import ready
+from proctor.base.errors import UsageFault
 from proctor.base.frozen import frozen, items
 from proctor.cli.output import print_table, printable
 from proctor.conduct.machine import Machine
@@ -71,10 +72,11 @@ def survey_contract(
             reference = reference_patch(prepared, scratch)
         observed = survey(machine, prepared, reference, times, jobs, tell)
     derived = derive(contract, observed) if lists else ()
-    written = _write_back(contract, derived) if write else ()
     screened = screen(contract, observed) if flakes else ()
     flagged = tuple(one for one in screened if one.flagged and one.primary)
-    suite: Mapping[str, Any] = {"id": suite_id(contract), "problem": untold(contract)}
+    written = _write_back(contract, derived) if write else ()
+    now = load_contract(path) if written else contract
+    suite: Mapping[str, Any] = {"id": suite_id(now), "problem": untold(now)}
     if drop and flagged:
         suite, flagged = {**drop_flagged(contract, flagged, drop), "problem": ""}, ()
     return Surveyed(contract, screened, derived, written, flagged, suite)
@@ -83,8 +85,13 @@ def survey_contract(
 def _write_back(contract: Contract, derived: tuple[Derived, ...]) -> tuple[str, ...]:
     """Write the lists that differ from the declared ones; where they were written.
 
-    The contract is read again for each list: a list may be a key that the file did not have.
+    The contract is read again for each list: a list may be a key that the file did not have. Nothing is written where
+    the attempts tell nothing of the tests of one check.
     """
+    for one in derived:
+        if one.problem:
+            hint = "mend the check or the reference first; the lists stay as they are"
+            raise UsageFault(f"nothing is derived for {one.check}: {one.problem}", where=contract.name, hint=hint)
     written = []
     for one in derived:
         for field in ("must_pass", "keep_passing"):
@@ -127,6 +134,9 @@ def print_survey(seen: Surveyed) -> None:
 
 def _print_lists(name: str, seen: Surveyed) -> None:
     for one in seen.derived:
+        if one.problem:
+            click.echo(printable(f"{name}: {one.check}: nothing is derived: {one.problem}"))
+            continue
         check = next(check for check in seen.contract.checks if check.id == one.check)
         for field in ("must_pass", "keep_passing"):
             ids, declared = set(getattr(one, field)), set(getattr(check, field))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     help="Try base and reference so often, with other seeds and orders; flaky checks are refused.",
 )
 @click.option(
-    "--drop-flaky", "drop", metavar="REASON", default="", help="Take what is flaky out of the suite, with a trail."
+    "--drop-flaky", "drop", metavar="REASON", default=None, help="Take what is flaky out of the suite, with a trail."
 )
 @click.option("--derive", "lists", is_flag=True, help="Derive must_pass and keep_passing from attempts on both trees.")
 @click.option("--write", is_flag=True, help="Write the derived lists back.")
@@ -38,7 +38,7 @@ def command(
     times: int,
     jobs: int,
     flakes: int | None,
-    drop: str,
+    drop: str | None,
     lists: bool,
     write: bool,
     json_: bool,
@@ -50,8 +50,12 @@ def command(
     """
     if write and not lists:
         raise click.UsageError("--write needs --derive")
-    if drop and flakes is None:
+    if drop is not None and flakes is None:
         raise click.UsageError("--drop-flaky needs --flakes")
+    if drop is not None and not drop.strip():
+        raise click.UsageError("--drop-flaky needs a reason")
+    if drop is not None and write:
+        raise click.UsageError("--write and --drop-flaky change the same lists; use one after the other")
     from proctor.cli.batches import begin, fill
     from proctor.cli.run import why
     from proctor.cli.wiring import machine
@@ -59,7 +63,7 @@ def command(
     here = machine()
     surveys: list[Surveyed] = []
     if lists or flakes is not None:
-        surveys = _surveyed(here, contracts, flakes, times, jobs, lists, write, drop, json_)
+        surveys = _surveyed(here, contracts, flakes, times, jobs, lists, write, drop or "", json_)
     rows: list[dict[str, Any]] = []
     code = 0
     unready: dict[str, str] = {}
