@@ -46,6 +46,32 @@ def test_the_difference_is_taken_task_by_task() -> None:
     assert row["p"] == pytest.approx(0.0917, abs=5e-5)  # t.test(c(1, .5, 0, .5)): t = 2.4495, df = 3
 
 
+def test_the_p_values_of_many_agents_count_together() -> None:
+    tasks = [f"t{number:02}" for number in range(24)]
+    before = {agent: {task: [0, number % 2] for number, task in enumerate(tasks)} for agent in ("ant", "bee", "cat")}
+    after = {
+        "ant": {task: [1, int(number < 20)] for number, task in enumerate(tasks)},
+        "bee": {task: [int(number < 5), number % 2] for number, task in enumerate(tasks)},
+        "cat": {"t00": [1, 1]},
+    }
+    found = versus(study(before), study(after), "spring")
+    ant, bee, cat = found["rows"]
+    assert ant["p"] < bee["p"] < 0.05
+    assert ant["p_adjusted"] == pytest.approx(2 * ant["p"]) and bee["p_adjusted"] == pytest.approx(bee["p"])
+    assert cat["p"] is None and cat["p_adjusted"] is None, "one task decides nothing, and is not counted"
+    told = "With all 2 counted together (Holm), ant, bee changed by more than chance would at 0.05."
+    assert found["notes"][-1].endswith(told)
+    same = versus(study(before), study(before), "spring")
+    assert same["notes"][-1].endswith(
+        "With all 3 counted together (Holm), no agent changed by more than chance would at 0.05."
+    )
+
+
+def test_with_few_tasks_signs_decide_too() -> None:
+    (row,) = versus(study(BEFORE), study(AFTER), "spring")["rows"]
+    assert row["p_adjusted"] == 0.25, "of 2^3 patterns of signs two are as extreme"
+
+
 def test_a_task_whose_contract_changed_is_left_out_and_named() -> None:
     found = versus(study(BEFORE), study(AFTER, a="a@2"), "spring")
     assert found["rows"][0]["difference"]["clusters"] == 3

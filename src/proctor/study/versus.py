@@ -2,6 +2,7 @@
 
 A task is the same in both only if its contract is, to the last byte. An agent's difference is taken task by task over
 those, so that a suite that grew or shrank does not pass for an agent that got better. What was not compared is said.
+The p values of all agents are adjusted together after Holm: with many agents some seem to have changed by chance.
 """
 
 from __future__ import annotations
@@ -10,14 +11,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from proctor.study.stats.arrays import by_task
-from proctor.study.stats.estimate import LEVEL
-from proctor.study.stats.paired import paired_difference
+from proctor.study.stats.estimate import LEVEL, rounded
+from proctor.study.stats.multiplicity import holm
+from proctor.study.stats.paired import decisive, paired_difference, sign_flip
 from proctor.study.stats.rates import cluster_rate
 from proctor.study.table import Table
 
 if TYPE_CHECKING:
     from proctor.study.table import Floats
 
+SEED = 20260307
+"""For signs where there are too many tasks to try all of them."""
 NAMED = 10
 """How many tasks or agents a note names."""
 
@@ -45,6 +49,7 @@ def versus(
     if name == own:
         name = f"{name}, as an earlier report has it with {_runs(len(before))}"
     rows = [_row(agent, _counts(before, agent, shared), _counts(after, agent, shared), level) for agent in agents]
+    notes += _adjust(rows, 1 - level)
     return {"name": name, "rows": rows, "notes": notes}
 
 
@@ -53,14 +58,30 @@ def _row(agent: str, before: Counts, after: Counts, level: float) -> dict[str, A
 
     both = sorted(before.keys() & after.keys())
     old, new = (np.array([counts[task] for task in both]).reshape(-1, 2) for counts in (before, after))
-    gap = paired_difference(new[:, 0] / new[:, 1], old[:, 0] / old[:, 1], level)
+    means = new[:, 0] / new[:, 1], old[:, 0] / old[:, 1]
+    gap = paired_difference(*means, level)
+    flipped = sign_flip(means[0] - means[1], np.random.default_rng(SEED)).p
     return {
         "agent": agent,
         "before": cluster_rate(old[:, 0], old[:, 1], level).record(),
         "after": cluster_rate(new[:, 0], new[:, 1], level).record(),
         "difference": gap.difference.record(),
         "p": gap.p,
+        "p_sign_flip": flipped,
+        "p_adjusted": decisive(gap.p, flipped, len(both)),
     }
+
+
+def _adjust(rows: list[dict[str, Any]], alpha: float) -> list[str]:
+    """Count all agents together where each counted alone, and say of which the change is then beyond chance."""
+    known = [row for row in rows if row["p_adjusted"] is not None]
+    for row, p in zip(known, holm([row["p_adjusted"] for row in known]).tolist(), strict=True):
+        row["p_adjusted"] = rounded(p)
+    if len(known) < 2:
+        return []
+    changed = [row["agent"] for row in known if row["p_adjusted"] < alpha]
+    told = f"Intervals are of each agent alone. With all {len(known)} counted together (Holm), "
+    return [f"{told}{_listed(changed) if changed else 'no agent'} changed by more than chance would at {alpha:.2g}."]
 
 
 def _shared(before: Table, after: Table) -> tuple[frozenset[str], list[str]]:

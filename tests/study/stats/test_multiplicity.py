@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from proctor.study.stats.multiplicity import benjamini_hochberg, holm, max_t, rank_ranges
+from proctor.study.stats.multiplicity import holm, max_t, rank_ranges
 from proctor.study.stats.paired import sign_flip
 
 P = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1]
@@ -16,15 +16,14 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(7)
 
 
-def test_the_example_of_benjamini_and_hochberg() -> None:
-    # "... rejects the four hypotheses having p values below 0.013"; Bonferroni's kin reject three.
-    assert int((benjamini_hochberg(P) <= 0.05).sum()) == 4
+def test_holm_on_a_published_example() -> None:
+    # The paper holds its own procedure, which rejects four, against Bonferroni's kin, which reject three.
     assert int((holm(P) <= 0.05).sum()) == 3
 
 
 def test_what_has_no_p_value_counts_for_nothing() -> None:
     assert holm([0.01, np.nan, 0.04]) == pytest.approx([0.02, np.nan, 0.04], nan_ok=True)
-    assert benjamini_hochberg([0.01, np.nan, 0.04]) == pytest.approx([0.02, np.nan, 0.04], nan_ok=True)
+    assert holm([]).tolist() == []
 
 
 def test_a_single_pair_is_a_sign_flip() -> None:

@@ -1,11 +1,11 @@
-"""Looks on the way: published limits, what they spend, and the decision."""
+"""Looks on the way: published limits, and what they spend."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from proctor.study.stats.sequential import boundaries, decide, spending
+from proctor.study.stats.sequential import boundaries, spending
 
 
 @pytest.mark.parametrize(
@@ -49,23 +49,7 @@ def test_a_look_too_early_to_spend_anything_cannot_stop() -> None:
     assert plan.limits[1] == pytest.approx(1.95996, abs=1e-4)
 
 
-def test_the_first_look_that_crosses_decides() -> None:
-    looks = [1 / 3, 2 / 3, 1.0]
-    going = decide(looks[:2], [0.01, 0.02])
-    assert (going.stop, going.look) == (False, 2)
-    done = decide(looks, [0.01, 0.011, 0.5])
-    assert (done.stop, done.look, done.p) == (True, 2, 0.011)
-    assert done.nominal == pytest.approx(0.01203, abs=1e-4)
-    assert decide([0.5], [None]).stop is False
-    assert decide([1.0], [0.05]).stop is True
-
-
 @pytest.mark.parametrize("looks", [[], [0.5, 0.5], [0.0, 1.0], [0.5, 1.1], [0.8, 0.4]])
 def test_looks_that_do_not_rise_are_refused(looks: list[float]) -> None:
     with pytest.raises(ValueError, match="rising shares"):
         boundaries(looks)
-
-
-def test_each_look_needs_its_p_value() -> None:
-    with pytest.raises(ValueError, match="one p value"):
-        decide([0.5, 1.0], [0.1])

@@ -1,8 +1,9 @@
 """Many comparisons at once: adjusted p values, and the ranks that they leave open.
 
-Holm (1979) holds the chance of any false claim whatever the dependence; Benjamini and Hochberg (1995) hold the expected
-share of false ones; Westfall and Young's step-down maximum (1993) holds the same as Holm and knows how comparisons of
-agents on the same tasks depend on each other, because the signs of whole tasks are flipped for all pairs together.
+Holm (1979) holds the chance of any false claim whatever the dependence, and is for agents that are each held against
+their own earlier study. Westfall and Young's step-down maximum (1993) holds the same and knows how comparisons of
+agents on the same tasks depend on each other, because the signs of whole tasks are flipped for all pairs together; it
+is for agents that are held against each other.
 """
 
 from __future__ import annotations
@@ -15,8 +16,6 @@ from proctor.study.stats.arrays import floats
 from proctor.study.stats.paired import DRAWS, TIE, sign_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
 
     from proctor.study.stats.arrays import ArrayLike, Flags, Floats
@@ -38,21 +37,12 @@ def holm(p: ArrayLike) -> Floats:
     """Holm's adjusted p values in the order of ``p``; nan stays nan and counts for nothing."""
     import numpy as np
 
-    def adjusted(ordered: Floats) -> Floats:
-        return np.maximum.accumulate(ordered * np.arange(len(ordered), 0, -1))
-
-    return _adjust(p, adjusted)
-
-
-def benjamini_hochberg(p: ArrayLike) -> Floats:
-    """Benjamini and Hochberg's adjusted p values in the order of ``p``; nan stays nan and counts for nothing."""
-    import numpy as np
-
-    def adjusted(ordered: Floats) -> Floats:
-        raised = ordered * len(ordered) / np.arange(1, len(ordered) + 1)
-        return np.minimum.accumulate(raised[::-1])[::-1]
-
-    return _adjust(p, adjusted)
+    values = floats(p)
+    known = np.flatnonzero(~np.isnan(values))
+    order = known[np.argsort(values[known], kind="stable")]
+    result = np.full(values.shape, np.nan)
+    result[order] = np.minimum(1.0, np.maximum.accumulate(values[order] * np.arange(len(order), 0, -1)))
+    return result
 
 
 def max_t(means: ArrayLike, rng: np.random.Generator, draws: int = DRAWS) -> MaxT:
@@ -91,14 +81,3 @@ def rank_ranges(better: Flags) -> list[tuple[int, int]]:
     """The best and worst rank that each agent may have, when ``better[a, b]`` says that a was shown to beat b."""
     beaten_by, beats = better.sum(axis=0), better.sum(axis=1)
     return [(1 + int(up), len(better) - int(down)) for up, down in zip(beaten_by, beats, strict=True)]
-
-
-def _adjust(p: ArrayLike, adjusted: Callable[[Floats], Floats]) -> Floats:
-    import numpy as np
-
-    values = floats(p)
-    known = np.flatnonzero(~np.isnan(values))
-    order = known[np.argsort(values[known], kind="stable")]
-    result = np.full(values.shape, np.nan)
-    result[order] = np.minimum(1.0, adjusted(values[order]))
-    return result

@@ -35,17 +35,6 @@ class Boundaries:
     method: str = "Lan-DeMets, O'Brien-Fleming spending, two-sided"
 
 
-@frozen
-class Decision:
-    """Whether the looks so far end the comparison; ``look`` counts from 1."""
-
-    stop: bool
-    look: int
-    p: float
-    nominal: float
-    spent: float
-
-
 def spending(share: float, alpha: float = 0.05) -> float:
     """How much of a two-sided ``alpha`` may be spent by a ``share`` of the information; each side has its half."""
     from scipy.special import ndtr, ndtri
@@ -79,20 +68,6 @@ def boundaries(looks: Sequence[float], alpha: float = 0.05) -> Boundaries:
         place, mass, before = edge * nodes, edge * weights * density, share
     nominal = tuple(2 * float(ndtr(-limit)) for limit in limits)
     return Boundaries(shares, tuple(limits), nominal, tuple(spending(share, alpha) for share in shares), alpha)
-
-
-def decide(looks: Sequence[float], p_values: Sequence[float | None], alpha: float = 0.05) -> Decision:
-    """What the looks so far say; the first p value at or below its nominal level ends the comparison.
-
-    A look without a p value spends its share all the same, since it was taken.
-    """
-    if not p_values or len(looks) != len(p_values):
-        raise ValueError("each look has one p value")
-    plan = boundaries(looks, alpha)
-    seen = [1.0 if p is None else p for p in p_values]
-    crossed = [look for look, p in enumerate(seen) if p <= plan.nominal[look] + 1e-12]
-    look = crossed[0] if crossed else len(seen) - 1
-    return Decision(bool(crossed), look + 1, seen[look], plan.nominal[look], plan.spent[look])
 
 
 def _limit(place: Floats, mass: Floats, step: float, scale: float, allowed: float) -> float:
