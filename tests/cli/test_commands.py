@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -154,3 +155,12 @@ def test_an_agent_is_not_handed_the_home_or_the_contract(proctor: Proctor, make_
         done = proctor("run", contract, "--agent", "command:true", "--agent-files", files)
         assert done.returncode == 2
         assert "lie in each other" in done.stderr
+
+
+def test_a_full_disk_is_no_defect() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "proctor", "schema"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 3
+    assert done.stderr.startswith("proctor: No space left on device\n  make room") and "defect" not in done.stderr

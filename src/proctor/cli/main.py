@@ -5,6 +5,7 @@ Exit codes: 0 yes, 1 a negative verdict, 2 usage or a bad contract, 3 infrastruc
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import threading
@@ -137,6 +138,8 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     except ProctorError as error:
         return _say(str(error), error.exit_code)
     except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return _say(f"{error.strerror}\n  make room and start again; what was finished is kept", 3)
         if error.filename is None:
             return _defect(error)
         return _say(f"{os.fsdecode(error.filename)}: {error.strerror}", 3)

@@ -175,7 +175,15 @@ def _names(home: Home) -> list[str]:
 
 
 def _load(home: Home, name: str) -> Batch:
-    data = parse((home.batches / f"{name}.json").read_bytes())
+    path = home.batches / f"{name}.json"
+    try:
+        return _batch(parse(path.read_bytes()))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        hint = "put it back from a copy, or move it away: the runs that were made of it stay as they are"
+        raise UsageFault("the record of a batch is damaged", where=str(path), hint=hint) from None
+
+
+def _batch(data: Mapping[str, Any]) -> Batch:
     return Batch(
         id=data["id"],
         agent_files=data["agent_files"],

@@ -186,6 +186,36 @@ def test_a_refused_run_ends_the_command(stage: Stage) -> None:
         stage.run()
 
 
+def test_a_machine_that_spoils_everything_is_told_before_the_plan_is_spent(stage: Stage) -> None:
+    broken = True
+    stage.says = lambda place, number: SPOILT if broken else {}
+    with pytest.raises(InfrastructureFault, match="spoilt 4 runs and left no other: no disk") as raised:
+        stage.run()
+    assert "the same command goes on" in raised.value.hint
+    assert len(stage.made) == 4, "the checks, and nothing after them"
+    broken = False
+    assert all(one.good for one in stage.run()[1])
+
+
+def test_a_full_disk_is_told_before_a_run_is_spent(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(conduct, "LEAST_FREE_BYTES", 1 << 62)
+        with pytest.raises(InfrastructureFault, match="MiB are free for runs"):
+            stage.run()
+    assert not stage.made
+    assert all(one.good for one in stage.run()[1])
+
+
+def test_a_damaged_batch_is_told(stage: Stage) -> None:
+    stage.run()
+    file = next(stage.machine.home.batches.glob("*.json"))
+    file.write_text("{")
+    del stage.made[list(stage.made)[-1]]
+    with pytest.raises(UsageFault, match="the record of a batch is damaged") as raised:
+        stage.run()
+    assert raised.value.where == str(file)
+
+
 def test_an_interrupt_pauses_the_pilot(stage: Stage) -> None:
     stage.answers = [BatchResult((), (), True)]
     with pytest.raises(Paused):

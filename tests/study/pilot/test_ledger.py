@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.study.pilot.ledger import CUT, RUNNING, SEALED, Ledger, Run, holder, surplus
+from proctor.base.frozen import replace
+from proctor.study.pilot.ledger import CUT, RUNNING, SEALED, Ledger, Run, holder, in_order, surplus
 from proctor.study.pilot.protocol import design_of
 from proctor.study.pilot.randomise import randomise
 from tests.study.pilot.running import SPOILT, STOPPED, UNSAFE, arms, ledger, run_of
@@ -50,6 +51,14 @@ def test_a_later_good_run_does_not_take_the_place_of_the_last_repeat() -> None:
     assert holder(made, 1) is made[1] and surplus(made, 1) == (made[2],)
     assert holder(made, 0) is made[0] and surplus(made, 0) == (made[1], made[2])
     assert holder(made, 2) is made[2] and surplus(made, 2) == ()
+
+
+def test_runs_stand_in_the_order_in_which_they_were_noted_whatever_their_clocks_say() -> None:
+    first, second, late = attempts("spoilt", "spoilt", "cut")
+    back = replace(second, begun=first.begun - 5)
+    assert in_order((back, late, first), (first.run, back.run)) == (first, back, late)
+    assert holder(in_order((back, first), (first.run, back.run)), 1) == back
+    assert in_order((first, back), ()) == (back, first)
 
 
 def test_an_end_for_safety_is_never_replaced() -> None:

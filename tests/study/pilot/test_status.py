@@ -122,7 +122,7 @@ def test_places_that_do_not_count_are_told_apart() -> None:
 def test_faults_that_were_repeated_are_deviations() -> None:
     here = stands(8)
     spoilt = run_of(here.plan.slots[0], -1, **SPOILT)
-    (words,) = deviations(here.with_runs((spoilt,)))
+    (words,) = deviations(replace(here, runs=(spoilt, *here.runs)))
     assert spoilt.run in words and "no disk" in words
 
 

@@ -7,13 +7,14 @@ where it stood. Each decision falls between whole blocks. A stage whose entry do
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 
 from proctor.base.canonical import canonical
-from proctor.base.errors import BudgetExceeded, ProctorError, UsageFault
+from proctor.base.errors import BudgetExceeded, InfrastructureFault, ProctorError, UsageFault
 from proctor.base.files import read_bounded, write_whole
 from proctor.base.frozen import frozen, replace
 from proctor.base.ids import new_run_id
@@ -26,7 +27,7 @@ from proctor.study.pilot.charges import charged_by_task, rates_of
 from proctor.study.pilot.departures import elsewhere, note
 from proctor.study.pilot.heads import note_head, require_head
 from proctor.study.pilot.journal import add_screen, read_journal
-from proctor.study.pilot.ledger import CHECKS, holder, key_of, read_run
+from proctor.study.pilot.ledger import CHECKS, Run, holder, key_of, read_run
 from proctor.study.pilot.model import STAGES, Method, Pilot, agent_files, agent_words, located, model_settings
 from proctor.study.pilot.plan import Plan, note_amendments
 from proctor.study.pilot.randomise import Slot
@@ -34,6 +35,9 @@ from proctor.study.pilot.records import OPEN, Stage, Standing, record_of, stage_
 from proctor.study.pilot.stages import HUMAN, NOOP, REFERENCE
 from proctor.study.pilot.stopping import what_next
 from proctor.study.pilot.suite import SuiteTask
+
+LEAST_FREE_BYTES = 32 << 20
+"""What a run may leave behind without anybody noticing a full disk."""
 
 Fill = Callable[[Batch, Sequence[Place]], BatchResult]
 """Fills places of a batch and says what came of them."""
@@ -149,6 +153,7 @@ def _run_stage(scene: Scene, here: Standing, name: str) -> Standing:
 
 def _filled(scene: Scene, here: Standing, batch: Batch, places: Sequence[Place]) -> Standing:
     """The standing with what came of ``places``; an error that kept a run from beginning ends the command."""
+    _require_room(scene.machine.home)
     scene.charge(charged_by_task(here.charges()))
     result = scene.fill(batch, places)
     made = tuple(read_run(outcome.directory) for _, outcome in result.outcomes)
@@ -162,7 +167,29 @@ def _filled(scene: Scene, here: Standing, batch: Batch, places: Sequence[Place])
     for place, refused in result.refused:
         hint = "proctor pilot amend PILOT with larger budgets, on record"
         raise BudgetExceeded(refused.message, where=f"{place.method} on {place.contract}", hint=hint)
+    _require_health(made)
     return take_looks(here.with_runs(made)) if made else here
+
+
+def _require_room(home: Home) -> None:
+    """Begin nothing on a disk that is full: its runs would be spoilt one after another."""
+    free = shutil.disk_usage(home.path).free
+    if free < LEAST_FREE_BYTES:
+        raise InfrastructureFault(
+            f"{free >> 20} MiB are free for runs, and {LEAST_FREE_BYTES >> 20} are the least to begin one with",
+            where=str(home.path),
+            hint="make room; the same command goes on",
+        )
+
+
+def _require_health(made: Sequence[Run]) -> None:
+    """Stop where the machine spoilt everything that was just run, before it spoils what the plan has left."""
+    if len({run.key for run in made}) > 1 and all(run.spoilt for run in made):
+        raise InfrastructureFault(
+            f"faults of the machine spoilt {len(made)} runs and left no other: {made[-1].problem}",
+            where=made[-1].run,
+            hint="mend what is wrong; the same command goes on, and makes each again as often as retries says",
+        )
 
 
 def _place(scene: Scene, slot: Slot) -> Place:

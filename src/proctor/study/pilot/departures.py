@@ -58,10 +58,13 @@ def _was_run_in(home: Home, plan: Plan) -> bool:
 
 
 def departures(plan: Plan, runs: Sequence[Run], counted: Sequence[Run]) -> Iterator[str]:
-    """Runs that the plan does not explain, in sentences; ``counted`` are those that comparisons are made of."""
+    """Runs that the plan does not explain, in sentences; ``counted`` are those that comparisons are made of.
+
+    ``runs`` stand in the order in which they were made.
+    """
     retries = int(plan.protocol["retries"])
     places: dict[tuple[bool, str, int, str], list[Run]] = {}
-    for run in sorted(runs, key=lambda run: (run.begun, run.run)):
+    for run in runs:
         places.setdefault((run.stage == CHECKS, *run.key), []).append(run)
     for made in places.values():
         more = surplus(made, retries)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from proctor.base.errors import BrokenSeal
 from proctor.execute.home import Home
-from proctor.record.chained import ChainedLog
+from proctor.record.chained import ChainedLog, Entry
 from proctor.study.pilot.plan import JOURNAL, Plan, journal_log
 
 HEADS_NAME = "pilot-heads.jsonl"
@@ -43,10 +43,19 @@ def _log(home: Home) -> ChainedLog:
     return ChainedLog(home.path / HEADS_NAME)
 
 
+def _entries(home: Home) -> list[Entry]:
+    try:
+        return _log(home).read()
+    except BrokenSeal as broken:
+        broken.where = str(home.path / broken.where)
+        broken.hint = broken.hint or "put it back from a copy; it notes how long the journals of pilots are"
+        raise
+
+
 def _noted(plan: Plan, home: Home) -> tuple[int, str]:
     """How many records the home notes last of this pilot's journal, and the hash of the last; 0 for none."""
     found = (0, "")
-    for entry in _log(home).read():
+    for entry in _entries(home):
         try:
             if entry.record["pilot"] == plan.digest:
                 found = int(entry.record["count"]), str(entry.record["head"])

@@ -122,6 +122,12 @@ def read_runs(home: Home, pilot: str) -> tuple[Run, ...]:
     return tuple(sorted(found, key=lambda one: (one.begun, one.run)))
 
 
+def in_order(runs: Sequence[Run], noted: Sequence[str]) -> tuple[Run, ...]:
+    """The runs as they were made: as the journal has them, then the rest by their clocks, which may have gone back."""
+    place = {name: number for number, name in enumerate(noted)}
+    return tuple(sorted(runs, key=lambda one: (place.get(one.run, len(place)), one.begun, one.run)))
+
+
 def read_run(path: Path) -> Run:
     """What the directory of one run of a pilot tells."""
     run = RunDirectory(path)

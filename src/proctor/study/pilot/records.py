@@ -20,7 +20,7 @@ from proctor.study.pilot.charges import REVIEW, Charge, Rates, due, patches, rat
 from proctor.study.pilot.departures import departures, require_noted
 from proctor.study.pilot.heads import require_head
 from proctor.study.pilot.journal import Journal, add_look, read_journal
-from proctor.study.pilot.ledger import CHECKS, CUT, Ledger, Run, holder, read_runs
+from proctor.study.pilot.ledger import CHECKS, CUT, Ledger, Run, holder, in_order, read_runs
 from proctor.study.pilot.model import STAGES
 from proctor.study.pilot.plan import FILE_BYTES, Plan
 from proctor.study.pilot.randomise import Slot
@@ -87,7 +87,7 @@ def standing(plan: Plan, home: Home) -> Standing:
     """
     require_head(plan, home)
     journal = read_journal(plan)  # before the runs: what is noted by now is there
-    runs = read_runs(home, plan.digest)
+    runs = in_order(read_runs(home, plan.digest), tuple(journal.runs))
     require_noted(plan, home, journal.runs, runs)
     return Standing(plan, journal, runs, _power(plan, journal), rates_of(plan))
 
