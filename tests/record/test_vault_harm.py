@@ -105,6 +105,34 @@ def test_entries_that_a_crash_left_for_one_reader_are_opened_to_the_other_by_add
     assert scene.vault.read(scene.token(kim), kim, NOW).secret == SECRET
 
 
+def test_one_who_takes_entries_in_knows_who_was_added_since(scene: Scene) -> None:
+    keep, kim, secret = scene.vault.keeper(), person("kim"), b"glpat-Zbcdefghij0123456780"
+    scene.vault.add_recipient(kim.person, scene.jo, NOW)
+    name = name_of(scene.vault.key, secret)[:NAME_DIGITS]
+    keep(name, "gitlab-token", secret)
+    assert scene.vault.read(scene.token(kim, name=name), kim, NOW).secret == secret
+
+
+def test_originals_that_come_in_while_recipients_are_added_are_for_all_of_them(scene: Scene) -> None:
+    secrets = [b"glpat-%020d" % number for number in range(10)]
+    names = [name_of(scene.vault.key, secret)[:NAME_DIGITS] for secret in secrets]
+    child = os.fork()
+    if not child:
+        try:
+            keep = scene.vault.keeper()
+            for name, secret in zip(names, secrets, strict=True):
+                keep(name, "gitlab-token", secret)
+        finally:
+            os._exit(0)
+    people = [person(f"kim{number}") for number in range(3)]
+    for one in people:
+        scene.vault.add_recipient(one.person, scene.jo, NOW)
+    os.waitpid(child, 0)
+    for one in people:
+        for name, secret in zip(names, secrets, strict=True):
+            assert scene.vault.read(scene.token(one, name=name), one, NOW).secret == secret
+
+
 def test_a_damaged_entry_keeps_nobody_from_the_others(scene: Scene) -> None:
     kim, other = person("kim"), scene.keep(b"glpat-Zbcdefghij0123456780")
     (scene.vault.entries / f"{scene.name}.age").write_bytes(b"")

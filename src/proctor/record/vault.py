@@ -124,13 +124,14 @@ class Vault:
         self.log().decide(record)
 
     def keeper(self) -> Callable[[str, str, bytes], None]:
-        """Takes originals in; whoever is a recipient now can read them later."""
-        put = self._putter()
+        """Takes originals in; whoever is a recipient then can read them later."""
+        self.history()
 
         def keep(name: str, kind: str, secret: bytes) -> None:
             original = Original(name, kind, secret)
-            if not self._has(original):
-                put(original)
+            with alone(self.entries):
+                if not self._has(original):
+                    self._putter()(original)
 
         return keep
 
@@ -200,24 +201,26 @@ class Vault:
         the same person again. An entry that cannot be opened stays as it is, and keeps nobody from the others.
         """
         told = {"recipient": str(person), "by": identity.person.name, "t": str(now_ns)}
-        names = sorted(path.stem for path in self.entries.glob("*.age"))
 
         def record(entries: list[Entry]) -> dict[str, Any]:
             reason = _no_addition(_recipients(self._begun(entries)), person, identity)
             if reason:
                 return {"act": "refuse-recipient", **told, "outcome": "refused", "reason": reason}
-            return {"act": "add-recipient", **told, "entries": len(names)}
+            return {"act": "add-recipient", **told}
 
         said = self.log().decide(record).record
         if said["act"] == "refuse-recipient":
             raise UsageFault(f"the vault refuses: {said['reason']}", where=person.name)
-        put, failed = self._putter(), []
-        for name in names:
-            try:
-                put(self._open(name, identity))
-            except (BrokenSeal, UsageFault) as error:
-                self.log().append({"act": "add-failed", **told, "entry": name, "reason": error.message})
-                failed.append(error)
+        failed: list[ProctorError] = []
+        with alone(self.entries):  # whoever takes one in afterwards knows the new recipient
+            put = self._putter()
+            names = sorted(path.stem for path in self.entries.glob("*.age"))
+            for name in names:
+                try:
+                    put(self._open(name, identity))
+                except (BrokenSeal, UsageFault) as error:
+                    self.log().append({"act": "add-failed", **told, "entry": name, "reason": error.message})
+                    failed.append(error)
         if failed:
             words = f"{person.name} can read all but {len(failed)} of {len(names)} entries: {failed[0].message}"
             raise BrokenSeal(words, where=failed[0].where)
