@@ -230,13 +230,16 @@ def test_an_act_can_be_signed_and_finished_after_a_crash(scene: Scene, tmp_path:
     for name in ("events.jsonl", "workspace/final.patch"):
         (scene.path / name).write_bytes(scene.before[f"{scene.path}/{name}"])
     assert scene.status() == "partial"
+    unfinished = scene.proctor("verify", scene.id).stdout
+    assert "not removed yet: workspace/final.patch, events.jsonl; the same proctor retain" in unfinished
     later = scene.proctor("retain", scene.id, "--tier", "long-term", "--approve", "kim", "--why", "mine")
     assert (
         later.returncode == 0 and ": already long-term since " in later.stdout and "by jo: case closed" in later.stdout
     )
     assert scene.status() == "partial" and not (scene.path / "workspace" / "final.patch").exists()
     public = (tmp_path / "jo.key.pub").read_text().split()[-1]
-    assert f"(signed with key {public})" in scene.proctor("verify", scene.id).stdout
+    told = scene.proctor("verify", scene.id).stdout
+    assert f"(signed with key {public})" in told and "not removed yet" not in told
 
     log = scene.path / NAME
     log.write_bytes(log.read_bytes().replace(b"case closed", b"case dosed."))
@@ -278,7 +281,12 @@ def test_an_act_cannot_remove_what_its_tier_keeps_or_be_carried_to_another_run(s
     anchor = load_seal(run).digest.removeprefix("sha256:")
     assert scene.retain().returncode == 0
     record = parse_canonical((scene.path / NAME).read_bytes().strip())["record"]
-    for change in ({"files": ["report.json"]}, {"files": ["../x"]}, {"seal": "0" * 64}, {"tier": "none"}, {"log": 1}):
+    for change in (
+        *({"files": ["report.json"]}, {"files": ["../x"]}, {"seal": "0" * 64}, {"tier": "none"}, {"log": 1}),
+        *({"events": str(record["events"])}, {"events": True}, {"schema": 2}, {"more": 1}, {"at": "soon"}),
+        *({"why": " "}, {"approved_by": ""}, {"approved_by": 7}, {"files": record["files"] * 2}),
+        *({"signature": "00"}, {"signer": ""}, {"signer": "", "signature": ""}, {"log": {**record["log"], "x": 1}}),
+    ):
         (scene.path / NAME).unlink()
         ChainedLog(scene.path / NAME, anchor=anchor).append({**record, **change})
         (scene.path / NAME).chmod(0o644)

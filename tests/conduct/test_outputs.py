@@ -7,7 +7,7 @@ from hashlib import sha256
 import pytest
 
 from proctor.base.names import name_text
-from proctor.conduct.divergence import Retraced, other_program, settled
+from proctor.conduct.divergence import Retraced, other_ending, other_program, settled
 from proctor.conduct.outputs import HIDDEN, IN_PART, UNSTEADY, VOLATILE, Stream, masked
 from proctor.conduct.outputs import stream_difference as compared
 from proctor.conduct.outputs_told import LEFT_OUT, NO_TEXT, RENDERED, SILENT
@@ -199,6 +199,13 @@ def test_a_later_ending_still_decides_beside_notices() -> None:
     ended = Retraced(1, (), "events.jsonl#11", "prog 1: exit code 2, recorded was 0")
     found = settled(ended, (command(0), command(1)), {0: (volatile,)}, {})
     assert found.divergence == ended.divergence and len(found.notices) == 1
+
+
+def test_a_command_that_had_to_be_ended_must_have_to_be_ended_again() -> None:
+    cut_off = Recorded(1, ("prog",), "/workspace", None, 0, timed_out=True)
+    assert other_ending(cut_off, finished("")) == "prog: exit code 0, recorded was that it had to be ended"
+    ended = Finished(-9, True, True, "", output(""), output(""), 0, 0, 0)
+    assert other_ending(cut_off, ended) == "" and "had to be ended" in other_ending(command(0), ended)
 
 
 def test_programs_with_temporary_names_are_the_same_programs() -> None:

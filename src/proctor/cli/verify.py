@@ -64,7 +64,7 @@ def command(runs: tuple[str, ...], key: str, authority: Path | None, approver: P
         if json_:
             problems = [{"where": p.where, "message": p.message} for p in result.problems]
             counts = {"events": result.events, "seal": result.digest, "attestation": signed or None}
-            counts["retained"] = _retained(result.retained)
+            counts["retained"] = _retained(result.retained, result.not_removed)
             print_json(
                 {"run": run.path.name, "id": result.run_id, "status": result.status, "problems": problems, **counts}
             )
@@ -77,7 +77,12 @@ def command(runs: tuple[str, ...], key: str, authority: Path | None, approver: P
             kept = result.retained
             how = f"signed with key {kept.signed_by}" if kept.signed_by else "not signed"
             click.echo(printable(f"  {kept.tier} since {kept.at}, approved by {kept.approved_by} ({how}): {kept.why}"))
-            click.echo(f"  removed: {len(kept.files)} files, the payloads of {kept.events} events")
+            click.echo(
+                f"  removed: {counted(len(kept.files), 'file')}, the payloads of {counted(kept.events, 'event')}"
+            )
+        if result.not_removed:
+            still = ", ".join(result.not_removed)
+            click.echo(printable(f"  not removed yet: {still}; the same proctor retain finishes it"))
         for problem in result.problems:
             click.echo(printable(f"  {problem.where}: {problem.message}"))
         for line in _words(signed):
@@ -112,12 +117,13 @@ def _unapproved(kept: Retained | None, person: Person | None) -> str:
     return f"was signed with another key than that of {person.name}" if kept.signed_by else "nobody signed the approval"
 
 
-def _retained(kept: Retained | None) -> dict[str, Any] | None:
+def _retained(kept: Retained | None, still: tuple[str, ...]) -> dict[str, Any] | None:
     """A retention act for programs."""
     if kept is None:
         return None
     words = {"tier": kept.tier, "approved_by": kept.approved_by, "why": kept.why, "at": kept.at}
-    return {**words, "signed_by": kept.signed_by, "files": len(kept.files), "events": kept.events}
+    counts = {"files": len(kept.files), "events": kept.events, "not_removed": list(still)}
+    return {**words, "signed_by": kept.signed_by, **counts}
 
 
 def _words(signed: dict[str, Any]) -> list[str]:

@@ -48,6 +48,8 @@ def other_ending(command: Recorded, finished: Finished) -> str:
     words = _joined(command.argv)
     if not finished.started:
         return f"{words}: could not be started: {finished.problem}"
+    if command.timed_out and not finished.timed_out:
+        return f"{words}: exit code {finished.exit_code}, recorded was that it had to be ended"
     if command.exit_code is not None and finished.timed_out:
         return f"{words}: had to be ended, recorded was exit code {command.exit_code}"
     if command.exit_code is not None and finished.exit_code != command.exit_code:

@@ -40,6 +40,7 @@ class Recorded:
     stdout: Stream | None = None
     stderr: Stream | None = None
     told: str | None = None
+    timed_out: bool = False
 
     @property
     def where(self) -> str:
@@ -125,6 +126,7 @@ def _invocation(event: Event, redacted: bool) -> Recorded:
         at_ns=0,
         stdout=_stream(payload["stdout"], redacted),
         stderr=_stream(payload["stderr"], redacted),
+        timed_out=payload["timed_out"],
     )
 
 

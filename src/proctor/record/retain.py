@@ -15,7 +15,7 @@ neither more nor less than it says: an act cannot choose single files or events.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -24,6 +24,7 @@ from proctor.base.clock import utc_text
 from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.base.files import sync_directory, write_whole
 from proctor.base.frozen import frozen
+from proctor.base.pattern import pattern
 from proctor.record.chained import ChainedLog
 from proctor.record.identity import Identity, read_person
 from proctor.record.rundir import RunDirectory
@@ -44,6 +45,9 @@ KEPT_EVENTS = frozenset(
     }
 )
 """Events whose payloads are outcomes, digests and sums."""
+
+_FIELDS = {*("kind", "schema", "tier", "approved_by", "why", "at", "seal", "files", "events", "log")}
+_TIME = pattern(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
 
 STILL = "proctor verify, show, trace, cost, compare, review, runs, query and reports still work"
 """What can be done with a run whose payloads are gone."""
@@ -94,14 +98,17 @@ def read_retention(run: RunDirectory, seal: Seal) -> Retained | None:
     if len(entries) > 1:
         raise BrokenSeal("holds more than the one act that there can be", where=NAME)
     record = dict(entries[0].record)
-    signer, signature = str(record.pop("signer", "")), str(record.pop("signature", ""))
+    signed = "signer" in record or "signature" in record
     try:
-        if signer and not read_person(signer).signed(PURPOSE, record, signature):
+        signer = str(record.pop("signer")) if signed else ""
+        signature = str(record.pop("signature")) if signed else ""
+        if signed and not read_person(signer).signed(PURPOSE, record, signature):
             raise BrokenSeal("the signature of the approval does not hold", where=f"{NAME}#0")
-        if signer and read_person(signer).name != record["approved_by"]:
+        if signed and read_person(signer).name != record["approved_by"]:
             raise BrokenSeal("is signed by somebody else than who approved it", where=f"{NAME}#0")
         if record["kind"] != KIND or record["tier"] not in TIERS or record["seal"] != seal.digest:
             raise BrokenSeal("is no retention act of this run", where=f"{NAME}#0")
+        _check_shape(record)
         log, files = record["log"], frozenset(map(str, record["files"]))
         if files != seal.files.keys() - _kept_files(seal):
             raise BrokenSeal("removes other files than its tier does", where=f"{NAME}#0")
@@ -159,6 +166,23 @@ def retain(
     for directory in {(run.path / name).parent for name in done.files}:
         sync_directory(directory)
     return done
+
+
+def _check_shape(record: Mapping[str, Any]) -> None:
+    """Refuse a record that :func:`retain` could not have written."""
+    log = record["log"]
+    counts = (record["events"], log["bytes"])
+    texts = (record["approved_by"], record["why"])
+    if set(record) != _FIELDS or set(log) != {"bytes", "sha256"} or record["schema"] != 1:
+        raise ValueError("other fields than those of an act")
+    if any(type(count) is not int or count < 0 for count in counts):
+        raise ValueError("not a count")
+    if not all(isinstance(text, str) and text.strip() and len(text) <= TEXT_CHARACTERS for text in texts):
+        raise ValueError("nobody approved it, or without a reason")
+    if not isinstance(record["at"], str) or not _TIME.fullmatch(record["at"]):
+        raise ValueError("not a time")
+    if not isinstance(record["files"], list) or record["files"] != sorted(set(record["files"])):
+        raise ValueError("not a list of files")
 
 
 def _log(run: RunDirectory, seal: Seal) -> ChainedLog:

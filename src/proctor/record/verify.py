@@ -54,7 +54,8 @@ class Problem:
 class Verification:
     """The finding, how many events hold together, and the digest of the seal to compare with one noted elsewhere.
 
-    ``run_id`` is the id in a sealed manifest, empty where that was not read; ``retained`` the retention act, if any.
+    ``run_id`` is the id in a sealed manifest, empty where that was not read; ``retained`` the retention act, if any,
+    and ``not_removed`` what it removes and is still there, as after a crash.
     """
 
     status: str
@@ -63,6 +64,7 @@ class Verification:
     digest: str = ""
     run_id: str = ""
     retained: retain.Retained | None = None
+    not_removed: tuple[str, ...] = ()
 
     @property
     def sound(self) -> bool:
@@ -119,6 +121,7 @@ class _Examination:
         self.witness = Witness()
         self.problems: list[Problem] = []
         self.retained: retain.Retained | None = None
+        self._still: list[str] = []
         self._without = 0
         self._wrong: int | None = None
         self._unlisted = 0
@@ -134,7 +137,8 @@ class _Examination:
         problems = self.problems
         if self._unlisted:
             problems = [*problems, Problem(".", f"and {self._unlisted} more problems")]
-        return Verification(status, tuple(problems), self.chain.count, digest, self._run_id, self.retained)
+        still = tuple(self._still)
+        return Verification(status, tuple(problems), self.chain.count, digest, self._run_id, self.retained, still)
 
     def check_retention(self, seal: Seal) -> None:
         """What was removed with approval, before anything is missed."""
@@ -168,6 +172,7 @@ class _Examination:
             else:
                 self.add(found.path, f"{_kind(information)} that is not in the seal: added or renamed")
         removed = self.retained.files if self.retained else frozenset[str]()
+        self._still = sorted(removed - missing.keys())
         for path in (path for path in missing if path not in removed):
             self.add(path, "is in the seal and not in the directory: removed or renamed")
 
@@ -244,6 +249,8 @@ class _Examination:
             self.add("events.jsonl", "its content was changed")
         elif self.retained and digest.hexdigest() == self.retained.log_sha256:
             self._check_removed(self.retained)
+        elif self.retained:
+            self._still.append("events.jsonl")
 
     def _check_removed(self, act: retain.Retained) -> None:
         """Whether the log lacks those payloads that its tier removes, and no others, and as many as the act says."""
