@@ -7,6 +7,7 @@ all of them can be told together.
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 from proctor.base.sheets import unguarded
@@ -30,6 +31,9 @@ NUMBERS = {
     "calls": "tool_calls",
 }
 """The roles whose cells are numbers, and the columns of the table they become."""
+DECIMAL_COMMA = re.compile(r"[0-9]+,[0-9]+")
+MOST = 2.0**53
+"""More than this no attempt uses of anything, and whole numbers beyond it are not exact."""
 TEXTS = ("agent", "model", "task", "suite", "trial", "stratum", "begun", "cost_method")
 
 
@@ -146,9 +150,9 @@ class Rows:
             numbers = [float(cell) if cell else math.nan for cell in cells]
         except ValueError:
             numbers = [self._read_number(line, role, cell) for line, cell in zip(lines, cells, strict=True)]
-        if any(number < 0 or number == math.inf for number in numbers):
+        if any(number < 0 or number > MOST for number in numbers):
             for line, number in zip(lines, numbers, strict=True):
-                if number < 0 or number == math.inf:
+                if number < 0 or number > MOST:
                     self._mistakes.add(
                         role, line, f"{self._columns.taken[role]} is {number:g}, which no attempt can take"
                     )
@@ -158,8 +162,10 @@ class Rows:
         try:
             return float(cell)
         except ValueError:
-            if cell.strip().lower() not in MISSING:
-                self._mistakes.add(role, line, f"{self._columns.taken[role]} is {cell.strip()[:40]!r}, not a number")
+            word = cell.strip()
+            if word.lower() not in MISSING:
+                how = ": write a point for the comma" if DECIMAL_COMMA.fullmatch(word) else ""
+                self._mistakes.add(role, line, f"{self._columns.taken[role]} is {word[:40]!r}, not a number{how}")
             return math.nan
 
     def _read_outcomes(self, lines: Sequence[int], cells: Sequence[str]) -> list[str]:
