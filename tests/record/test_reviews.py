@@ -152,3 +152,19 @@ def test_a_record_of_other_fields_is_no_review(tmp_path: Path, harm: dict[str, A
     review_log(run, SEAL).append({"kind": "proctor.review", "schema": 1, **dict(items(review())), **harm})
     with pytest.raises(BrokenSeal, match=r"reviews.jsonl#1: line 2 is no review"):
         read_reviews(run, SEAL)
+
+
+@pytest.mark.parametrize("text", ["two\nlines", "\udcff", "\x1b[31m", "a\u2028b", "a\x00b"])
+def test_a_review_is_one_line_of_text(tmp_path: Path, text: str) -> None:
+    run = RunDirectory(tmp_path)
+    given = review(by="ada")
+    for one in (review(by=text), Review(given.verdict, given.minutes, given.by, text, given.at)):
+        with pytest.raises(UsageFault, match=r"--(by|why): is not one line"):
+            add_review(run, SEAL, one)
+    assert read_reviews(run, SEAL) == ()
+
+
+def test_an_older_review_of_two_lines_is_read(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path)
+    review_log(run, SEAL).append({"kind": "proctor.review", "schema": 1, **dict(items(review())), "why": "two\nlines"})
+    assert read_reviews(run, SEAL)[0].why == "two\nlines"

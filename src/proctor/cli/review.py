@@ -203,7 +203,8 @@ def _show(name: str, json_: bool) -> None:
         for place in one["evidence"]:
             click.echo(printable(f"             {place}"))
     for review in reviews:
-        click.echo(printable(f"{review.at}  {review.verdict} by {review.by}, {review.minutes} minutes: {review.why}"))
+        at, by, why = (" ".join(text.split()) for text in (review.at, review.by, review.why))
+        click.echo(printable(f"{at}  {review.verdict} by {by}, {review.minutes} minutes: {why}"))
 
 
 def _agreement(found: list[Listed], json_: bool) -> None:

@@ -68,6 +68,9 @@ def home_log(run: RunDirectory) -> ChainedLog | None:
 
 def add_review(run: RunDirectory, seal_digest: str, review: Review) -> str:
     """Add ``review`` to the log of ``run``, note that in the home, and return the hash of its record."""
+    for name, text in (("--by", review.by), ("--why", review.why)):
+        if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text):
+            raise UsageFault("is not one line of text", where=name)
     read_reviews(run, seal_digest, noted_heads(run))
     log = review_log(run, seal_digest)
     entry = log.append({"kind": KIND, "schema": 1, **dict(items(review))})
