@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from proctor.conduct.outputs import IN_PART, UNSTEADY, VOLATILE
-from proctor.conduct.outputs_told import LEFT_OUT
+from proctor.conduct.outputs_told import LEFT_OUT, RENDERED, SILENT
 from tests.conduct.forging import forge
 from tests.conduct.test_replay_depths import Proctor, again, made
 
@@ -139,6 +139,62 @@ def test_what_a_model_was_told_is_compared_as_far_as_it_goes(
     if not now:
         ((call, why),) = [(one["call"], one["why"]) for one in told["notices"]]
         assert call == 2 and why.startswith(LEFT_OUT.partition("{")[0])
+
+
+OTHER_AGENT = """\
+import json, os, subprocess, urllib.request
+
+url = os.environ["PROCTOR_MODEL_URL"] + "/v1/chat/completions"
+shape = {"type": "object", "properties": {"command": {"type": "string"}}}
+tools = [{"type": "function", "function": {"name": "run", "description": "Runs.", "parameters": shape}}]
+messages = [{"role": "user", "content": "go"}]
+subprocess.run(["/bin/sh", "-c", "echo of its own"], stdout=subprocess.DEVNULL)
+while True:
+    body = {"model": os.environ["PROCTOR_MODEL"], "messages": messages, "tools": tools}
+    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    message = json.load(urllib.request.urlopen(request))["choices"][0]["message"]
+    messages.append(message)
+    if not message.get("tool_calls"):
+        break
+    for call in message["tool_calls"]:
+        command = json.loads(call["function"]["arguments"])["command"]
+        done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True)
+        told = json.dumps({"output": done.stdout, "code": done.returncode})
+        messages.append({"role": "tool", "tool_call_id": call["id"], "content": told})
+"""
+ASKED = """\
+schema: 1
+turns:
+  - {call: {tool: run, arguments: {command: "echo spoken"}}}
+  - {call: {tool: run, arguments: {command: "sed -i s/-/+/ calc.py"}}}
+  - {call: {tool: run, arguments: {command: "echo unheard of"}}}
+  - say: "Done."
+"""
+
+
+def test_what_another_agent_told_its_model_is_a_notice_where_it_cannot_be_right(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    script, files = tmp_path / "turns.yaml", tmp_path / "agent"
+    script.write_text(ASKED)
+    edited(files, OTHER_AGENT)
+    model = ("--model", "scripted/any", "--script", script, "--agent-files", files)
+    run = made(proctor, make_contract(), "endpoint:python3 /agent/talk.py", *model)
+
+    def edit(event: Any) -> None:
+        if event["type"] == "tool.result":
+            content = event["payload"]["content"]
+            content["text"] = content["text"].replace("unheard of", "")
+
+    forge(run, event=edit)
+    code, told = again(proctor, run, "--tools")
+    assert (code, told["commands"], told["divergence"], told["unheard"]) == (0, 4, "", 1)
+    silent, missing = told["notices"]
+    assert (silent["call"], silent["seen"], silent["why"]) == (3, "nothing", SILENT)
+    assert silent["recorded"].startswith('\'{"output": ""')
+    assert (missing["call"], missing["seen"], missing["why"]) == (4, "'unheard of'", RENDERED)
+    words = proctor("replay", run.name, "--tools").stdout
+    assert "notice: of 1 command the output was not recorded and is not compared" in words
 
 
 def test_another_environment_is_named(proctor: Proctor, make_contract: Any) -> None:

@@ -67,7 +67,7 @@ class Chain:
         if parts is None:
             raise self._broken("the line is not an event in canonical form")
         if not self._may_be_removed:
-            raise self._broken("its payload was removed by a retention act")
+            raise self._broken("its payload was removed, and no retention act of the run accounts for that")
         actor, digest, hash_bytes, number, t_bytes, kind = parts.groups()
         return self._follow(actor, digest.decode(), hash_bytes, number, t_bytes, kind, {}, "")
 
