@@ -95,3 +95,9 @@ def test_lines_in_another_order(directory: Path, full_text: str, seed: int) -> N
         lines.insert(draw.randrange(len(lines)), lines.pop(draw.randrange(len(lines))))
     (directory / "order.yaml").write_text("".join(lines))
     attempt(directory / "order.yaml")
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "contract.yaml/under"])
+def test_a_path_that_cannot_be_is_a_mistake(tmp_path: Path, name: str) -> None:
+    (tmp_path / "contract.yaml").write_text("schema: 1\n")
+    assert not attempt(tmp_path / name)

@@ -37,7 +37,7 @@ def load_contract(path: Path, *, allow_unpinned: bool = False, memory: Path | No
     With ``allow_unpinned`` sources that nothing pins have no files, which is what ``proctor lock`` starts from.
     ``memory`` is a directory for what was parsed before.
     """
-    file = path / CONTRACT_NAME if path.is_dir() else path
+    file = path / CONTRACT_NAME if os.path.isdir(path) else path
     data = _read(file, path)
     report = Report(str(file))
     contract = None
