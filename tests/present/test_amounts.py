@@ -11,6 +11,7 @@ from proctor.present.amounts import (
     MISSING,
     Form,
     count,
+    counted,
     duration,
     known,
     money,
@@ -82,3 +83,7 @@ def test_an_undefined_estimate_says_why() -> None:
     assert with_span(nothing) == "undefined, because there is one task"
     assert span(nothing) == ""
     assert reason(None) == "not computed"
+
+
+def test_one_thing_is_not_called_many() -> None:
+    assert [counted(many, "task") for many in (0, 1, 2, 1200)] == ["0 tasks", "1 task", "2 tasks", "1,200 tasks"]

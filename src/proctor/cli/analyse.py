@@ -181,6 +181,7 @@ def _show(found: Mapping[str, Any], taken: str, written: list[str], out: Path | 
     print_table([*names, "PASS@K"] if most > 1 else names, rows)
     click.echo()
     click.echo(one_line(f"{head['verdict']}: {head['sentence']}"))
+    click.echo(one_line(f"cost: {head['cost']}"))
     open_ = [pair for pair in found["pairs"] if not pair["separable"]]
     if open_:
         click.echo(f"\nnot separable ({len(open_)} of {len(found['pairs'])} pairs, all comparisons counted):")

@@ -37,6 +37,11 @@ def count(value: float | None) -> str:
     return MISSING if value is None else _signed(f"{value:,.0f}")
 
 
+def counted(value: float | None, noun: str) -> str:
+    """A number of things with their name, such as 1 task and 2 tasks."""
+    return f"{count(value)} {noun if known(value) == 1 else f'{noun}s'}"
+
+
 def left_after(counts: Sequence[float | None]) -> list[str]:
     """How many runs are left after each step; a step before which none was left was not reached."""
     before: list[float | None] = [1, *counts[:-1]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from proctor.present.amounts import DOLLARS, Currency, currency, left_after
+from proctor.present.amounts import DOLLARS, Currency, counted, currency, left_after
 from proctor.present.departures import INCOMPLETE, departures, fixed, incomplete
 from proctor.present.markup import clean
 
@@ -78,8 +78,9 @@ def _lines(findings: Mapping[str, Any]) -> Iterator[str]:
     yield from _list([*departures(findings), *head["caveats"]])
     trials = source["trials"]
     many = str(trials["max"]) if trials["min"] == trials["max"] else f"{trials['min']} to {trials['max']}"
+    agents, tasks = counted(source["agents"], "agent"), counted(source["tasks"], "task")
     yield (
-        f"{source['rows']} runs of {source['agents']} agents at {source['tasks']} tasks, {many} for each pair. "
+        f"{counted(source['rows'], 'run')} of {agents} at {tasks}, {many} for each pair. "
         f"Source: {source['kind']}, {source['digest'] or 'no digest'}."
     )
     yield ""

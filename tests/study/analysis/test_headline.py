@@ -13,7 +13,11 @@ from proctor.study.analysis.unit import USD
 from proctor.study.analysis.verdict import ADOPT, KEEP, UNDECIDED, decide
 from proctor.study.analysis.words import among, percent
 from proctor.study.stats.estimate import defined, undefined
-from tests.study.analysis.made import Outcomes, table
+from proctor.study.table import Table
+from tests.study.analysis.made import Outcomes, runs, table
+
+FAILED = {"best": {7}, "alike": {7, 8}, "dearer": {7, 9}, "poor": set(range(30)) - {3}}
+"""The tasks at which each of four agents failed."""
 
 
 @pytest.mark.parametrize(
@@ -201,6 +205,17 @@ def test_agents_that_are_not_there_are_told_before_anything_is_computed() -> Non
     assert heard == ["counting runs"]
     with pytest.raises(UsageFault, match="cannot be held against itself"):
         findings(table({"x": {"t": [1], "u": [0]}}), Question(against="x"))
+
+
+def test_a_ranking_names_the_cheapest_that_may_be_as_good() -> None:
+    rows = runs({name: {f"t{task}": [int(task not in lost)] for task in range(30)} for name, lost in FAILED.items()})
+    prices = {"best": 2.0, "alike": 0.5, "dearer": 3.0, "poor": 0.01}
+    found = findings(Table.from_rows([{**row, "cost_usd": prices[row["agent"]]} for row in rows]))
+    told = "best cost 2.00 USD a run, 2.07 USD a success. alike is not separable from best and cheaper: 0.50 USD a run"
+    assert found["headline"]["cost"] == f"{told} instead of 2.00 USD."
+    prices["alike"] = 2.5
+    found = findings(Table.from_rows([{**row, "cost_usd": prices[row["agent"]]} for row in rows]))
+    assert found["headline"]["cost"] == "best cost 2.00 USD a run, 2.07 USD a success."
 
 
 def test_costs_without_prices_are_said_to_be_none() -> None:

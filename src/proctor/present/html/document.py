@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from proctor.present.amounts import count, known
+from proctor.present.amounts import count, counted, known
 from proctor.present.figures.canvas import look
 from proctor.present.html.table import Section
 from proctor.present.markup import Markup, tag, trusted
@@ -70,9 +70,8 @@ def _banner(findings: Mapping[str, Any], name: str) -> Markup:
     source = findings.get("source") or {}
     trials = source.get("trials") or {}
     low, high = known(trials.get("min")), known(trials.get("max"))
-    parts = [f"{count(source.get(key))} {key}" for key in ("agents", "tasks") if known(source.get(key)) is not None]
-    if known(source.get("rows")) is not None:
-        parts.append(f"{count(source['rows'])} runs")
+    kept = (("agents", "agent"), ("tasks", "task"), ("rows", "run"))
+    parts = [counted(source.get(key), noun) for key, noun in kept if known(source.get(key)) is not None]
     if low is not None and high is not None:
         some = count(low) if low == high else f"{count(low)} to {count(high)}"
         parts.append(f"{some} {'try' if some == '1' else 'tries'} of each task")

@@ -90,15 +90,20 @@ def picked(
         return []
     told = f"The candidate was chosen by its result: {best['agent']} is the first of {len(others) + 1} that could be "
     found = [f"{told}held against {question.against}, and the first of several tends to look better than it is."]
+    return [*found, *cheaper(best, others, pairs, unit)]
+
+
+def cheaper(best: dict[str, Any], others: list[dict[str, Any]], pairs: list[dict[str, Any]], unit: Unit) -> list[str]:
+    """The cheapest of the agents that may be as good as the best, where it costs less."""
     open_ = [{one["a"], one["b"]} for one in pairs if not one["separable"]]
     own = _per_run(best)
     prices = [(_per_run(one), one["agent"]) for one in others if {one["agent"], best["agent"]} in open_]
-    cheaper = [(usd, name) for usd, name in prices if own is not None and usd is not None and usd < own]
-    if own is not None and cheaper:
-        usd, name = min(cheaper)
-        text = f"{name} is not separable from {best['agent']} and cheaper"
-        found.append(f"{text}: {unit.words(usd)} a run instead of {unit.words(own)}.")
-    return found
+    less = [(usd, name) for usd, name in prices if own is not None and usd is not None and usd < own]
+    if own is None or not less:
+        return []
+    usd, name = min(less)
+    text = f"{name} is not separable from {best['agent']} and cheaper"
+    return [f"{text}: {unit.words(usd)} a run instead of {unit.words(own)}."]
 
 
 def _per_run(agent: dict[str, Any]) -> float | None:

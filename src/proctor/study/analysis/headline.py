@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from proctor.base.errors import UsageFault
-from proctor.study.analysis.caveats import caveats, picked, turned, unconfirmed
+from proctor.study.analysis.caveats import caveats, cheaper, picked, turned, unconfirmed
 from proctor.study.analysis.cells import Cells
 from proctor.study.analysis.question import INTENTION_TO_TREAT, Question
 from proctor.study.analysis.unit import Unit
@@ -37,6 +37,7 @@ def headline(
         if question.unfinished:
             sentence = f"No ranking yet: {question.unfinished}."
         difference, p, doubts = None, None, []
+        offers = [] if question.unfinished else cheaper(best, agents[1:], pairs, cells.unit)
     else:
         best, against = chosen(agents, question)
         pair = next(one for one in pairs if {one["a"], one["b"]} == {best["agent"], against["agent"]})
@@ -50,6 +51,7 @@ def headline(
         doubts += picked(question, best, agents, pairs, cells.unit)
         if question.planned and len(pairs) > 1:
             doubts.append(ONE_PLANNED)
+        offers = []
     return {
         "verdict": verdict,
         "sentence": sentence,
@@ -57,7 +59,7 @@ def headline(
         "against": against["agent"] if against else None,
         "difference": difference,
         "p": p,
-        "cost": _cost(best, against, cells.unit),
+        "cost": " ".join([_cost(best, against, cells.unit), *offers]),
         "caveats": [*warnings, *doubts, *caveats(cells, question, agents)],
     }
 

@@ -53,7 +53,7 @@ def scope(cells: Cells, extras: Extras) -> dict[str, Any]:
     begun = cells.table.begun.used()
     labels, _ = strata_of(cells)
     warned = [
-        f"the tasks are these {len(cells.tasks)}: intervals speak of tasks like them, not of software work as a whole",
+        f"{_these(len(cells.tasks))}: intervals speak of tasks like them, not of software work as a whole",
         "the agents are these versions under these limits; another model, budget or prompt is another agent",
         *extras.not_to_generalise,
     ]
@@ -64,3 +64,7 @@ def scope(cells: Cells, extras: Extras) -> dict[str, Any]:
         "strata": [label for label in labels if label != NAMELESS][:200],
         "not_to_generalise": warned,
     }
+
+
+def _these(tasks: int) -> str:
+    return "the task is this one" if tasks == 1 else f"the tasks are these {tasks}"
