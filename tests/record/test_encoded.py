@@ -184,3 +184,26 @@ def test_a_token_right_after_an_escape_or_a_colour_is_found(before: str, kind: s
     shown = make().data(f"a{before}{TOKENS[kind]}\x1b[m rest".encode()).decode()
     assert TOKENS[kind] not in shown
     assert shown.startswith(f"a{before}[secret:") and shown.endswith(" rest")
+
+
+def test_a_secret_across_the_parts_of_a_long_escaped_text_is_found() -> None:
+    token = "sk-ant-api03-" + "Ab3x" * 22
+    for before in (10_900, 10_917, 10_930, 10_960):
+        text = "".join(f"\\u{ord(letter):04x}" for letter in "words and " * (before // 10) + token + " more" * 4000)
+        clean = make().text(text)
+        assert "\\u0041\\u0062\\u0033\\u0078" not in clean
+
+
+@pytest.mark.parametrize("before", ["\\n", "%3D", "%2520", "\x1b[32m"])
+def test_a_long_token_after_an_escape_is_hidden_to_its_end(before: str) -> None:
+    token = "eyJ" + ".".join(["aB3d" * 100] * 3)
+    clean = make().text(f"a{before}{token} rest")
+    assert "aB3d" not in clean and clean.endswith("] rest")
+
+
+@pytest.mark.parametrize("glue", ["", "\n", "\r\n", "\\n"])
+def test_what_follows_a_wall_of_letters_is_looked_at(glue: str) -> None:
+    wall = glue.join(["aB3d" * 19] * 40)
+    for text in (f"{wall}\npassword = 'correcthorse'\n{wall}", f"{wall[:-60]}{'x' * 52}password=corr3cthorse {wall}"):
+        clean = make().text(text)
+        assert "[secret:password:12:" in clean and clean.count("aB3d") == text.count("aB3d")

@@ -7,7 +7,7 @@ a text that was not cut, only a beginning that looks drawn by chance counts, bec
 from __future__ import annotations
 
 from proctor.base.pattern import pattern
-from proctor.record.encoded import views_of
+from proctor.record.encoded import views_after, views_of
 from proctor.record.secrets import Found, Hit, Rules, joined_hits, placed
 
 TAIL_BYTES = 600
@@ -27,7 +27,7 @@ def find_cut(rules: Rules, data: bytes) -> list[Found]:
     tail = data[-4 * TAIL_BYTES :]
     before = len(data) - len(tail)
     hits = _unfinished(rules, tail)
-    for view in views_of(tail):
+    for view in (*views_of(tail), *views_after(tail, tail.lower())):
         if view.end == len(tail):
             hits += [hit for one in _unfinished(rules, view.text) for hit in placed(view, one)]
     return joined_hits(

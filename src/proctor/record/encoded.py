@@ -15,7 +15,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from proctor.base.frozen import frozen
 from proctor.base.pattern import pattern
@@ -38,27 +38,31 @@ _PRINTED = bytes(ord("a") if 32 <= byte < 127 or byte in b"\t\r\n" else ord(" ")
 _SPELLED = b"a" * LEAST_BYTES
 _PLAIN = bytes.maketrans(b"-_", b"+/")
 _GLUE = rb"[\"',\\ \t]{0,8}(?:(?:\r?\n|\\{1,4}(?:x0[ad]|[nr]))[ \t>|]{0,16}){1,4}[\"' ]{0,2}"
-_GAP = pattern(_GLUE)
-_LAST = pattern(_GLUE + rb"(?P<last>[A-Za-z0-9+/_-]{1,%d})(?![A-Za-z0-9+/_-])" % RUN_BYTES)
+_LINE = rb"[A-Za-z0-9+/_-]"
+_BLOCK = pattern(
+    _LINE + rb"{14,}+(?:" + _GLUE + _LINE + rb"{20,}+)*+(?:" + _GLUE + _LINE + rb"{1,20}+(?!" + _LINE + rb"))?+"
+)
+"""A long line of letters, those that follow it, and a short last one."""
+
+_EACH = pattern(rb"(" + _LINE + rb"++)(?:" + _GLUE + rb")?")
+_IN_LINES = _LETTERS + b"\n"
 _ESCAPED_BREAK = pattern(rb"x0[ad]|[nrt]")
 _SIGNS = b"+-"
-_ESCAPE = pattern(rb"\\{1,15}(?:u00(?P<code>[0-7][0-9A-Fa-f])|(?P<plain>[\"'/])|(?P<space>[nrt]))|\\{2,16}")
+_CODES = rb"u00[0-7][0-9A-Fa-f](?:\\u00[0-7][0-9A-Fa-f]){0,2000}+"
+_ESCAPE = pattern(
+    rb"\\(?:(?P<codes>" + _CODES + rb")"
+    rb"|\\{0,14}(?:u00(?P<code>[0-7][0-9A-Fa-f])|(?P<plain>[\"'/])|(?P<space>[nrt]))|\\{1,15})"
+)
 _TELLING = pattern(
-    rb"\\(?:u00[0-7]|/|(?<=[^\s:=,({\[\\]\\)\\{0,14}[\"'](?=[^\s,:;=.)}\]\\])"
+    rb"\\(?:" + _CODES + rb"|u00[0-7]|/|(?<=[^\s:=,({\[\\]\\)\\{0,14}[\"'](?=[^\s,:;=.)}\]\\])"
     rb"|(?<=[^\s\"'\\]\\)\\{1,14}(?=[^nrtuxd/\"'\\]))"
 )
 """Escapes that can stand inside a secret or its address; quotes around a value are usual, and rules know them."""
 
-_COLOUR = rb"\[[0-9;]{0,20}[A-Za-z]"
-_WORD = rb"(?=[A-Za-z0-9_-]{12})"
-_BEFORE = {
-    b"\\": pattern(
-        rb"\\(?:(?:x1[bB]|u001[bB]|033|e)" + _COLOUR + rb"|[nrt]|x[0-9A-Fa-f]{2}|u00[0-9A-Fa-f]{2})" + _WORD
-    ),
-    b"\x1b": pattern(rb"\x1b" + _COLOUR + _WORD),
-    b"%": pattern(rb"%(?:25)?[0-9A-Fa-f]{2}" + _WORD),
-}
-"""Escapes and colours right before a word: their last letter is none of the word's."""
+_COLOUR = rb"\[[0-9;]{0,20}[a-z]"
+_ANY_WORD = rb"[a-z0-9_-]{12}"
+AFTER_BYTES = 1 << 13
+"""How much of what follows an escape is read."""
 
 _OPENING = b" \t\r\n:=,({[\\"
 _CLOSING = b" \t\r\n,:;=.)}]\\"
@@ -68,11 +72,15 @@ Pieces = tuple[tuple[int, int], ...]
 
 @frozen
 class View:
-    """Some bytes as they are read, of what is written before ``end``."""
+    """Some bytes as they are read, and what tells where they stand."""
 
     text: bytes
-    end: int
     where: Callable[[int, int], Pieces]
+
+    @property
+    def end(self) -> int:
+        """Where what is read here ends."""
+        return self.where(len(self.text) - 1, len(self.text))[-1][1]
 
     def pieces(self, start: int, end: int) -> Pieces:
         """Where what is read from ``start`` to ``end`` stands, without the breaks in between."""
@@ -82,27 +90,67 @@ class View:
 class _Letters:
     """Lines of letters read as one; what stands where is worked out only for what was found."""
 
-    def __init__(self, data: bytes, lines: list[tuple[int, int]]) -> None:
-        self.all = b"".join([data[start:end] for start, end in lines]) if len(lines) > 1 else data[slice(*lines[0])]
-        self._lines = lines
-        self._begins = [0, *accumulate(end - start for start, end in lines)]
+    def __init__(self, data: bytes, start: int, end: int, signs: int = 0) -> None:
+        self._block = data[start:end]
+        self._start = start
+        self._signs = signs
+        self._lines: list[tuple[int, int]] = []
+        self._begins: list[int] = []
+        self._glued = bool(self._block.translate(None, _IN_LINES))
+        """Whether there is more than a newline between the lines."""
+        self.all = self._joined()
+
+    def _joined(self) -> bytes:
+        if self._signs:
+            return b"".join([self._block[first - self._start : last - self._start] for first, last in self.lines()])
+        return b"".join(_EACH.findall(self._block)) if self._glued else self._block.replace(b"\n", b"")
+
+    def lines(self) -> list[tuple[int, int]]:
+        """Where the lines stand; but for the first, without the sign in front of them if they have one."""
+        if not self._lines:
+            if self._glued:
+                spans = [line.span(1) for line in _EACH.finditer(self._block)]
+            else:
+                ends = list(accumulate((len(line) + 1 for line in self._block.split(b"\n")), initial=0))
+                spans = [(first, last - 1) for first, last in pairwise(ends)]
+            lines = [(self._start + first, self._start + last) for first, last in spans]
+            self._lines = [lines[0], *((first + self._signs, last) for first, last in lines[1:])]
+            self._begins = [0, *accumulate(last - first for first, last in self._lines)]
+        return self._lines
+
+    def has_signs(self) -> bool:
+        """Whether all lines but the first begin with the same sign, as in a hunk."""
+        if not self._glued and not any(sign in self._block for sign in (b"\n+", b"\n-") if b"\n" in self._block):
+            return False
+        signs = {self._block[first - self._start] for first, _ in self.lines()[1:]}
+        return len(signs) == 1 and signs.pop() in _SIGNS
 
     def pieces(self, first: int, last: int) -> Pieces:
         """Where the letters from ``first`` to ``last`` stand."""
         found = []
+        lines = self.lines()
         number = bisect_right(self._begins, first) - 1
-        while number < len(self._lines) and self._begins[number] < last:
-            start, begin = self._lines[number][0], self._begins[number]
+        while number < len(lines) and self._begins[number] < last:
+            start, begin = lines[number][0], self._begins[number]
             piece = start + max(first, begin) - begin, start + min(last, self._begins[number + 1]) - begin
             found.append(piece)
             number += 1
         return tuple(found)
 
-    def views(self, shift: int) -> Iterator[View]:
-        """What the letters spell in plain text where the first group begins at ``shift``."""
-        chosen = self.all[shift:]
-        padding = -len(chosen) % 4
-        text = binascii.a2b_base64(chosen.translate(_PLAIN) + b"A" * padding)
+    def views(self) -> Iterator[View]:
+        """What the letters spell in plain text, wherever a group of them begins; a long text part by part."""
+        if self.all.islower() or self.all.isupper():
+            # names and paths are written in one case, and base64 never is
+            return
+        letters = self.all.translate(_PLAIN)
+        for begin in range(0, len(letters) - OVERLAP_BYTES, MOST_BYTES) or (0,):
+            for shift in range(begin, begin + 4):
+                yield from self._spelled(letters[shift : begin + MOST_BYTES + OVERLAP_BYTES], shift)
+
+    def _spelled(self, letters: bytes, shift: int) -> Iterator[View]:
+        """What the ``letters`` that begin at ``shift`` spell in plain text."""
+        padding = -len(letters) % 4
+        text = binascii.a2b_base64(letters + b"A" * padding)
         printed = text.translate(_PRINTED)
         where = printed.find(_SPELLED)
         while where >= 0:
@@ -116,114 +164,139 @@ class _Letters:
         def where(start: int, end: int) -> Pieces:
             return self.pieces(shift + (first + start) // 3 * 4, min(shift - (first + end) // -3 * 4, len(self.all)))
 
-        return View(text[first:last], where(last - first - 1, last - first)[-1][1], where)
+        return View(text[first:last], where)
 
 
 def views_of(data: bytes) -> Iterator[View]:
     """Everything in ``data`` that may be read otherwise than it is written."""
-    for lines in _groups(data):
-        letters = _Letters(data, lines)
-        for shift in range(4):
-            yield from letters.views(shift)
+    for start, end in _blocks(data):
+        letters = _Letters(data, start, end)
+        yield from letters.views()
+        if letters.has_signs():
+            yield from _Letters(data, start, end, 1).views()
     yield from _unescaped(data)
-    yield from _after_escapes(data)
 
 
-def _after_escapes(data: bytes) -> Iterator[View]:
-    """What follows an escape or a colour, read from its own first letter."""
-    for begin, written in _BEFORE.items():
-        for found in written.finditer(data) if begin in data else ():
+def before_words(word: bytes) -> dict[bytes, re.Pattern[bytes]]:
+    """Escapes and colours right before a ``word``, by what they begin with: their last letter is none of the word's.
+
+    All of it is in lower case.
+    """
+    escape = rb"(?:x1b|u001b|033|e)" + _COLOUR + rb"|[nrt]|x[0-9a-f]{2}|u00[0-9a-f]{2}"
+    written = {
+        b"\\": rb"\\(?:" + escape + rb")",
+        b"\x1b": rb"\x1b" + _COLOUR,
+        b"%": rb"%(?:25)?[0-9a-f]{2}",
+    }
+    return {begin: pattern(text + rb"(?=" + word + rb")") for begin, text in written.items()}
+
+
+_BEFORE_ANY = before_words(_ANY_WORD)
+
+
+def views_after(data: bytes, low: bytes, escapes: dict[bytes, re.Pattern[bytes]] = _BEFORE_ANY) -> Iterator[View]:
+    """What follows one of ``escapes`` in ``data``, which is ``low`` in lower case, read from its own first letter."""
+    for begin, written in escapes.items():
+        for found in written.finditer(low) if begin in low else ():
             first = found.end()
-            last = min(len(data), first + AROUND_BYTES)
-            yield View(data[first:last], last, partial(_shifted, first))
+            last = min(len(data), first + AFTER_BYTES)
+            yield View(data[first:last], partial(_shifted, first))
 
 
 def _shifted(by: int, start: int, end: int) -> Pieces:
     return ((by + start, by + end),)
 
 
-def _groups(data: bytes) -> Iterator[list[tuple[int, int]]]:
-    """Lines of letters that belong together."""
-    lines: list[tuple[int, int]] = []
-    for start, end in _long_runs(data):
-        if lines and not _is_gap(data, lines[-1][1], start):
-            yield from _ended(data, lines)
-            lines = []
-        elif lines and end - lines[0][0] > MOST_BYTES:
-            yield from _ended(data, lines)
-            lines = [line for line in lines if start - line[0] < OVERLAP_BYTES]
-        lines.append((start, end))
-    if lines:
-        yield from _ended(data, lines)
-
-
-def _long_runs(data: bytes) -> Iterator[tuple[int, int]]:
+def _blocks(data: bytes) -> Iterator[tuple[int, int]]:
+    """Where lines of letters that belong together begin and end."""
     runs = data.translate(_RUNS)
     where = runs.find(_RUN)
     while where >= 0:
-        end = runs.find(b" ", where + RUN_BYTES)
-        end = len(data) if end < 0 else end
-        run = data[where:end]
-        # names and paths are written in one case, and base64 never is
-        if not run.islower() and not run.isupper():
-            if where and data[where - 1] == 92 and (escaped := _ESCAPED_BREAK.match(data, where)):
-                where = escaped.end()
-            for start in range(where, end - OVERLAP_BYTES, MOST_BYTES) or (where,):
-                yield start, min(end, start + MOST_BYTES + OVERLAP_BYTES)
+        if where and data[where - 1] == 92 and (escaped := _ESCAPED_BREAK.match(data, where)):
+            where = escaped.end()
+        found = _BLOCK.match(data, where)
+        end = found.end() if found is not None else where + 1
+        if found is not None:
+            yield where, end
         where = runs.find(_RUN, end)
 
 
-def _is_gap(data: bytes, end: int, start: int) -> bool:
-    found = _GAP.match(data, end, start)
-    return found is not None and found.end() == start
-
-
-def _ended(data: bytes, lines: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
-    """``lines`` with a short last one, if it follows; once more without the sign in front of each, as hunks have it."""
-    last = _LAST.match(data, lines[-1][1])
-    if last is not None:
-        lines = [*lines, last.span("last")]
-    yield lines
-    if len(lines) > 1 and data[lines[1][0]] in _SIGNS and len({data[start] for start, _ in lines[1:]}) == 1:
-        yield [lines[0], *((start + 1, end) for start, end in lines[1:])]
-
-
 def _unescaped(data: bytes) -> Iterator[View]:
+    """The surroundings of escapes as a reader of JSON has them."""
     if b"\\" not in data:
         return
     first = last = 0
     for found in _TELLING.finditer(data):
-        if found.start() > last or found.start() - first > MOST_BYTES:
+        start, end = found.span()
+        if start > last or start - first > MOST_BYTES:
             if last:
-                yield _read(data, first, last)
-            first = max(0, found.start() - AROUND_BYTES)
-        last = min(len(data), found.end() + AROUND_BYTES)
+                yield _Escaped(data, first, last).view()
+            first = max(0, start - (AROUND_BYTES if start > last else OVERLAP_BYTES))
+        last = min(len(data), end + AROUND_BYTES)
     if last:
-        yield _read(data, first, last)
+        yield _Escaped(data, first, last).view()
 
 
-def _byte(data: bytes, escape: re.Match[bytes]) -> bytes:
-    """What an escape is read as. A quote in the middle of a value, or a backslash, only has to be part of the value."""
-    if escape["code"]:
-        return bytes([int(escape["code"], 16)])
-    if escape["space"]:
+class _Escaped:
+    """A part of some bytes as a reader of JSON has it; any number of backslashes counts as one.
+
+    What stands where is worked out only for what was found.
+    """
+
+    def __init__(self, data: bytes, first: int, last: int) -> None:
+        self._data = data
+        self._first = first
+        self._last = last
+        self._marks: list[tuple[int, int, int]] = []
+        """Where in the text each escape is read, where it stands, and how long each of its characters is."""
+
+    def view(self) -> View:
+        """The whole part."""
+        parts = []
+        place = self._first
+        for found in _ESCAPE.finditer(self._data, self._first, self._last):
+            start, end = found.span()
+            parts += [self._data[place:start], _read(self._data, found)]
+            place = end
+        return View(b"".join(parts) + self._data[place : self._last], self._where)
+
+    def _where(self, start: int, end: int) -> Pieces:
+        if not self._marks:
+            self._marks = list(self._find_marks())
+        return ((self._place(start), self._place(end)),)
+
+    def _find_marks(self) -> Iterator[tuple[int, int, int]]:
+        yield 0, self._first, 1
+        read, place = 0, self._first
+        for found in _ESCAPE.finditer(self._data, self._first, self._last):
+            start, end = found.span()
+            read += start - place
+            count = len(_read(self._data, found))
+            yield read, start, (end - start) // count
+            read += count
+            yield read, end, 1
+            place = end
+
+    def _place(self, where: int) -> int:
+        read, start, size = self._marks[bisect_right(self._marks, where, key=_first_of) - 1]
+        return start + (where - read) * size
+
+
+def _first_of(mark: tuple[int, int, int]) -> int:
+    return mark[0]
+
+
+def _read(data: bytes, escape: re.Match[bytes]) -> bytes:
+    """What escapes are read as. A quote in the middle of a value, or a backslash, only has to be part of the value."""
+    kind = escape.lastgroup
+    if kind == "codes":
+        digits = bytearray((escape.end() - escape.start()) // 3)
+        digits[::2], digits[1::2] = escape[0][4::6], escape[0][5::6]
+        return binascii.unhexlify(digits)
+    if kind == "code":
+        return binascii.unhexlify(escape["code"])
+    if kind == "space":
         return b"\n"
     before, after = data[escape.start() - 1 : escape.start()], data[escape.end() : escape.end() + 1]
     inside = before and after and before not in _OPENING and after not in _CLOSING
-    return b"~" if not escape["plain"] or (escape["plain"] != b"/" and inside) else escape["plain"]
-
-
-def _read(data: bytes, first: int, last: int) -> View:
-    """A part of ``data`` as a reader of JSON has it; any number of backslashes counts as one."""
-    text = bytearray()
-    places: list[int] = []
-    place = first
-    for found in _ESCAPE.finditer(data, first, last):
-        text += data[place : found.start()]
-        places += range(place, found.start())
-        text += _byte(data, found)
-        places.append(found.start())
-        place = found.end()
-    text += data[place:last]
-    places += range(place, last + 1)
-    return View(bytes(text), last, lambda start, end: ((places[start], places[end]),))
+    return b"~" if kind != "plain" or (escape["plain"] != b"/" and inside) else escape["plain"]

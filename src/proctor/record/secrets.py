@@ -17,7 +17,7 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from hashlib import sha256
 from itertools import accumulate
@@ -26,12 +26,19 @@ from pathlib import Path
 from proctor.base.canonical import parse
 from proctor.base.frozen import frozen
 from proctor.base.pattern import pattern
-from proctor.record.encoded import View, views_of
+from proctor.record.encoded import AFTER_BYTES, View, before_words, views_after, views_of
 
 RULES = Path(__file__).with_name("secret_rules.json")
 RUN_BYTES = 20
 WORD_BYTES = 80
 NEAR_BYTES = 24
+MOSTLY = 3
+"""Where more than one of so many bytes is in a long run, all of a text is looked at as one."""
+
+WALL_LINE_BYTES = 50
+WALL_END_BYTES = 100
+"""So long are the lines of a wall, and so much of its end is still looked at."""
+
 BLOCK_BYTES = 1 << 17
 """Literals are looked for block by block: a block stays in the cache of the processor."""
 
@@ -45,7 +52,16 @@ _TOKEN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 _RUNS = bytes(ord("a") if byte in _TOKEN else ord(" ") for byte in range(256))
 _RUN = b"a" * RUN_BYTES
 _PIECES = re.compile(rb"\\+(?:x[0-9a-f]{2}|[nrt])|[A-Za-z0-9/=][A-Za-z0-9+/=]*")
+_SOLID = bytes(ord("a") if byte in b"abcdefghijklmnopqrstuvwxyz0123456789+/" else ord(" ") for byte in range(256))
+_WALL_LINE = b"a" * WALL_LINE_BYTES
+_WALL = pattern(
+    rb"[a-z0-9+/]{%d,}+(?:(?:\r?\n|\\{1,4}n)[ \t]{0,16}[a-z0-9+/]{%d,}+)*+" % (WALL_LINE_BYTES, WALL_LINE_BYTES)
+)
 _DIGIT = re.compile(rb"[0-9]")
+OTHER_WORDS = rb"[_t-](?:(?<=-)-[a-z]|(?<=_)auth|(?<=t)oken=)"
+"""With what the words of rules begin that hold anywhere, and not behind a letter."""
+
+_BOUND = b"(?<![A-Za-z0-9"
 
 
 @frozen
@@ -54,6 +70,7 @@ class Rule:
 
     kind: str
     literals: tuple[bytes, ...]
+    text: bytes
     pattern: re.Pattern[bytes]
     back: int
     word: bool
@@ -84,17 +101,30 @@ class Rules:
     def __init__(self, data: bytes) -> None:
         self.id = sha256(data).hexdigest()
         self.all = tuple(_rule(entry, order) for order, entry in enumerate(parse(data)["rules"]))
-        self._anywhere = _by_literal(rule for rule in self.all if rule.anywhere)
+        self._anywhere = {
+            talk: _by_literal(rule for rule in self.all if rule.anywhere and (talk or not rule.talk))
+            for talk in (False, True)
+        }
         self.near = _by_literal(rule for rule in self.all if not rule.anywhere)
+        self._inside = {literal: rules for literal, rules in self.near.items() if not _begin_words(rules)}
+        self._begun = _by_prefix({literal: rules for literal, rules in self.near.items() if _begin_words(rules)})
+        begun = _any_of(self._begun)
+        self._words = pattern(rb"[^a-z0-9](?=[a-z0-9])(?=(%s))" % begun)
+        self._escaped = before_words(rb"(%s)" % begun)
+        self._after = before_words(OTHER_WORDS)
 
     def find(self, data: bytes, *, talk: bool = False) -> list[Found]:
         """The secrets in ``data`` in order, without overlaps; ``talk`` counts addresses of people among them."""
-        return joined_hits([*self.plain(data, talk), *self._viewed(list(views_of(data)), talk)])
+        low = data.lower()
+        views = [*views_of(data), *views_after(data, low, self._after)]
+        return joined_hits([*self._plain(data, low, talk), *self._viewed(views, talk)])
 
     def plain(self, data: bytes, talk: bool = False) -> Iterator[Hit]:
         """What stands in ``data`` as it is written."""
-        low = data.lower()
-        yield from _hits(data, low, self._anywhere, talk)
+        return self._plain(data, data.lower(), talk)
+
+    def _plain(self, data: bytes, low: bytes, talk: bool) -> Iterator[Hit]:
+        yield from _hits(data, low, self._anywhere[talk], talk)
         yield from self._tokens(data, low, talk)
 
     def _viewed(self, views: list[View], talk: bool) -> Iterator[Hit]:
@@ -110,13 +140,24 @@ class Rules:
     def _tokens(self, data: bytes, low: bytes, talk: bool) -> Iterator[Hit]:
         """What the rules for tokens find around long runs of token characters, which are put side by side first."""
         windows = list(_windows(data))
-        near = b"\n".join([low[start:end] for start, end in windows])
-        begins = [0, *accumulate(end - start + 1 for start, end in windows)]
-        for literal, rules in self.near.items():
+        near = b"\n" + b"\n".join([low[start:end] for start, end in windows])
+        begins = list(accumulate((end - start + 1 for start, end in windows), initial=1))
+
+        def place(where: int) -> int:
+            number = bisect_right(begins, where) - 1
+            return windows[number][0] + where - begins[number]
+
+        for word in self._words.finditer(near):
+            yield from _held(data, self._begun[word[1]], place(word.end()), talk)
+        for begin, written in self._escaped.items():
+            for word in written.finditer(near) if begin in near else ():
+                first = place(word.end())
+                for start, order, end, kind in _held(data[first : first + AFTER_BYTES], self._begun[word[1]], 0, talk):
+                    yield first + start, order, first + end, kind
+        for literal, rules in self._inside.items():
             where = near.find(literal)
             while where >= 0:
-                number = bisect_right(begins, where) - 1
-                yield from _held(data, rules, windows[number][0] + where - begins[number], talk)
+                yield from _held(data, rules, place(where), talk)
                 where = near.find(literal, where + 1)
 
 
@@ -146,6 +187,7 @@ def _rule(entry: dict[str, object], order: int) -> Rule:
     return Rule(
         kind=str(entry["kind"]),
         literals=tuple(str(literal).encode() for literal in literals),
+        text=str(entry["pattern"]).encode(),
         pattern=pattern(str(entry["pattern"]).encode()),
         back=int(str(entry.get("back", 0))),
         word=bool(entry.get("word")),
@@ -166,9 +208,30 @@ def _by_literal(rules: Iterator[Rule]) -> dict[bytes, list[Rule]]:
     return table
 
 
+def _begin_words(rules: list[Rule]) -> bool:
+    """Whether all of ``rules`` hold only where no letter or digit stands before their literal."""
+    return all(rule.text.startswith(_BOUND) and not rule.back for rule in rules)
+
+
+def _by_prefix(table: dict[bytes, list[Rule]]) -> dict[bytes, list[Rule]]:
+    """The same; a literal that begins with another has the rules of both."""
+    return {long: [rule for short in table if long.startswith(short) for rule in table[short]] for long in table}
+
+
+def _any_of(literals: Iterable[bytes]) -> bytes:
+    """A pattern for the longest of ``literals`` that stands somewhere, sorted by their first letters."""
+    by_letter: dict[bytes, list[bytes]] = {}
+    for literal in sorted(literals, key=len, reverse=True):
+        by_letter.setdefault(literal[:1], []).append(re.escape(literal[1:]))
+    return b"|".join(re.escape(first) + b"(?:" + b"|".join(rest) + b")" for first, rest in by_letter.items())
+
+
 def _windows(data: bytes) -> Iterator[tuple[int, int]]:
     """The surroundings of each long run of token characters, joined where they touch."""
     runs = data.translate(_RUNS)
+    if runs.count(_RUN) * RUN_BYTES * MOSTLY > len(data):
+        yield 0, len(data)
+        return
     first = last = -1
     where = runs.find(_RUN)
     while where >= 0:
@@ -187,16 +250,41 @@ def _windows(data: bytes) -> Iterator[tuple[int, int]]:
 
 def _hits(data: bytes, low: bytes, table: dict[bytes, list[Rule]], talk: bool) -> Iterator[Hit]:
     """Every place in all of ``data`` where a rule holds."""
+    parts = list(_outside_walls(low))
+    if len(parts) > 1:
+        begins = list(accumulate((end - start for start, end in parts), initial=0))
+        low = b"".join([low[start:end] for start, end in parts])
+        skipped = [start - begin for (start, _), begin in zip(parts, begins, strict=False)]
+    else:
+        begins, skipped = [0], [0]
     for block in range(0, len(low), BLOCK_BYTES):
         for literal, rules in table.items():
             end = block + BLOCK_BYTES + len(literal) - 1
             where = low.find(literal, block, end)
             while where >= 0:
-                beyond = where + 1
-                for hit in _held(data, rules, where, talk):
-                    beyond = max(beyond, hit[2] - SKIPPED_BYTES)
+                beyond, by = where + 1, skipped[bisect_right(begins, where, hi=len(skipped)) - 1]
+                for hit in _held(data, rules, where + by, talk):
+                    beyond = max(beyond, hit[2] - by - SKIPPED_BYTES)
                     yield hit
                 where = low.find(literal, beyond, end)
+
+
+def _outside_walls(low: bytes) -> Iterator[tuple[int, int]]:
+    """What lies outside of walls of letters and digits, and the end of each wall.
+
+    What makes a value a secret ends in a sign, such as ``=``, and none stands in a wall.
+    """
+    runs = low.translate(_SOLID)
+    first = 0
+    where = runs.find(_WALL_LINE)
+    while where >= 0:
+        wall = _WALL.match(low, where)
+        end = wall.end() if wall is not None else where + WALL_LINE_BYTES
+        if end - where > 2 * WALL_END_BYTES:
+            yield first, where + WALL_LINE_BYTES
+            first = end - WALL_END_BYTES
+        where = runs.find(_WALL_LINE, end)
+    yield first, len(low)
 
 
 def _held(data: bytes, rules: list[Rule], where: int, talk: bool) -> Iterator[Hit]:
