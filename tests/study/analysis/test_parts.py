@@ -83,6 +83,7 @@ def test_a_task_in_two_strata_is_in_neither() -> None:
     rows = runs({"x": {"a": [1, 1], "b": [0, 0]}})
     found = findings(changed(rows, stratum=lambda row: f"s{row['trial']}" if row["task"] == "a" else "s1"))
     assert [row["stratum"] for row in found["strata"]] == ["(several)", "s1"]
+    assert any("in several strata, by different rows" in text for text in found["cannot"])
 
 
 def test_what_has_no_name_is_called_so() -> None:

@@ -31,7 +31,9 @@ def strata(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     rows = list(findings.get("strata") or ())
     if not rows:
         return Section(
-            "strata", "Strata", tag("div", absent("the runs carry no strata"), _weighted(findings, evidence))
+            "strata",
+            "Strata",
+            tag("div", absent("the runs carry no strata that tell tasks apart"), _weighted(findings, evidence)),
         )
     text = "Strata are small: a difference inside one is a hint for a next study, not a finding of this one."
     every = folded("Every stratum and agent with runs and cost", _list(rows, currency(findings).form, evidence))

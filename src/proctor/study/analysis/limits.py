@@ -6,7 +6,7 @@ from typing import Any
 
 from proctor.study.analysis.cells import NAMELESS, Cells
 from proctor.study.analysis.question import Extras
-from proctor.study.analysis.strata import strata_of
+from proctor.study.analysis.strata import SEVERAL, strata_of
 
 FEW_TASKS = 20
 
@@ -40,9 +40,13 @@ def cannot(cells: Cells, extras: Extras) -> list[str]:
             f"{pairs} of {cells.attempts.size} pairs of agent and task were never run: "
             "pairs of agents are compared on the tasks that both ran, rates on each agent's own"
         )
-    labels, _ = strata_of(cells)
+    labels, of_task = strata_of(cells)
     if labels == (NAMELESS,):
         said.append("no strata: the table does not say what kinds of tasks there are")
+    if SEVERAL in labels:
+        torn = int((of_task == labels.index(SEVERAL)).sum())
+        many = "1 task is" if torn == 1 else f"{torn} tasks are"
+        said.append(f"{many} in several strata, by different rows: what kind of task that is cannot be told")
     if (table.comparability.codes < 0).all():
         said.append("no comparability classes: whether runs were made under the same conditions is not in the table")
     return said
