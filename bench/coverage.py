@@ -7,6 +7,7 @@ what they would have done in the same studies.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +18,15 @@ from proctor.study.stats.calibration import (
     brownian_false_alarms,
     coverage,
     false_alarms,
+    family_false_alarms,
+    mcnemar_false_alarms,
     sequential_false_alarms,
 )
+from proctor.study.stats.calibration_survival import SETTINGS as TIMES
+from proctor.study.stats.calibration_survival import curve_coverage
 from proctor.study.stats.estimate import Estimate
 from proctor.study.stats.power import Design
+from proctor.study.stats.power_simulation import confirmed
 from proctor.study.stats.rates import cluster_rate, cluster_t, logit, wilson
 
 SEED = 20260307
@@ -30,33 +36,42 @@ HARDER = tuple(
     Design(rate, icc, 0.0, tasks, 5) for tasks in (15, 25, 30) for rate in (0.9, 0.95) for icc in (0.2, 0.6, 0.9)
 )
 """Rates near 1 with middling numbers of tasks, where intervals go wrong most easily."""
-MODERATE = tuple(
-    Design(rate, icc, correlation, tasks, 5)
-    for tasks in (20, 50)
-    for rate in (0.5, 0.7)
-    for icc in (0.2, 0.6)
-    for correlation in (0.0, 0.5)
-)
-EXTREME = tuple(
-    Design(0.9, icc, correlation, tasks, 5) for tasks in (20, 50) for icc in (0.2, 0.6) for correlation in (0.0, 0.5)
-)
+
+
+def _pairs(tasks: Sequence[int], rates: Sequence[float], runs: Sequence[int] = (1, 3, 5)) -> tuple[Design, ...]:
+    """Two agents without a difference, whose rates correlate over tasks or do not."""
+    return tuple(Design(*each) for each in product(rates, (0.2, 0.6), (0.0, 0.5), tasks, runs))
+
+
+MODERATE = _pairs((20, 30, 50, 100), (0.5, 0.7))
+EASY = _pairs((50, 100), (0.9,))
+HARDLY_APART = _pairs((20, 30), (0.9,))
+"""Two to fifteen tasks differ on average: too few for any test to use its 5%."""
+FEW = _pairs((5, 8, 12, 16, 19), (0.5, 0.9))
+FAMILIES = tuple(product((20, 50), (1, 5), (3, 6), (False, True)))
 LOOKS = ((0.5, 1.0), (1 / 3, 2 / 3, 1.0), (0.2, 0.4, 0.6, 0.8, 1.0))
 
 Interval = Callable[[Sequence[int], Sequence[int]], Estimate]
 
 
 def measure(directory: Path, *, quick: bool) -> list[Row]:
-    draws = 4_000 if quick else 20_000
+    draws, trials = (4_000, 20_000) if quick else (20_000, 40_000)
     rows = [_covering("rate of an agent covers, 16 settings", cluster_rate, SETTINGS, draws, LEAST_COVERAGE)]
     rows.append(_covering("  near 1, 18 settings", cluster_rate, HARDER, draws, LEAST_COVERAGE))
     for name, interval in OTHERS.items():
         rows.append(_covering(f"  {name} instead", interval, SETTINGS, draws // 2, None))
-    rows.append(_alarming("paired comparison, no difference", false_alarms, MODERATE, draws, ALARMS[0]))
-    rows.append(_alarming("  rates of 0.9", false_alarms, EXTREME, draws, 0.0))
+    rows.append(_alarming("paired comparison, no difference, 96 settings", false_alarms, MODERATE, trials, ALARMS[0]))
+    rows.append(_alarming("  rates of 0.9, 50 and 100 tasks", false_alarms, EASY, trials, ALARMS[0]))
+    rows.append(_alarming("  rates of 0.9, 20 and 30 tasks", false_alarms, HARDLY_APART, trials, 0.0))
+    rows.append(_alarming("  fewer than 20 tasks", false_alarms, FEW, draws, 0.0))
+    rows.append(_alarming("  if signs had to confirm it", _confirmed, MODERATE, draws // 2, None))
+    rows.append(_alarming("  McNemar over runs instead", mcnemar_false_alarms, MODERATE, draws // 4, None))
+    families = [_family(tasks, runs, agents, alike, draws // 20) for tasks, runs, agents, alike in FAMILIES]
+    rows.append(_range("any false claim among 3 or 6 agents", families, 0.0, ALARMS[1] + (0.01 if quick else 0)))
     looked = [_looks(looks, draws * 10) for looks in LOOKS]
     rows.append(_range("looks on the way, normal statistic", looked, 0.045, 0.055))
-    rows.append(_alarming("looks on the way, paired comparison", _two_looks, MODERATE, draws, ALARMS[0]))
-    return rows
+    rows.append(_alarming("looks on the way, paired comparison", _two_looks, MODERATE, trials, ALARMS[0]))
+    return rows + _survival(draws // 10)
 
 
 OTHERS: dict[str, Interval] = {
@@ -70,7 +85,10 @@ OTHERS: dict[str, Interval] = {
 def _covering(name: str, interval: Interval, settings: Sequence[Design], draws: int, bar: float | None) -> Row:
     """The setting in which the interval holds the truth most rarely."""
     rng = np.random.default_rng(SEED)
-    shares = [coverage(interval, design, draws, rng).covered for design in settings]
+    return _shares(name, [coverage(interval, design, draws, rng).covered for design in settings], bar)
+
+
+def _shares(name: str, shares: Sequence[float], bar: float | None) -> Row:
     seen = f"{min(shares):.1%} to {max(shares):.1%}"
     if bar is None:
         return Row(name, seen, "95.0%", "", "", None)
@@ -82,20 +100,42 @@ def _alarming(
     rate: Callable[[Design, int, np.random.Generator], float],
     settings: Sequence[Design],
     draws: int,
-    least: float,
+    least: float | None,
 ) -> Row:
     rng = np.random.default_rng(SEED)
     return _range(name, [rate(design, draws, rng) for design in settings], least, ALARMS[1])
 
 
-def _range(name: str, shares: Sequence[float], least: float, most: float) -> Row:
+def _range(name: str, shares: Sequence[float], least: float | None, most: float) -> Row:
     seen = f"{min(shares):.1%} to {max(shares):.1%}"
+    if least is None:
+        return Row(name, seen, "5.0%", "", "", None)
     bar = f"{least:.1%} to {most:.1%}" if least else f"<= {most:.0%}"
     return Row(name, seen, "5.0%", "", bar, least <= min(shares) and max(shares) <= most)
 
 
 def _looks(looks: Sequence[float], draws: int) -> float:
     return brownian_false_alarms(looks, draws, np.random.default_rng(SEED))
+
+
+def _confirmed(design: Design, draws: int, rng: np.random.Generator) -> float:
+    return false_alarms(design, draws, rng, confirmed)
+
+
+def _family(tasks: int, runs: int, agents: int, alike: bool, draws: int) -> float:
+    design = Design(0.5, 0.4, 0.0, tasks, runs)
+    return family_false_alarms(design, agents, draws, np.random.default_rng(SEED), alike=alike)
+
+
+def _survival(draws: int) -> list[Row]:
+    rng = np.random.default_rng(SEED)
+    found = [curve_coverage(times, draws, rng) for times in TIMES]
+    kinds = {
+        "survival bands cover, 16 settings": ([share for held in found for share in held.bands], 0.93),
+        "  as if runs were independent": ([share for held in found for share in held.plain], None),
+        "restricted means cover, 16 settings": ([held.mean for held in found], 0.93),
+    }
+    return [_shares(name, shares, bar) for name, (shares, bar) in kinds.items()]
 
 
 def _two_looks(design: Design, draws: int, rng: np.random.Generator) -> float:

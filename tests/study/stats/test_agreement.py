@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from statsmodels.stats.proportion import proportion_confint  # type: ignore[import-untyped]
 
 from proctor.judge.agreement import cohen_kappa, krippendorff_alpha
 from proctor.study.stats.agreement import cohen, fleiss, krippendorff
@@ -67,9 +68,24 @@ def test_reviews_give_the_same_numbers_exactly() -> None:
     assert exact is not None and krippendorff(OBSERVERS.T).value == pytest.approx(float(exact), abs=1e-12)
 
 
-def test_the_jackknife_of_perfect_agreement_has_no_width() -> None:
-    found = krippendorff([[1, 1], [2, 2], [1, 1], [2, 2]])
-    assert (found.value, found.low, found.high) == pytest.approx((1, 1, 1))
+def test_raters_that_always_agreed_may_disagree_elsewhere() -> None:
+    # None of n units in dispute leaves up to 1 - 0.025 ** (1 / n) of all in dispute, as Clopper and Pearson have it.
+    for units in (4, 20, 100):
+        dispute = proportion_confint(0, units, 0.05, "beta")[1]
+        half = units // 2
+        found = cohen([[half, 0], [0, half]])
+        assert (found.value, found.high) == (1, 1)
+        assert found.low == pytest.approx(max(-1, 1 - dispute / 0.5))
+        assert fleiss([[3, 0], [0, 3]] * half).low == pytest.approx(max(-1, 1 - dispute / 0.5))
+        by_chance = 0.5 * 2 * units / (2 * units - 1)
+        assert krippendorff([[1, 1], [2, 2]] * half).low == pytest.approx(max(-1, 1 - dispute / by_chance))
+
+
+def test_of_three_verdicts_the_farthest_apart_bound_the_doubt() -> None:
+    ratings = [[1, 1], [2, 2], [3, 3]] * 10
+    nominal, interval = krippendorff(ratings), krippendorff(ratings, "interval")
+    assert nominal.low is not None and interval.low is not None
+    assert interval.low < nominal.low < 1, "1 and 3 are further apart than verdicts are on average"
 
 
 def test_too_little_to_disagree_about() -> None:

@@ -13,6 +13,7 @@ from proctor.study.stats.calibration import (
     coverage,
     false_alarms,
     family_false_alarms,
+    mcnemar_false_alarms,
     sequential_false_alarms,
 )
 from proctor.study.stats.discovery import discover
@@ -110,6 +111,10 @@ def test_the_paired_comparison_keeps_its_alpha(tasks: int, rate: float, runs: in
 def test_asking_signs_as_well_would_waste_half_of_alpha() -> None:
     design = Design(0.7, 0.6, 0.5, 20, 1)
     assert false_alarms(design, 4_000, rng(), confirmed) < 0.02 < 0.04 < false_alarms(design, 4_000, rng())
+
+
+def test_runs_taken_as_independent_would_claim_far_too_much() -> None:
+    assert mcnemar_false_alarms(Design(0.5, 0.6, 0.0, 20, 5), 1_000, rng()) > 0.15
 
 
 @pytest.mark.parametrize("tasks", [5, 8, 12, 19])

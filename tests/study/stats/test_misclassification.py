@@ -28,11 +28,19 @@ def test_a_faultless_oracle_changes_nothing() -> None:
 def test_measured_errors_widen_the_interval() -> None:
     # Delta method: the slopes are -value / worth for sensitivity and (1 - value) / worth for specificity.
     value, worth = 0.3 / 0.7, 0.7
-    doubt = math.sqrt(0.9 * 0.1 / 50 * value**2 + 0.8 * 0.2 / 40 * (1 - value) ** 2) / worth * 1.959963984540054
+    # Lang and Reiczigel (2014): one success and one failure more, 46 of 52 and 33 of 42.
+    first, second = 46 / 52 * (6 / 52) / 52, 33 / 42 * (9 / 42) / 42
+    doubt = math.sqrt(first * value**2 + second * (1 - value) ** 2) / worth * 1.959963984540054
     found = rogan_gladen(RATE, 0.9, 0.8, 50, 40)
     assert found.value == pytest.approx(value)
     assert found.high == pytest.approx(value + math.hypot(0.15 / 0.7, doubt))
     assert found.low == pytest.approx(value - math.hypot(0.1 / 0.7, doubt))
+
+
+def test_an_oracle_that_never_erred_in_ten_may_still_err() -> None:
+    found, sure = rogan_gladen(RATE, 1.0, 1.0, 10, 10), rogan_gladen(RATE, 1.0, 1.0)
+    assert found.low is not None and sure.low is not None and found.low < sure.low
+    assert found.high is not None and sure.high is not None and found.high > sure.high
 
 
 def test_the_corrected_rate_stays_a_rate() -> None:

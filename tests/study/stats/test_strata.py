@@ -24,9 +24,16 @@ def test_two_strata_by_hand() -> None:
     off = np.array([0.15, -0.05, -0.25, 0.15, 0, -0.6, 0.6, 0])
     freedom = 2 * 8 / (8 * float((off**4).sum()) / float((off**2).sum()) ** 2 - 1)
     least = 1 / (4 * (0.25 / 4) ** 2 + 4 * (0.75 / 4) ** 2)
-    low, high = korn_graubard(value, math.sqrt(variance), 40, min(6, freedom), 0.95, least=least, most=40)
+    most = 1 / (0.25**2 / 20 + 0.75**2 / 20)
+    low, high = korn_graubard(value, math.sqrt(variance), 40, min(6, freedom), 0.95, least=least, most=most)
     assert (found.value, found.low, found.high) == pytest.approx((value, low, high))
     assert (found.n, found.clusters) == (40, 8)
+
+
+def test_a_stratum_that_counts_for_nearly_all_is_known_by_its_own_runs() -> None:
+    # Two tasks of five runs are 99% of what is meant; a hundred others say nothing about them.
+    found = stratified_rate([5, 5, *[2, 3] * 50], [5] * 102, [0, 0, *[1] * 100], [0.99, 0.01])
+    assert found.low is not None and found.low < 0.72, "ten runs that all succeed leave 69% to 100%"
 
 
 def test_shares_left_out_are_those_of_the_runs() -> None:

@@ -2,6 +2,8 @@
 
 Krippendorff's alpha knows verdicts without an order (nominal), with one (ordinal) and with distances (interval), and
 takes gaps. What was rated is the unit: intervals of Fleiss and Krippendorff leave out one unit at a time (jackknife).
+Raters that always agreed show no spread. How often they may disagree elsewhere has then an exact bound, and the
+interval reaches down to that disagreement, as large as it can be, over the one that chance would bring.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from proctor.study.stats.arrays import floats
 from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
 from proctor.study.stats.limits import normal_quantile, t_quantile
 
@@ -42,6 +45,8 @@ def cohen(table: ArrayLike, level: float = LEVEL) -> Estimate:
     spread = float(diagonal.sum() + beside) - (kappa - chance * (1 - kappa)) ** 2
     half = -normal_quantile((1 - level) / 2) * math.sqrt(max(0.0, spread) / n) / (1 - chance)
     low, high = max(-1.0, kappa - half), min(1.0, kappa + half)
+    if 1 - observed < 1e-12:
+        low = _unbroken(n, 1 - chance, level)
     return defined(kappa, low, high, level=level, method=COHEN, n=n, clusters=n)
 
 
@@ -60,7 +65,8 @@ def fleiss(table: ArrayLike, level: float = LEVEL) -> Estimate:
         chance = float(((rows.sum(axis=0) / rows.sum()) ** 2).sum())
         return math.nan if 1 - chance < 1e-12 else (agreed - chance) / (1 - chance)
 
-    return _jackknife(seen, kappa, FLEISS, level)
+    shares = seen.sum(axis=0) / max(1.0, float(seen.sum()))
+    return _jackknife(seen, kappa, FLEISS, level, 1 - float((shares**2).sum()))
 
 
 def krippendorff(ratings: ArrayLike, metric: str = "nominal", level: float = LEVEL) -> Estimate:
@@ -73,11 +79,13 @@ def krippendorff(ratings: ArrayLike, metric: str = "nominal", level: float = LEV
     table = table[np.count_nonzero(~np.isnan(table), axis=1) > 1]
     values = np.unique(table[~np.isnan(table)])
     seen = np.stack([np.count_nonzero(table == value, axis=1) for value in values], axis=1) if len(values) else table
+    rows = seen.astype(np.float64)
     return _jackknife(
-        seen.astype(np.float64),
+        rows,
         lambda rows: _alpha(rows, values, metric),
         f"Krippendorff's alpha ({metric}), jackknife over units",
         level,
+        _by_chance(rows, values, metric) if len(values) else 0.0,
     )
 
 
@@ -86,23 +94,43 @@ def _alpha(rows: Floats, values: Floats, metric: str) -> float:
     import numpy as np
 
     size = rows.sum(axis=1)
+    totals, distance = rows.sum(axis=0), _distances(rows, values, metric)
     pairs = (rows / (size - 1)[:, None]).T @ rows - np.diag((rows / (size - 1)[:, None]).sum(axis=0))
-    totals = rows.sum(axis=0)
-    if metric == "nominal":
-        distance = 1.0 - np.eye(len(values))
-    elif metric == "interval":
-        distance = (values[:, None] - values[None, :]) ** 2
-    else:
-        # Between two ranks lie all verdicts in between, and half of those at either end.
-        middle = np.cumsum(totals) - totals / 2
-        distance = (middle[:, None] - middle[None, :]) ** 2
     expected = float(totals @ distance @ totals)
     if expected <= 0:
         return math.nan
     return 1 - (float(totals.sum()) - 1) * float((pairs * distance).sum()) / expected
 
 
-def _jackknife(rows: Floats, statistic: Callable[[Floats], float], method: str, level: float) -> Estimate:
+def _distances(rows: Floats, values: Floats, metric: str) -> Floats:
+    """How far apart any two verdicts are."""
+    import numpy as np
+
+    if metric == "nominal":
+        return floats(1.0 - np.eye(len(values)))
+    if metric == "ordinal":
+        # Between two ranks lie all verdicts in between, and half of those at either end.
+        totals = rows.sum(axis=0)
+        values = np.cumsum(totals) - totals / 2
+    return floats((values[:, None] - values[None, :]) ** 2)
+
+
+def _by_chance(rows: Floats, values: Floats, metric: str) -> float:
+    """The disagreement that chance would bring, as a share of the largest that two verdicts can have."""
+    totals, distance = rows.sum(axis=0), _distances(rows, values, metric)
+    n, largest = float(totals.sum()), float(distance.max())
+    return float(totals @ distance @ totals) / (n * (n - 1) * largest) if largest > 0 and n > 1 else 0.0
+
+
+def _unbroken(units: float, by_chance: float, level: float) -> float:
+    """How little raters may agree who agreed on all ``units``: as often as that can happen, they differ by the most."""
+    differ = 1 - ((1 - level) / 2) ** (1 / units)
+    return max(-1.0, 1 - differ / by_chance) if by_chance > 0 else -1.0
+
+
+def _jackknife(
+    rows: Floats, statistic: Callable[[Floats], float], method: str, level: float, by_chance: float
+) -> Estimate:
     import numpy as np
 
     units = len(rows)
@@ -114,6 +142,9 @@ def _jackknife(rows: Floats, statistic: Callable[[Floats], float], method: str, 
     if math.isnan(value):
         why = "everybody said the same one thing throughout"
         return undefined(why, level=level, method=method, n=n, clusters=units)
+    if 1 - value < 1e-12:
+        low = _unbroken(units, by_chance, level)
+        return defined(value, low, value, level=level, method=method, n=n, clusters=units)
     without = np.array([statistic(np.delete(rows, unit, axis=0)) for unit in range(units)])
     if np.isnan(without).any():
         why = "without one of the units everybody says the same one thing"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from proctor.base.frozen import frozen
 from proctor.study.stats.estimate import Estimate
 from proctor.study.stats.multiplicity import max_t
-from proctor.study.stats.paired import paired_difference
+from proctor.study.stats.paired import mcnemar, paired_difference
 from proctor.study.stats.power import Design
 from proctor.study.stats.power_simulation import CELLS, decisions, simulated_means
 from proctor.study.stats.sequential import boundaries
@@ -71,6 +71,20 @@ def false_alarms(design: Design, draws: int, rng: np.random.Generator, test: Tes
         a, b = simulated_means(design, 0.0, min(rows, draws - start), rng)
         found += int(np.count_nonzero(test(b - a, design.alpha, design.runs)))
     return found / draws
+
+
+def mcnemar_false_alarms(design: Design, draws: int, rng: np.random.Generator) -> float:
+    """The same by McNemar's test over pairs of runs, as if runs of one task were independent."""
+    import numpy as np
+
+    a, b = (np.rint(means * design.runs).astype(np.int64) for means in simulated_means(design, 0.0, draws, rng))
+    both = rng.hypergeometric(b, design.runs - b, a)
+    pairs = np.column_stack(((a - both).sum(axis=1), (b - both).sum(axis=1)))
+    tables, repeats = np.unique(pairs, axis=0, return_counts=True)
+    found = [mcnemar(int(only_a), int(only_b)).p for only_a, only_b in tables]
+    return (
+        sum(int(times) for p, times in zip(found, repeats, strict=True) if p is not None and p < design.alpha) / draws
+    )
 
 
 def family_false_alarms(

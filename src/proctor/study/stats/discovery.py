@@ -7,6 +7,7 @@ the number seen in one run only over the number of runs (Good 1953), and the pri
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from proctor.base.frozen import frozen
@@ -49,7 +50,7 @@ def discover(
     sizes = np.unique(np.linspace(1, runs, min(points, runs)).round().astype(np.int64)) if runs else np.zeros(0)
     modes = expected_modes(seen_in, runs, sizes)
     curve = tuple((int(size), cost * int(size) / runs, float(count)) for size, count in zip(sizes, modes, strict=True))
-    unseen = (runs - 1) / runs * once * (once - 1) / (2 * (twice + 1)) if runs else None
+    unseen = (runs - 1) / runs * math.comb(once, 2) / (twice + 1) if runs else None
     price = marginal_cost(once, runs, cost, level)
     return Discovery(runs, len(seen_in), once, twice, unseen, once / runs if runs else None, price, curve)
 
@@ -74,6 +75,8 @@ def marginal_cost(once: int, runs: int, cost: float, level: float = LEVEL) -> Es
 
     if not runs:
         return undefined("there is no run", level=level, method=MARGINAL)
+    if not math.isfinite(cost):
+        return undefined("what the runs cost is not known", level=level, method=MARGINAL, n=runs, clusters=runs)
     if not once:
         why = "no mode was seen in one run only, so that nothing says how rare the next one is"
         return undefined(why, level=level, method=MARGINAL, n=runs, clusters=runs)

@@ -2,7 +2,8 @@
 
 Rogan and Gladen (1978). ``sensitivity`` is the share of correct patches that the oracle accepts, ``specificity`` the
 share of defective ones that it rejects. With the number of patches that each was measured on, their own uncertainty
-goes into the interval by the delta method; without, they are assumptions.
+goes into the interval by the delta method; without, they are assumptions. The variance of a measured share is that of
+one success and one failure more (Lang and Reiczigel 2014): an oracle that was right ten times of ten may still err.
 """
 
 from __future__ import annotations
@@ -37,11 +38,17 @@ def rogan_gladen(
     z = -normal_quantile((1 - rate.level) / 2)
     doubt = 0.0
     if sensitivity_n:
-        doubt += sensitivity * (1 - sensitivity) / sensitivity_n * value**2
+        doubt += _variance(sensitivity, sensitivity_n) * value**2
     if specificity_n:
-        doubt += specificity * (1 - specificity) / specificity_n * (1 - value) ** 2
+        doubt += _variance(specificity, specificity_n) * (1 - value) ** 2
     # Both parts are independent: each side's distance and the oracle's own doubt add up as squares.
     extra = z * math.sqrt(doubt) / worth
     low, high = value - math.hypot(value - low, extra), value + math.hypot(high - value, extra)
     value, low, high = (min(1.0, max(0.0, end)) for end in (value, low, high))
     return defined(value, low, high, level=rate.level, method=told, n=rate.n, clusters=rate.clusters)
+
+
+def _variance(share: float, n: int) -> float:
+    """The variance of a share that was measured ``n`` times, never 0."""
+    drawn = (share * n + 1) / (n + 2)
+    return drawn * (1 - drawn) / (n + 2)

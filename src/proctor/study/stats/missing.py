@@ -93,6 +93,8 @@ def imputed_rate(
     """
     import numpy as np
 
+    if not 0 < odds < math.inf:
+        raise ValueError(f"odds are multiplied by a number above 0, not by {odds:g}")
     method = f"{draws} imputations, Rubin" + ("" if odds == 1 else f", odds of success times {odds:g}")
     x, n, u = floats(successes), floats(known), floats(unknown)
     present = n + u > 0

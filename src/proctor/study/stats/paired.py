@@ -79,9 +79,9 @@ def paired_difference(
         return Comparison(_too_few(tasks, level), None)
     # Added up exactly, so that the order of tasks leaves no trace, and what cancels but for rounding is 0.
     value = math.fsum(differences.tolist()) / tasks
-    value = 0.0 if abs(value) <= TIE * float(np.abs(differences).max()) else value
-    off = float(np.abs(differences - value).max())
-    if off <= TIE * max(1.0, abs(value)):
+    largest = float(np.abs(differences).max())
+    value = 0.0 if abs(value) <= TIE * largest else value
+    if float(np.abs(differences - value).max()) <= TIE * largest:
         return _alike(value, tasks, level, bound)
     error = float(differences.std(ddof=1)) / math.sqrt(tasks)
     half = t_quantile((1 + level) / 2, tasks - 1) * error

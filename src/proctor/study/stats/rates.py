@@ -35,7 +35,8 @@ WILSON = "Wilson, independent runs"
 class Spread:
     """A mean over clusters with its standard error.
 
-    ``freedom`` is how well that error is known, ``least`` to how many independent runs the clusters amount at worst.
+    ``freedom`` is how well that error is known, ``least`` to how many independent runs the clusters amount at worst,
+    and ``most`` at best: to all ``n`` if left out, to fewer where they do not count alike.
     """
 
     value: float
@@ -44,6 +45,7 @@ class Spread:
     clusters: int
     freedom: float
     least: float
+    most: float | None = None
 
 
 def spread(totals: ArrayLike, sizes: ArrayLike) -> Spread | None:
@@ -98,9 +100,8 @@ def bounded_mean(found: Spread, level: float, method: str) -> Estimate:
         low, high = unanimous(found.value, found.least, level)
         method = EXACT
     else:
-        low, high = korn_graubard(
-            found.value, found.error, found.n, found.freedom, level, least=found.least, most=found.n
-        )
+        most = found.n if found.most is None else found.most
+        low, high = korn_graubard(found.value, found.error, found.n, found.freedom, level, least=found.least, most=most)
     return defined(found.value, low, high, level=level, method=method, n=found.n, clusters=found.clusters)
 
 

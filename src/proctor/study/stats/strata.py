@@ -55,6 +55,10 @@ def stratified_rate(
     if code.min() < 0 or code.max() >= size:
         raise ValueError(f"strata are numbered from 0 to {size - 1}, not {code.min()} to {code.max()}")
     weight = floats(np.bincount(code, n, size) if shares is None else shares)
+    if not np.all((weight >= 0) & np.isfinite(weight)):
+        raise ValueError("the share of a stratum is a number that is not below 0")
+    if not weight.any():
+        return undefined("no stratum counts", level=level, method=STRATIFIED, n=n.sum(), clusters=len(x))
     weight = weight / weight.sum()
     empty = np.count_nonzero((weight > 0) & (np.bincount(code, minlength=size) == 0))
     if empty:
@@ -82,14 +86,16 @@ def weighted_rate(successes: ArrayLike, trials: ArrayLike, weights: ArrayLike, l
 
     weight = floats(weights)[floats(trials) > 0]
     x, n = counts(successes, trials)
-    if not np.all(weight >= 0):
-        raise ValueError("a weight is below 0")
+    if not np.all((weight >= 0) & np.isfinite(weight)):
+        raise ValueError("the weight of a task is a number that is not below 0")
     runs, tasks = float(n[weight > 0].sum()), int((weight > 0).sum())
     found = spread(weight * x, weight * n)
     if found is None or tasks < 2:
         why = "one task only has weight and runs" if tasks else "no task has both weight and runs"
         return undefined(why, level=level, method=WEIGHTED, n=runs, clusters=tasks)
-    return bounded_mean(replace(found, n=runs), level, WEIGHTED)
+    # What single runs are worth that do not count alike (Kish 1965).
+    most = inner(weight, n) ** 2 / inner(weight**2, n)
+    return bounded_mean(replace(found, n=runs, most=most), level, WEIGHTED)
 
 
 def _spread(x: Floats, n: Floats, code: Integers, share: Floats, rates: Floats) -> Spread | None:
@@ -110,7 +116,7 @@ def _spread(x: Floats, n: Floats, code: Integers, share: Floats, rates: Floats) 
     freedom = len(x) - len(np.unique(code[~alone])) - min(1, lonely)
     if freedom < 1:
         return None
-    least, runs = 1 / inner(share, share), float(n.sum())
+    least, most, runs = 1 / inner(share, share), 1 / inner(share, share / n), float(n.sum())
     if float(np.abs(off).max()) <= 1e-12:
         return Spread(value, 0.0, runs, len(x), freedom, least)
-    return Spread(value, math.sqrt(inner(off, off)), runs, len(x), freedom_left(off, freedom), least)
+    return Spread(value, math.sqrt(inner(off, off)), runs, len(x), freedom_left(off, freedom), least, most)
