@@ -191,6 +191,7 @@ def _run_again(found: RunDirectory, json_: bool) -> int:
     from proctor.conduct.batch import load_batch
     from proctor.conduct.replay import first_difference, first_divergence, never_asked, tool_calls
     from proctor.conduct.rerun import require_whole
+    from proctor.conduct.variation import setting_of
     from proctor.record.rundir import RunDirectory
 
     require_whole(found)
@@ -208,6 +209,7 @@ def _run_again(found: RunDirectory, json_: bool) -> int:
     known = before.settings_of(str(asked.get("method", "")))
     kept = {name: text for name, text in known.items() if name not in NOT_REPEATED}
     marks = {"command": "replay", "replay_of": found.path.name}
+    marks |= setting_of([asked["variation"]] if asked.get("variation") else ())
     settings = {**kept, **marks, "cassette": str(found.path.absolute())}
     files = files_again(here, before, manifest)
     plan = begin(here, paths, agents, files, models=models, settings=settings)

@@ -73,7 +73,8 @@ def attempt(
         ending, patch, changes, dropped = made.ending, made.patch, made.changes, made.dropped
         measured = patch
     else:
-        ending = agent.act(make_scene(prepared, briefing, prepared.environment, _refused))
+        environment = {**prepared.environment, **briefing.variables}
+        ending = agent.act(make_scene(prepared, briefing, environment, _refused))
         patch = ending.patch or b""
         changes, measured = _changes_of(prepared, patch, scratch)
         dropped = ()

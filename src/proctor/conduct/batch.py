@@ -23,6 +23,7 @@ from proctor.base.ids import new_run_id
 from proctor.conduct.batch_words import Words, redactor_of
 from proctor.conduct.machine import Machine
 from proctor.conduct.run import STOPPED, Outcome, Watcher, conduct
+from proctor.conduct.variation import variation_of
 from proctor.execute.agents.interface import Agent
 from proctor.execute.home import Home
 from proctor.execute.prepare import Prepared
@@ -350,9 +351,11 @@ def _in_threads(work: Callable[[], None], jobs: int) -> None:
 def _configuration(batch: Batch, place: Place) -> dict[str, Any]:
     """What a run says of its place; of a pilot also the digest of its protocol, the stage and the method."""
     bound = {name: batch.settings[name] for name in ("replay_of", "pilot", "stage") if batch.settings.get(name)}
+    varied = variation_of(batch.settings, place.repeat)
     return {
         **bound,
         **({"method": place.method} if place.method else {}),
+        **({"variation": varied} if varied else {}),
         "batch": batch.id,
         "contract": place.content_id,
         "contract_path": place.contract,

@@ -1,22 +1,26 @@
 """The briefing: what an agent is told, the task apart from the obligations that its work is held to.
 
-It is made from the contract alone, names no hidden file, no test id and no solution, and is logged word for word.
+It is made from the contract alone, names no hidden file, no test id and no solution, and is logged word for word. Where
+a study varies its repeats, a text that it declared stands before the task.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from proctor.base.frozen import frozen
+from proctor.base.frozen import EMPTY, frozen
+from proctor.conduct.variation import variables_of
 from proctor.contract.model import Check, Contract, Dependencies, Network, Stages
 
 
 @frozen
 class Briefing:
-    """The two parts of a briefing."""
+    """The two parts of a briefing, and the variables that an agent has by a declared variation."""
 
     task: str
     obligations: str
+    variables: Mapping[str, str] = EMPTY
 
     @property
     def text(self) -> str:
@@ -24,9 +28,11 @@ class Briefing:
         return f"{self.task}\n{self.obligations}"
 
 
-def brief(contract: Contract) -> Briefing:
-    """The briefing of ``contract``."""
-    return Briefing(task=_task(contract), obligations=_obligations(contract))
+def brief(contract: Contract, variation: Mapping[str, Any] = EMPTY) -> Briefing:
+    """The briefing of ``contract``, under a ``variation`` where there is one."""
+    preface = str(variation.get("preface") or "").strip()
+    task = f"{preface}\n\n{_task(contract)}" if preface else _task(contract)
+    return Briefing(task=task, obligations=_obligations(contract), variables=variables_of(variation))
 
 
 def _task(contract: Contract) -> str:

@@ -35,6 +35,7 @@ from proctor.conduct.recorded import (
     with_results,
 )
 from proctor.conduct.refile import Refile
+from proctor.conduct.variation import variables_of
 from proctor.execute.agents.interface import BRIEFING
 from proctor.execute.prepare import Prepared, declared_mounts, limits_of, secret_directories
 from proctor.execute.sandbox.guard import GuardPlan, Observation
@@ -116,7 +117,7 @@ def _commands(sandbox: Sandbox, files: Refile, script: Script, seen: list[Observ
             problem = files.bring(step for step in steps if step.t < command.at_ns)
             if problem:
                 return Retraced(number, files.placed, *problem), printed
-        finished = sandbox.run(_command(command, script.prepared, script.briefing if plain else ""))
+        finished = sandbox.run(_command(command, script, script.briefing if plain else ""))
         if plain and sandbox.guard is not None:
             sandbox.guard.settle()
             other = other_program(recorded_programs(evidence), observed_programs(seen))
@@ -156,12 +157,13 @@ def _final_files(prepared: Prepared, evidence: Evidence, scratch: Path) -> list[
     return [data for _, _, data in application.writes]
 
 
-def _command(command: Recorded, prepared: Prepared, stdin: str) -> Command:
-    budget = prepared.contract.budget
+def _command(command: Recorded, script: Script, stdin: str) -> Command:
+    budget = script.prepared.contract.budget
+    varied = variables_of(script.evidence.manifest["configuration"].get("variation") or {})
     patience = max(LEAST_SECONDS, PATIENCE * command.wall_ns // 10**9) if command.wall_ns else budget.wall_seconds
     return Command(
         arguments=command.argv,
-        environment={**prepared.environment, "PROCTOR_BRIEFING": BRIEFING},
+        environment={**script.prepared.environment, **varied, "PROCTOR_BRIEFING": BRIEFING},
         directory=command.directory,
         stdin=stdin.encode(),
         timeout_seconds=min(patience, budget.wall_seconds),

@@ -135,7 +135,8 @@ def conduct(
             )
             trace.sync()
             with machine.scratch(run_id) as scratch, Afterwards() as later:
-                _act_and_judge(machine, prepared, agent, run, trace, scratch, watcher, post, later, rehearse)
+                varied = configuration.get("variation") or EMPTY
+                _act_and_judge(machine, prepared, agent, run, trace, scratch, watcher, post, later, rehearse, varied)
                 trace.rest()
                 status, report = _conclude(run, trace)
             _seal(run, trace)
@@ -231,6 +232,7 @@ def _act_and_judge(
     post: WatchPost | None,
     later: Afterwards,
     rehearse: bool,
+    varied: Mapping[str, Any],
 ) -> None:
     """Everything between the first event and the verdict; faults become events."""
     run_id = run.path.name
@@ -246,7 +248,7 @@ def _act_and_judge(
     try:
         if not _bind(machine, prepared, trace):
             return
-        briefing = brief(prepared.contract)
+        briefing = brief(prepared.contract, varied)
         trace.append("briefing", {"text": briefing.text, "obligations": briefing.obligations})
         enter("agent")
         live = _forward(watcher, run_id)

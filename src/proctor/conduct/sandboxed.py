@@ -115,7 +115,7 @@ def _acted(
         with opened as sandbox, _announced(live, sandbox), post.over(sandbox, workspace):
             try:
                 access = network.start(sandbox).environment
-                environment = {**post.canaries.variables, **prepared.environment, **access}
+                environment = {**post.canaries.variables, **prepared.environment, **briefing.variables, **access}
                 run = _logged(sandbox, trace, post)
                 scene = make_scene(prepared, briefing, environment, run, open_model(sandbox), sandbox.run, trace.append)
                 ending = agent.act(scene)

@@ -21,6 +21,7 @@ from proctor.base.ids import new_run_id
 from proctor.conduct.batch import METHOD_FILES, Batch, BatchResult, Place, batches_of, save_batch
 from proctor.conduct.batch_lock import batch_lock, is_at_work
 from proctor.conduct.machine import Machine
+from proctor.conduct.variation import setting_of
 from proctor.execute.home import Home
 from proctor.execute.watch.money import plain
 from proctor.study.pilot.charges import charged_by_task, rates_of
@@ -28,7 +29,16 @@ from proctor.study.pilot.departures import elsewhere, note
 from proctor.study.pilot.heads import note_head, require_head
 from proctor.study.pilot.journal import add_screen, read_journal
 from proctor.study.pilot.ledger import CHECKS, Run, holder, key_of, read_run
-from proctor.study.pilot.model import STAGES, Method, Pilot, agent_files, agent_words, located, model_settings
+from proctor.study.pilot.model import (
+    PREFACE_BYTES,
+    STAGES,
+    Method,
+    Pilot,
+    agent_files,
+    agent_words,
+    located,
+    model_settings,
+)
 from proctor.study.pilot.plan import Plan, note_amendments
 from proctor.study.pilot.randomise import Slot
 from proctor.study.pilot.records import OPEN, Stage, Standing, record_of, stage_of, standing, take_looks
@@ -208,7 +218,7 @@ def _batch(scene: Scene, stage: str, slots: Sequence[Slot]) -> Batch:
         "pilot": scene.plan.digest,
         "stage": stage,
         "prices": scene.prices,
-        **({"rehearse": "yes"} if stage == CHECKS else {}),
+        **({"rehearse": "yes"} if stage == CHECKS else _variations(scene.pilot)),
         **{name: cap for name, cap in caps.items() if cap is not None},
     }
     methods = {place.method: own for place in places if (own := _own(scene.pilot, place.method))}
@@ -220,6 +230,15 @@ def _batch(scene: Scene, stage: str, slots: Sequence[Slot]) -> Batch:
     batch = Batch(new_run_id(clock, scene.machine.entropy), "", places, settings, digests, clock.wall_ns(), methods)
     save_batch(scene.machine.home, batch)
     return batch
+
+
+def _variations(pilot: Pilot) -> dict[str, str]:
+    """How repeats differ, with the texts themselves: a batch can be repeated without the pilot file."""
+
+    def text(path: str) -> str:
+        return read_bounded(located(pilot, path).resolve(), PREFACE_BYTES).decode() if path else ""
+
+    return setting_of([{"name": one.name, "seed": one.seed, "preface": text(one.preface)} for one in pilot.variations])
 
 
 def _own(pilot: Pilot, name: str) -> dict[str, str]:

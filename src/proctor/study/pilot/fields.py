@@ -9,6 +9,7 @@ from decimal import Decimal as Exact
 from typing import Any
 
 from proctor.base.frozen import frozen
+from proctor.conduct.variation import MOST_SEED
 from proctor.contract.kinds import Decimal, Flag, Money, Optional, Text, Whole, shown, whole
 from proctor.contract.shapes import OMITTED, Either, Field, ListOf, MapOf, Shape
 from proctor.contract.strict_yaml import Node, Report
@@ -222,6 +223,14 @@ STOPPING = Shape(
         ),
     ),
 )
+VARIATION = Shape(
+    "variation",
+    (
+        Field("name", NAME, "What reports call the variation."),
+        Field("seed", Optional(Whole(0, MOST_SEED)), "The agent's seed; the contract's if left out.", None),
+        Field("preface", OPTIONAL_PATH, "A text that stands before the task.", model.Variation.preface),
+    ),
+)
 PILOT = Shape(
     "pilot file",
     (
@@ -246,6 +255,7 @@ PILOT = Shape(
         Field("stages", STAGES, "How far each stage goes.", OMITTED),
         Field("stopping", STOPPING, "When the pilot ends early.", OMITTED),
         Field("retries", Whole(0, 10), "New runs for one that a fault of the machine spoilt.", model.Pilot.retries),
+        Field("variations", ListOf(VARIATION), "How repeats differ, in turns; none if left out.", ()),
     ),
 )
 

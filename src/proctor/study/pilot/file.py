@@ -97,6 +97,7 @@ def _build(part: Part, path: Path, report: Report) -> Pilot:
         stages=reader.stages(part),
         stopping=reader.stopping(part["stopping"]),
         retries=part["retries"],
+        variations=reader.variations(part),
     )
 
 
@@ -221,6 +222,33 @@ class _Reader:
             words = f"stage three ends with {three['runs']} runs of a task and the pilot with {runs}"
             self.report.add(three.place("runs"), words, "leave it out")
         return model.Stages(one["tasks"], one["runs"], two["runs"])
+
+    def variations(self, part: Part) -> tuple[model.Variation, ...]:
+        """Variations have names of their own, differ, and each has a repeat."""
+        found = tuple(model.Variation(**inner) for inner in part["variations"])
+        acts: dict[tuple[int | None, str], str] = {}
+        names: set[str] = set()
+        for inner, one in zip(part["variations"], found, strict=True):
+            if one.preface and self.there(inner, "preface", one.preface):
+                self.preface(inner, one.preface)
+            if one.name in names:
+                self.report.add(inner.place("name"), f"a second variation called {quoted(one.name)}")
+            other = acts.setdefault((one.seed, one.preface), one.name)
+            if other != one.name:
+                self.report.add(inner.node, f"{quoted(one.name)} is the same as {quoted(other)}")
+            names.add(one.name)
+        if len(found) > part["runs_per_task"]:
+            words = f"{len(found)} variations, and {part['runs_per_task']} runs of each task"
+            self.report.add(part.place("variations"), words, "each needs a repeat: raise runs_per_task")
+        return found
+
+    def preface(self, part: Part, path: str) -> None:
+        """A preface is a text that a briefing can hold."""
+        try:
+            read_bounded(Path(os.path.realpath(Path(self.directory, path))), model.PREFACE_BYTES).decode()
+        except (UnicodeDecodeError, InfrastructureFault):
+            words = f"{quoted(path)} is no text of up to {model.PREFACE_BYTES} bytes in UTF-8"
+            self.report.add(part.place("preface"), words)
 
     def stopping(self, part: Part) -> model.Stopping:
         efficacy = part["efficacy"]

@@ -19,6 +19,7 @@ PRIMARY = ("success",)
 SECONDARY = ("score", "contract_score", "cost_usd", "seconds", "tokens", "error", "invalid", "pass_at_k", "all_of_k")
 RULES = ("majority", "all")
 STAGES = ("one", "two", "three")
+PREFACE_BYTES = 16 << 10
 
 
 @frozen
@@ -156,6 +157,18 @@ class Stages:
 
 
 @frozen
+class Variation:
+    """How a repeat differs from the others, for every method alike: another seed, or a text before the task.
+
+    Repeats take turns with them. What is left out stays as the contract has it.
+    """
+
+    name: str
+    seed: int | None = None
+    preface: str = ""
+
+
+@frozen
 class Stopping:
     """When a pilot ends early.
 
@@ -194,6 +207,7 @@ class Pilot:
     stages: Stages = Stages()
     stopping: Stopping = Stopping()
     retries: int = 1
+    variations: tuple[Variation, ...] = ()
 
     @property
     def arms(self) -> tuple[Method, ...]:

@@ -14,7 +14,7 @@ from proctor.base.canonical import sha256
 from proctor.base.frozen import EMPTY, items
 from proctor.contract.model import Contract
 from proctor.execute.watch.prices import FALLBACK, PriceTable, schedule_digest
-from proctor.study.pilot.model import PLANNED_SEED, Method, Pilot
+from proctor.study.pilot.model import PLANNED_SEED, PREFACE_BYTES, Method, Pilot, Variation
 from proctor.study.pilot.randomise import FRAMEWORK, Design
 from proctor.study.pilot.suite import SuiteTask, file_digest
 
@@ -69,6 +69,7 @@ def protocol_of(
         },
         "stopping": {"violations": pilot.stopping.violations, "looks": list(pilot.stopping.looks)},
         "retries": pilot.retries,
+        **({"variations": [_variation(pilot, one) for one in pilot.variations]} if pilot.variations else {}),
         "deviations": deviations(pilot, methods),
     }
 
@@ -133,6 +134,12 @@ def _method(pilot: Pilot, method: Method, known: str) -> dict[str, Any]:
     script = file_digest(pilot, method.script, SCRIPT_BYTES) if method.script else ""
     kept = {name: value for name, value in items(method) if name not in _LEFT_OUT}
     return {**kept, "agent": words, "script": script, "configuration": dict(method.configuration), "digest": known}
+
+
+def _variation(pilot: Pilot, one: Variation) -> dict[str, Any]:
+    """A variation by what it is; a preface by what is in it."""
+    preface = file_digest(pilot, one.preface, PREFACE_BYTES) if one.preface else ""
+    return {"name": one.name, "seed": one.seed, "preface": preface}
 
 
 def _task(task: SuiteTask) -> dict[str, Any]:

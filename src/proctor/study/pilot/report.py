@@ -80,6 +80,8 @@ def report_of(here: Standing, tell: Callable[[str], None] | None = None) -> tupl
         raise UsageFault("no run of the pilot counts yet", hint="proctor pilot run PILOT")
     found = findings(compared, _question(here), _extras(here), tell)
     found["baselines"] = _baselines(table, protocol)
+    if protocol.get("variations"):
+        found["variations"] = variations_of(here)
     found["progress"] = progress_of(here)
     found["plan"] = {"power": _power(here.plan), "projection": _projection(here.plan)}
     return found, table
@@ -160,7 +162,7 @@ def _extras(here: Standing) -> Extras:
         notes.append(f"{left} of {len(here.plan.slots)} planned runs are not among these.")
     looks = rules_so_far(here.ledger, protocol)[1]
     notes += [f"Efficacy was looked at {look.words}{_since_removed(look, here.journal.removed)}." for look in looks]
-    notes += filter(None, [words(here.charges())])
+    notes += filter(None, [words(here.charges()), _varied(protocol)])
     return Extras(
         kind="pilot",
         name=protocol["pilot"]["title"] or protocol["pilot"]["name"],
@@ -185,6 +187,32 @@ def _extras(here: Standing) -> Extras:
             "stages": [_stage(record_of(here, stage)) for stage in stages],
         },
     )
+
+
+def variations_of(here: Standing) -> list[dict[str, Any]]:
+    """How each method came out under each variation: the runs that count, those with a verdict, and the successes."""
+    names = [one["name"] for one in here.plan.protocol["variations"]]
+    found = {(name, one["name"]): [0, 0, 0] for name in names for one in here.plan.protocol["methods"]}
+    for slot, run, counts in places(here):
+        if run is not None and counts:
+            cell = found[names[(slot.repeat - 1) % len(names)], slot.method]
+            for column, one in enumerate((1, run.scorable, run.scorable and run.success)):
+                cell[column] += one
+    return [
+        {"variation": name, "method": method, "runs": runs, "scorable": scorable, "successes": successes}
+        for (name, method), (runs, scorable, successes) in found.items()
+    ]
+
+
+def _varied(protocol: Mapping[str, Any]) -> str:
+    """Which repeats had which variation, in a sentence; empty where none was declared."""
+    declared = protocol.get("variations") or ()
+    repeats = range(1, int(protocol["runs_per_task"]) + 1)
+    told = [
+        f"{one['name']} (repeats {', '.join(str(n) for n in repeats if (n - 1) % len(declared) == place)})"
+        for place, one in enumerate(declared)
+    ]
+    return f"Repeats differ as the protocol declares, for every method alike: {', '.join(told)}." if told else ""
 
 
 def _since_removed(look: Look, removed: frozenset[str]) -> str:
