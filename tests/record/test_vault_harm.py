@@ -251,7 +251,7 @@ def killed_at(number: int, act: Callable[[], object]) -> bool:
 
 
 def test_a_crash_at_any_step_loses_nothing_and_no_reading_is_untold(scene: Scene, tmp_path: Path) -> None:
-    told, other = tmp_path / "told", b"glpat-Zbcdefghij0123456780"
+    told, other, left = tmp_path / "told", b"glpat-Zbcdefghij0123456780", 0
     scene.vault.read(scene.token(), scene.jo, NOW)  # what is loaded on first use is loaded
 
     def act() -> None:
@@ -274,9 +274,13 @@ def test_a_crash_at_any_step_loses_nothing_and_no_reading_is_untold(scene: Scene
         for path in scene.vault.entries.glob("*.age"):
             if path.stem != scene.name:
                 path.unlink()
+        left += len(list(scene.vault.entries.glob(".*")))
         if not cut:
             break
     assert number > 20
+    assert left, "a crash leaves a file without its name"
+    scene.vault.keeper()
+    assert [path.name for path in scene.vault.entries.iterdir()] == [f"{scene.name}.age"]
 
 
 def test_a_crash_while_the_vault_is_made_leaves_none_or_all_of_it(tmp_path: Path) -> None:
