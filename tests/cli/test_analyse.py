@@ -178,6 +178,20 @@ def test_a_name_cannot_forge_a_line(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert not [line for line in out.splitlines() if line.startswith("adopt")]
 
 
+def test_columns_stand_below_each_other_in_every_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "wide.csv"
+    names = ["\u65e5\u672c\u8a9e", "e\u0301te\u0301", "plain"]
+    path.write_text("agent,task,outcome\n" + "".join(f"{name},t{task},1\n" for name in names for task in (1, 2)))
+    assert run_command(["analyse", str(path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    head = next(line for line in lines if line.startswith("RANK"))
+    assert head.index("RUNS") == len("1-3   ") + 8
+    shown = {name: next(line for line in lines if f"  {name} " in line) for name in names}
+    assert shown["plain"].index("2  ") == head.index("RUNS")
+    assert shown[names[0]].index("2  ") == head.index("RUNS") - 3, "three signs take six columns"
+    assert shown[names[1]].index("2  ") == head.index("RUNS") + 2, "two marks take none"
+
+
 def test_costs_of_next_to_nothing_are_drawn(tmp_path: Path) -> None:
     path = tmp_path / "cheap.csv"
     rows = [f"a,t{task},1,{task}e-320\nb,t{task},0,2e-320\n" for task in range(1, 5)]

@@ -22,9 +22,19 @@ def print_json(value: Any) -> None:
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table with aligned columns; whatever a cell holds, it stays in its line."""
     rows = [[one_line(cell) for cell in row] for row in rows]
-    widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
+    widths = [max(_width(row[column]) for row in [head, *rows]) for column in range(len(head))]
     for row in [head, ["-" * width for width in widths], *rows]:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        cells = [cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)]
+        click.echo("  ".join(cells).rstrip())
+
+
+def _width(text: str) -> int:
+    """How many columns of a terminal ``text`` takes: signs of East Asian scripts take two, marks on letters none."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(sign) else 2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 def counted(number: int, noun: str) -> str:
