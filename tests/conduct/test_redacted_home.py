@@ -61,11 +61,18 @@ def test_no_file_of_the_home_holds_a_planted_secret(vaulted: Proctor, asked: tup
     kept = json.loads(batch.read_bytes())
     assert kept["digests"][0][2] == manifest["agent"]["digest"]
     assert manifest["configuration"]["agent"] == kept["places"][0][3] == kept["digests"][0][0]
-    for command in (("verify",), ("rescore",), ("trace",), ("show",)):
+    for command in (("verify",), ("rescore",), ("trace",), ("show",), ("replay", "--acceptance")):
         done = vaulted(command[0], row["run"], *command[1:])
         assert done.returncode == 0, done.stdout + done.stderr
         assert not [secret for secret in SECRETS if secret in done.stdout]
     assert found_in(home, SECRETS) == []
+
+
+def test_an_agent_whose_words_held_a_secret_cannot_act_again(vaulted: Proctor, asked: tuple[Any, ...]) -> None:
+    row = started(vaulted, *asked, "--redact-secrets")
+    refused = vaulted("replay", row["run"], "--tools")
+    assert refused.returncode == 2 and "held a secret, which is not on record" in refused.stderr
+    assert "--acceptance" in refused.stderr
 
 
 def test_the_digest_of_an_agent_whose_words_held_a_secret_is_a_keyed_one(

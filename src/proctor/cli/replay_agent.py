@@ -9,6 +9,7 @@ from typing import Any
 from proctor.base.errors import UsageFault
 from proctor.cli.wiring import identified_agent
 from proctor.conduct.batch import Batch
+from proctor.conduct.batch_words import Words
 from proctor.conduct.machine import Machine
 
 WITH_FILES = ("command", "endpoint")
@@ -22,6 +23,9 @@ def files_again(machine: Machine, batch: Batch, manifest: Mapping[str, Any]) -> 
     """
     asked = manifest["configuration"]
     words, model, method = str(asked["agent"]), str(asked["model"]), str(asked.get("method", ""))
+    if Words(machine.home, batch.settings).hidden(words):
+        hint = "--acceptance judges its patch again, without the agent"
+        raise UsageFault("the words of the agent held a secret, which is not on record", where=words[:200], hint=hint)
     files = batch.files_of(method)
     if files and not Path(files).is_dir():
         raise UsageFault("the agent's files are not at hand", where=files, hint="put them where they were for the run")

@@ -24,7 +24,8 @@ WIDEST = 120
     "--agent",
     "agents",
     multiple=True,
-    help="Who attempts: noop, reference, patch:FILE, 'command:PROGRAM ARGUMENTS', or one of `proctor agents`.",
+    help="Who attempts: noop, reference, patch:FILE, 'command:PROGRAM ARGUMENTS', or one of `proctor agents`. "
+    "With --resume only for words that held a secret, which a batch with --redact-secrets does not keep.",
 )
 @click.option("--agent-files", default="", help="A directory that the agent finds read-only at /agent.")
 @click.option("-n", "--repeats", type=click.IntRange(1, 10_000), default=1, help="Runs of each contract.")

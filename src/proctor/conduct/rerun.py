@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from proctor.base.canonical import canonical
 from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.base.frozen import frozen
 from proctor.conduct.identity import manifest
 from proctor.conduct.machine import Machine
+from proctor.conduct.recorded import is_redacted
 from proctor.contract.digest import content_id, resolved
 from proctor.contract.load import load_contract
 from proctor.execute.agents.interface import AgentDescription
@@ -70,10 +72,23 @@ def find_base(machine: Machine, run: RunDirectory, place: Path | None = None) ->
     found = content_id(contract)
     if found != expected:
         now = {**recorded, "contract": {**recorded["contract"], "id": found}}
-        contracts = (run.read_json(run.contract), resolved(contract))
+        contracts = (run.read_json(run.contract), _as_recorded(machine, evidence, resolved(contract)))
         return Base(evidence, None, _deciding(differences(recorded, now, contracts)))
     prepared = machine.prepare(contract)
-    return Base(evidence, prepared, _deciding(differences(recorded, _bound_now(machine, prepared, recorded))))
+    bound = _as_recorded(machine, evidence, _bound_now(machine, prepared, recorded))
+    return Base(evidence, prepared, _deciding(differences(recorded, bound)))
+
+
+def _as_recorded(machine: Machine, evidence: Evidence, value: Any) -> Any:
+    """``value`` with the placeholders that a redacted run of this home has for secrets; without its vault, as it is."""
+    if not is_redacted(evidence) or not machine.home.vault.is_dir():
+        return value
+    from proctor.record.redact import Redactor
+    from proctor.record.vault import Vault
+
+    redactor = Redactor(Vault(machine.home.vault).key, lambda name, kind, secret: None)
+    redactor.take_over(canonical(evidence.manifest).decode())
+    return redactor.value(value)
 
 
 def require_whole(run: RunDirectory) -> None:
