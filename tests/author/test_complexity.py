@@ -53,3 +53,16 @@ def test_the_largest_measure_decides_and_counts_without_thresholds_do_not() -> N
     assert Complexity({"tree_files": 1, "reference_lines": 200}, {}, "").tier == "large"
     assert Complexity({"tree_files": 50, "keep_passing": 10**6}, {}, "").tier == "medium"
     assert Complexity({}, {}, "").tier == "small"
+
+
+REFERENCE = {"reference files", "reference lines", "reference directories"}
+
+
+def test_what_a_reference_would_tell_is_unknown_until_it_fits_the_tree(proctor: Proctor, make_contract: Any) -> None:
+    contract = make_contract()
+    (contract / "fix.patch").write_text(make_contract.FIX.replace("a - b", "a / b"))
+    for words in ("not at hand", "does not fit"):
+        shown = proctor("show", contract).stdout
+        told = {name for line in shown.splitlines() if words in line for name in REFERENCE if f"{name} unknown" in line}
+        assert told == REFERENCE, shown
+        proctor("run", contract, "--agent", "noop")

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from proctor.author.mutants.interface import CATEGORIES, changed_lines, make_mutant, mutants_of
+from proctor.author.mutants.interface import CATEGORIES, changed_lines, hunks, make_mutant, mutants_of
 from proctor.author.mutants.lines import hunk_edits, line_edits
 from proctor.author.mutants.python import calling_lines, functions_at, python_edits
 
@@ -93,3 +93,21 @@ def test_changes_of_any_text_are_taken_back_and_its_operators_changed() -> None:
 def test_a_mutant_tells_its_fault_as_a_diff() -> None:
     one = make_mutant(b"a.py", b"x = 1\ny = 2\n", "boundary", b"x = 1\ny = 3\n", 6)
     assert (one.line, one.diff(b"x = 1\ny = 2\n").splitlines()[-2:]) == (2, ["-y = 2", "+y = 3"])
+
+
+def test_long_texts_of_few_different_lines_are_compared_between_their_common_ends() -> None:
+    many = 3000
+    before = b"same\n" * many
+    one = b"same\n" * 1000 + b"new\n" + b"same\n" * 2000
+    assert hunks(before, one) == [
+        ("equal", 0, 1000, 0, 1000),
+        ("insert", 1000, 1000, 1000, 1001),
+        ("equal", 1000, many, 1001, many + 1),
+    ]
+    ends = b"first\n" + b"same\n" * (many - 2) + b"last\n"
+    assert hunks(before, ends) == [("replace", 0, many, 0, many)]
+    assert hunks(before, before) == [("equal", 0, many, 0, many)]
+    assert hunks(before, before[:-5]) == [
+        ("equal", 0, many - 1, 0, many - 1),
+        ("delete", many - 1, many, many - 1, many - 1),
+    ]

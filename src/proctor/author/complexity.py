@@ -32,6 +32,9 @@ from proctor.judge.testpaths import is_test
 BYTES_PER_TOKEN = 4
 """An assumption: tokenizers differ, and none of them is asked."""
 
+OF_TREE = ("tree_files", "tree_tokens", "test_files")
+OF_REFERENCE = ("reference_files", "reference_lines", "reference_directories")
+
 TIERS = ("small", "medium", "large")
 THRESHOLDS: Mapping[str, tuple[int, int]] = {
     "tree_tokens": (50_000, 500_000),
@@ -113,7 +116,7 @@ def complexity(
     language = contract.strata.get("language", "")
     if layer is None:
         reason = "the repository is not at hand: any run, or proctor validate, fetches it"
-        unknown |= dict.fromkeys(("tree_files", "tree_tokens", "test_files", "reference_lines"), reason)
+        unknown |= dict.fromkeys((*OF_TREE, *OF_REFERENCE), reason)
         return Complexity(measures, unknown, language)
     tree = base_stack((layer,))
     counted, most = _tree(tree)
@@ -121,7 +124,8 @@ def complexity(
     try:
         measures |= _reference(contract, tree, inputs)
     except (ProctorError, OSError) as error:
-        unknown["reference_lines"] = f"the reference does not fit the tree as it is before setup: {error}"
+        reason = f"the reference does not fit the tree as it is before setup: {error}"
+        unknown |= dict.fromkeys(OF_REFERENCE, reason)
     return Complexity(measures, unknown, language or most)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from proctor.base.frozen import frozen
@@ -26,6 +27,8 @@ CATEGORIES = {
 """The categories of faults, each with what it means."""
 
 ID_DIGITS = 12
+MOST_PAIRS = 4_000_000
+Hunk = tuple[str, int, int, int, int]
 
 
 @frozen
@@ -81,7 +84,32 @@ def changed_lines(before: bytes, after: bytes) -> set[int]:
     return found
 
 
-def hunks(before: bytes, after: bytes) -> list[tuple[str, int, int, int, int]]:
-    """How the lines of two texts differ, as ``difflib`` tells it."""
-    matcher = difflib.SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False)
-    return list(matcher.get_opcodes())
+def hunks(before: bytes, after: bytes) -> list[Hunk]:
+    """How the lines of two texts differ, as ``difflib`` tells it.
+
+    In long texts of few different lines only what lies between their common beginning and end is compared; if that is
+    too much as well, it is one change.
+    """
+    old, new = before.splitlines(), after.splitlines()
+    if _pairs(old, new) <= MOST_PAIRS:
+        return _compared(old, new)
+    most = min(len(old), len(new))
+    head = next((n for n in range(most) if old[n] != new[n]), most)
+    tail = next((n for n in range(most - head) if old[-1 - n] != new[-1 - n]), most - head)
+    inner, other = old[head : len(old) - tail], new[head : len(new) - tail]
+    few = _pairs(inner, other) <= MOST_PAIRS
+    middle = _compared(inner, other) if few else [("replace", 0, len(inner), 0, len(other))]
+    found = [("equal", 0, head, 0, head)] if head else []
+    found += [(tag, a + head, b + head, c + head, d + head) for tag, a, b, c, d in middle]
+    end = ("equal", len(old) - tail, len(old), len(new) - tail, len(new))
+    return [*found, end] if tail else found
+
+
+def _compared(old: list[bytes], new: list[bytes]) -> list[Hunk]:
+    return [(*one,) for one in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()]
+
+
+def _pairs(old: list[bytes], new: list[bytes]) -> int:
+    """How many lines of the one are equal to lines of the other, which is what comparing them costs."""
+    counts = Counter(new)
+    return sum(counts[line] for line in old)
