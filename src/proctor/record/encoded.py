@@ -47,14 +47,13 @@ _BLOCK = pattern(
 _EACH = pattern(rb"(" + _LINE + rb"++)(?:" + _GLUE + rb")?")
 _IN_LINES = _LETTERS + b"\n"
 _ESCAPED_BREAK = pattern(rb"x0[ad]|[nrt]")
-_SIGNS = b"+-"
 _CODES = rb"u00[0-7][0-9A-Fa-f](?:\\u00[0-7][0-9A-Fa-f]){0,2000}+"
 _ESCAPE = pattern(
     rb"\\(?:(?P<codes>" + _CODES + rb")"
     rb"|\\{0,14}(?:u00(?P<code>[0-7][0-9A-Fa-f])|(?P<plain>[\"'/])|(?P<space>[nrt]))|\\{1,15})"
 )
 _TELLING = pattern(
-    rb"\\(?:" + _CODES + rb"|u00[0-7]|/|(?<=[^\s:=,({\[\\]\\)\\{0,14}[\"'](?=[^\s,:;=.)}\]\\])"
+    rb"\\(?=[u/\"'\\])(?:" + _CODES + rb"|u00[0-7]|/|(?<=[^\s:=,({\[\\]\\)\\{0,14}[\"'](?=[^\s,:;=.)}\]\\])"
     rb"|(?<=[^\s\"'\\]\\)\\{1,14}(?=[^nrtuxd/\"'\\]))"
 )
 """Escapes that can stand inside a secret or its address; quotes around a value are usual, and rules know them."""
@@ -98,12 +97,15 @@ class _Letters:
         self._begins: list[int] = []
         self._glued = bool(self._block.translate(None, _IN_LINES))
         """Whether there is more than a newline between the lines."""
-        self.all = self._joined()
+        lines = self._written()
+        self._signs_seen = {line[:1] for line in lines[1:]}
+        self.all = b"".join(lines)
 
-    def _joined(self) -> bytes:
+    def _written(self) -> list[bytes]:
+        """The lines themselves."""
         if self._signs:
-            return b"".join([self._block[first - self._start : last - self._start] for first, last in self.lines()])
-        return b"".join(_EACH.findall(self._block)) if self._glued else self._block.replace(b"\n", b"")
+            return [self._block[first - self._start : last - self._start] for first, last in self.lines()]
+        return _EACH.findall(self._block) if self._glued else self._block.split(b"\n")
 
     def lines(self) -> list[tuple[int, int]]:
         """Where the lines stand; but for the first, without the sign in front of them if they have one."""
@@ -120,10 +122,7 @@ class _Letters:
 
     def has_signs(self) -> bool:
         """Whether all lines but the first begin with the same sign, as in a hunk."""
-        if not self._glued and not any(sign in self._block for sign in (b"\n+", b"\n-") if b"\n" in self._block):
-            return False
-        signs = {self._block[first - self._start] for first, _ in self.lines()[1:]}
-        return len(signs) == 1 and signs.pop() in _SIGNS
+        return self._signs_seen in ({b"+"}, {b"-"})
 
     def pieces(self, first: int, last: int) -> Pieces:
         """Where the letters from ``first`` to ``last`` stand."""

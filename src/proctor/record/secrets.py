@@ -52,11 +52,14 @@ _TOKEN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 _RUNS = bytes(ord("a") if byte in _TOKEN else ord(" ") for byte in range(256))
 _RUN = b"a" * RUN_BYTES
 _PIECES = re.compile(rb"\\+(?:x[0-9a-f]{2}|[nrt])|[A-Za-z0-9/=][A-Za-z0-9+/=]*")
-_SOLID = bytes(ord("a") if byte in b"abcdefghijklmnopqrstuvwxyz0123456789+/" else ord(" ") for byte in range(256))
+_SOLID = bytes(ord("a") if byte in b"abcdefghijklmnopqrstuvwxyz0123456789+/_-" else ord(" ") for byte in range(256))
 _WALL_LINE = b"a" * WALL_LINE_BYTES
 _WALL = pattern(
-    rb"[a-z0-9+/]{%d,}+(?:(?:\r?\n|\\{1,4}n)[ \t]{0,16}[a-z0-9+/]{%d,}+)*+" % (WALL_LINE_BYTES, WALL_LINE_BYTES)
+    rb"[a-z0-9+/_-]{%d,}+|[a-z0-9+/]{%d,}+(?:(?:\r?\n|\\{1,4}n)[ \t]{0,16}[a-z0-9+/]{%d,}+)*+"
+    % (2 * WALL_END_BYTES, WALL_LINE_BYTES, WALL_LINE_BYTES)
 )
+"""One long line, or lines without the signs that options of commands begin with."""
+
 _DIGIT = re.compile(rb"[0-9]")
 OTHER_WORDS = rb"[_t-](?:(?<=-)-[a-z]|(?<=_)auth|(?<=t)oken=)"
 """With what the words of rules begin that hold anywhere, and not behind a letter."""
