@@ -83,6 +83,7 @@ def test_a_difference_behind_what_was_kept_is_named_by_digest() -> None:
 def test_a_redacted_record_cannot_be_compared() -> None:
     found = compared("stdout", stream("[secret:named:8:00]", redacted=True), output("hunter22"))
     assert found is not None and found.why == HIDDEN
+    assert (found.recorded, found.seen) == ("19 bytes", "8 bytes"), "no digest of a secret"
 
 
 def test_the_text_of_the_built_in_agent_holds_both_streams_in_any_order() -> None:

@@ -105,8 +105,9 @@ def stream_difference(name: str, recorded: Stream, seen: Output, numbers: Number
     """How one stream differs from its record; nothing where it does not."""
     if (seen.sha256, seen.total_bytes) == (recorded.sha256, recorded.total_bytes):
         return None
-    if recorded.redacted:
-        return Differs(name, *_sizes(recorded, seen), HIDDEN, text_digest(masked(_decoded(seen.prefix))))
+    if recorded.redacted:  # a digest of what holds the secret would let others try out guesses
+        sizes = f"{recorded.total_bytes} bytes", f"{seen.total_bytes} bytes"
+        return Differs(name, *sizes, HIDDEN, text_digest(masked(_decoded(seen.prefix))))
     kept = _bytes(recorded.prefix)
     then, now, size = _comparable(kept, seen.prefix, cut=recorded.total_bytes > len(kept))
     was, is_now = _sizes(recorded, seen)
