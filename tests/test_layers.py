@@ -35,7 +35,7 @@ DOORS = {
     "execute.observe": ("execute.sandbox.interface", "execute.workspace"),
     "execute.gateway": ("execute.watch.money", "execute.watch.prices", "execute.watch.words"),
     "study.index": ("study.table",),
-    "study.analysis": ("study.stats", "study.table"),
+    "study.analysis": ("study.stats", "study.table", "study.columns"),
     "study.pilot": ("study.stats", "study.table", "study.index", "study.analysis"),
     "present.figures": ("present.amounts", "present.markup"),
     "present.html": ("present.amounts", "present.departures", "present.figures", "present.markup"),
