@@ -59,6 +59,8 @@ def test_runs_stand_in_the_order_in_which_they_were_noted_whatever_their_clocks_
     assert in_order((back, late, first), (first.run, back.run)) == (first, back, late)
     assert holder(in_order((back, first), (first.run, back.run)), 1) == back
     assert in_order((first, back), ()) == (back, first)
+    cut, good = attempts("cut", "good")
+    assert in_order((good, cut), (good.run,)) == (cut, good), "what was cut off stays where it was"
 
 
 def test_an_end_for_safety_is_never_replaced() -> None:

@@ -123,9 +123,18 @@ def read_runs(home: Home, pilot: str) -> tuple[Run, ...]:
 
 
 def in_order(runs: Sequence[Run], noted: Sequence[str]) -> tuple[Run, ...]:
-    """The runs as they were made: as the journal has them, then the rest by their clocks, which may have gone back."""
-    place = {name: number for number, name in enumerate(noted)}
-    return tuple(sorted(runs, key=lambda one: (place.get(one.run, len(place)), one.begun, one.run)))
+    """The runs by their clocks; those of one place as the journal notes them, since a clock may have gone back."""
+    number = {name: number for number, name in enumerate(noted)}
+    found = sorted(runs, key=lambda one: (one.begun, one.run))
+    places: dict[tuple[bool, Key], list[int]] = {}
+    for index, run in enumerate(found):
+        if run.run in number:
+            places.setdefault((run.stage == CHECKS, run.key), []).append(index)
+    for indices in places.values():
+        made = sorted((found[index] for index in indices), key=lambda one: number[one.run])
+        for index, run in zip(indices, made, strict=True):
+            found[index] = run
+    return tuple(found)
 
 
 def read_run(path: Path) -> Run:

@@ -224,7 +224,7 @@ def _attempts(ledger: Ledger, stage: str) -> Iterator[dict[str, Any]]:
     for run in ledger.runs:
         if run.stage == stage or (stage == STAGES[0] and run.stage == CHECKS):
             made.setdefault((run.stage, run.task, str(run.repeat), run.method), []).append(run)
-    for (of, task, repeat, method), runs in made.items():
+    for (of, task, repeat, method), runs in sorted(made.items(), key=lambda one: one[0]):
         if len(runs) > 1:
             held = holder(runs, ledger.retries)
             told = {"of": of, "task": task, "repeat": int(repeat), "method": method}
