@@ -10,11 +10,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,12 +37,48 @@ static int write_file(const char *directory, const char *name, const char *text)
     return done < 0 ? -1 : 0;
 }
 
+/* Whether a group takes single threads, as those of version 1 do. */
+static int takes_threads(const char *directory)
+{
+    char path[4096];
+    return snprintf(path, sizeof path, "%s/tasks", directory) < (int)sizeof path && access(path, F_OK) == 0;
+}
+
+void enter_by_oneself(const struct groups *groups)
+{
+    for (int i = 0; i < groups->count; i++)
+        if (takes_threads(groups->directories[i]) && write_file(groups->directories[i], "tasks", "0") < 0)
+            die_errno("cannot enter the control group %s", groups->directories[i]);
+}
+
+pid_t fork_inside(struct groups *groups)
+{
+    for (int i = 0; i < groups->count; i++) {
+        if (takes_threads(groups->directories[i]))
+            continue;
+        int directory = open(groups->directories[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+        struct clone_args arguments = {
+            .flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (uint64_t)directory};
+        pid_t child = directory < 0 ? -1 : (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
+        if (child == 0)
+            return 0;
+        if (directory >= 0)
+            close(directory);
+        if (child > 0) {
+            groups->born_in = groups->directories[i];
+            return child;
+        }
+    }
+    return fork();
+}
+
 static void enter_groups(pid_t process, const struct groups *groups)
 {
     char pid[32];
     snprintf(pid, sizeof pid, "%d", (int)process);
     for (int i = 0; i < groups->count; i++)
-        if (write_file(groups->directories[i], "cgroup.procs", pid) < 0 && errno != ESRCH)
+        if (groups->directories[i] != groups->born_in && !takes_threads(groups->directories[i]) &&
+            write_file(groups->directories[i], "cgroup.procs", pid) < 0 && errno != ESRCH)
             die_errno("cannot enter the control group %s", groups->directories[i]);
 }
 

@@ -69,9 +69,12 @@ struct groups {
     const char *directories[MAX_GROUPS];            /* control groups to enter and to remove at the end */
     int count;
     const char *thaw_file, *thaw_value;             /* what to write where before frozen processes can die */
+    const char *born_in;                            /* the one of them that the child was born in, if any */
 };
 int guard(pid_t child, int lifeline, const struct groups *groups);
 void open_gate(pid_t child, int gate, const struct groups *groups); /* lets pid 1 go once it is in its groups */
+pid_t fork_inside(struct groups *groups);           /* fork, with the child in its group of version 2 if possible */
+void enter_by_oneself(const struct groups *groups); /* the caller has one thread; groups that do not take it are left */
 
 /* command.c: what one command is made of, on the inside */
 struct limits {
