@@ -91,6 +91,16 @@ def test_a_killed_guardian_takes_the_sandbox_with_it(tmp_path: Path) -> None:
     assert not any(Path(group).exists() for group in record["groups"])
 
 
+def test_everything_inside_is_in_every_group_of_the_sandbox(tmp_path: Path) -> None:
+    backend = BubblewrapBackend(tmp_path / "sessions")
+    with backend.open(SandboxPlan(overlay(tmp_path / "box", layer(tmp_path / "base")), Limits())) as box:
+        groups = parse(next((tmp_path / "sessions").iterdir()).read_bytes())["groups"]
+        members = [set((Path(group) / "cgroup.procs").read_text().split()) for group in groups]
+        assert groups or not ROOT
+        assert all(str(box.init_pid) in inside and inside == members[0] for inside in members)
+        assert not any(str(os.getpid()) in inside for inside in members)
+
+
 def test_fewer_cores_than_the_machine_has_are_enforced(tmp_path: Path) -> None:
     with opened(BubblewrapBackend(tmp_path / "sessions"), tmp_path, Limits(cpu_cores=1)) as sandbox:
         assert shell(sandbox, "true").exit_code == 0
