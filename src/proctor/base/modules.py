@@ -14,13 +14,12 @@ from __future__ import annotations
 import marshal
 import os
 import sys
-from contextlib import suppress
 from importlib.machinery import ModuleSpec, SourceFileLoader
-from types import CodeType, ModuleType
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # what is imported up to here is not found in one file, so it is little
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from types import CodeType, ModuleType
 
     Row = tuple[str, int, int, int, int]
     """Where a source lies, its time and size, and where in the file its code begins and how long it is."""
@@ -133,8 +132,7 @@ class KeptModules:
                 file.writelines(parts)
             os.replace(scratch, self._path)
         except OSError:
-            with suppress(OSError):
-                os.unlink(scratch)
+            _remove(scratch)
             return False
         return True
 
@@ -143,6 +141,13 @@ def kept_modules(package: str, *others: str) -> KeptModules:
     """What is kept for the program whose package lies in the folder ``package``, with the packages ``others``."""
     path = os.path.join(package, "__pycache__", f"modules.{sys.implementation.cache_tag}")
     return KeptModules(path, (os.path.basename(package), *others))
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass
 
 
 def _standard(path: str) -> bool:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from typing import NoReturn
 
 import proctor
 from proctor.base.modules import kept_modules
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 GARBAGE = (100_000, 20, 20)
 """Starting up makes many objects and drops few; looking for garbage every 700 of them would be a tenth of it."""
