@@ -95,6 +95,16 @@ def test_a_key_in_a_hunk_keeps_its_lines() -> None:
     assert clean.endswith("+-----END RSA PRIVATE KEY-----\n+x = 1\n")
 
 
+def test_a_second_key_behind_a_first_one_is_hidden() -> None:
+    letters = "".join(f"{number:03}Ab" for number in range(640))
+    lines = [letters[place : place + 64] for place in range(0, len(letters), 64)]
+    key = ["-----BEGIN RSA PRIVATE KEY-----", *lines, "-----END RSA PRIVATE KEY-----"]
+    for wrapped in ("\n".join([*key, "and the other:", *key]), json.dumps(["\n".join(key), "\n".join(key)])):
+        clean = redactor().text(wrapped)
+        assert [line for line in lines if line in clean] == []
+        assert clean.count("-----BEGIN RSA PRIVATE KEY-----") == 2
+
+
 @pytest.mark.parametrize("escaped", ["\\n", "\n", "\r\n", "\\x0a", "\\\\n"])
 def test_a_key_is_found_in_escaped_text_and_without_its_end(escaped: str) -> None:
     text = escaped.join(["-----BEGIN EC PRIVATE KEY-----", "MHcCAQEEIIaBcDeF", "oAoGCCqGSM49"])

@@ -254,20 +254,25 @@ def _windows(data: bytes) -> Iterator[tuple[int, int]]:
 def _hits(data: bytes, low: bytes, table: dict[bytes, list[Rule]], talk: bool) -> Iterator[Hit]:
     """Every place in all of ``data`` where a rule holds."""
     parts = list(_outside_walls(low))
+    firsts = [start for start, _ in parts]
+    begins = list(accumulate((end - start for start, end in parts), initial=0))
     if len(parts) > 1:
-        begins = list(accumulate((end - start for start, end in parts), initial=0))
         low = b"".join([low[start:end] for start, end in parts])
-        skipped = [start - begin for (start, _), begin in zip(parts, begins, strict=False)]
-    else:
-        begins, skipped = [0], [0]
+
+    def outside(place: int) -> int:
+        """Where in ``low`` the end of a hit is read: one that reaches into a wall does so up to its end."""
+        number = bisect_right(firsts, place) - 1
+        return min(begins[number] + place - firsts[number], begins[number + 1])
+
     for block in range(0, len(low), BLOCK_BYTES):
         for literal, rules in table.items():
             end = block + BLOCK_BYTES + len(literal) - 1
             where = low.find(literal, block, end)
             while where >= 0:
-                beyond, by = where + 1, skipped[bisect_right(begins, where, hi=len(skipped)) - 1]
-                for hit in _held(data, rules, where + by, talk):
-                    beyond = max(beyond, hit[2] - by - SKIPPED_BYTES)
+                number = bisect_right(begins, where, hi=len(firsts)) - 1
+                beyond = where + 1
+                for hit in _held(data, rules, firsts[number] + where - begins[number], talk):
+                    beyond = max(beyond, outside(hit[2]) - SKIPPED_BYTES)
                     yield hit
                 where = low.find(literal, beyond, end)
 
