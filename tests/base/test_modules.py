@@ -90,6 +90,29 @@ def test_new_modules_join_the_old(package: Path, monkeypatch: pytest.MonkeyPatch
     assert is_kept(sys.modules[PACKAGE])
 
 
+def test_a_source_that_changed_after_its_module_was_loaded_is_not_taken_for_it(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (package / "other.py").write_text("")
+    kept(package).keep(loaded())
+    finder = kept(package)
+    old = through(finder, monkeypatch)
+    (package / "inner.py").write_text("VALUE = 22\n")
+    assert finder.keep([*loaded(), importlib.import_module(f"{PACKAGE}.other")])
+    monkeypatch.setattr(sys, "meta_path", [one for one in sys.meta_path if one is not finder])
+    assert is_kept(old) and (old.VALUE, through(kept(package), monkeypatch).VALUE) == (1, 22)
+
+
+@pytest.mark.parametrize("source", [None, "VALUE = ((\n", "VALUE = '\0'\n"])
+def test_a_source_that_is_no_longer_there_or_none_is_left_out(package: Path, source: str | None) -> None:
+    modules = loaded()
+    if source is None:
+        (package / "inner.py").unlink()
+    else:
+        (package / "inner.py").write_text(source)
+    assert kept(package).keep(modules)
+
+
 def test_other_packages_are_left_out(package: Path) -> None:
     assert not kept(package).keep([pytest])
     assert not (package.parent / "modules").exists()

@@ -53,7 +53,6 @@ class KeptModules:
         self._path = path
         self._packages = frozenset(packages)
         self._rows: dict[str, Row] = {}
-        self._found: set[str] = set()
         self._handle = -1
         self._start = 0
         self._open()
@@ -73,7 +72,6 @@ class KeptModules:
         spec.cached = self._path
         if row[0].endswith(_INITIAL):
             spec.submodule_search_locations = [os.path.dirname(row[0])]
-        self._found.add(name)
         return spec
 
     def keep(self, modules: Iterable[ModuleType]) -> bool:
@@ -85,15 +83,13 @@ class KeptModules:
 
         codes = {name: (row, self._code(row)) for name, row in self._rows.items() if _unchanged(row)}
         for name, (loader, module) in sources.items():
-            if name not in codes:
-                found = os.stat(loader.path)
-                row = (loader.path, found.st_mtime_ns, found.st_size, 0, 0)
-                if code := loader.get_code(name):
-                    codes[name] = row, marshal.dumps((code, patterns_of(module, code)))
+            if name not in codes and (found := _compiled(loader)):
+                row, code = found
+                codes[name] = row, marshal.dumps((code, patterns_of(module, code)))
         return self._write(codes)
 
     def _holds(self, name: str) -> bool:
-        return name in self._found or (name in self._rows and _unchanged(self._rows[name]))
+        return name in self._rows and _unchanged(self._rows[name])
 
     def _open(self) -> None:
         try:
@@ -109,10 +105,12 @@ class KeptModules:
         return os.pread(self._handle, row[4], self._start + row[3])
 
     def _source(self, module: ModuleType) -> SourceFileLoader | None:
-        """What loaded ``module``, if it is one whose code may be kept."""
+        """What loaded ``module``, if it is one whose code may be kept and did not come out of the file."""
         spec = getattr(module, "__spec__", None)
         loader = getattr(spec, "loader", None)
         if not isinstance(loader, SourceFileLoader) or spec is None or loader.name != spec.name:
+            return None
+        if isinstance(loader, _Loader):  # its source may be another by now
             return None
         if spec.name.partition(".")[0] in self._packages or _standard(loader.path):
             return loader
@@ -148,6 +146,16 @@ def _remove(path: str) -> None:
         os.unlink(path)
     except OSError:
         pass
+
+
+def _compiled(loader: SourceFileLoader) -> tuple[Row, CodeType] | None:
+    """The code of a module as its source is now; nothing where it cannot be had any more."""
+    try:
+        found = os.stat(loader.path)
+        code = loader.get_code(loader.name)
+    except (OSError, ImportError, SyntaxError, ValueError):
+        return None
+    return ((loader.path, found.st_mtime_ns, found.st_size, 0, 0), code) if code else None
 
 
 def _standard(path: str) -> bool:
