@@ -50,6 +50,11 @@ def test_a_pilot_says_near_the_top_what_is_missing_and_what_was_amended() -> Non
     assert "not complete" not in report(found).decode()
 
 
+def test_the_level_of_the_intervals_is_told() -> None:
+    assert "Intervals are at a level of 95%." in report(findings(made())).decode()
+    assert "Intervals are at a level of 99.71%." in report(findings(made(), Question(alpha=0.0029))).decode()
+
+
 def test_what_was_not_seen_is_labelled_apart() -> None:
     text = report(findings(made(), Question(caps={"seconds": (15.0,)}))).decode()
     assert "## Counterfactual\n\nNot seen but computed" in text

@@ -109,7 +109,11 @@ def _lines(findings: Mapping[str, Any]) -> Iterator[str]:
 
 def _agents(findings: Mapping[str, Any]) -> Iterator[str]:
     yield from _section("Agents")
-    yield "A rank is a range: agents that could not be told apart at this many comparisons share ranks."
+    level = 1 - findings["question"]["alpha"]
+    yield (
+        "A rank is a range: agents that could not be told apart at this many comparisons share ranks. "
+        f"Intervals are at a level of {100 * level:.4g}%."
+    )
     yield ""
     yield from _table(
         ("rank", "agent", "runs", "tasks", "success", "all attempted", "error", "invalid", "unknown", "bounds"),

@@ -231,3 +231,53 @@ def test_numbers_in_sentences() -> None:
     assert among(["a"], 3) == "a"
     assert among(["a", "b"], 3) == "a and b"
     assert among(["a", "b", "c", "d", "e"], 3) == "a, b, c and 2 more"
+
+
+def easier(first: str, other: str) -> Any:
+    """The first also ran twenty easy tasks, and is worse on the 24 that both ran."""
+    easy = {f"easy{n}": [1, 1, 1] for n in range(20)}
+    hard = {f"hard{n:02}": [int(n % 3 > 0), 0, 0] for n in range(24)}
+    better = {f"hard{n:02}": [int(n % 3 > 0), int(n % 4 > 0), 0] for n in range(24)}
+    return table({first: {**easy, **hard}, other: better})
+
+
+def test_the_highest_rate_on_easier_tasks_is_no_lead() -> None:
+    for names in (("x", "y"), ("y", "x")):
+        found = findings(easier(*names))
+        head, first = found["headline"], found["agents"][0]
+        assert found["pairs"][0]["separable"] and first["agent"] == names[0] and first["rank"]["best"] == 2
+        assert head["sentence"].endswith(f", but is worse than {names[1]} on the tasks that both ran.")
+        assert any(text.startswith("Not all agents ran the same tasks") for text in head["caveats"])
+
+
+def test_who_shares_no_task_cannot_be_compared() -> None:
+    apart = table({"x": {f"a{n}": [1] for n in range(9)}, "y": {f"b{n}": [0] for n in range(9)}})
+    assert findings(apart)["headline"]["sentence"].endswith(
+        "but cannot be compared with y, since no task has outcomes of both."
+    )
+
+
+def test_those_with_the_same_rate_share_the_first_place() -> None:
+    sentence = findings(made(20, 20))["headline"]["sentence"]
+    assert sentence == "x and y share the highest success rate, 50.0%; x is not separable from y."
+
+
+def test_a_ranking_says_which_rate_it_is_by() -> None:
+    outcomes: Outcomes = {
+        "x": {f"t{n}": [1 if n < 12 else None] for n in range(30)},
+        "y": {f"t{n}": [int(n < 20)] for n in range(30)},
+    }
+    head = findings(table(outcomes), Question(endpoint="intention-to-treat"))["headline"]
+    assert head["sentence"].startswith("y has the highest success rate over all attempted runs, 66.7% (")
+
+
+def test_a_ranking_of_two_says_where_signs_do_not_confirm_it() -> None:
+    found = findings(made(20, 16, 20))
+    assert found["pairs"][0]["separable"] and found["pairs"][0]["p_sign_flip"] == 0.125
+    assert "does not confirm it (p = 0.125)" in found["headline"]["caveats"][0]
+
+
+def test_a_level_that_is_not_the_usual_one_stands_beside_the_interval() -> None:
+    head = findings(made(30, 10), Question(against="y", alpha=0.3))["headline"]
+    assert head["sentence"].endswith(" at 70%).")
+    assert findings(made(30, 10))["headline"]["sentence"].count(" at ") == 0

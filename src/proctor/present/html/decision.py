@@ -23,6 +23,8 @@ SHOWN_CAVEATS = 4
 LEADERS = 5
 NEARLY_ALL = 0.99
 """The share above which two digits would round to all."""
+USUAL = 0.95
+"""The level of intervals that need not be told."""
 LONG = 110
 """Letters from which on a heading is set smaller, and its further sentences below it."""
 
@@ -94,6 +96,25 @@ def _alike(findings: Mapping[str, Any], best: str) -> int:
     return sum(not pair.get("separable") for pair in pairs)
 
 
+def _ahead(findings: Mapping[str, Any], best: str) -> list[str]:
+    """The agents that were shown to be better than the first, on the tasks that both ran."""
+    found = []
+    for pair in findings.get("pairs") or ():
+        gap = known((pair.get("difference") or {}).get("value")) or 0.0
+        if pair.get("separable") and (pair.get("a"), gap < 0) == (best, True):
+            found.append(str(pair.get("b")))
+        if pair.get("separable") and (pair.get("b"), gap > 0) == (best, True):
+            found.append(str(pair.get("a")))
+    return found
+
+
+def _measured(findings: Mapping[str, Any]) -> tuple[str, str]:
+    """By which rate of an agent the question is answered, and what that is called."""
+    if (findings.get("question") or {}).get("endpoint") == "intention-to-treat":
+        return "intention_to_treat", "success over all attempted runs"
+    return "success", "success"
+
+
 def _sure(findings: Mapping[str, Any], evidence: Evidence) -> list[Piece]:
     headline = findings.get("headline") or {}
     difference = headline.get("difference")
@@ -107,9 +128,10 @@ def _sure(findings: Mapping[str, Any], evidence: Evidence) -> list[Piece]:
         tag("p", evidence.number(points(difference["value"]), link), tag("small", " percentage points"), class_="big"),
         tag("p", f"{best} against {against}, on {count(difference.get('clusters'))} tasks."),
     ]
+    level = _level(difference)
     if inside := span(difference, points):
         parts.append(
-            tag("p", "Chance alone could move this: the data fit anything from ", tag("b", inside), " points.")
+            tag("p", "Chance alone could move this: the data fit anything from ", tag("b", inside), f" points{level}.")
         )
     if (p := known(headline.get("p"))) is not None:
         told = f"Were there no difference at all, {_often(p)} such studies would show one this large (p {_p(p)})."
@@ -131,20 +153,32 @@ def _p(value: float) -> str:
     return text if text.startswith("<") else f"= {text}"
 
 
+def _level(estimate: Mapping[str, Any]) -> str:
+    """At which level an interval is, where it is not the usual one of 95%."""
+    level = known(estimate.get("level"))
+    return "" if level is None or abs(level - USUAL) < 1e-9 else f", at a level of {100 * level:.4g}%"
+
+
 def _sure_of_ranking(findings: Mapping[str, Any], evidence: Evidence) -> list[Piece]:
     rows = list(findings.get("agents") or ())
     if not rows:
         return [tag("p", "There are no agents to compare.")]
     first = rows[0]
     name = str(first.get("agent"))
+    part, called = _measured(findings)
+    rate = first.get(part)
     parts: list[Piece] = []
-    if not reason(first.get("success")):
-        value = evidence.number(share(first["success"]["value"]), evidence.agent(name))
-        parts.append(tag("p", value, tag("small", " success"), class_="big"))
-        parts.append(tag("p", f"{name}; the data fit anything from {span(first['success'])}."))
+    if rate and not reason(rate):
+        value = evidence.number(share(rate["value"]), evidence.agent(name))
+        parts.append(tag("p", value, tag("small", f" {called}"), class_="big"))
+        parts.append(tag("p", f"{name}; the data fit anything from {span(rate)}{_level(rate)}."))
     else:
-        parts.append(tag("p", f"The rate of {name} is undefined, because {reason(first.get('success'))}."))
-    if alike := _alike(findings, name):
+        parts.append(tag("p", f"The rate of {name} is undefined, because {reason(rate)}."))
+    ahead = _ahead(findings, name)
+    if ahead:
+        better = "another agent is" if len(ahead) == 1 else f"{count(len(ahead))} other agents are"
+        told = f"On the tasks that both ran {better} shown to be better: its rate is one of other tasks."
+    elif alike := _alike(findings, name):
         others = "one agent is" if alike == 1 else f"{count(alike)} agents are"
         told = f"{others[0].upper()}{others[1:]} not separable from it: which of these is best, these runs cannot tell."
     elif len(rows) == 1:
@@ -202,34 +236,35 @@ def _evidence_card(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
     named = [headline.get("best"), headline.get("against")] if headline.get("difference") else []
     rows = list(findings.get("agents") or ())
     shown = [row for row in rows if row.get("agent") in named] or rows[:LEADERS]
+    part, called = _measured(findings)
     items = [
         tag(
             "li",
             tag("span", str(row.get("agent")), class_="name"),
-            tag("span", _rate(row, evidence), class_="rate"),
-            _whisker(place, row, last=place == len(shown) - 1),
+            tag("span", _rate(row, part, evidence), class_="rate"),
+            _whisker(place, row, part, last=place == len(shown) - 1),
         )
         for place, row in enumerate(shown)
     ]
-    title = "Success, with what chance leaves open"
+    title = f"{called[0].upper()}{called[1:]}, with what chance leaves open"
     more = len(rows) - len(shown)
     rest = tag("a", f"and {count(more)} more", href="#agents") if more > 0 else None
     return tag("div", tag("h2", title), tag("ol", items, class_="whiskers"), tag("p", rest) if rest else None)
 
 
-def _rate(row: Mapping[str, Any], evidence: Evidence) -> Piece:
-    success = row.get("success")
+def _rate(row: Mapping[str, Any], part: str, evidence: Evidence) -> Piece:
+    success = row.get(part)
     if reason(success):
         return "undefined"
     assert success is not None
     return evidence.number(share(success["value"]), evidence.agent(str(row.get("agent"))))
 
 
-def _whisker(place: int, row: Mapping[str, Any], last: bool) -> Markup:
+def _whisker(place: int, row: Mapping[str, Any], part: str, last: bool) -> Markup:
     """One interval on the scale from 0 to 100%, which the last one spells out."""
     axis = scale(0, 1, 2, 318, tight=True)
-    success = row.get("success") or {}
-    value, low, high = (known(success.get(part)) for part in ("value", "low", "high"))
+    success = row.get(part) or {}
+    value, low, high = (known(success.get(end)) for end in ("value", "low", "high"))
     shapes: list[Piece] = [box(2, 9, 316, 4, "c0", 2)]
     if low is not None and high is not None:
         shapes.append(box(axis(low), 6, max(2, axis(high) - axis(low)), 10, "band-strong", 3))
@@ -237,5 +272,5 @@ def _whisker(place: int, row: Mapping[str, Any], last: bool) -> Markup:
         shapes.append(line((axis(value), 2), (axis(value), 20), "tick"))
     if last:
         shapes += [words(2, 35, "0", "t axis small"), words(318, 35, "100%", "t axis small", "end")]
-    title = f"{row.get('agent')}: {with_span(row.get('success'))}"
+    title = f"{row.get('agent')}: {with_span(row.get(part))}"
     return frame(f"glance{place}", (320, 38 if last else 22), title, "The interval on a scale from 0 to 100%.", *shapes)

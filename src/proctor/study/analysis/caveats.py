@@ -20,6 +20,9 @@ NAMED = 3
 def caveats(cells: Cells, question: Question, agents: list[dict[str, Any]]) -> list[str]:
     """What could turn the answer, in the order in which a reader should know it."""
     found = [f"Agents are ranked by {ENDPOINTS[question.endpoint]}."]
+    if len(agents) > 1 and (cells.attempts == 0).any():
+        told = "Not all agents ran the same tasks: rates are over each agent's own"
+        found.append(f"{told}, and comparisons over those that both ran.")
     attempted = sum(agent["attempted"] for agent in agents)
     unknown = sum(agent["bounds"]["unknown"] for agent in agents)
     invalid = attempted - sum(agent["scorable"] for agent in agents)
@@ -115,7 +118,9 @@ def unconfirmed(pair: dict[str, Any], alpha: float) -> list[str]:
     """Whether the comparison that flips signs, which assumes no shape, fails to confirm a difference."""
     flipped = pair["p_sign_flip"]
     if flipped is not None and pair["p"] is not None and pair["p"] < alpha <= flipped:
-        told = "The interval leaves out 0, but flipping signs, which assumes less, does not confirm it"
+        told = (
+            "The interval of the difference leaves out 0, but flipping signs, which assumes less, does not confirm it"
+        )
         return [f"{told} (p = {flipped:.3f})."]
     return []
 

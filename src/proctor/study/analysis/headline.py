@@ -36,7 +36,8 @@ def headline(
         verdict, sentence = RANKING, _ranked(cells, agents, pairs)
         if question.unfinished:
             sentence = f"No ranking yet: {question.unfinished}."
-        difference, p, doubts = None, None, []
+        difference, p = None, None
+        doubts = unconfirmed(pairs[0], question.alpha) if len(pairs) == 1 and not question.unfinished else []
         offers = [] if question.unfinished else cheaper(best, agents[1:], pairs, cells.unit)
     else:
         best, against = chosen(agents, question)
@@ -88,25 +89,43 @@ def check_names(agents: Sequence[str], question: Question) -> None:
 
 def _ranked(cells: Cells, agents: list[dict[str, Any]], pairs: list[dict[str, Any]]) -> str:
     best = agents[0]
-    shown: Estimate = best["intention_to_treat" if cells.endpoint == INTENTION_TO_TREAT else "success"]
+    everything = cells.endpoint == INTENTION_TO_TREAT
+    shown: Estimate = best["intention_to_treat" if everything else "success"]
     if shown.value is None:
         return f"No ranking: the rate of {best['agent']} is undefined, {shown.undefined}."
+    measure = "its attempted runs" if everything else "its runs"
     if len(agents) == 1:
-        return f"{best['agent']} succeeded in {span(shown)} of its runs; there is no other agent in the table."
-    alike = [
-        one["b"] if one["a"] == best["agent"] else one["a"]
-        for one in pairs
-        if best["agent"] in (one["a"], one["b"]) and not one["separable"]
-    ]
-    open_ = [one for one in pairs if not one["separable"]]
-    text = f"{best['agent']} has the highest success rate, {span(shown)}"
-    if alike:
-        text += f", but is not separable from {among(alike, NAMED)}"
+        return f"{best['agent']} succeeded in {span(shown)} of {measure}; there is no other agent in the table."
+    first = [agent["agent"] for agent in agents if agent["rank"]["position"] == 1]
+    rate = "highest success rate over all attempted runs" if everything else "highest success rate"
+    if len(first) > 1:
+        text = f"{among(first, NAMED)} share the {rate}, {percent(shown.value)}%; {best['agent']}"
     else:
-        text += ", and is separable from " + ("every other agent" if len(agents) > 2 else agents[1]["agent"])
+        text = f"{best['agent']} has the {rate}, {span(shown)}"
+    text += _told_apart(best["agent"], agents, pairs, len(first) > 1)
     if len(pairs) == 1:
         return f"{text}."
-    return f"{text}. {len(pairs) - len(open_)} of {len(pairs)} pairs are separable with all comparisons counted."
+    apart = sum(one["separable"] for one in pairs)
+    return f"{text}. {apart} of {len(pairs)} pairs are separable with all comparisons counted."
+
+
+def _told_apart(best: str, agents: list[dict[str, Any]], pairs: list[dict[str, Any]], shared: bool) -> str:
+    """From whom the first is separable, and in which direction: its rate may be that of easier tasks."""
+    own = {one["b"] if one["a"] == best else one["a"]: one for one in pairs if best in (one["a"], one["b"])}
+    strangers = [name for name, one in own.items() if not one["tasks"]]
+    alike = [name for name, one in own.items() if one["tasks"] and not one["separable"]]
+    ahead = [name for name, one in own.items() if one["separable"] and (toward(one, best).value or 0.0) < 0]
+    said = []
+    if ahead:
+        said.append(f"is worse than {among(ahead, NAMED)} on the tasks that both ran")
+    if alike:
+        said.append(f"is not separable from {among(alike, NAMED)}")
+    if strangers:
+        said.append(f"cannot be compared with {among(strangers, NAMED)}, since no task has outcomes of both")
+    if said:
+        return f"{' ' if shared else ', but '}{', and '.join(said)}"
+    every = "every other agent" if len(agents) > 2 else next(iter(own))
+    return f"{' ' if shared else ', and '}is separable from {every}"
 
 
 def _decided(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from proctor.study.stats.estimate import Estimate
+from proctor.study.stats.estimate import LEVEL, Estimate
 
 
 def percent(share: float) -> str:
@@ -17,14 +17,20 @@ def span(estimate: Estimate) -> str:
     """``71.2% (67.0 to 75.1)``."""
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return f"undefined, {estimate.undefined}"
-    return f"{percent(estimate.value)}% ({percent(estimate.low)} to {percent(estimate.high)})"
+    return f"{percent(estimate.value)}% ({percent(estimate.low)} to {percent(estimate.high)}{_level(estimate)})"
 
 
 def points(estimate: Estimate) -> str:
     """``+4.2 points (0.3 to 8.1)``."""
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return f"undefined, {estimate.undefined}"
-    return f"{100 * estimate.value:+.1f} points ({100 * estimate.low:+.1f} to {100 * estimate.high:+.1f})"
+    low, high = 100 * estimate.low, 100 * estimate.high
+    return f"{100 * estimate.value:+.1f} points ({low:+.1f} to {high:+.1f}{_level(estimate)})"
+
+
+def _level(estimate: Estimate) -> str:
+    """At which level an interval is, where it is not the usual one."""
+    return "" if abs(estimate.level - LEVEL) < 1e-9 else f" at {100 * estimate.level:.4g}%"
 
 
 def among(names: Sequence[str], most: int) -> str:
