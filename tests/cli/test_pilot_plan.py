@@ -256,3 +256,18 @@ def test_the_schema_of_pilots_is_printed(capsys: pytest.CaptureFixture[str]) -> 
     assert run_command(["schema", "pilot", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["title"] == "A Proctor pilot"
     assert run_command(["schema", "novel"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("budgets", "held_up"), [({}, True), ({"run_usd": "2.40"}, False), ({"run_usd": "2.50"}, True)]
+)
+def test_a_budget_that_the_caps_of_one_block_use_up_is_a_concern(
+    folder: Path, capsys: pytest.CaptureFixture[str], budgets: dict[str, str], held_up: bool
+) -> None:
+    """Four runs at 5.00 USD each: the pilot would be stopped before its first block, however little it is to cost."""
+    file = write_pilot(folder, budgets={"pilot_usd": "20.00" if not budgets else "10.00", **budgets})
+    code, out, _ = call(capsys, "plan", file)
+    concerns = [line for line in out.splitlines() if line.startswith("concern  a block begins only while")]
+    assert (code, len(concerns)) == (0, int(held_up)), out
+    _, told, _ = call(capsys, "plan", file, "--json")
+    assert json.loads(told)["concerns"] == [line.removeprefix("concern  ") for line in concerns]

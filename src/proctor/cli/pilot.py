@@ -14,6 +14,8 @@ from proctor.cli.pilot_report import report
 from proctor.cli.pilot_run import remove, run, status
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from proctor.study.pilot.plan import Plan
     from proctor.study.pilot.power import Question
 
@@ -172,6 +174,7 @@ def _tell(frozen: Plan, json_: bool) -> None:
     can, cost = part("power.json"), part("projection.json")
     doubts = [check for checks in part("sanity.json")["checks"].values() for check in checks if not check["held"]]
     protocol = frozen.protocol
+    concerns = _concerns(cost, protocol)
     if json_:
         print_json(
             {
@@ -184,6 +187,7 @@ def _tell(frozen: Plan, json_: bool) -> None:
                 "why": can["why"],
                 "usd": cost["usd"],
                 "budget": cost["budget"],
+                "concerns": concerns,
                 "deviations": list(frozen.deviations),
                 "doubts": doubts,
                 "amendments": len(frozen.amendments),
@@ -196,7 +200,7 @@ def _tell(frozen: Plan, json_: bool) -> None:
     click.echo(f"stages   {_stages(frozen)}")
     click.echo(f"power    {'supported' if can['supported'] else 'not supported'}: {can['why']}")
     click.echo(f"cost     {_dollars(cost['usd'])}; the budget is {cost['budget']['pilot_usd']} USD")
-    for words in _concerns(cost["budget"]):
+    for words in concerns:
         click.echo(f"concern  {words}")
     for check in doubts:
         click.echo(f"doubt    {wrong(check['name'])}: {check['seen']}")
@@ -219,12 +223,25 @@ def _dollars(usd: Mapping[str, str]) -> str:
     return f"{expected} USD expected, {low} to {high}"
 
 
-def _concerns(budget: Mapping[str, Any]) -> list[str]:
-    found = []
+def _concerns(cost: Mapping[str, Any], protocol: Mapping[str, Any]) -> list[str]:
+    from decimal import Decimal
+
+    budget, found = cost["budget"], []
     if not budget["fits"]["expected"]:
         found.append("the expected cost is above the budget: the pilot would be stopped before its end")
     elif not budget["fits"]["high"]:
         found.append("the high end of the cost is above the budget: the pilot may be stopped before its end")
+    block, whole = _block_caps(protocol), Decimal(budget["pilot_usd"])
+    if budget["fits"]["high"] and whole - block < Decimal(cost["usd"]["expected"]):
+        why = f"a block begins only while the caps of its runs are left, {block:.2f} of {whole:.2f} USD"
+        found.append(f"{why}: the pilot would be stopped early; lower budgets.run_usd, or raise budgets.pilot_usd")
     if budget["tasks_over"]:
         found.append(f"expected to be above task_usd: {', '.join(budget['tasks_over'][:10])}")
     return found
+
+
+def _block_caps(protocol: Mapping[str, Any]) -> Decimal:
+    """What the runs of the dearest block may cost together."""
+    from proctor.study.pilot.stopping import run_cap
+
+    return max(run_cap(protocol, task["contract"]) for task in protocol["tasks"]) * len(protocol["methods"])

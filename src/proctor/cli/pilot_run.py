@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -39,11 +40,12 @@ def run(pilot: Path, jobs: int, out: Path | None, json_: bool) -> int:
     from proctor.study.pilot.conduct import Paused
 
     here = machine()
+    named = shlex.join([str(pilot), *(("--out", str(out)) if out else ())])
     made, plan = planned(here, pilot, out)
     try:
         standing, stages = conducted(here, made, plan, jobs, quiet=json_)
     except Paused:
-        click.echo(f"stopped; the rest is run by: proctor pilot run {pilot}", err=True)
+        click.echo(f"stopped; the rest is run by: proctor pilot run {named}", err=True)
         return 3
     good = stages[-1].good
     if json_:
@@ -51,11 +53,11 @@ def run(pilot: Path, jobs: int, out: Path | None, json_: bool) -> int:
 
         print_json({"pilot": plan.digest, "complete": good, "stages": [record_of(standing, one) for one in stages]})
     else:
-        _tell(standing, stages)
+        _tell(standing, stages, named)
     return 0 if good else 1
 
 
-def _tell(standing: Standing, stages: Sequence[Stage]) -> None:
+def _tell(standing: Standing, stages: Sequence[Stage], named: str) -> None:
     """How each stage stands, and what to do where one holds the pilot up."""
     ledger = standing.ledger
     rows = [[stage.name, stage.verdict, str(len(ledger.held(stage.name))), _unmet(stage.unmet)] for stage in stages]
@@ -70,6 +72,7 @@ def _tell(standing: Standing, stages: Sequence[Stage]) -> None:
     for block in last.ahead.cut:
         click.echo(printable(f"not run for want of its task's envelope: {block[0].task}, repeat {block[0].repeat}"))
     click.echo(f"records: {standing.plan.folder}")
+    click.echo(f"next: proctor pilot report {named} writes what the runs say")
 
 
 def _unmet(criteria: Sequence[Any]) -> str:

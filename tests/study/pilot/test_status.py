@@ -31,6 +31,7 @@ def test_a_pilot_that_was_not_begun() -> None:
     assert (now["stage"], now["verdict"], now["complete"]) == ("one", "open", False)
     assert [(one["done"], one["left"]) for one in now["methods"]] == [(0, 12)] * 4
     assert now["unmet"] == [] and now["stop"] is None
+    assert "runs with violations" in [one["words"] for one in now["rules"]]
 
 
 def test_done_and_left_are_the_plan() -> None:

@@ -61,6 +61,9 @@ def test_a_block_that_could_cost_more_than_is_left_ends_the_pilot() -> None:
     assert ahead.stop is not None
     assert (ahead.stop.rule, ahead.stop.value, ahead.stop.threshold) == (BUDGET, "19.99", "20.00")
     assert ahead.stop.blocks == 2
+    assert "19.99 are left, and the next block may cost 20.00, by the caps" in ahead.stop.words
+    pinched = what_next(book, wanted, "two", Account({"sha256:a": Decimal("4.00005555")})).stop
+    assert pinched is not None and (pinched.value, "19.9899 are left" in pinched.words) == ("19.98994445", True)
     enough = arms(budgets={"pilot_usd": "24.00", "task_usd": None, "run_usd": None})
     assert what_next(book, enough, "two", spent(book)).stop is None
 

@@ -102,7 +102,7 @@ def _rules(here: Standing, ledger: Ledger) -> list[dict[str, str]]:
     protocol = here.plan.protocol
     methods, allowed = methods_of(protocol), str(protocol["stopping"]["violations"])
     kinds, by_method = counted(run for run in ledger.held() if run.method in methods)
-    most = max([*kinds.items(), *by_method.items()], key=lambda one: one[1], default=("none", 0))
+    most = max([*kinds.items(), *by_method.items()], key=lambda one: one[1], default=("", 0))
     left = Decimal(protocol["budgets"]["pilot_usd"]) - here.account().total()
     blocks = list(ledger.blocks())
     open_blocks = [block for block in blocks if ledger.filled(block) is None]
@@ -114,7 +114,7 @@ def _rules(here: Standing, ledger: Ledger) -> list[dict[str, str]]:
     done = len(blocks) - len(open_blocks)
     found = [
         _rule(BUDGET, "left for the next block at its caps", f"{left:.4f} USD", f"{need:.2f} USD"),
-        _rule(SAFETY, f"runs with violations, most of {most[0]}", str(most[1]), allowed),
+        _rule(SAFETY, f"runs with violations{f', most of {most[0]}' if most[0] else ''}", str(most[1]), allowed),
         _rule(RUN_CAPS, "runs that a cap ended", str(capped), "each by its own"),
     ]
     planned = looks_of(protocol, len(blocks))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import Decimal
+from decimal import ROUND_DOWN, Decimal
 from typing import Any
 
 from proctor.base.frozen import EMPTY, frozen, items
@@ -28,6 +28,9 @@ BUDGET, TASK_BUDGET, SAFETY, EFFICACY = "budget", "task-budget", "safety", "effi
 HUMAN = "human"
 LOOKING_STAGE = "three"
 """Efficacy is looked at where the plan's main part runs."""
+
+SHOWN_USD = Decimal("0.0001")
+"""What words show of an amount that is left; records have every digit of it."""
 
 
 @frozen
@@ -123,7 +126,8 @@ def _fits(cap: str | None, spent: Decimal, need: Decimal) -> bool:
 def _broke(protocol: Mapping[str, Any], account: Account, need: Decimal, blocks: int) -> Stop:
     cap = protocol["budgets"]["pilot_usd"]
     left = max(Decimal(cap) - account.total(), Decimal(0))
-    words = f"of {cap} USD {plain(left)} are left, and the next block may cost {plain(need)}"
+    shown = plain(left.quantize(SHOWN_USD, ROUND_DOWN))
+    words = f"of {cap} USD {shown} are left, and the next block may cost {plain(need)}, by the caps of its runs"
     return Stop(BUDGET, words, plain(left), plain(need), blocks)
 
 
