@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,6 +41,24 @@ def test_a_contract_is_measured_once_its_repository_is_at_hand(proctor: Proctor,
     shown = proctor("show", contract).stdout
     assert "(the thresholds are assumptions)" in shown
     assert "test seconds unknown: no check was run" in shown
+
+
+def test_the_files_of_git_are_no_part_of_the_tree(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
+    """The agent sees the history, and objects of git are neither files to read nor text to understand."""
+    source = tmp_path / "source"
+    for name, text in make_contract.FILES.items():
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_text(text)
+    subprocess.run(["git", "init", "-q", source], check=True)
+    subprocess.run(["git", "-C", source, "add", "."], check=True)
+    author = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run(["git", "-C", source, *author, "commit", "-qm", "start"], check=True)
+    head = subprocess.run(["git", "-C", source, "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
+    contract = make_contract("tracked", repository={"git": str(source), "commit": head.stdout.strip()})
+    assert proctor("run", contract, "--agent", "noop").returncode == 1
+    measured = json.loads(proctor("lint", contract, "--json").stdout)["complexity"]["measures"]
+    sizes = sum(len(text) for text in make_contract.FILES.values())
+    assert (measured["tree_files"], measured["tree_tokens"]) == (3, -(-sizes // 4))
 
 
 @pytest.mark.parametrize("name", THRESHOLDS)

@@ -26,6 +26,7 @@ from proctor.execute.prepare import source_key
 from proctor.execute.workspace.patch import apply_patch
 from proctor.execute.workspace.stack import Stack
 from proctor.execute.workspace.store import LayerStore
+from proctor.execute.workspace.tree import GIT
 from proctor.execute.workspace.workspace import base_stack
 from proctor.judge.testpaths import is_test
 
@@ -130,10 +131,11 @@ def complexity(
 
 
 def _tree(tree: Stack) -> tuple[dict[str, int], str]:
-    """Counts over the pristine tree, and the language of most bytes."""
+    """Counts over the pristine tree without git's own files, and the language of most bytes."""
     files = tests = size = 0
     languages: Counter[str] = Counter()
     for directory, shown in tree.walk():
+        shown[:] = [one for one in shown if one.name != GIT]
         for one in shown:
             if not stat.S_ISREG(one.status.st_mode):
                 continue
