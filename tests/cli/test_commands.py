@@ -88,6 +88,20 @@ def test_validate_says_whether_a_contract_can_be_used(proctor: Proctor, make_con
     assert "not valid" in empty.stdout
 
 
+def test_validate_gives_the_whole_reason_and_the_run_of_what_came_out_wrong(
+    proctor: Proctor, make_contract: Any
+) -> None:
+    names = [f"test_calc.CalcTest.test_that_has_a_long_name_and_is_not_there_{number}" for number in range(3)]
+    script = "printf 'TAP version 13\\n1..1\\nok 1 - here\\n' > $PROCTOR_RESULTS/out.tap"
+    check = {"id": "tests", "gate": "acceptance", "run": script, "results": "tap", "results_file": "out.tap"}
+    done = proctor("validate", make_contract("absent", checks=[{**check, "must_pass": names}]), "--times", "2")
+    assert done.returncode == 1, done.stderr
+    told = [line for line in done.stdout.splitlines() if line.startswith("absent: reference must be a success")]
+    assert len(told) == 1, done.stdout
+    assert names[0] in told[0]
+    assert proctor("show", told[0].rpartition(" ")[2]).returncode == 0
+
+
 def test_a_changed_byte_is_named_and_exits_with_four(proctor: Proctor, make_contract: Any) -> None:
     row = json.loads(proctor("run", make_contract(), "--agent", "noop", "--json").stdout)["runs"][0]
     report = Path(row["evidence"]) / "report.json"

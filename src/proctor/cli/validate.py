@@ -111,6 +111,8 @@ def command(
                 for row in rows
             ],
         )
+        for words, run in {_wrong(row): row["run"] for row in wrong}.items():
+            click.echo(printable(f"{words}; proctor show {run}"))
         click.echo(_verdict(len(wrong), len(unready), flaky))
     return code or (1 if wrong or flaky else 0)
 
@@ -153,6 +155,11 @@ def _surveyed(
             print_survey(seen)
         found.append(seen)
     return found
+
+
+def _wrong(row: Mapping[str, Any]) -> str:
+    """What came out wrong, with the whole reason, which the table cuts."""
+    return f"{row['contract']}: {row['agent']} must be a {row['wanted']} and is {row['status']}: {row['why']}"
 
 
 def _verdict(wrong: int, unready: int, flaky: int) -> str:
