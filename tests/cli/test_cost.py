@@ -50,3 +50,11 @@ def test_units_and_dollars_are_not_added(proctor: Proctor, batch: str) -> None:
     done = proctor("cost", *runs)
     assert (done.returncode, done.stdout) == (2, "")
     assert "the runs are priced in units and in USD" in done.stderr
+
+
+def test_a_price_far_behind_the_point_is_not_shown_as_nothing(proctor: Proctor, make_contract: Any) -> None:
+    assert proctor("run", make_contract(), "--agent", "reference").returncode == 0
+    rows = [line.split() for line in proctor("cost", "last").stdout.splitlines()]
+    exact = json.loads(proctor("cost", "last", "--json").stdout)["items"]
+    wanted = {item["price"] for item in exact if item["item"] == "artifact_storage"}
+    assert {row[-2] for row in rows if "artifact_storage" in row} == wanted == {"0.0000001"}

@@ -185,6 +185,8 @@ def test_two_runs_on_the_command_line(
     nothing, fixed = run("noop"), run("reference")
     done = proctor("compare", nothing, fixed)
     assert done.returncode == 0 and "comparable: 1 failure, 1 success" in done.stdout
+    digests = [line.split()[3:] for line in done.stdout.splitlines() if " agent.digest " in line]
+    assert digests and all(word.endswith("...") for word in digests[0]), "a cut value looks like a whole one"
     whole = json.loads((contract / "contract.yaml").read_text())
     whole["budget"]["wall_seconds"] = 61
     (contract / "contract.yaml").write_text(json.dumps(whole))

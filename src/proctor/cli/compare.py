@@ -65,7 +65,7 @@ def command(runs: tuple[str, ...], vary: tuple[str, ...], json_: bool) -> int:
         )
         return 0 if comparable else 1
     rows = [
-        [_group(item.group, item.decides, vary), side.run, item.path, item.one[:SHOWN], item.other[:SHOWN]]
+        [_group(item.group, item.decides, vary), side.run, item.path, _cut(item.one), _cut(item.other)]
         for side in sides
         for item in side.differences
     ]
@@ -86,6 +86,11 @@ def command(runs: tuple[str, ...], vary: tuple[str, ...], json_: bool) -> int:
     else:
         click.echo("NOT comparable: the differences without brackets decide, and nothing is counted together")
     return 0 if comparable else 1
+
+
+def _cut(value: str) -> str:
+    """The beginning of a value, marked where it goes on; ``--json`` has all of it."""
+    return value if len(value) <= SHOWN else f"{value[: SHOWN - 3]}..."
 
 
 def _group(group: str, decides: bool, vary: tuple[str, ...]) -> str:

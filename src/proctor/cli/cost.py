@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 PLACES = 6
 """How many decimal places tables show."""
+
+PRICE = Context(prec=6)
+"""What tables show of a price: digits and not places, since that of a token or a byte begins far behind the point."""
 
 
 @click.command(epilog="Example: proctor cost 20260307T120000")
@@ -143,7 +146,7 @@ def _row(item: Item, text: Callable[[Decimal], str]) -> dict[str, Any]:
         "part": item.part,
         "item": " ".join(filter(None, (item.action, item.model))),
         "quantity": f"{text(item.quantity)} {item.unit}",
-        "price": text(item.price),
+        "price": _text(PRICE.create_decimal(item.price)) if text is _short else text(item.price),
         "amount": text(item.amount),
     }
 
