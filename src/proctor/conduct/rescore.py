@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from proctor.base.errors import BrokenSeal
+from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.base.frozen import frozen
-from proctor.judge.report import build_report
+from proctor.judge.report import SCHEMA, build_report
 from proctor.record.retain import require_payloads
 from proctor.record.rundir import RunDirectory
 from proctor.record.verify import verify
@@ -28,5 +28,15 @@ def rescore(run: RunDirectory) -> Rescored:
         require_payloads(run, "its report cannot be computed again")
     if verification.status != "intact":
         raise BrokenSeal("the run was cut off and has no seal", where=run.path.name)
-    report = build_report(run)
+    report = build_report(run, _schema(run))
     return Rescored(report, report == run.report.read_bytes())
+
+
+def _schema(run: RunDirectory) -> int:
+    """The form of the sealed report."""
+    sealed = run.read_json(run.report)
+    schema = sealed.get("schema") if isinstance(sealed, dict) else None
+    if type(schema) is not int or not 1 <= schema <= SCHEMA:
+        hint = "a newer Proctor may know it"
+        raise UsageFault(f"the report has a form that is not known here: {schema!r}", where=run.path.name, hint=hint)
+    return schema

@@ -31,7 +31,8 @@ from proctor.judge.taxonomy import taxonomy_digest
 from proctor.record.rundir import RunDirectory
 from proctor.record.trace.event import Event
 
-SCHEMA = 1
+SCHEMA = 2
+"""The second counts the agent's calls and test cycles; one of the first is computed again as it was."""
 KIND = "proctor.report"
 PLANNED_SEED = 20260307
 REDUCED = {"rlimit": "limited by rlimits only", "copy": "a plain copy instead of an overlay", "none": "absent"}
@@ -40,9 +41,9 @@ OWN_TO_A_RUN = ("task_spent_usd", "batch_spent_usd", "baseline")
 """What the breakers' settings say about earlier runs."""
 
 
-def build_report(run: RunDirectory) -> bytes:
-    """The canonical bytes of the report on ``run``."""
-    return canonical(report(read_evidence(run)))
+def build_report(run: RunDirectory, schema: int = SCHEMA) -> bytes:
+    """The canonical bytes of the report on ``run``, in the form of ``schema``."""
+    return canonical(report(read_evidence(run), schema))
 
 
 def conclusion(run: RunDirectory, finish: Callable[[str], Event]) -> tuple[str, bytes]:
@@ -62,14 +63,14 @@ def _replay(manifest: Mapping[str, Any]) -> dict[str, str]:
     return {"replay_of": str(replayed)} if replayed else {}
 
 
-def report(evidence: Evidence) -> dict[str, Any]:
+def report(evidence: Evidence, schema: int = SCHEMA) -> dict[str, Any]:
     """The report as data."""
     verdicts = gates(evidence)
     standing = status(evidence, verdicts)
     distance = distance_of(evidence)
     manifest = evidence.manifest
     return {
-        "schema": SCHEMA,
+        "schema": schema,
         "kind": KIND,
         "run": manifest.get("run", ""),
         "contract": manifest.get("contract", {}),
@@ -114,7 +115,7 @@ def report(evidence: Evidence) -> dict[str, Any]:
         "comparability": comparability(manifest),
         "events": _events(evidence),
         "durations": _durations(evidence),
-        "usage": _usage(evidence),
+        "usage": _usage(evidence, schema),
         "conversation": conversation(evidence),
         "evidence": [
             "manifest.json",
@@ -280,7 +281,7 @@ def _durations(evidence: Evidence) -> dict[str, str]:
     }
 
 
-def _usage(evidence: Evidence) -> dict[str, Any]:
+def _usage(evidence: Evidence, schema: int) -> dict[str, Any]:
     projected = evidence.last("cost.projected")
     cost = None
     if projected is not None:
@@ -290,8 +291,7 @@ def _usage(evidence: Evidence) -> dict[str, Any]:
     calls, cycles = count_calls(evidence.events, evidence.manifest.get("configuration", {}).get("watch") or {})
     return {
         "tool_calls": sum(1 for _ in evidence.of("tool.invocation")),
-        "agent_calls": calls,
-        "test_cycles": cycles,
+        **({"agent_calls": calls, "test_cycles": cycles} if schema > 1 else {}),
         "programs": sum(1 for _ in evidence.of("guard.exec")),
         "check_attempts": sum(1 for _ in evidence.of("check.finished")),
         "tokens": sum(int(item["input_tokens"]) + int(item["output_tokens"]) for item in used) if used else None,

@@ -1,0 +1,39 @@
+"""Reports that are computed again in the form in which they were sealed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from proctor.base.canonical import canonical, digest
+
+Proctor = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_a_report_of_an_earlier_form_is_computed_in_that_form(proctor: Proctor, make_contract: Any) -> None:
+    (row,) = json.loads(proctor("run", make_contract(), "--agent", "noop", "--json").stdout)["runs"]
+    run = Path(row["evidence"])
+    now = json.loads((run / "report.json").read_bytes())
+    assert now["schema"] == 2 and (now["usage"].pop("agent_calls"), now["usage"].pop("test_cycles")) == (0, 0)
+
+    def sealed_as(**changes: Any) -> subprocess.CompletedProcess[str]:
+        data = canonical({**now, **changes})
+        (run / "report.json").write_bytes(data)
+        seal = json.loads((run / "seal.json").read_bytes())
+        (file,) = (one for one in seal["files"] if one["path"] == "report.json")
+        file.update(bytes=len(data), sha256=sha256(data).hexdigest())
+        del seal["digest"]
+        (run / "seal.json").write_bytes(canonical({**seal, "digest": digest(seal)}))
+        return proctor("rescore", run)
+
+    earlier = sealed_as(schema=1)
+    assert earlier.returncode == 0 and "the same bytes" in earlier.stdout
+    assert sealed_as(schema=1, status="success").returncode == 4
+    assert sealed_as(schema=2).returncode == 4
+    for unknown in (3, 0, "1", None):
+        refused = sealed_as(schema=unknown)
+        assert refused.returncode == 2 and "a form that is not known here" in refused.stderr
