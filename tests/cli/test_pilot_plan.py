@@ -184,7 +184,14 @@ def test_runs_that_carry_the_digest_are_counted(folder: Path, proctor: Proctor) 
     for number, carried in enumerate((digest, digest, "sha256:other")):
         run = folder / "home/runs" / f"run-{number}"
         run.mkdir(parents=True)
-        (run / "manifest.json").write_bytes(canonical({"configuration": {"pilot": carried}}))
+        manifest = {
+            "run": run.name,
+            "configuration": {"pilot": carried, "repeat": 1},
+            "contract": {"name": "one", "id": "sha256:one"},
+            "started": {"wall_ns": number},
+            "agent": {"digest": ""},
+        }
+        (run / "manifest.json").write_bytes(canonical(manifest))
     fewer = write_pilot(folder, tasks=[{"contract": "contracts/one"}])
     done = proctor("pilot", "amend", fewer, "--why", "two is hard")
     assert (done.returncode, "2 runs were made, and the suite stays" in done.stderr) == (2, True)

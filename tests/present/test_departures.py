@@ -55,6 +55,12 @@ def test_what_was_changed_is_named_once_and_bounded() -> None:
     assert told.endswith("; changed: a, b, c and 1 more.")
 
 
+def test_a_late_amendment_says_how_numbers_take_it() -> None:
+    told = "Intervals and p values take the plan as if it had been so from the start."
+    for runs, said in ((0, False), (20, True)):
+        assert (told in departures({**PILOT, "appendix": {"amendments": [{"after_runs": runs}]}})) == said
+
+
 def test_a_study_is_incomplete_only_where_it_says_so() -> None:
     assert incomplete({}) == incomplete({"progress": {"complete": True, "words": "x"}}) == ""
     assert incomplete({"progress": {"complete": False, "words": "x"}}) == "x"

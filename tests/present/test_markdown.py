@@ -42,8 +42,9 @@ def test_a_pilot_says_near_the_top_what_is_missing_and_what_was_amended() -> Non
     lines = [line for line in report(found).decode().splitlines() if line]
     assert lines[1] == r"**This pilot is not complete:** 12 of 36. Stage \*two\* was refused."
     assert lines[4] == "The question and the plan were fixed before the first run, and amended once, after 20 runs."
-    assert lines[5:7] == [
+    assert lines[5:8] == [
         "- The plan was amended once, after 20 runs; changed: alpha.",
+        "- Intervals and p values take the plan as if it had been so from the start.",
         "- 2 deviations from the plan are recorded.",
     ]
     found["progress"]["complete"] = True

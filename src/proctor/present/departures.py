@@ -11,6 +11,7 @@ NAMED = 3
 """How many amendments, or fields that they changed, a sentence names."""
 TIMES = {1: "once", 2: "twice"}
 INCOMPLETE = "This pilot is not complete"
+TAKEN = "Intervals and p values take the plan as if it had been so from the start."
 FIXED = "The question and the plan were fixed before the first run"
 
 
@@ -41,6 +42,8 @@ def departures(findings: Mapping[str, Any]) -> list[str]:
         names = list(fields)[:NAMED]
         more = f" and {len(fields) - NAMED} more" if len(fields) > NAMED else ""
         found.append(f"The plan was {told}" + (f"; changed: {', '.join(names)}{more}." if names else "."))
+        if any(known(one.get("after_runs")) for one in amendments):
+            found.append(TAKEN)
     removed = list((findings.get("progress") or {}).get("removed") or ())
     if removed:
         found.append(f"{_many(len(removed), 'task was', 'tasks were')} removed after the plan was fixed.")

@@ -312,7 +312,7 @@ def test_amendments_and_deviations_stand_on_the_first_screen() -> None:
     assert "fixed before the first run, and amended twice, once after 20 runs." in text
     assert "The plan was amended twice, once after 20 runs; changed: alpha, prices." in text
     assert "1 deviation from the plan is recorded." in text
-    assert first.count('href="#deviations"') == 3
+    assert first.count('href="#deviations"') == 4
     given["appendix"]["amendments"], given["deviations"] = [], []
     assert "were fixed before the first run.</p>" in first_screen(given)
     assert 'href="#deviations"' not in first_screen(given)

@@ -172,7 +172,7 @@ def test_no_run_is_taken_away_or_doubled_and_no_amendment_taken_back(
     shutil.move(tmp_path / lost["run"], lost["path"])
 
     before = file.read_bytes()
-    write_pilot(tmp_path, contracts, **{**parts, "alpha": "0.45"})
+    write_pilot(tmp_path, contracts, **{**parts, "alpha": "0.35"})
     assert proctor("pilot", "amend", file, "--why", "we would like it so").returncode == 0
     assert any("Amendment 1" in words for words in deviations())
     file.write_bytes(before)

@@ -169,6 +169,28 @@ def test_once_there_are_runs_the_suite_stays(tmp_path: Path) -> None:
     assert len(amended(plan, 0, tasks=fewer, stages=stages).protocol["tasks"]) == 3
 
 
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        ("the comparison stays", {"comparison": None}),
+        ("the comparison stays", {"comparison": {"candidate": "y", "against": "x"}}),
+        ("methods neither come nor go", {"methods": protocol()["methods"][1:]}),
+        ("the endpoint stays", {"endpoints": {"primary": "intention-to-treat", "secondary": []}}),
+        ("alpha may not rise above 0.05", {"alpha": "0.051"}),
+        ("the minimum effect may not fall below 0.2", {"minimum_effect": "0.19"}),
+    ],
+)
+def test_once_there_are_runs_nobody_chooses_what_they_show(words: str, parts: dict[str, Any], tmp_path: Path) -> None:
+    plan = frozen(tmp_path, minimum_effect="0.2")
+    wanted = {"minimum_effect": "0.2", **parts}
+    with pytest.raises(UsageFault, match=f"8 runs were made, and what decides was fixed before them: {words}"):
+        amended(plan, 8, **wanted)
+    assert not (tmp_path / "amendments").exists()
+    assert len(amended(plan, 0, **wanted).amendments) == 1
+    stricter = amended(frozen(tmp_path / "other", minimum_effect="0.2"), 8, alpha="0.049", minimum_effect="0.21")
+    assert len(stricter.amendments) == 1
+
+
 def _first(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = parse((folder / "amendments/001.json").read_bytes())
     return found
@@ -197,7 +219,7 @@ def touched(attack: str, folder: Path) -> None:
     elif attack == "the folder in force is written anew":
         for path in (place / "002").iterdir():
             path.unlink()
-        freeze(place / "002", protocol(alpha="0.02"), lambda: {**artefacts(protocol()), "power.json": b"other"})
+        freeze(place / "002", protocol(alpha="0.01"), lambda: {**artefacts(protocol()), "power.json": b"other"})
     elif attack == "the protocol in force is changed":
         (place / "002/protocol.json").write_bytes((folder / "protocol.json").read_bytes())
     else:
@@ -218,14 +240,14 @@ def touched(attack: str, folder: Path) -> None:
     ],
 )
 def test_amendments_that_were_touched_break_the_seal(attack: str, tmp_path: Path) -> None:
-    amended(amended(frozen(tmp_path), 3, alpha="0.01"), 5, alpha="0.02")
+    amended(amended(frozen(tmp_path), 3, alpha="0.02"), 5, alpha="0.01")
     touched(attack, tmp_path)
     with pytest.raises(BrokenSeal):
         load_plan(tmp_path)
 
 
 def test_a_gap_between_amendments_is_named(tmp_path: Path) -> None:
-    amended(amended(frozen(tmp_path), 3, alpha="0.01"), 5, alpha="0.02")
+    amended(amended(frozen(tmp_path), 3, alpha="0.02"), 5, alpha="0.01")
     (tmp_path / "amendments/001.json").unlink()
     with pytest.raises(BrokenSeal, match="amendment 1 is missing"):
         load_plan(tmp_path)

@@ -14,6 +14,7 @@ speaks of is taken as it is: it was made before there were notes, or a crash cam
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +154,8 @@ def amend(
 ) -> Plan:
     """Let another protocol hold from now on, on record; ``after_runs`` is how many runs there were by then.
 
-    Once there are runs the suite stays: a task leaves by a removal with a reason that was checked, and none comes.
+    Once there are runs the suite stays: a task leaves by a removal with a reason that was checked, and none comes. What
+    decides stays too, or gets stricter, since whoever knows the runs could else choose what they show.
     """
     found = changes(plan.protocol, protocol)
     if not found:
@@ -165,6 +167,12 @@ def amend(
             f"{after_runs} runs were made, and the suite stays as it was frozen",
             where=str(plan.folder),
             hint="proctor pilot remove takes out a task that is invalid; none is put in its place",
+        )
+    if after_runs and (looser := _looser(plan.protocol, protocol)):
+        raise UsageFault(
+            f"{after_runs} runs were made, and what decides was fixed before them: {'; '.join(looser)}",
+            where=str(plan.folder),
+            hint="put it back; another question is another pilot, whose runs are its own",
         )
     number = len(plan.amendments) + 1
     place = plan.folder / AMENDMENTS / f"{number:03d}"
@@ -185,6 +193,20 @@ def amend(
     amended = load_plan(plan.folder)
     note_amendments(amended)
     return amended
+
+
+def _looser(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """What would let the same runs show more: other comparisons, fewer that share alpha, a lower bar."""
+    names = [sorted(one["name"] for one in each["methods"] if not one["baseline"]) for each in (before, after)]
+    alpha, effect = ([Decimal(each[name]) for each in (before, after)] for name in ("alpha", "minimum_effect"))
+    found = {
+        "the comparison stays": before["comparison"] != after["comparison"],
+        "methods neither come nor go": names[0] != names[1],
+        "the endpoint stays": before["endpoints"]["primary"] != after["endpoints"]["primary"],
+        f"alpha may not rise above {before['alpha']}": alpha[1] > alpha[0],
+        f"the minimum effect may not fall below {before['minimum_effect']}": effect[1] < effect[0],
+    }
+    return [words for words, broken in found.items() if broken]
 
 
 def shown(value: object) -> str:
