@@ -105,6 +105,63 @@ def test_a_second_key_behind_a_first_one_is_hidden() -> None:
         assert clean.count("-----BEGIN RSA PRIVATE KEY-----") == 2
 
 
+KEY_LINES = ("KakPDmd9CduNjAKAT0dBVSA2p3MVTD6H", "//Zq81xAAd9CduNjAKAT0dBVSA2p3MVT")
+LISTED = {
+    "key": ("\n".join(("-----BEGIN PRIVATE KEY-----", *KEY_LINES, "-----END PRIVATE KEY-----")), KEY_LINES),
+    "name and value": ("- name: DB_PASSWORD\n  value: befowfdkpuil", ("befowfdkpuil",)),
+    "name and token": ("- name: DEPLOY_TOKEN\n  value: ekjn4GVqLxlq", ("ekjn4GVqLxlq",)),
+    "fields": ('{\n  "name": "DB_PASSWORD",\n  "value": "befowfdkpuil"\n}', ("befowfdkpuil",)),
+    "block": ("password: |\n  befowfdkpuil", ("befowfdkpuil",)),
+    "netrc": ("machine api.example\n  login jo\n  password befowfdkpuil", ("befowfdkpuil",)),
+    "xml": ("<password>\n  befowfdkpuil\n</password>", ("befowfdkpuil",)),
+    "arguments": ("args:\n  - --password\n  - befowfdkpuil", ("befowfdkpuil",)),
+}
+MARGINS = (
+    *(
+        "",
+        "+",
+        "-",
+        "++",
+        "    ",
+        "\t",
+        "> ",
+        "< ",
+        "> > ",
+        "+> ",
+        "# ",
+        "// ",
+        " * ",
+        "  | ",
+        "\N{BOX DRAWINGS LIGHT VERTICAL} ",
+    ),
+    *("{:6}\t", "{}:", "{}-", "{:4} | ", "{:6}\N{RIGHTWARDS ARROW}", "a/b.yml:{}:", "a/b.yml-{}-", "web_1  | "),
+    *("^a1b2c3d (Jo Doe 2026-01-02 03:04:05 +0000 {}) ", "2026-01-02T03:04:05Z "),
+)
+
+
+@pytest.mark.parametrize("name", LISTED)
+@pytest.mark.parametrize("margin", MARGINS)
+def test_secrets_over_lines_are_found_behind_numbers_quotes_and_names(name: str, margin: str) -> None:
+    text, secrets = LISTED[name]
+    shown = "\n".join(margin.format(number) + line for number, line in enumerate(text.split("\n"), 1))
+    once = json.dumps({"text": shown})
+    for form in (shown, shown.replace("\n", "\r\n"), once, json.dumps({"text": once})):
+        clean = redactor().text(f"x\n{form}\ny\n")
+        assert [secret for secret in secrets if secret.strip("/") in clean] == [], clean
+
+
+def test_the_numbers_of_a_listed_key_stay() -> None:
+    key = LISTED["key"][0].split("\n")
+    clean = redactor().text("".join(f"{number:6}\t{line}\n" for number, line in enumerate(key, 1)))
+    assert [line[:7] for line in clean.splitlines()] == [f"{number:6}\t" for number in range(1, 5)]
+    assert clean.count("[secret:private-key:32:") == 2 and "//" not in clean
+
+
+def test_a_key_between_borders_is_hidden() -> None:
+    clean = redactor().text("\n".join(f"| {line} |" for line in LISTED["key"][0].split("\n")))
+    assert [line for line in KEY_LINES if line.strip("/") in clean] == []
+
+
 @pytest.mark.parametrize("escaped", ["\\n", "\n", "\r\n", "\\x0a", "\\\\n"])
 def test_a_key_is_found_in_escaped_text_and_without_its_end(escaped: str) -> None:
     text = escaped.join(["-----BEGIN EC PRIVATE KEY-----", "MHcCAQEEIIaBcDeF", "oAoGCCqGSM49"])
@@ -114,7 +171,10 @@ def test_a_key_is_found_in_escaped_text_and_without_its_end(escaped: str) -> Non
 
 @pytest.mark.parametrize(
     "part",
-    ["a", "-----BEGIN PRIVATE KEY-----", "eyJ", "a.b", "x:", "://", "password=", "key=", "$2", "@", "machine a login "],
+    [
+        *("a", "-----BEGIN PRIVATE KEY-----", "eyJ", "a.b", "x:", "://", "password=", "key=", "$2", "@"),
+        *("machine a login ", "_v1_", "-us", '"DB_PASSWORD"' + "\n" * 60 + "x ", "machine a" + "\n" * 12 + "x "),
+    ],
 )
 def test_no_text_takes_long_to_read(part: str) -> None:
     before = time.process_time()

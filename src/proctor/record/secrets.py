@@ -6,7 +6,9 @@ group ``secret`` is what is to be hidden, or all of the match. Literals are look
 fifty times faster than a pattern. Those of tokens only near a long run of token characters, which ordinary text has
 few of; those of rules that hold ``anywhere`` in all of it. Every pattern is bounded, so that no text takes long.
 
-``lines`` hides each line of the secret by itself, so that a hunk keeps its lines; ``entropy`` (bits for each byte) and
+``(?&margin)`` in a pattern stands for the part of that name: what programs put before each line that they show, such as
+its number, a sign of a quotation, or the name of a file. ``lines`` hides each line of the secret by itself, so that a
+hunk keeps its lines and a listing its numbers; ``entropy`` (bits for each byte) and
 ``digit`` keep plain words out; ``talk`` is for rules that only conversations are held against. Everything is also read
 in other spellings: see ``encoded``.
 """
@@ -17,7 +19,7 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from hashlib import sha256
 from itertools import accumulate
@@ -51,7 +53,10 @@ APART = b"\n\0\n"
 _TOKEN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 _RUNS = bytes(ord("a") if byte in _TOKEN else ord(" ") for byte in range(256))
 _RUN = b"a" * RUN_BYTES
-_PIECES = re.compile(rb"\\+(?:x[0-9a-f]{2}|[nrt])|[A-Za-z0-9/=][A-Za-z0-9+/=]*")
+_PIECES = rb"(?:\n|\\+(?:x[0-9a-f]{2}|[nrt]))(?&gutter)|[A-Za-z0-9/=][A-Za-z0-9+/=]*"
+"""The words of a secret that is hidden line by line, and the ends of its lines with what stands before the next."""
+
+_PART = re.compile(rb"\(\?&([a-z]+)\)")
 _SOLID = bytes(ord("a") if byte in b"abcdefghijklmnopqrstuvwxyz0123456789+/_-" else ord(" ") for byte in range(256))
 _WALL_LINE = b"a" * WALL_LINE_BYTES
 _WALL = pattern(
@@ -75,6 +80,7 @@ class Rule:
     literals: tuple[bytes, ...]
     text: bytes
     pattern: re.Pattern[bytes]
+    pieces: re.Pattern[bytes]
     back: int
     word: bool
     anywhere: bool
@@ -103,7 +109,9 @@ class Rules:
 
     def __init__(self, data: bytes) -> None:
         self.id = sha256(data).hexdigest()
-        self.all = tuple(_rule(entry, order) for order, entry in enumerate(parse(data)["rules"]))
+        parsed = parse(data)
+        parts = {name.encode(): text.encode() for name, text in parsed["parts"].items()}
+        self.all = tuple(_rule(entry, order, parts) for order, entry in enumerate(parsed["rules"]))
         self._anywhere = {
             talk: _by_literal(rule for rule in self.all if rule.anywhere and (talk or not rule.talk))
             for talk in (False, True)
@@ -184,14 +192,16 @@ def _characters(data: bytes) -> int:
     return sum(byte & 0xC0 != 0x80 for byte in data)
 
 
-def _rule(entry: dict[str, object], order: int) -> Rule:
+def _rule(entry: dict[str, object], order: int, parts: Mapping[bytes, bytes]) -> Rule:
     literals = entry["literals"]
     assert isinstance(literals, list)
+    text = _expanded(str(entry["pattern"]).encode(), parts)
     return Rule(
         kind=str(entry["kind"]),
         literals=tuple(str(literal).encode() for literal in literals),
-        text=str(entry["pattern"]).encode(),
-        pattern=pattern(str(entry["pattern"]).encode()),
+        text=text,
+        pattern=pattern(text),
+        pieces=pattern(_expanded(_PIECES, parts)),
         back=int(str(entry.get("back", 0))),
         word=bool(entry.get("word")),
         anywhere=bool(entry.get("anywhere")),
@@ -201,6 +211,13 @@ def _rule(entry: dict[str, object], order: int) -> Rule:
         entropy=float(str(entry.get("entropy", 0))),
         order=order,
     )
+
+
+def _expanded(text: bytes, parts: Mapping[bytes, bytes]) -> bytes:
+    """A pattern in which the names of parts are replaced by what they stand for."""
+    while _PART.search(text):
+        text = _PART.sub(lambda part: parts[part[1]], text)
+    return text
 
 
 def _by_literal(rules: Iterator[Rule]) -> dict[bytes, list[Rule]]:
@@ -311,11 +328,10 @@ def _match(rule: Rule, data: bytes, where: int) -> re.Match[bytes] | None:
         return rule.pattern.match(data, where - len(before) + len(before.rstrip(_TOKEN)))
     if not rule.back:
         return rule.pattern.match(data, where)
-    first, last = max(0, where - rule.back), where + 5000
-    while (match := rule.pattern.search(data, first, last)) is not None and match.start() <= where:
-        if match.end() > where:
+    for first in range(max(0, where - rule.back), where + 1):
+        match = rule.pattern.match(data, first)
+        if match is not None and match.end() > where:
             return match
-        first = match.start() + 1
     return None
 
 
@@ -323,8 +339,8 @@ def _pieces(rule: Rule, data: bytes, match: re.Match[bytes]) -> Iterator[tuple[i
     """What of a match is to be hidden."""
     start, end = match.span("secret" if "secret" in match.re.groupindex else 0)
     if rule.lines:
-        for piece in _PIECES.finditer(data, start, end):
-            if not piece[0].startswith(b"\\"):
+        for piece in rule.pieces.finditer(data, start, end):
+            if not piece[0].startswith((b"\\", b"\n")):
                 yield piece.span()
         return
     text = data[start:end]
