@@ -84,6 +84,23 @@ def test_a_history_that_was_written_anew_is_told_by_the_home(tmp_path: Path) -> 
         read_reviews(run, SEAL, noted_heads(run))
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_note_on_another_history_does_not_take_the_place_of_the_first(tmp_path: Path, count: int) -> None:
+    run = homed(tmp_path)
+    add_review(run, SEAL, review())
+    (run.path / "reviews.jsonl").unlink()
+    for number in range(count):
+        why = f"other {number}"
+        last = review_log(run, SEAL).append(
+            {"kind": "proctor.review", "schema": 1, **dict(items(review("reject"))), "why": why}
+        )
+    shared = home_log(run)
+    assert shared is not None
+    shared.append({"run": run.path.name, "seal": SEAL, "count": count, "head": last.hash})
+    with pytest.raises(BrokenSeal, match="not the one that the home notes"):
+        read_reviews(run, SEAL, noted_heads(run))
+
+
 def test_a_review_that_a_crash_left_unnoted_counts(tmp_path: Path) -> None:
     run = homed(tmp_path)
     add_review(run, SEAL, review())
@@ -95,7 +112,7 @@ def test_runs_of_one_home_are_noted_apart_and_a_run_elsewhere_not_at_all(tmp_pat
     one, two = homed(tmp_path), homed(tmp_path, "two")
     add_review(one, SEAL, review())
     add_review(two, "sha256:" + "b" * 64, review())
-    assert {seal: count for seal, (count, _) in noted_heads(one).items()} == {SEAL: 1, "sha256:" + "b" * 64: 1}
+    assert {seal: count for seal, ((count, _),) in noted_heads(one).items()} == {SEAL: 1, "sha256:" + "b" * 64: 1}
     assert noted_heads(RunDirectory(tmp_path / "elsewhere")) == {}
 
 

@@ -83,19 +83,19 @@ def add_review(run: RunDirectory, seal_digest: str, review: Review) -> str:
     return entry.hash
 
 
-Heads = Mapping[str, tuple[int, str]]
-"""How many reviews a run has, and the hash of the last, by the digest of its seal."""
+Heads = Mapping[str, tuple[tuple[int, str], ...]]
+"""By the digest of a run's seal: each time that it was noted, how many reviews it had, and the hash of the last."""
 
 
 def noted_heads(run: RunDirectory) -> Heads:
     """What the home of ``run`` notes of all its runs; :class:`BrokenSeal` when its log does not hold."""
     shared = home_log(run)
-    heads: dict[str, tuple[int, str]] = {}
+    heads: dict[str, tuple[tuple[int, str], ...]] = {}
     for entry in shared.read() if shared is not None else ():
         seal, count, head = (entry.record.get(name) for name in ("seal", "count", "head"))
         if not (isinstance(seal, str) and isinstance(head, str) and type(count) is int and count > 0):
             raise BrokenSeal(f"line {entry.seq + 1} notes no review", where=f"{HEADS_NAME}#{entry.seq}")
-        heads[seal] = max((count, head), heads.get(seal, (0, "")))
+        heads[seal] = (*heads.get(seal, ()), (count, head))
     return heads
 
 
@@ -107,11 +107,13 @@ def read_reviews(run: RunDirectory, seal_digest: str, heads: Heads = EMPTY) -> t
     """
     found = []
     entries = review_log(run, seal_digest).read()
-    count, head = heads.get(seal_digest, (0, ""))
-    if count > len(entries):
-        raise BrokenSeal(f"the log was cut: it had {count} records and has {len(entries)}", where=NAME)
-    if count and entries[count - 1].hash != head:
-        raise BrokenSeal("the record is not the one that the home notes", where=f"{NAME}#{count - 1}")
+    noted = heads.get(seal_digest, ())
+    most = max((count for count, _ in noted), default=0)
+    if most > len(entries):
+        raise BrokenSeal(f"the log was cut: it had {most} records and has {len(entries)}", where=NAME)
+    for count, head in noted:
+        if entries[count - 1].hash != head:
+            raise BrokenSeal("the record is not the one that the home notes", where=f"{NAME}#{count - 1}")
     for entry in entries:
         texts = [entry.record.get(name) for name in field_names(Review)]
         try:

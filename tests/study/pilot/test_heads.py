@@ -9,6 +9,7 @@ import pytest
 from proctor.base.errors import BrokenSeal
 from proctor.base.frozen import replace
 from proctor.execute.home import Home
+from proctor.record.chained import ChainedLog
 from proctor.study.pilot.conduct import alone
 from proctor.study.pilot.heads import HEADS_NAME, note_head, require_head
 from proctor.study.pilot.journal import add_runs
@@ -65,6 +66,40 @@ def test_a_journal_that_was_cut_and_written_on_is_refused(plan: Plan, home: Home
     add_runs(plan, {"another": "sha256:y"})
     with pytest.raises(BrokenSeal, match="record 2 of the journal is not the one"):
         require_head(plan, home)
+
+
+@pytest.mark.parametrize("more", [0, 1, 2])
+def test_a_note_of_another_journal_hides_no_cut(more: int, plan: Plan, home: Home) -> None:
+    (plan.folder / JOURNAL).write_bytes(b"".join(lines(plan)[:2]))
+    for number in range(more):
+        add_runs(plan, {f"other-{number}": "sha256:x"})
+    note_head(plan, home)
+    with pytest.raises(BrokenSeal, match="it had 3 records and has 2" if not more else "record 2 of the journal"):
+        require_head(plan, home)
+
+
+def test_notes_may_come_in_another_order(plan: Plan, home: Home) -> None:
+    path, late = plan.folder / JOURNAL, lines(plan)
+    add_runs(plan, {"later": "sha256:z"})
+    note_head(plan, home)
+    whole = path.read_bytes()
+    path.write_bytes(b"".join(late))
+    ChainedLog(home.path / HEADS_NAME).append(heads(home)[2])
+    with pytest.raises(BrokenSeal, match="it had 4 records and has 3"):
+        require_head(plan, home)
+    path.write_bytes(whole)
+    require_head(plan, home)
+
+
+@pytest.mark.parametrize("count", ["1", 0, None, True])
+def test_a_note_without_a_number_is_told(count: object, plan: Plan, home: Home) -> None:
+    ChainedLog(home.path / HEADS_NAME).append({**heads(home)[0], "count": count})
+    with pytest.raises(BrokenSeal, match="notes no journal"):
+        require_head(plan, home)
+
+
+def heads(home: Home) -> list[dict[str, object]]:
+    return [dict(entry.record) for entry in ChainedLog(home.path / HEADS_NAME).read()]
 
 
 def test_what_a_crash_leaves_is_longer_and_is_noted_by_the_next_command(plan: Plan, home: Home) -> None:

@@ -21,22 +21,24 @@ SCHEMA = 1
 def note_head(plan: Plan, home: Home) -> None:
     """Put down in ``home`` how long the journal is by now, unless that is on record."""
     entries = journal_log(plan).read()
-    if entries and _noted(plan, home) != (len(entries), entries[-1].hash):
+    if entries and (len(entries), entries[-1].hash) not in _noted(plan, home):
         head = {"pilot": plan.digest, "count": len(entries), "head": entries[-1].hash}
         _log(home).append({"kind": KIND, "schema": SCHEMA, **head})
 
 
 def require_head(plan: Plan, home: Home) -> None:
-    """Refuse a journal that is not, or no longer, what ``home`` notes of it."""
-    count, head = _noted(plan, home)  # before the journal: what is noted by now is in it
+    """Refuse a journal that is not, or no longer, what ``home`` notes of it: every note of it has to hold."""
+    noted = _noted(plan, home)  # before the journal: what is noted by now is in it
     entries = journal_log(plan).read()
+    most = max((count for count, _ in noted), default=0)
     hint = "put the journal back from a copy; what a pilot learnt and decided is never taken back"
-    if count > len(entries):
-        words = f"the journal was cut: it had {count} records and has {len(entries)}"
+    if most > len(entries):
+        words = f"the journal was cut: it had {most} records and has {len(entries)}"
         raise BrokenSeal(words, where=str(plan.folder / JOURNAL), hint=hint)
-    if count and entries[count - 1].hash != head:
-        words = f"record {count - 1} of the journal is not the one that the home notes"
-        raise BrokenSeal(words, where=str(plan.folder / JOURNAL), hint=hint)
+    for count, head in noted:
+        if entries[count - 1].hash != head:
+            words = f"record {count - 1} of the journal is not the one that the home notes"
+            raise BrokenSeal(words, where=str(plan.folder / JOURNAL), hint=hint)
 
 
 def _log(home: Home) -> ChainedLog:
@@ -52,13 +54,16 @@ def _entries(home: Home) -> list[Entry]:
         raise
 
 
-def _noted(plan: Plan, home: Home) -> tuple[int, str]:
-    """How many records the home notes last of this pilot's journal, and the hash of the last; 0 for none."""
-    found = (0, "")
+def _noted(plan: Plan, home: Home) -> list[tuple[int, str]]:
+    """What the home notes of this pilot's journal: each time how many records it had, and the hash of the last.
+
+    Runs that end side by side may note them in another order.
+    """
+    found = []
     for entry in _entries(home):
-        try:
-            if entry.record["pilot"] == plan.digest:
-                found = int(entry.record["count"]), str(entry.record["head"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise BrokenSeal(f"the record notes no journal: {error}", where=f"{HEADS_NAME}#{entry.seq}") from None
+        count, head = entry.record.get("count"), entry.record.get("head")
+        if type(count) is not int or count < 1 or not isinstance(head, str):
+            raise BrokenSeal("the record notes no journal", where=f"{HEADS_NAME}#{entry.seq}")
+        if entry.record.get("pilot") == plan.digest:
+            found.append((count, head))
     return found
