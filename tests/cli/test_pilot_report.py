@@ -51,6 +51,10 @@ def test_a_pilot_is_reported_again_byte_by_byte_held_against_another_and_refused
     counted = [one for one in runs_in(tmp_path / "home") if one["method"] in ("fixer", "idler")]
     assert {one["run"] for one in found["runs"]} == {one["run"] for one in counted if one["stage"] != "checks"}
     assert found["question"]["pilot"] == counted[0]["pilot"]
+    assert found["question"]["text"] == "Does it work?"
+    for page, verdict in (("report.html", 'class="verdict'), ("report.md", "**adopt")):
+        above, _, below = first[page].decode().partition(verdict)
+        assert below and "Does it work?" in above, f"{page}: the question stands above the verdict"
     assert [one["stage"] for one in found["appendix"]["stages"]] == ["one", "two", "three"]
     assert found["plan"]["power"]["curves"]
     assert found["plan"]["projection"]["points"][-1][0] == 24
@@ -72,6 +76,7 @@ def test_a_pilot_is_reported_again_byte_by_byte_held_against_another_and_refused
     assert told.count(" after, +0.0 (") == 4, "a line for each agent and baseline"
     assert f"\n  Both are made from the same {many} runs.\n" in told
     assert "not complete" not in told
+    assert told.startswith("Does it work?\n")
     assert "A trial" in (pilot.with_suffix(".report") / "report.html").read_text()
 
     for foreign in (b"[]", b'{"appendix": 1}', b"no JSON"):

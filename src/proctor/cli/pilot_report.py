@@ -97,6 +97,8 @@ def _show(found: Mapping[str, Any], folder: Path, written: list[str]) -> None:
     head = found["headline"]
     if told := incomplete(found):
         click.echo(one_line(f"{INCOMPLETE}: {told}"))
+    if asked := found["question"]["text"]:
+        click.echo(one_line(asked))
     click.echo(one_line(f"{head['verdict']}: {head['sentence']}"))
     click.echo(one_line(head["cost"]))
     for text in [*found["source"]["notes"], *head["caveats"], *found["deviations"]]:

@@ -65,6 +65,9 @@ def _lines(findings: Mapping[str, Any]) -> Iterator[str]:
     source, head = findings["source"], findings["headline"]
     yield f"# Findings on {plain(source['name']) or 'runs'}"
     yield ""
+    if asked := (findings.get("question") or {}).get("text"):
+        yield plain(asked)
+        yield ""
     if told := incomplete(findings):
         yield f"**{INCOMPLETE}:** {plain(told)}"
         yield ""
@@ -88,6 +91,7 @@ def _lines(findings: Mapping[str, Any]) -> Iterator[str]:
         yield f"- {plain(note)}"
     yield from _agents(findings)
     yield from _baselines(findings)
+    yield from _variations(findings)
     yield from _versus(findings)
     yield from _pairs(findings)
     yield from _attempts(findings)
@@ -151,6 +155,20 @@ def _baselines(findings: Mapping[str, Any]) -> Iterator[str]:
                     "-" if row["expected"] is None else f"{100 * row['expected']:.0f}%",
                     held[row["held"]],
                 )
+                for row in rows
+            ],
+        )
+
+
+def _variations(findings: Mapping[str, Any]) -> Iterator[str]:
+    if rows := findings.get("variations"):
+        yield from _section("Variations")
+        yield "Counts of runs, beside the comparison and no part of it: so few tell no variation from another."
+        yield ""
+        yield from _table(
+            ("variation", "method", "runs", "with a verdict", "successes"),
+            [
+                (plain(row["variation"]), plain(row["method"]), row["runs"], row["scorable"], row["successes"])
                 for row in rows
             ],
         )
@@ -235,14 +253,9 @@ def _costs(findings: Mapping[str, Any]) -> Iterator[str]:
     rows = [
         (
             plain(agent["agent"]),
-            *(
-                _amount_of(usd, paid.per_usd)
-                for usd in (
-                    agent["cost"]["total_usd"],
-                    agent["cost"]["per_run"]["value"],
-                    agent["cost"]["per_success_usd"],
-                )
-            ),
+            _amount_of(agent["cost"]["total_usd"], paid.per_usd),
+            _priced(agent["cost"]["per_run"]["value"], agent["cost"]["per_run"], paid.per_usd),
+            _priced(agent["cost"]["per_success_usd"], agent["cost"].get("per_success"), paid.per_usd),
             amount(agent["cost"]["tokens_in"]),
             amount(agent["cost"]["tokens_out"]),
         )
@@ -282,6 +295,14 @@ def _times(findings: Mapping[str, Any]) -> Iterator[str]:
 def unit_of(paid: Currency) -> str:
     """What costs are in, as short as it can be said."""
     return "USD" if paid is DOLLARS else paid.title
+
+
+def _priced(usd: float | None, estimate: Mapping[str, Any] | None, rate: float) -> str:
+    """An amount with its interval where there is one."""
+    value = _amount_of(usd, rate)
+    if estimate is None or estimate["low"] is None:
+        return value
+    return f"{value} ({_amount_of(estimate['low'], rate)} to {_amount_of(estimate['high'], rate)})"
 
 
 def _amount_of(number: float | None, rate: float) -> str:

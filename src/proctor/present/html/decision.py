@@ -39,6 +39,7 @@ def decision(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
         tag(
             "div",
             _incomplete(findings),
+            _question(findings),
             tag("p", tag("span", sign, aria_hidden="true"), " ", name, class_=f"verdict {look}"),
             tag("h1", first, class_="long" if len(first) > LONG else None),
             tag("p", rest, class_="lead") if rest else None,
@@ -73,6 +74,12 @@ def _incomplete(findings: Mapping[str, Any]) -> Markup | None:
     """What a reader must see before the verdict: that the runs are not all there."""
     told = incomplete(findings)
     return tag("p", tag("strong", f"{INCOMPLETE}: "), told, class_="incomplete") if told else None
+
+
+def _question(findings: Mapping[str, Any]) -> Markup | None:
+    """What the verdict answers, in the words of those who asked."""
+    text = (findings.get("question") or {}).get("text")
+    return tag("p", str(text), class_="asked") if text else None
 
 
 def _asked(findings: Mapping[str, Any]) -> Markup | None:
@@ -203,15 +210,6 @@ def _cost(findings: Mapping[str, Any], evidence: Evidence) -> list[Piece]:
             link = evidence.agent(str(row["agent"]))
             parts.append(tag("p", evidence.number(form(each["value"]), link), tag("small", " a run"), class_="big"))
     parts.append(tag("p", str(headline.get("cost") or "No costs are recorded.")))
-    lines = []
-    for row in wanted:
-        cost = row.get("cost") or {}
-        each, success = known((cost.get("per_run") or {}).get("value")), known(cost.get("per_success_usd"))
-        if each is not None:
-            solved = f", {form(success)} for each success" if success is not None else ""
-            lines.append(f"{row['agent']}: {form(each)} a run{solved}")
-    if len(lines) > 1:
-        parts.append(tag("ul", (tag("li", text) for text in lines), class_="quiet"))
     return parts
 
 

@@ -68,6 +68,7 @@ def findings(
             "alpha": question.alpha,
             "minimum_effect": question.minimum_effect,
             "pilot": question.pilot,
+            "text": question.text,
         },
         "headline": headline(cells, question, agents, pairs, warnings),
         "agents": agents,

@@ -33,6 +33,8 @@ class Question:
     candidate: str | None = None
     """The agent that would replace it; without it the best of the others."""
     pilot: str | None = None
+    text: str = ""
+    """The question in the words of those who asked it beforehand."""
     unfinished: str = ""
     """Why nothing may be decided yet: in a pilot that is not over, what its plan still asks for."""
     mixed: tuple[str, ...] = ()

@@ -50,6 +50,8 @@ NOT_TO_GENERALISE = (
     "to other versions, models or configurations of the agents",
     "to other caps, prices or networks than those of the protocol",
 )
+NO_VARIATION = "(none)"
+"""What stands for the variation of a run that was made when none was declared."""
 EXPECTED = {"noop": 0.0, "reference": 1.0}
 """What the baselines must come to if the tasks are what they claim to be."""
 
@@ -79,7 +81,7 @@ def report_of(here: Standing, tell: Callable[[str], None] | None = None) -> tupl
     if not len(compared):
         raise UsageFault("no run of the pilot counts yet", hint="proctor pilot run PILOT")
     found = findings(compared, _question(here), _extras(here), tell)
-    found["baselines"] = _baselines(table, protocol)
+    found["baselines"] = _baselines(table, protocol, _question(here).level)
     if protocol.get("variations"):
         found["variations"] = variations_of(here)
     found["progress"] = progress_of(here)
@@ -135,6 +137,7 @@ def _question(here: Standing) -> Question:
         against=comparison.get("against"),
         candidate=comparison.get("candidate"),
         pilot=here.plan.digest,
+        text=protocol["pilot"]["question"],
         unfinished=unfinished(here),
     )
 
@@ -157,12 +160,12 @@ def _extras(here: Standing) -> Extras:
     tasks = protocol["tasks"]
     stages = list(stages_of(here))
     left = len(here.plan.slots) - sum(counts for _, _, counts in places(here))
-    notes = [protocol["pilot"]["question"]] if protocol["pilot"]["question"] else []
+    notes: list[str] = []
     if left:
         notes.append(f"{left} of {len(here.plan.slots)} planned runs are not among these.")
     looks = rules_so_far(here.ledger, protocol)[1]
     notes += [f"Efficacy was looked at {look.words}{_since_removed(look, here.journal.removed)}." for look in looks]
-    notes += filter(None, [words(here.charges()), _varied(protocol)])
+    notes += filter(None, [words(here.charges()), _varied(here)])
     return Extras(
         kind="pilot",
         name=protocol["pilot"]["title"] or protocol["pilot"]["name"],
@@ -190,12 +193,15 @@ def _extras(here: Standing) -> Extras:
 
 
 def variations_of(here: Standing) -> list[dict[str, Any]]:
-    """How each method came out under each variation: the runs that count, those with a verdict, and the successes."""
+    """How each method came out under each variation: the runs that count, those with a verdict, and the successes.
+
+    A run says itself which variation it was made under: the plan may have been amended since.
+    """
     names = [one["name"] for one in here.plan.protocol["variations"]]
     found = {(name, one["name"]): [0, 0, 0] for name in names for one in here.plan.protocol["methods"]}
     for slot, run, counts in places(here):
         if run is not None and counts:
-            cell = found[names[(slot.repeat - 1) % len(names)], slot.method]
+            cell = found.setdefault((run.variation or NO_VARIATION, slot.method), [0, 0, 0])
             for column, one in enumerate((1, run.scorable, run.scorable and run.success)):
                 cell[column] += one
     return [
@@ -204,15 +210,16 @@ def variations_of(here: Standing) -> list[dict[str, Any]]:
     ]
 
 
-def _varied(protocol: Mapping[str, Any]) -> str:
-    """Which repeats had which variation, in a sentence; empty where none was declared."""
-    declared = protocol.get("variations") or ()
-    repeats = range(1, int(protocol["runs_per_task"]) + 1)
-    told = [
-        f"{one['name']} (repeats {', '.join(str(n) for n in repeats if (n - 1) % len(declared) == place)})"
-        for place, one in enumerate(declared)
-    ]
-    return f"Repeats differ as the protocol declares, for every method alike: {', '.join(told)}." if told else ""
+def _varied(here: Standing) -> str:
+    """Which repeats had which variation, in a sentence; empty where none is declared."""
+    if not here.plan.protocol.get("variations"):
+        return ""
+    repeats: dict[str, set[int]] = {}
+    for slot, run, counts in places(here):
+        if run is not None and counts:
+            repeats.setdefault(run.variation or NO_VARIATION, set()).add(slot.repeat)
+    told = [f"{name} (repeats {', '.join(map(str, sorted(of)))})" for name, of in repeats.items()]
+    return f"Repeats differ as was declared, for every method alike: {', '.join(sorted(told))}." if told else ""
 
 
 def _since_removed(look: Look, removed: frozenset[str]) -> str:
@@ -254,7 +261,7 @@ def _locks(here: Standing) -> list[dict[str, Any]]:
     return [found[name] for name in sorted(found)]
 
 
-def _baselines(table: Table, protocol: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _baselines(table: Table, protocol: Mapping[str, Any], level: float) -> list[dict[str, Any]]:
     """What each baseline came to, and whether that is what it must come to."""
     import numpy as np
 
@@ -266,7 +273,7 @@ def _baselines(table: Table, protocol: Mapping[str, Any]) -> list[dict[str, Any]
         rows = table.select(table.method.is_(method["name"]))
         known = rows.select(~np.isnan(rows.success))
         tasks = known.task.used()
-        estimate = cluster_rate(*by_task(tasks.codes, known.success, len(tasks.names))).record()
+        estimate = cluster_rate(*by_task(tasks.codes, known.success, len(tasks.names)), level).record()
         expected = EXPECTED.get(method["name"])
         held = None if expected is None or estimate["value"] is None else estimate["value"] == expected
         found.append(
