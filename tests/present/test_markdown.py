@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from proctor.present.data import tables
 from proctor.present.html import page
 from proctor.present.markdown import amount, p_value, percents, plain, points, rank, report
 from proctor.study.analysis.findings import findings
@@ -80,6 +81,23 @@ def test_baselines_and_an_earlier_report_are_shown_where_there_are_any() -> None
     assert r"## Against last \*year\*" in text
     assert "| x | 50.0% (25.0 to 75.0) | 50.0% (25.0 to 75.0) | +50.0 (+25.0 to +75.0) |" in text
     assert "- one task less" in text
+
+
+def test_prices_stand_with_their_intervals() -> None:
+    found = findings(made())
+    found["agents"][0]["cost"].update(per_success_usd=2.0, per_success={**ESTIMATE, "low": 1.5, "high": 3.25})
+    assert "| 2 (1.5 to 3.25) |" in report(found).decode()
+    found["agents"][0]["cost"]["per_success"] = UNDEFINED
+    assert "| 2 |" in report(found).decode()
+
+
+def test_variations_are_shown_where_a_pilot_declares_them() -> None:
+    found = findings(made())
+    assert "Variations" not in report(found).decode()
+    found["variations"] = [{"variation": "ter|se", "method": "x", "runs": 4, "scorable": 3, "successes": 2}]
+    text = report(found).decode()
+    assert "## Variations" in text and "| ter\\|se | x | 4 | 3 | 2 |" in text
+    assert tables(found)["variations"] == found["variations"]
 
 
 def test_the_same_findings_give_the_same_bytes() -> None:

@@ -52,6 +52,7 @@ def tables(findings: Mapping[str, Any]) -> dict[str, list[Row]]:
         "counterfactual": findings["counterfactual"],
         "comparability": findings["comparability"],
         "baselines": findings.get("baselines") or (),
+        "variations": findings.get("variations") or (),
         "versus": (findings.get("versus") or {}).get("rows") or (),
         "statements": _statements(findings),
         "runs": findings["runs"],

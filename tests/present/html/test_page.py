@@ -262,28 +262,6 @@ def test_a_probability_is_told_as_a_share_of_studies(p: float, often: str) -> No
     assert "e+" not in read("<i " + first_screen(given)).text
 
 
-def test_a_first_that_is_worse_on_shared_tasks_has_no_lead() -> None:
-    given = ranking(3)
-    best = given["agents"][0]["agent"]
-    for pair in given["pairs"]:
-        pair["separable"] = True
-    assert "Its lead over every other agent" in first_screen(given)
-    pair = next(pair for pair in given["pairs"] if best in (pair["a"], pair["b"]))
-    gap = 0.2 if pair["b"] == best else -0.2
-    pair["difference"] = {**pair["difference"], "value": gap, "low": gap - 0.1, "high": gap + 0.1}
-    text = first_screen(given)
-    assert "another agent is shown to be better" in text and "Its lead over every other agent" not in text
-
-
-def test_the_first_screen_shows_the_rate_that_agents_are_ranked_by_and_its_level() -> None:
-    given = ranking(3)
-    given["question"]["endpoint"] = "intention-to-treat"
-    given["agents"][0]["intention_to_treat"] = {**rate(0.1234, 0.02), "level": 0.7}
-    text = read("<i " + first_screen(given)).text
-    assert "12.3% success over all attempted runs" in text and ", at a level of 70%." in text
-    assert "Success over all attempted runs, with what chance leaves open" in text
-
-
 def first_screen(given: dict[str, Any]) -> str:
     html = shown(given)
     return html[html.index('id="decision"') : html.index('id="agents"')]

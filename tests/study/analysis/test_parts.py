@@ -134,9 +134,17 @@ def test_costs_by_outcome_and_task() -> None:
     assert cost["tokens_in"] is None
 
 
+def test_the_price_of_a_success_has_an_interval_over_tasks() -> None:
+    outcomes = {"x": {f"t{n}": [1, int(n % 3 > 0)] for n in range(12)}}
+    price = findings(table(outcomes, cost_usd=1.5))["agents"][0]["cost"]["per_success"]
+    assert price["value"] == pytest.approx(36 / 20) and price["low"] < 36 / 20 < price["high"]
+    assert (price["method"], price["clusters"]) == ("bootstrap over tasks, BCa", 12)
+
+
 def test_without_a_success_there_is_no_cost_of_one() -> None:
     found = findings(table({"x": {"a": [0], "b": [0]}}, cost_usd=1.5))
     assert found["agents"][0]["cost"]["per_success_usd"] is None
+    assert found["agents"][0]["cost"]["per_success"]["undefined"] == "because there is no success"
     assert found["headline"]["cost"] == "x cost 1.50 USD a run."
     assert findings(table({"x": {"a": [1], "b": [0]}}))["headline"]["cost"] == "The cost of x is not known."
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from proctor.base.errors import ContractError
 from proctor.conduct.variation import setting_of, variables_of, variation_of
 from proctor.study.pilot.file import load_pilot
+from proctor.study.pilot.randomise import Slot
 from proctor.study.pilot.report import variations_of
 from tests.study.pilot.live import FIXER, Proctor, planned, run, runs_in, write_pilot
 from tests.study.pilot.test_status import stands
@@ -52,7 +54,11 @@ def test_mistakes_in_variations_are_told(
 
 def test_every_method_has_as_many_runs_of_each_variation() -> None:
     declared = [{"name": "plain", "seed": None, "preface": ""}, {"name": "seven", "seed": 7, "preface": ""}]
-    found = {(one["variation"], one["method"]): one for one in variations_of(stands(None, variations=declared))}
+
+    def says(slot: Slot) -> dict[str, Any]:
+        return {"variation": ("plain", "seven")[(slot.repeat - 1) % 2]}
+
+    found = {(one["variation"], one["method"]): one for one in variations_of(stands(None, says, variations=declared))}
     assert {key: one["runs"] for key, one in found.items() if key[1] in "xy"} == {
         ("plain", "x"): 8,
         ("plain", "y"): 8,
@@ -61,6 +67,19 @@ def test_every_method_has_as_many_runs_of_each_variation() -> None:
     }
     assert (found["seven", "x"]["scorable"], found["seven", "x"]["successes"]) == (4, 4)
     assert found["seven", "y"]["successes"] == 0
+
+
+def test_a_run_counts_for_the_variation_that_it_was_made_under() -> None:
+    """The first repeat was made before there were variations, the second under one that was amended away."""
+    declared = [{"name": "new", "seed": 1, "preface": ""}, {"name": "newer", "seed": 2, "preface": ""}]
+
+    def says(slot: Slot) -> dict[str, Any]:
+        return {"variation": {1: "", 2: "old", 3: "new"}[slot.repeat]}
+
+    counted = Counter[str]()
+    for one in variations_of(stands(None, says, variations=declared)):
+        counted[one["variation"]] += one["runs"]
+    assert counted == {"new": 16, "newer": 0, "(none)": 16, "old": 16}
 
 
 def test_a_pilot_varies_seed_and_words_over_its_repeats(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:

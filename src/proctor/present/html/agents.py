@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from proctor.present.amounts import count, currency, known, reason, share
+from proctor.present.amounts import Form, count, currency, known, reason, share, span
 from proctor.present.figures.forest import Whisker, forest
 from proctor.present.html.evidence import Evidence
 from proctor.present.html.table import (
@@ -44,6 +44,7 @@ def agents(findings: Mapping[str, Any], evidence: Evidence) -> Section:
         _rates(findings, evidence),
         methods(row.get("success") for row in rows),
         _baselines(findings, evidence),
+        _variations(findings),
         _repeats(rows, evidence),
         _unknown(rows, evidence),
     ]
@@ -96,8 +97,8 @@ def _rates(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
         name = str(row.get("agent"))
         link = evidence.agent(name)
         cost = row.get("cost") or {}
-        each = known((cost.get("per_run") or {}).get("value"))
-        solved = known(cost.get("per_success_usd"))
+        each, solved = known((cost.get("per_run") or {}).get("value")), known(cost.get("per_success_usd"))
+        prices = ((each, cost.get("per_run")), (solved, cost.get("per_success")))
         runs = f"{count(row.get('scorable'))} / {count(row.get('attempted'))}"
         lines.append(
             [
@@ -106,13 +107,19 @@ def _rates(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
                 *(estimated(row.get(part), link) for part in ("success", "intention_to_treat", "error", "invalid")),
                 Cell(evidence.number(runs, link), known(row.get("attempted"))),
                 Cell(count(row.get("tasks")), known(row.get("tasks"))),
-                *([Cell(evidence.number(form(usd), link), usd) for usd in (each, solved)] if priced else []),
+                *([_price(*one, form, link, evidence) for one in prices] if priced else []),
             ]
         )
     text = f"Rank is the range of places that cannot be told apart at {confidence(findings)}. "
     text += "Success and acceptance errors are over scorable runs, invalid is over attempted runs; "
     text += "\u201cof all attempted\u201d counts everything that did not succeed against the agent."
     return tag("div", table("Rates of each agent, best first", columns, lines), note(text))
+
+
+def _price(usd: float | None, estimate: Mapping[str, Any] | None, form: Form, link: str, evidence: Evidence) -> Cell:
+    """An amount with its range where there is one."""
+    inside = span(estimate, form)
+    return Cell([evidence.number(form(usd), link), tag("span", inside, class_="range") if inside else None], usd)
 
 
 def _baselines(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
@@ -136,6 +143,27 @@ def _baselines(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None
     ]
     text = "Baselines are not compared with the agents; they show whether the tasks are what they claim to be."
     return tag("div", tag("h3", "Baselines"), table("Baselines beside the agents", columns, lines), note(text))
+
+
+def _variations(findings: Mapping[str, Any]) -> Markup | None:
+    """How runs came out under each variation that a pilot declared over its repeats."""
+    rows = findings.get("variations")
+    if not rows:
+        return None
+    columns = [Column("Variation"), Column("Method")]
+    columns += [Column(name, True) for name in ("Runs", "With a verdict", "Successes")]
+    parts = ("runs", "scorable", "successes")
+    lines: list[list[Cell | Piece]] = [
+        [
+            str(row.get("variation")),
+            str(row.get("method")),
+            *(Cell(count(row.get(part)), known(row.get(part))) for part in parts),
+        ]
+        for row in rows
+    ]
+    text = "Counts of runs, beside the comparison and no part of it: so few tell no variation from another."
+    made = table("Runs, verdicts and successes by variation and method", columns, lines)
+    return tag("div", tag("h3", "Variations"), made, note(text))
 
 
 def _repeats(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup | None:

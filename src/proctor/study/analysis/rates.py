@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from proctor.study.analysis.cells import Cells
+from proctor.study.analysis.question import SEED
 from proctor.study.stats.estimate import Estimate
+from proctor.study.stats.price import success_price
 from proctor.study.stats.rates import cluster_mean, cluster_rate
 
 if TYPE_CHECKING:
@@ -46,18 +48,22 @@ def agent_costs(cells: Cells) -> list[dict[str, Any]]:
 
     table = cells.table
     usd, has = cells.sum(table.cost_usd), cells.count(~np.isnan(table.cost_usd))
-    paid_wins = cells.count(cells.won & ~np.isnan(table.cost_usd)).sum(axis=1)
+    wins = cells.count(cells.won & ~np.isnan(table.cost_usd))
+    paid_wins = wins.sum(axis=1)
     found = []
     for agent in range(len(cells.agents)):
         metered, total = has[agent].sum(), float(usd[agent].sum())
         per_run: Estimate = cluster_mean(usd[agent], has[agent], cells.level, floor=0.0)
-        rows = cells.runs_of(agent)
+        rows, paid = cells.runs_of(agent), has[agent] > 0
+        # Every agent has the same random numbers, so that a name decides nothing.
+        price = success_price(usd[agent, paid], wins[agent, paid], np.random.default_rng(SEED), cells.level)
         found.append(
             {
                 "total_usd": total if metered else None,
                 "metered": int(metered),
                 "per_run": per_run,
                 "per_success_usd": total / float(paid_wins[agent]) if metered and paid_wins[agent] else None,
+                "per_success": price,
                 "billed_usd": _sum(table.billed_usd[rows]),
                 "human_minutes": _sum(table.human_minutes[rows]),
                 "tokens_in": _total(table.tokens_in[rows]),

@@ -44,7 +44,8 @@ class Run:
     """One run of a pilot. What a report says is empty for a run without one, but for what it has cost so far.
 
     ``violations`` are kinds: the tags of the safety gate, and the code of an end for safety. ``agent`` is the digest of
-    the agent, and ``seal`` that of the seal. ``review_minutes`` is what people took to review it.
+    the agent, and ``seal`` that of the seal. ``review_minutes`` is what people took to review it, and ``variation`` the
+    name of the one that it was made under.
     """
 
     run: str
@@ -70,6 +71,7 @@ class Run:
     agent: str = ""
     seal: str = ""
     review_minutes: Decimal = Decimal(0)
+    variation: str = ""
 
     @property
     def key(self) -> Key:
@@ -156,6 +158,7 @@ def _run(run: RunDirectory, manifest: Mapping[str, Any]) -> Run:
         "repeat": int(bound["repeat"]),
         "begun": int(manifest["started"]["wall_ns"]),
         "agent": str(manifest["agent"]["digest"]),
+        "variation": str((bound.get("variation") or {}).get("name") or ""),
     }
     if manifest.get("run") != path.name:
         raise BrokenSeal(

@@ -1,0 +1,52 @@
+"""What one success costs: the cost of all runs over the number of successes, with tasks as the unit.
+
+Failures are paid for as well, so that it is a ratio of sums and no mean of costs. Its interval comes from drawing tasks
+again (BCa). With very many tasks the ratio is as good as linear, and t over tasks says the same for far less work.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from proctor.study.stats.arrays import floats, inner
+from proctor.study.stats.bootstrap import BCA, bca
+from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
+from proctor.study.stats.limits import t_quantile
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from proctor.study.stats.arrays import ArrayLike, Floats
+
+MOST_DRAWN = 500
+"""Up to so many tasks are drawn again."""
+LINEAR = "t over tasks, ratio of sums"
+
+
+def success_price(costs: ArrayLike, successes: ArrayLike, rng: np.random.Generator, level: float = LEVEL) -> Estimate:
+    """The price of a success, from what the runs of each task cost together and how many of them succeeded."""
+    import numpy as np
+
+    spent, won = floats(costs), floats(successes)
+    tasks, solved = len(spent), float(won.sum())
+    if not solved:
+        return undefined("there is no success", level=level, method=BCA, n=tasks, clusters=tasks)
+    if tasks < 2:
+        return undefined("there is one task only", level=level, method=BCA, n=tasks, clusters=tasks)
+    if tasks <= MOST_DRAWN:
+        return bca(np.column_stack((spent, won)), _ratio, rng, level)
+    value = float(spent.sum()) / solved
+    off = spent - value * won
+    error = math.sqrt(tasks / (tasks - 1) * inner(off, off)) / solved
+    half = t_quantile((1 + level) / 2, tasks - 1) * error
+    return defined(value, max(0.0, value - half), value + half, level=level, method=LINEAR, n=tasks, clusters=tasks)
+
+
+def _ratio(samples: Floats) -> Floats:
+    import numpy as np
+
+    sums = samples.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: Floats = sums[:, 0] / sums[:, 1]
+    return found

@@ -1,0 +1,38 @@
+"""What a page says of rankings, levels and variations."""
+
+from __future__ import annotations
+
+from tests.present.html.test_page import first_screen, shown
+from tests.present.sample import findings, ranking
+from tests.present.sample_parts import rate
+from tests.present.test_markup import read
+
+
+def test_a_first_that_is_worse_on_shared_tasks_has_no_lead() -> None:
+    given = ranking(3)
+    best = given["agents"][0]["agent"]
+    for pair in given["pairs"]:
+        pair["separable"] = True
+    assert "Its lead over every other agent" in first_screen(given)
+    pair = next(pair for pair in given["pairs"] if best in (pair["a"], pair["b"]))
+    gap = 0.2 if pair["b"] == best else -0.2
+    pair["difference"] = {**pair["difference"], "value": gap, "low": gap - 0.1, "high": gap + 0.1}
+    text = first_screen(given)
+    assert "another agent is shown to be better" in text and "Its lead over every other agent" not in text
+
+
+def test_the_first_screen_shows_the_rate_that_agents_are_ranked_by_and_its_level() -> None:
+    given = ranking(3)
+    given["question"]["endpoint"] = "intention-to-treat"
+    given["agents"][0]["intention_to_treat"] = {**rate(0.1234, 0.02), "level": 0.7}
+    text = read("<i " + first_screen(given)).text
+    assert "12.3% success over all attempted runs" in text and ", at a level of 70%." in text
+    assert "Success over all attempted runs, with what chance leaves open" in text
+
+
+def test_variations_have_a_table_where_a_pilot_declares_them() -> None:
+    given = findings()
+    assert "Variations" not in shown(given)
+    given["variations"] = [{"variation": "terse", "method": "x", "runs": 4, "scorable": 3, "successes": 2}]
+    text = read(shown(given)).text
+    assert "Variations" in text and "tersex432Counts of runs" in text

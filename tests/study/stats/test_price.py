@@ -1,0 +1,44 @@
+"""The price of a success."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import bootstrap
+
+from proctor.study.stats import price
+from proctor.study.stats.price import success_price
+
+
+def made(tasks: int, seed: int = 3) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], ...]:
+    rng = np.random.default_rng(seed)
+    return rng.gamma(2.0, 0.5, tasks), rng.binomial(5, 0.6, tasks).astype(float)
+
+
+def test_it_is_near_that_of_scipy() -> None:
+    spent, won = made(40)
+    found = success_price(spent, won, np.random.default_rng(1))
+    ratio = lambda a, b, axis: a.sum(axis) / b.sum(axis)  # noqa: E731
+    other = bootstrap((spent, won), ratio, paired=True, n_resamples=9_999, rng=np.random.default_rng(2))
+    assert found.value == pytest.approx(spent.sum() / won.sum())
+    low, high = other.confidence_interval
+    assert [found.low, found.high] == pytest.approx([low, high], rel=0.03)
+
+
+def test_with_many_tasks_both_ways_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    spent, won = made(600)
+    quick = success_price(spent, won, np.random.default_rng(1))
+    monkeypatch.setattr(price, "MOST_DRAWN", 600)
+    drawn = success_price(spent, won, np.random.default_rng(1))
+    assert quick.method == price.LINEAR != drawn.method
+    assert quick.value == pytest.approx(drawn.value)
+    assert [quick.low, quick.high] == pytest.approx([drawn.low, drawn.high], rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("spent", "won", "why"),
+    [([1.0, 2.0], [0, 0], "no success"), ([1.0], [1], "one task"), ([1.0] * 6, [1, 0, 0, 0, 0, 0], "draws")],
+)
+def test_what_has_no_price_says_why(spent: list[float], won: list[int], why: str) -> None:
+    found = success_price(spent, won, np.random.default_rng(1))
+    assert found.value is None and why in str(found.undefined)
