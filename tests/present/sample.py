@@ -54,6 +54,7 @@ def findings(agents: int = 4, tasks: int = 48, trials: int = 5, runs: int = 300,
             "alpha": 0.05,
             "minimum_effect": 0.1,
             "pilot": "sha256:" + "a1" * 32,
+            "text": f"Should we adopt {best} rather than {second}?",
         },
         "headline": {
             "verdict": "adopt",
@@ -250,7 +251,7 @@ def ranking(agents: int = 25) -> dict[str, Any]:
     """Findings without a question asked beforehand: many agents, one try of each task, no plan."""
     found = findings(agents, tasks=500, trials=1, runs=1000, seed=11)
     found["source"].update(kind="results", name="public leaderboard")
-    found["question"].update(minimum_effect=None, pilot=None)
+    found["question"].update(minimum_effect=None, pilot=None, text="")
     best = found["headline"]["best"]
     alike = sum(best in (pair["a"], pair["b"]) and not pair["separable"] for pair in found["pairs"])
     found["headline"].update(

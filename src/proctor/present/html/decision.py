@@ -20,6 +20,8 @@ VERDICTS = {
     "ranking": ("Ranking", "plain", "#"),
 }
 SHOWN_CAVEATS = 4
+SHOWN_LINES = 6
+"""How many lines the card of caveats has without unfolding, as far as what departs from the plan leaves room."""
 LEADERS = 5
 NEARLY_ALL = 0.99
 """The share above which two digits would round to all."""
@@ -218,11 +220,12 @@ def _caveats(findings: Mapping[str, Any]) -> list[Piece]:
     caveats = [str(text) for text in (findings.get("headline") or {}).get("caveats") or ()]
     left = departures(findings)
     first: list[Piece] = [tag("a", text, href="#deviations") for text in left]
-    first += caveats[:SHOWN_CAVEATS]
+    shown = min(SHOWN_CAVEATS, max(1, SHOWN_LINES - len(left)))
+    first += caveats[:shown]
     parts: list[Piece] = [listed(first)] if first else [tag("p", "No caveat was recorded.")]
-    more = len(caveats) - SHOWN_CAVEATS
+    more = len(caveats) - shown
     if more > 0:
-        parts.append(tag("details", tag("summary", f"{more} more"), listed(caveats[SHOWN_CAVEATS:])))
+        parts.append(tag("details", tag("summary", f"{more} more"), listed(caveats[shown:])))
     ends = [tag("a", "What this cannot say", href="#cannot"), " and ", tag("a", "its scope", href="#scope"), "."]
     parts.append(tag("p", ends, class_="quiet"))
     return parts
