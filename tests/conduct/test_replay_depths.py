@@ -116,6 +116,31 @@ def test_a_changed_file_of_the_contract_is_named(proctor: Proctor, make_contract
     assert "NOT judged again" in proctor("replay", run.name, "--acceptance").stdout
 
 
+def test_another_python_and_another_contract_are_named_for_a_run_with_its_model(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    script = tmp_path / "turns.yaml"
+    script.write_text(EDITING)
+    contract = make_contract()
+    run = made(proctor, contract, "builtin", "--model", "scripted/any", "--script", script)
+    code, told = again(proctor, run, "--model")
+    assert (code, told["same"], told["base"], told["difference"]) == (0, True, [], "")
+
+    def older(manifest: Any) -> None:
+        manifest["toolchain"]["python3"] = "3.6.9"
+
+    forge(run, manifest=older)
+    code, told = again(proctor, run, "--model")
+    assert (code, told["same"], told["difference"]) == (1, False, "")
+    assert [(item["path"], item["recorded"]) for item in told["base"]] == [("toolchain.python3", "3.6.9")]
+    assert "toolchain.python3: recorded 3.6.9" in proctor("replay", run.name, "--model").stdout
+    (contract / "fix.patch").write_text(make_contract.FIX.replace("a + b", "b + a"))
+    code, told = again(proctor, run, "--model")
+    assert (code, told["again"]) == (1, "")
+    assert [item["path"] for item in told["base"]] == ["contract.id", "contract.json: reference.patch.sha256"]
+    assert "NOT run again" in proctor("replay", run.name, "--model").stdout
+
+
 def test_a_changed_file_of_the_repository_is_named(proctor: Proctor, make_contract: Any) -> None:
     contract = make_contract()
     run = made(proctor, contract, "command:true")

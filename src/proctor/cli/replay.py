@@ -190,7 +190,7 @@ def _run_again(found: RunDirectory, json_: bool) -> int:
     from proctor.cli.wiring import machine
     from proctor.conduct.batch import load_batch
     from proctor.conduct.replay import first_difference, first_divergence, never_asked, tool_calls
-    from proctor.conduct.rerun import require_whole
+    from proctor.conduct.rerun import find_base, require_whole
     from proctor.conduct.variation import setting_of
     from proctor.record.rundir import RunDirectory
 
@@ -205,6 +205,9 @@ def _run_again(found: RunDirectory, json_: bool) -> int:
     if not models[0]:
         raise UsageFault("the run had no model", where=found.path.name)
     here = machine()
+    base = find_base(here, found)
+    if base.prepared is None:
+        return _tell_model(found, base.differences, "", "", json_)
     before = load_batch(here.home, batch_id)
     known = before.settings_of(str(asked.get("method", "")))
     kept = {name: text for name, text in known.items() if name not in NOT_REPEATED}
@@ -213,8 +216,6 @@ def _run_again(found: RunDirectory, json_: bool) -> int:
     settings = {**kept, **marks, "cassette": str(found.path.absolute())}
     files = files_again(here, before, manifest)
     plan = begin(here, paths, agents, files, models=models, settings=settings)
-    if plan.places[0].content_id != asked["contract"]:
-        raise UsageFault("the contract has changed since the run", where=str(paths[0]))
     result = fill(here, plan, 1, quiet=json_)
     for _, error in (*result.errors, *result.refused):
         raise error
@@ -227,9 +228,21 @@ def _run_again(found: RunDirectory, json_: bool) -> int:
     status = str(found.read_json(found.report)["status"])
     if not difference and outcome.status != status:
         difference = f"the recorded status is {status}, now it is {outcome.status}"
+    return _tell_model(found, base.differences, outcome.run_id, difference, json_)
+
+
+def _tell_model(found: RunDirectory, base: tuple[Difference, ...], again: str, difference: str, json_: bool) -> int:
+    """Tell how a run with its model came out ``again``, or that it was not run because its contract is another."""
+    same = bool(again) and not base and not difference
     if json_:
-        print_json({"run": found.path.name, "again": outcome.run_id, "same": not difference, "difference": difference})
-    else:
-        words = f"DIFFERENT: {printable(difference)}" if difference else "the same tool calls and the same status"
-        click.echo(f"{found.path.name} again as {outcome.run_id}: {words}")
-    return 1 if difference else 0
+        told = {"again": again, "same": same, "base": [_difference(item) for item in base], "difference": difference}
+        print_json({"run": found.path.name, **told})
+        return 0 if same else 1
+    _print_base(base)
+    if not again:
+        click.echo(f"{found.path.name}: NOT run again: the contract is another")
+        return 1
+    words = printable(difference) or "the same tool calls and the same status"
+    words = words if same else f"DIFFERENT: {words}" if difference else f"{words}, on another base: DIFFERENT"
+    click.echo(f"{found.path.name} again as {again}: {words}")
+    return 0 if same else 1
