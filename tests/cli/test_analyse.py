@@ -43,6 +43,14 @@ def test_a_ranking_with_what_was_taken(results: Path, capsys: pytest.CaptureFixt
     assert "reading results.csv ..." in err
 
 
+def test_errors_of_checks_that_were_measured(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["analyse", str(results), "--oracle", "8/8,126/130", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["agents"][0]["corrected"][0]
+    assert (found["sensitivity_n"], found["specificity_n"]) == (8, 130)
+    assert run_command(["analyse", str(results), "--oracle", "0.9"]) == 2
+    assert "such as 8/8,126/130" in capsys.readouterr().err
+
+
 def test_pairs_that_are_open_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "few.csv"
     path.write_text("agent,task,outcome\na,t1,1\na,t2,0\nb,t1,1\nb,t2,1\nc,t1,0\nc,t2,0\n")

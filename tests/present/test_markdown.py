@@ -6,7 +6,7 @@ from proctor.present.data import tables
 from proctor.present.html import page
 from proctor.present.markdown import amount, p_value, percents, plain, points, rank, report
 from proctor.study.analysis.findings import findings
-from proctor.study.analysis.question import Extras, Question
+from proctor.study.analysis.question import Extras, Question, measured_from
 from tests.present.test_data import ESTIMATE, made
 
 UNDEFINED = {**ESTIMATE, "value": None, "low": None, "high": None, "undefined": "because"}
@@ -89,6 +89,12 @@ def test_prices_stand_with_their_intervals() -> None:
     assert "| 2 (1.5 to 3.25) |" in report(found).decode()
     found["agents"][0]["cost"]["per_success"] = UNDEFINED
     assert "| 2 |" in report(found).decode()
+
+
+def test_rates_corrected_by_what_was_measured_stand_apart() -> None:
+    assert "checks err" not in report(findings(made())).decode()
+    text = report(findings(made(), Question(measured=measured_from("8/8,126/130")))).decode()
+    assert "## If the checks err as measured" in text and "| 100.0% of 8 | 96.9% of 130 |" in text
 
 
 def test_variations_are_shown_where_a_pilot_declares_them() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from proctor.cli.oracle import oracle_option
 from proctor.cli.output import as_json, one_line, print_table, shortened
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def _columns(command: Any) -> Any:
 @click.option("--weight", multiple=True, metavar="STRATUM=X", help="How much a stratum counts in weighted rates.")
 @click.option("--what-if-seconds", multiple=True, type=float, metavar="X", help="Score again under this cap, apart.")
 @click.option("--what-if-usd", multiple=True, type=float, metavar="X", help="Score again under this cap, apart.")
+@oracle_option
 @click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER", help="Write report and tables into FOLDER.")
 @as_json
 def command(results: Path, out: Path | None, json_: bool, **options: Any) -> int:
@@ -121,7 +123,7 @@ def _reading(options: Mapping[str, Any]) -> Reading:
 
 def _question(options: Mapping[str, Any]) -> Question:
     from proctor.base.errors import UsageFault
-    from proctor.study.analysis.question import Question
+    from proctor.study.analysis.question import Question, measured_from
 
     if options["against"] is None and (options["minimum_effect"] is not None or options["candidate"] is not None):
         raise UsageFault(
@@ -143,6 +145,7 @@ def _question(options: Mapping[str, Any]) -> Question:
         candidate=options["candidate"],
         weights=weights,
         caps={name: values for name, values in caps.items() if values},
+        measured=None if options["oracle"] is None else measured_from(options["oracle"]),
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from proctor.base.frozen import frozen
+from proctor.cli.oracle import oracle_option
 from proctor.cli.output import as_json, one_line
 from proctor.cli.pilot_options import out_option, pilot_argument
 
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
     "--into", type=click.Path(path_type=Path), metavar="FOLDER", help="The report's folder; else PILOT's, in .report."
 )
 @click.option("--against", type=click.Path(path_type=Path), metavar="FOLDER", help="An earlier report to compare with.")
+@oracle_option
 @as_json
-def report(pilot: Path, out: Path | None, into: Path | None, against: Path | None, json_: bool) -> int:
+def report(
+    pilot: Path, out: Path | None, into: Path | None, against: Path | None, oracle: str | None, json_: bool
+) -> int:
     """Write what the runs of PILOT say: the decision, how sure it is, what it cost, and everything behind it.
 
     The same plan and runs give the same bytes. A pilot that is not complete gives a report that says so. With --against
@@ -35,15 +39,17 @@ def report(pilot: Path, out: Path | None, into: Path | None, against: Path | Non
     from proctor.cli.wiring import machine
     from proctor.present.data import findings_json
     from proctor.present.folder import check_folder, write_report
+    from proctor.study.analysis.question import measured_from
     from proctor.study.pilot.records import standing
     from proctor.study.pilot.report import report_of
 
+    measured = None if oracle is None else measured_from(oracle)
     earlier = None if against is None else _earlier(against)
     here = machine()
     draft, frozen = planned(here, pilot, out)
     folder = into or draft.pilot.file.with_suffix(".report")
     check_folder(folder)
-    found, table = report_of(standing(frozen, here.home), _tell)
+    found, table = report_of(standing(frozen, here.home), _tell, measured)
     if earlier is not None:
         found["versus"] = earlier.beside(table, found)
     _tell(f"writing {folder}")

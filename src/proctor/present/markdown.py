@@ -95,6 +95,7 @@ def _lines(findings: Mapping[str, Any]) -> Iterator[str]:
     yield from _versus(findings)
     yield from _pairs(findings)
     yield from _attempts(findings)
+    yield from _erring(findings)
     yield from _strata(findings)
     yield from _costs(findings)
     yield from _times(findings)
@@ -233,6 +234,25 @@ def _attempts(findings: Mapping[str, Any]) -> Iterator[str]:
             by_k = {one["k"]: one["estimate"] for one in agent[key]}
             rows.append((plain(agent["agent"]), *(percents(by_k.get(k)) for k in ks)))
         yield from _table(("agent", *(f"k = {k}" for k in ks)), rows)
+
+
+def _erring(findings: Mapping[str, Any]) -> Iterator[str]:
+    rows = [
+        (
+            plain(agent["agent"]),
+            f"{100 * one['sensitivity']:.1f}% of {one['sensitivity_n']}",
+            f"{100 * one['specificity']:.1f}% of {one['specificity_n']}",
+            percents(one["estimate"]),
+        )
+        for agent in findings["agents"]
+        for one in agent["corrected"]
+        if one.get("sensitivity_n") is not None
+    ]
+    if rows:
+        yield from _section("If the checks err as measured")
+        yield "The rate of right patches, were the checks to err as they were seen to. No part of the results."
+        yield ""
+        yield from _table(("agent", "right ones accepted", "faulty ones refused", "right"), rows)
 
 
 def _strata(findings: Mapping[str, Any]) -> Iterator[str]:

@@ -36,3 +36,11 @@ def test_variations_have_a_table_where_a_pilot_declares_them() -> None:
     given["variations"] = [{"variation": "terse", "method": "x", "runs": 4, "scorable": 3, "successes": 2}]
     text = read(shown(given)).text
     assert "Variations" in text and "tersex432Counts of runs" in text
+
+
+def test_errors_that_were_measured_say_on_how_many_patches() -> None:
+    given = findings()
+    one = {**given["agents"][0]["corrected"][0], "sensitivity_n": 8, "specificity_n": 130}
+    assert "measured on" not in shown(given).partition("<main")[2].partition("unless they say")[0]
+    given["agents"][0]["corrected"].insert(0, one)
+    assert "measured on 8 right and 130 faulty patches" in shown(given)

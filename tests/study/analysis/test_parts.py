@@ -8,7 +8,7 @@ import pytest
 
 from proctor.base.errors import UsageFault
 from proctor.study.analysis.findings import findings
-from proctor.study.analysis.question import Extras, Question
+from proctor.study.analysis.question import Extras, Question, measured_from
 from proctor.study.table import Table
 from tests.study.analysis.made import runs, table
 
@@ -357,3 +357,21 @@ def test_the_window_is_that_of_the_runs() -> None:
     found = findings(changed(rows, begun=lambda row: f"2026-03-0{row['trial']}T00:00:00Z"))
     assert found["scope"]["window"] == ["2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z"]
     assert findings(table(ONE))["scope"]["window"] == [None, None]
+
+
+def test_rates_are_corrected_by_errors_that_were_measured() -> None:
+    outcomes = {"x": {f"t{n}": [1, int(n % 3 > 0)] for n in range(12)}}
+    (agent,) = findings(table(outcomes), Question(measured=measured_from("8/8, 126/130")))["agents"]
+    measured, *assumed = agent["corrected"]
+    assert (measured["sensitivity"], measured["sensitivity_n"], measured["specificity_n"]) == (1.0, 8, 130)
+    right = (20 / 24 + 126 / 130 - 1) / (126 / 130)
+    assert measured["estimate"]["value"] == pytest.approx(right)
+    assert measured["estimate"]["low"] < agent["success"]["low"], "few right patches leave much doubt"
+    assert [one["sensitivity_n"] for one in assumed] == [None, None]
+    assert len(findings(table(outcomes))["agents"][0]["corrected"]) == 2
+
+
+@pytest.mark.parametrize("text", ["", "8/8", "9/8,1/1", "1/1,0/0", "0/0,1/1", "-1/2,1/2", "0.9,0.9", "1/1,1/1,1/1"])
+def test_errors_that_are_no_counts_are_refused(text: str) -> None:
+    with pytest.raises(UsageFault, match="how often checks were right"):
+        measured_from(text)

@@ -199,7 +199,7 @@ def _unknown(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup:
         Column("Imputed", True),
     ]
     checks = list(dict.fromkeys(_check(one) for row in rows for one in row.get("corrected") or ()))[:6]
-    columns += [Column(f"Sensitivity {share(found)}, specificity {share(spared)}", True) for found, spared in checks]
+    columns += [Column(_erring(check), True) for check in checks]
     lines: list[list[Cell | Piece]] = []
     for row in rows:
         link = evidence.agent(str(row.get("agent")))
@@ -217,11 +217,20 @@ def _unknown(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup:
         lines.append(line)
     text = "Outcomes that are unknown are never dropped: the bounds hold whatever they were. "
     if checks:
-        text += "The last columns show the rate if the checks themselves accept and reject with these probabilities; "
+        text += "The last columns show the rate if the checks themselves accept and reject with these probabilities, "
+        text += "which are assumed unless they say on how many patches they were measured; "
         text += "they are a sensitivity analysis, not a result."
     made = table("Sensitivity to unknown outcomes and to checks that err", columns, lines)
     return folded("Sensitivity to unknown outcomes and to checks that err", made, note(text))
 
 
-def _check(one: Mapping[str, Any]) -> tuple[float | None, float | None]:
-    return known(one.get("sensitivity")), known(one.get("specificity"))
+def _check(one: Mapping[str, Any]) -> tuple[float | None, ...]:
+    return tuple(known(one.get(part)) for part in ("sensitivity", "specificity", "sensitivity_n", "specificity_n"))
+
+
+def _erring(check: tuple[float | None, ...]) -> str:
+    """How often checks err, and on how many patches that was measured."""
+    found, spared, right, faulty = check
+    text = f"Sensitivity {share(found)}, specificity {share(spared)}"
+    measured = right is not None and faulty is not None
+    return f"{text}, measured on {count(right)} right and {count(faulty)} faulty patches" if measured else text

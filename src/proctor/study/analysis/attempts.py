@@ -63,15 +63,21 @@ def unknown_outcomes(cells: Cells, generator: Callable[[], np.random.Generator])
 
 
 def corrected(rates: list[dict[str, Any]], question: Question) -> list[list[dict[str, Any]]]:
-    """For each agent the rate if acceptance errs as often as the question supposes."""
+    """For each agent the rate if acceptance errs as often as it was measured to, and as the question supposes."""
+    known = question.measured
+    errs: list[tuple[float, float, int | None, int | None]] = [(*pair, None, None) for pair in question.oracle]
+    if known is not None:
+        errs = [(known.accepted / known.right, known.refused / known.faulty, known.right, known.faulty), *errs]
     return [
         [
             {
                 "sensitivity": sensitivity,
                 "specificity": specificity,
-                "estimate": rogan_gladen(rate["success"], sensitivity, specificity),
+                "sensitivity_n": right,
+                "specificity_n": faulty,
+                "estimate": rogan_gladen(rate["success"], sensitivity, specificity, right, faulty),
             }
-            for sensitivity, specificity in question.oracle
+            for sensitivity, specificity, right, faulty in errs
         ]
         for rate in rates
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,10 +16,33 @@ ENDPOINTS = {
     INTENTION_TO_TREAT: "success over all attempted runs: whatever is no success counts against the agent",
 }
 """The endpoints by which agents can be ranked, and what each does with runs that are neither success nor failure."""
+MEASURED = re.compile(r"(\d{1,9})/(\d{1,9}),\s*(\d{1,9})/(\d{1,9})", re.ASCII)
 SEED = 20260307
 MOST_ALPHA = 0.5
 MOST_LEVEL = 1 - 1e-12
 """An early look may leave so little of alpha that its complement is 1, and no interval has that level."""
+
+
+@frozen
+class Measured:
+    """What acceptance did with patches of which it was known whether they are right."""
+
+    accepted: int
+    right: int
+    refused: int
+    faulty: int
+
+
+def measured_from(text: str) -> Measured:
+    """From a text such as ``8/8,126/130``: right patches that were accepted, faulty ones that were refused."""
+    match = MEASURED.fullmatch(text.strip())
+    counts = [int(part) for part in match.groups()] if match else [1, 0, 1, 0]
+    if any(some > all_ or not all_ for some, all_ in (counts[:2], counts[2:])):
+        raise UsageFault(
+            f"{text!r} does not say how often checks were right",
+            hint="right patches accepted and faulty ones refused, each of how many, such as 8/8,126/130",
+        )
+    return Measured(*counts)
 
 
 @frozen
@@ -45,6 +69,8 @@ class Question:
     """How much each stratum counts in the weighted estimate; without them all count the same."""
     oracle: tuple[tuple[float, float], ...] = ((0.95, 0.99), (0.99, 0.95))
     """Sensitivities and specificities of acceptance under which rates are corrected, as a sensitivity analysis."""
+    measured: Measured | None = None
+    """How often acceptance was seen to err, where that was measured; rates are corrected by it as well."""
 
     def __post__(self) -> None:
         if self.endpoint not in ENDPOINTS:

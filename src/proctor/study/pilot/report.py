@@ -19,9 +19,10 @@ from typing import Any
 from proctor.base.canonical import parse
 from proctor.base.errors import UsageFault
 from proctor.base.files import read_bounded
+from proctor.base.frozen import replace
 from proctor.record.rundir import RunDirectory
 from proctor.study.analysis.findings import findings
-from proctor.study.analysis.question import Extras, Question
+from proctor.study.analysis.question import Extras, Measured, Question
 from proctor.study.index.rows import row_of
 from proctor.study.pilot.charges import words
 from proctor.study.pilot.look import Look
@@ -73,15 +74,21 @@ def _rows(here: Standing) -> Iterator[dict[str, Any]]:
         yield {**row, **own, "stage": slot.stage}
 
 
-def report_of(here: Standing, tell: Callable[[str], None] | None = None) -> tuple[dict[str, Any], Table]:
-    """The findings of a pilot as far as it has come, and the table that they are made from."""
+def report_of(
+    here: Standing, tell: Callable[[str], None] | None = None, measured: Measured | None = None
+) -> tuple[dict[str, Any], Table]:
+    """The findings of a pilot as far as it has come, and the table that they are made from.
+
+    ``measured`` is how often the checks of its tasks were seen to err.
+    """
     table, protocol = table_of(here), here.plan.protocol
     methods = [one["name"] for one in protocol["methods"] if not one["baseline"]]
     compared = table.select(_among(table, methods))
     if not len(compared):
         raise UsageFault("no run of the pilot counts yet", hint="proctor pilot run PILOT")
-    found = findings(compared, _question(here), _extras(here), tell)
-    found["baselines"] = _baselines(table, protocol, _question(here).level)
+    question = replace(_question(here), measured=measured)
+    found = findings(compared, question, _extras(here), tell)
+    found["baselines"] = _baselines(table, protocol, question.level)
     if protocol.get("variations"):
         found["variations"] = variations_of(here)
     found["progress"] = progress_of(here)
