@@ -13,7 +13,7 @@ import pytest
 
 from proctor.base.canonical import canonical
 from proctor.base.errors import BrokenSeal, UsageFault
-from proctor.record.chained import ChainedLog
+from proctor.record.chained import ChainedLog, Entry
 from proctor.record.redact import NAME_DIGITS, name_of
 from proctor.record.vault import Vault
 from tests.record.vaults import NOW, SECRET, Scene, person
@@ -111,6 +111,33 @@ def test_one_who_takes_entries_in_knows_who_was_added_since(scene: Scene) -> Non
     name = name_of(scene.vault.key, secret)[:NAME_DIGITS]
     keep(name, "gitlab-token", secret)
     assert scene.vault.read(scene.token(kim, name=name), kim, NOW).secret == secret
+
+
+class Counting(Vault):
+    """A vault that knows how often its log was read as a whole."""
+
+    reads = 0
+
+    def history(self) -> list[Entry]:
+        self.reads += 1
+        return super().history()
+
+
+def test_the_log_is_read_for_new_originals_only_when_it_has_changed(scene: Scene) -> None:
+    vault, kim = Counting(scene.vault.path), person("kim")
+    secrets = [b"glpat-%020d" % number for number in range(6)]
+    names = [name_of(vault.key, secret)[:NAME_DIGITS] for secret in secrets]
+    keep = vault.keeper()
+    before = vault.reads
+    for name, secret in zip(names[:3], secrets[:3], strict=True):
+        keep(name, "gitlab-token", secret)
+    assert vault.reads == before + 1
+    scene.vault.add_recipient(kim.person, scene.jo, NOW)
+    for name, secret in zip(names[3:], secrets[3:], strict=True):
+        keep(name, "gitlab-token", secret)
+    assert vault.reads == before + 2
+    for name, secret in zip(names, secrets, strict=True):
+        assert scene.vault.read(scene.token(kim, name=name), kim, NOW).secret == secret
 
 
 def test_originals_that_come_in_while_recipients_are_added_are_for_all_of_them(scene: Scene) -> None:
