@@ -76,6 +76,8 @@ def _form(title: str, command: str, schema: dict[str, Any]) -> str:
     for name, inner in schema["properties"].items():
         words = inner.get("description", "")
         needed = "required" if name in schema.get("required", ()) else "optional"
+        if isinstance(inner.get("default"), str | int | float) and inner["default"] != "":
+            needed = f"{_code(inner['default'])} if left out"
         rows = list(_fields(inner, ""))
         parts.append(f"## {name}\n\n{words} ({needed})\n")
         if rows:

@@ -178,3 +178,9 @@ def test_a_full_disk_is_no_defect() -> None:
         )
     assert done.returncode == 3
     assert done.stderr.startswith("proctor: No space left on device\n  make room") and "defect" not in done.stderr
+
+
+@pytest.mark.parametrize("group", ["agents", "image", "keys", "pilot", "vault"])
+def test_the_help_of_a_group_says_the_whole_of_what_each_command_is_for(proctor: Proctor, group: str) -> None:
+    shown = proctor(group, "--help").stdout.partition("Commands:\n")[2]
+    assert shown and [line for line in shown.splitlines() if line.endswith("...")] == []

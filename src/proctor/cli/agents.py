@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from proctor.cli.output import as_json, print_json, print_table
+from proctor.cli.output import Group, as_json, print_json, print_table
 
 if TYPE_CHECKING:
     from proctor.execute.agents.install.lock import AgentLock
     from proctor.execute.agents.install.store import AgentStore, Installation
 
 
-@click.group(invoke_without_command=True, epilog="Example: proctor agents install mini-swe-agent")
+@click.group(cls=Group, invoke_without_command=True, epilog="Example: proctor agents install mini-swe-agent")
 @as_json
 @click.pass_context
 def command(context: click.Context, json_: bool) -> None:

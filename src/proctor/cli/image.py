@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from proctor.cli.output import as_json, print_json, print_table, printable
+from proctor.cli.output import Group, as_json, print_json, print_table, printable
 
 if TYPE_CHECKING:
     from proctor.execute.sandbox.container.images import Image
 
 
-@click.group(epilog="Example: proctor image build base --packages python3,git,gcc")
+@click.group(cls=Group, epilog="Example: proctor image build base --packages python3,git,gcc")
 def command() -> None:
     """Build, load and list images. The engine is the one that DOCKER_HOST names, or one at a usual place."""
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from proctor.cli.output import as_json, print_json, print_table
+from proctor.cli.output import Group, as_json, print_json, print_table
 
 
-@click.group(epilog="Example: proctor keys new lab")
+@click.group(cls=Group, epilog="Example: proctor keys new lab")
 def command() -> None:
     """Keys for `proctor attest` and `proctor verify --key`: Ed25519, in PEM files."""
 

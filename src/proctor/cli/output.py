@@ -13,6 +13,16 @@ from proctor.base.canonical import canonical
 as_json = click.option("--json", "json_", is_flag=True, help="Print JSON for programs.")
 
 
+class Group(click.Group):
+    """A group of commands whose help lists the first paragraph of each one whole, where click would cut it."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        shown = {name: one.help or "" for name, one in commands.items() if one is not None and not one.hidden}
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, " ".join(text.split("\n\n")[0].split())) for name, text in shown.items()])
+
+
 def print_json(value: Any) -> None:
     """One line of canonical JSON."""
     sys.stdout.buffer.write(canonical(value) + b"\n")

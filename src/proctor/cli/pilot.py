@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from proctor.cli.output import as_json, counted, print_json, print_table
+from proctor.cli.output import Group, as_json, counted, print_json, print_table
 from proctor.cli.pilot_options import out_option, pilot_argument
 from proctor.cli.pilot_report import report
 from proctor.cli.pilot_run import remove, run, status
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from proctor.study.pilot.power import Question
 
 
-@click.group(epilog="Example: proctor pilot plan pilot.yaml")
+@click.group(cls=Group, epilog="Example: proctor pilot plan pilot.yaml")
 def command() -> None:
     """Pilots: who is compared on what, how often and under which rules, frozen before the first run."""
 

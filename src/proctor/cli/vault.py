@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from proctor.cli.output import as_json, print_json, print_table, printable
+from proctor.cli.output import Group, as_json, print_json, print_table, printable
 
 if TYPE_CHECKING:
     from proctor.record.vault import Vault
@@ -19,7 +19,7 @@ identity_option = click.option(
 why_option = click.option("--why", required=True, help="What the original is needed for; it stands in the access log.")
 
 
-@click.group(epilog="Example: proctor vault get 0123456789abcdef01234567 --identity me.key --why 'case 12'")
+@click.group(cls=Group, epilog="Example: proctor vault get 0123456789abcdef01234567 --identity me.key --why 'case 12'")
 def command() -> None:
     """Originals of redacted secrets, encrypted for their recipients; every reading stands in the access log."""
 
