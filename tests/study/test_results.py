@@ -220,6 +220,9 @@ MISTAKES: dict[str, tuple[str | bytes, dict[str, Any], list[str]]] = {
         ["results.csv:3: the attempt of 'a' at 't' stands at line 2 already", "--number-trials"],
     ),
     "an open quote": ('agent,task,outcome\n"a,t,1\n', {}, ["results.csv:2: this is not CSV", "quote left open"]),
+    "JSON": ('{"resolved_ids": [], "error_ids": []}', {}, ["results.csv:1: this is JSON"]),
+    "JSON in lines": ('{\n  "resolved_ids": []\n}\n', {}, ["results.csv:1: this is JSON"]),
+    "a list in JSON": ('[{"agent": "a", "task": "t"}]', {}, ["results.csv:1: this is JSON", "SWE-bench"]),
     "another encoding": (b"agent,task,outcome\na,t\xe9,1\n", {}, ["results.csv:2: this is not UTF-8"]),
 }
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 5_000_000
 MAX_FIELD = 1_000_000
+JSON = re.compile(r"""\s*[\[{]\s*["\[{}\]]""")
+"""How JSON begins, and no header of a table."""
 """The longest cell in characters; model answers in a table can be long."""
 CHUNK_ROWS = 50_000
 """How many rows are turned into columns at once."""
@@ -119,6 +122,9 @@ def _records(name: str, text: str) -> tuple[list[str], Iterator[tuple[int, list[
     first = lines.readline()
     if not first.strip():
         raise UsageFault("the first line is empty", where=f"{name}:1", hint="it must name the columns")
+    if JSON.match(text):
+        hint = "write a line for each attempt; docs/analyse.md has a program that does so for reports of SWE-bench"
+        raise UsageFault("this is JSON, and a table of results is CSV", where=f"{name}:1", hint=hint)
     lines.seek(0)
     delimiter = max(",\t;", key=first.count)
     csv.field_size_limit(MAX_FIELD)
