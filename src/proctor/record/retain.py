@@ -25,7 +25,7 @@ from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.base.files import sync_directory, write_whole
 from proctor.base.frozen import frozen
 from proctor.base.pattern import pattern
-from proctor.record.chained import ChainedLog
+from proctor.record.chained import ChainedLog, Entry
 from proctor.record.identity import Identity, read_person
 from proctor.record.rundir import RunDirectory
 from proctor.record.seal import Seal, load_seal
@@ -154,7 +154,7 @@ def retain(
         if identity is not None:
             signature = identity.sign(PURPOSE, record)
             record |= {"signer": str(identity.person), "signature": signature}
-        _log(run, seal).append(record)
+        _log(run, seal).decide(lambda entries: _only(record, entries, run))
         os.chmod(run.path / NAME, 0o644)
         done = read_retention(run, seal)
         assert done is not None
@@ -166,6 +166,13 @@ def retain(
     for directory in {(run.path / name).parent for name in done.files}:
         sync_directory(directory)
     return done
+
+
+def _only(record: Mapping[str, Any], entries: list[Entry], run: RunDirectory) -> Mapping[str, Any]:
+    """``record``, if it is the first: a second act would break the run for good."""
+    if entries:
+        raise UsageFault("somebody else has just moved the run", where=run.path.name, hint="proctor verify tells who")
+    return record
 
 
 def _check_shape(record: Mapping[str, Any]) -> None:
