@@ -148,6 +148,12 @@ def test_a_name_with_a_dot_is_not_a_way_into_another_field() -> None:
     assert (found.group, found.path, found.decides) == ("other", "contract.name", True)
 
 
+def test_repeats_that_a_study_varies_differ_in_their_seeds() -> None:
+    other = copy.deepcopy(MANIFEST)
+    other["configuration"]["variation"] = {"name": "b", "seed": 2, "preface": ""}
+    assert [(item.group, item.decides) for item in differences(MANIFEST, other)] == [("seeds", True)]
+
+
 def test_what_is_a_runs_own_is_no_difference() -> None:
     for path in (("run",), ("started", "text"), ("configuration", "batch"), ("configuration", "watch", "baseline")):
         assert differences(MANIFEST, changed(path)) == ()

@@ -53,6 +53,7 @@ _PATHS = {
     "harness": "harness",
     "harness.digest": MACHINE,
     "seeds": "seeds",
+    "configuration.variation": "seeds",
     "configuration.model": "model",
     "configuration.gateway": "model",
     "configuration.replay_of": "model",
