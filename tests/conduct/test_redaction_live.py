@@ -152,6 +152,46 @@ def test_no_other_spelling_of_a_secret_is_left_outside_the_vault(
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+STARTING_AGENT = """
+import pathlib, subprocess
+token = "ghp_" + "Ab3" * 12
+subprocess.run(["sh", "-c", "echo " + token + " > /dev/null; exit 3"])
+subprocess.run(["true", "--db-password", "correct horse"])
+pathlib.Path("kept-" + token + ".txt").write_text("x")
+subprocess.run(["sh", "-c", pathlib.Path("/agent/more.sh").read_text()])
+"""
+
+
+def test_a_program_that_is_given_a_secret_is_known_again_and_another_one_is_named(
+    vaulted: Proctor, make_contract: ContractMaker, tmp_path: Path
+) -> None:
+    (tmp_path / "agent").mkdir()
+    (tmp_path / "agent" / "start.py").write_text(STARTING_AGENT)
+    (tmp_path / "agent" / "more.sh").write_text(": one")
+    agent = ("--agent", "command:python3 /agent/start.py", "--agent-files", tmp_path / "agent")
+    row = started(vaulted, make_contract(), *agent, "--redact-secrets")
+    done = vaulted("replay", row["run"], "--tools")
+    assert (done.returncode, "as recorded" in done.stdout) == (0, True), done.stdout + done.stderr
+    other = "ghp_" + "Cd4" * 12
+    (tmp_path / "agent" / "more.sh").write_text(f": {other}")
+    done = vaulted("replay", row["run"], "--tools")
+    assert (done.returncode, "sh -c : one: was not started now" in done.stdout) == (1, True), done.stdout
+    assert other not in done.stdout
+
+
+def test_tool_calls_that_held_a_secret_are_not_made_again_without_it(
+    vaulted: Proctor, make_contract: ContractMaker, tmp_path: Path
+) -> None:
+    token = "ghp_" + "Ab3" * 12
+    turns = [{"call": {"tool": "run", "arguments": {"command": f"echo {token} | wc -c"}}}, {"say": "Done."}]
+    (tmp_path / "turns.yaml").write_text(json.dumps({"schema": 1, "turns": turns}))
+    model = ("--agent", "builtin", "--model", "scripted/m", "--script", "turns.yaml")
+    row = started(vaulted, make_contract(), *model, "--redact-secrets")
+    done = vaulted("replay", row["run"], "--tools")
+    assert done.returncode == 2 and "held a secret, which is not on record" in done.stderr, done.stdout
+    assert "[secret:github-token:40:" in done.stderr and token not in done.stderr
+
+
 def test_a_log_that_is_cut_in_the_middle_of_a_secret_does_not_show_its_beginning(
     vaulted: Proctor, make_contract: ContractMaker, tmp_path: Path
 ) -> None:

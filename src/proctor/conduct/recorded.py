@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from proctor.base.canonical import canonical
 from proctor.base.frozen import frozen, replace
 from proctor.conduct.outputs import Stream, masked
 from proctor.execute.sandbox.guard import Observation
@@ -106,6 +107,15 @@ def with_results(evidence: Evidence, commands: tuple[Recorded, ...], blob: Blob)
 def is_redacted(evidence: Evidence) -> bool:
     """Whether secrets were taken out of what the run recorded."""
     return evidence.last("secrets.redacted") is not None
+
+
+def hidden_words(evidence: Evidence, commands: Iterable[Recorded]) -> str:
+    """The first command or file of a redacted run that cannot be had again, because it held a secret; else empty."""
+    if not is_redacted(evidence):
+        return ""
+    said = [(" ".join(one.argv), [*one.argv, one.directory]) for one in commands]
+    changed = [(one.path, [one.path, one.diff]) for one in recorded_steps(evidence)]
+    return next((name for name, value in (*said, *changed) if MARK in canonical(value)), "")
 
 
 def _told(content: Mapping[str, Any] | None, blob: Blob, redacted: bool) -> str | None:

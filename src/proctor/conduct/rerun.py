@@ -72,14 +72,14 @@ def find_base(machine: Machine, run: RunDirectory, place: Path | None = None) ->
     found = content_id(contract)
     if found != expected:
         now = {**recorded, "contract": {**recorded["contract"], "id": found}}
-        contracts = (run.read_json(run.contract), _as_recorded(machine, evidence, resolved(contract)))
+        contracts = (run.read_json(run.contract), as_recorded(machine, evidence, resolved(contract)))
         return Base(evidence, None, _deciding(differences(recorded, now, contracts)))
     prepared = machine.prepare(contract)
-    bound = _as_recorded(machine, evidence, _bound_now(machine, prepared, recorded))
+    bound = as_recorded(machine, evidence, _bound_now(machine, prepared, recorded))
     return Base(evidence, prepared, _deciding(differences(recorded, bound)))
 
 
-def _as_recorded(machine: Machine, evidence: Evidence, value: Any) -> Any:
+def as_recorded(machine: Machine, evidence: Evidence, value: Any) -> Any:
     """``value`` with the placeholders that a redacted run of this home has for secrets; without its vault, as it is."""
     if not is_redacted(evidence) or not machine.home.vault.is_dir():
         return value

@@ -13,10 +13,11 @@ counted of how many commands nothing was recorded that an output could be held a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from proctor.base.errors import UsageFault
 from proctor.base.files import write_whole
 from proctor.base.frozen import frozen, replace
 from proctor.base.names import name_text
@@ -24,8 +25,10 @@ from proctor.conduct.divergence import Printed, Retraced, other_ending, other_pr
 from proctor.conduct.machine import Machine
 from proctor.conduct.outputs import LATE, NO_NUMBERS
 from proctor.conduct.recorded import (
+    Program,
     Recorded,
     Step,
+    hidden_words,
     is_plain,
     observed_programs,
     recorded_commands,
@@ -35,6 +38,7 @@ from proctor.conduct.recorded import (
     with_results,
 )
 from proctor.conduct.refile import Refile
+from proctor.conduct.rerun import as_recorded
 from proctor.conduct.variation import variables_of
 from proctor.execute.agents.interface import BRIEFING
 from proctor.execute.prepare import Prepared, declared_mounts, limits_of, secret_directories
@@ -65,6 +69,8 @@ class Script:
     evidence: Evidence
     commands: tuple[Recorded, ...]
     briefing: str
+    shown: Callable[[Any], Any]
+    """Tells what is seen now with the placeholders that a redacted run has for secrets."""
 
 
 def retrace(
@@ -73,9 +79,13 @@ def retrace(
     """Run the recorded commands of ``run`` again; ``mounts`` shows the files that the agent brought along."""
     commands = recorded_commands(evidence)
     if not is_plain(evidence):
+        hidden = hidden_words(evidence, commands)
+        if hidden:
+            hint = "--acceptance judges its patch again"
+            raise UsageFault("what was called held a secret, which is not on record", where=hidden[:200], hint=hint)
         commands = with_results(evidence, commands, lambda name: run.read(run.blobs / name, BLOB_BYTES))
     briefing = next((str(event.payload["text"]) for event in evidence.of("briefing")), "")
-    script = Script(prepared, evidence, commands, briefing)
+    script = Script(prepared, evidence, commands, briefing, lambda value: as_recorded(machine, evidence, value))
     found, printed = _pass(machine, script, mounts)
     if all(one.why for differing in printed.values() for one in differing):
         return settled(found, commands, printed, {})
@@ -103,7 +113,7 @@ def _pass(machine: Machine, script: Script, mounts: tuple[Mount, ...]) -> tuple[
             with backend.open(plan) as sandbox:
                 files = Refile(sandbox, recorded_steps(evidence), known)
                 found, printed = _commands(sandbox, files, script, seen)
-            return found if found.divergence else _end(found, workspace, prepared, evidence), printed
+            return found if found.divergence else _end(found, workspace, script), printed
 
 
 def _commands(sandbox: Sandbox, files: Refile, script: Script, seen: list[Observation]) -> tuple[Retraced, Printed]:
@@ -120,7 +130,7 @@ def _commands(sandbox: Sandbox, files: Refile, script: Script, seen: list[Observ
         finished = sandbox.run(_command(command, script, script.briefing if plain else ""))
         if plain and sandbox.guard is not None:
             sandbox.guard.settle()
-            other = other_program(recorded_programs(evidence), observed_programs(seen))
+            other = other_program(recorded_programs(evidence), _shown_programs(script, seen))
             if other:
                 return Retraced(number, files.placed, command.where, other), printed
         late = 0 if plain else sum(step.t >= command.at_ns for step in steps)
@@ -171,12 +181,20 @@ def _command(command: Recorded, script: Script, stdin: str) -> Command:
     )
 
 
-def _end(found: Retraced, workspace: Workspace, prepared: Prepared, evidence: Evidence) -> Retraced:
+def _shown_programs(script: Script, seen: list[Observation]) -> list[Program]:
+    """The programs that were started now, in the words that the record has for them."""
+    programs = observed_programs(seen)
+    said = script.shown([{"argv": list(argv), "cwd": cwd} for argv, cwd, _ in programs])
+    return [(tuple(one["argv"]), one["cwd"], code) for one, (_, _, code) in zip(said, programs, strict=True)]
+
+
+def _end(found: Retraced, workspace: Workspace, script: Script) -> Retraced:
     """Hold what the workspace came to against the recorded changes."""
+    prepared, evidence = script.prepared, script.evidence
     unwanted = Unwanted(prepared.contract, prepared)
     kept, _ = drop_unwanted(unwanted, workspace.changes(counts=unwanted.counts))
     now = {
-        name_text(change.path): (f"{change.after.mode:o}", change.after.sha256) if change.after else None
+        script.shown(name_text(change.path)): (f"{change.after.mode:o}", change.after.sha256) if change.after else None
         for change in kept.changes
     }
     recorded = {item["path"]: _after(item["after"]) for item in (evidence.changes or {}).get("changes", ())}
