@@ -45,6 +45,8 @@ def test_a_broken_oracle_holds_the_pilot_up_until_it_is_removed_with_evidence(
     home = tmp_path / "home"
     checks = {(one["report"]["contract"]["name"], one["method"]): one["run"] for one in runs_in(home)}
     assert len(checks) == 6, "a stage that is refused runs nothing"
+    assert "  broken  reference  success" in told.stderr, "a line tells whose run it was"
+    assert "\npilot        noop, stage checks, repeat 1 of sha256:" in proctor("show", checks["good", "noop"]).stdout
     noop, solved = checks["broken", "noop"], checks["broken", "reference"]
     for words, reason, shown in (
         ("a run that shows nothing wrong", "broken-oracle", solved),

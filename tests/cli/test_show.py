@@ -31,8 +31,13 @@ def test_gates_that_a_run_never_came_to_are_not_called_failures(proctor: Proctor
 
 
 def test_a_gate_that_a_patch_did_not_pass_is_a_failure(proctor: Proctor, make_contract: Any) -> None:
-    assert proctor("run", make_contract(), "--agent", "noop").returncode == 1
-    assert "G3    FAIL" in proctor("show", "last").stdout
+    done = proctor("run", make_contract(), "--agent", "noop")
+    assert done.returncode == 1
+    assert "  small  noop  failure" in done.stderr
+    shown = proctor("show", "last").stdout
+    assert "G3    FAIL" in shown
+    assert "scores       contract 0.300000, pilot " in shown
+    assert "pilot        " not in shown
 
 
 def test_runs_are_listed_with_their_models(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:

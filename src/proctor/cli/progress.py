@@ -75,7 +75,8 @@ class Progress(BatchWatcher):
         with self._lock:
             self._done += 1
             name = str(outcome.report["contract"]["name"])
-            self._line(f"[{self._done}/{self._total}] {outcome.run_id}  {name}  {outcome.status}")
+            who = place.method or str(outcome.report["agent"]["name"])
+            self._line(f"[{self._done}/{self._total}] {outcome.run_id}  {name}  {who}  {outcome.status}")
             self._draw()
 
     def unprepared(self, place: Place, error: ProctorError) -> None:

@@ -117,6 +117,8 @@ def _run(run: RunDirectory, what: str, json_: bool, output: bool, why: bool) -> 
             f"do not trust this: the evidence was changed; proctor verify {shlex.quote(what)} says where", err=True
         )
         return 4
+    if not json_ and not why:
+        _place(run)
     return 0
 
 
@@ -176,8 +178,19 @@ def _report(report: Mapping[str, Any], path: Path) -> None:
         click.echo(f"score        {report['score']['value']}")
     if report.get("scores"):
         pilot = report["scores"]["pilot"]["value"] or "undefined, since no resource was measured"
-        click.echo(f"contract     {report['scores']['contract']['value']}, pilot {pilot}")
+        contract = report["scores"]["contract"]["value"]
+        click.echo(f"scores       contract {contract}, pilot {pilot}; proctor rubric says what they count")
     click.echo(f"evidence     {path}")
+
+
+def _place(run: RunDirectory) -> None:
+    """Where a run stands in its pilot, whose methods may be one agent with other files."""
+    asked = run.read_json(run.manifest)["configuration"]
+    if asked.get("pilot"):
+        told = (
+            f"{asked.get('method', '')}, stage {asked.get('stage', '')}, repeat {asked['repeat']} of {asked['pilot']}"
+        )
+        click.echo(printable(f"pilot        {told}"))
 
 
 def _why(report: Mapping[str, Any]) -> None:
