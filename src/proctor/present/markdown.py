@@ -12,6 +12,7 @@ from typing import Any
 from proctor.present.amounts import DOLLARS, Currency, counted, currency, left_after
 from proctor.present.departures import INCOMPLETE, departures, fixed, incomplete
 from proctor.present.markup import clean
+from proctor.study.analysis.words import level_words
 
 SPECIAL = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>|#~"})
 MAX_ROWS = 60
@@ -117,7 +118,7 @@ def _agents(findings: Mapping[str, Any]) -> Iterator[str]:
     level = 1 - findings["question"]["alpha"]
     yield (
         "A rank is a range: agents that could not be told apart at this many comparisons share ranks. "
-        f"Intervals are at a level of {100 * level:.4g}%."
+        f"Intervals are at a level of {level_words(level)}."
     )
     yield ""
     yield from _table(

@@ -11,7 +11,7 @@ from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Question
 from proctor.study.analysis.unit import USD
 from proctor.study.analysis.verdict import ADOPT, KEEP, UNDECIDED, decide
-from proctor.study.analysis.words import among, percent
+from proctor.study.analysis.words import among, level_words, percent
 from proctor.study.stats.estimate import defined, undefined
 from proctor.study.table import Table
 from tests.study.analysis.made import Outcomes, runs, table
@@ -92,8 +92,9 @@ def test_a_verdict_that_turns_with_unknown_runs_says_so() -> None:
         "x": {f"t{n}": [1, None, None] for n in range(30)},
         "y": {f"t{n}": [int(n < 12), 1, 0] for n in range(30)},
     }
-    head = findings(table(outcomes), Question(against="y"))["headline"]
-    assert head["verdict"] == "adopt"
+    found = findings(table(outcomes), Question(against="y"))
+    head = found["headline"]
+    assert found["pairs"][0]["separable"] and head["verdict"] == "undecided"
     assert head["caveats"][0].startswith("With unknown and invalid runs counted as no success, the difference is -")
     assert head["caveats"][0].endswith(": keep.")
 
@@ -281,3 +282,35 @@ def test_a_level_that_is_not_the_usual_one_stands_beside_the_interval() -> None:
     head = findings(made(30, 10), Question(against="y", alpha=0.3))["headline"]
     assert head["sentence"].endswith(" at 70%).")
     assert findings(made(30, 10))["headline"]["sentence"].count(" at ") == 0
+
+
+def test_failures_that_are_not_told_win_nothing() -> None:
+    """One agent has no outcome where it would have failed."""
+    outcomes: Outcomes = {
+        "x": {f"t{n}": [1, 1 if n % 4 else None, None] for n in range(40)},
+        "y": {f"t{n}": [1, 1, int(n % 3 > 0)] for n in range(40)},
+    }
+    found = findings(table(outcomes), Question(against="y", candidate="x"))
+    head = found["headline"]
+    assert found["pairs"][0]["separable"] and head["difference"]["value"] > 0
+    assert head["verdict"] == "undecided"
+    assert head["sentence"].endswith(") with unknown and invalid runs counted as no success.")
+    assert head["caveats"][0].endswith(": keep.")
+
+
+def test_costs_that_are_not_known_are_counted() -> None:
+    rows = runs({"x": {f"t{n}": [int(n % 2)] for n in range(10)}})
+    made_ = Table.from_rows([{**row, "cost_usd": 0.5 if row["success"] else None} for row in rows])
+    told = "The cost of 5 of 10 runs is not known; costs are those of the others."
+    assert told in findings(made_)["headline"]["caveats"]
+    assert told not in findings(table({"x": {"a": [1], "b": [0]}}, cost_usd=1.0))["headline"]["caveats"]
+
+
+def test_a_level_never_looks_like_certainty() -> None:
+    assert [level_words(level) for level in (0.95, 0.7, 0.99695, 0.99999, 1 - 1e-12)] == [
+        "95%",
+        "70%",
+        "99.69%",
+        "99.999%",
+        "99.9999999999%",
+    ]

@@ -49,7 +49,9 @@ def test_strata_and_their_weights() -> None:
     [
         ({"easy": 1.0}, "'hard' has no weight"),
         ({"easy": 1.0, "hard": 1.0, "odd": 1.0}, "no stratum 'odd'"),
-        ({"easy": -1.0, "hard": 2.0}, "none is negative"),
+        ({"easy": -1.0, "hard": 2.0}, "none negative"),
+        ({"easy": float("nan"), "hard": 2.0}, "none negative"),
+        ({"easy": float("inf"), "hard": 2.0}, "none negative"),
     ],
 )
 def test_weights_that_cannot_be(weights: dict[str, float], message: str) -> None:

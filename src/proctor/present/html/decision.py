@@ -12,6 +12,7 @@ from proctor.present.figures.canvas import box, frame, line, scale, words
 from proctor.present.html.evidence import Evidence
 from proctor.present.html.table import listed
 from proctor.present.markup import Markup, Piece, tag
+from proctor.study.analysis.words import level_words
 
 VERDICTS = {
     "adopt": ("Adopt", "good", "\u2713"),
@@ -165,7 +166,7 @@ def _p(value: float) -> str:
 def _level(estimate: Mapping[str, Any]) -> str:
     """At which level an interval is, where it is not the usual one of 95%."""
     level = known(estimate.get("level"))
-    return "" if level is None or abs(level - USUAL) < 1e-9 else f", at a level of {100 * level:.4g}%"
+    return "" if level is None or abs(level - USUAL) < 1e-9 else f", at a level of {level_words(level)}"
 
 
 def _sure_of_ranking(findings: Mapping[str, Any], evidence: Evidence) -> list[Piece]:

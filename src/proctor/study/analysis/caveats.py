@@ -10,6 +10,7 @@ from proctor.study.analysis.question import ENDPOINTS, INTENTION_TO_TREAT, SEED,
 from proctor.study.analysis.unit import UNITS, Unit
 from proctor.study.analysis.verdict import ADOPT, decide
 from proctor.study.analysis.words import among, percent, points
+from proctor.study.stats.estimate import Estimate
 from proctor.study.stats.paired import paired_difference
 
 FEW_TASKS = 20
@@ -52,6 +53,10 @@ def _priced(cells: Cells) -> list[str]:
         told = f"The costs of {dollars} runs are in US dollars and those of {units} in units of a fixed schedule"
         return [f"{told}: they are not added, and none is told."]
     found = []
+    metered = int((cells.table.cost_usd == cells.table.cost_usd).sum())
+    if 0 < metered < len(cells.table):
+        dark = len(cells.table) - metered
+        found.append(f"The cost of {dark} of {len(cells.table)} runs is not known; costs are those of the others.")
     methods = cells.table.cost_method.used().names
     if cells.unit == UNITS:
         told = "Costs are in units of a fixed schedule, not in money, since there was no price table"
@@ -61,27 +66,34 @@ def _priced(cells: Cells) -> list[str]:
     return found
 
 
-def turned(
-    cells: Cells, question: Question, best: dict[str, Any], against: dict[str, Any] | None, verdict: str
-) -> list[str]:
-    """Whether the verdict changes when every run that is neither success nor failure counts as no success."""
+def against_all(
+    cells: Cells, question: Question, best: dict[str, Any], against: dict[str, Any]
+) -> tuple[str, Estimate] | None:
+    """The verdict and the difference when every run that is neither success nor failure counts as no success.
+
+    Nothing where there is no such run, or they count so already.
+    """
     import numpy as np
 
-    if against is None or question.unfinished or question.endpoint == INTENTION_TO_TREAT or bool(cells.known.all()):
-        return []
+    if question.endpoint == INTENTION_TO_TREAT or bool(cells.known.all()):
+        return None
     with np.errstate(invalid="ignore", divide="ignore"):
         means = cells.wins / cells.attempts
     pair = (cells.agents.index(best["agent"]), cells.agents.index(against["agent"]))
     difference = paired_difference(means[pair[0]], means[pair[1]], cells.level).difference
-    other_verdict = decide(difference, question.minimum_effect, True)
-    if other_verdict == ADOPT:
+    verdict = decide(difference, question.minimum_effect, True)
+    if verdict == ADOPT:
         rng = np.random.default_rng(SEED)
         separable = told_apart(means.T, pair, bool(question.planned), question.alpha, rng)
-        other_verdict = decide(difference, question.minimum_effect, separable)
-    if difference.value is None or verdict == other_verdict:
+        verdict = decide(difference, question.minimum_effect, separable)
+    return verdict, difference
+
+
+def turned(other: tuple[str, Estimate] | None, verdict: str) -> list[str]:
+    """Whether the verdict is another one when every run that is neither success nor failure counts as no success."""
+    if other is None or other[1].value is None or other[0] == verdict:
         return []
-    gap = points(difference)
-    return [f"With unknown and invalid runs counted as no success, the difference is {gap}: {other_verdict}."]
+    return [f"With unknown and invalid runs counted as no success, the difference is {points(other[1])}: {other[0]}."]
 
 
 def picked(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from proctor.base.errors import UsageFault
-from proctor.study.analysis.caveats import caveats, cheaper, picked, turned, unconfirmed
+from proctor.study.analysis.caveats import against_all, caveats, cheaper, picked, turned, unconfirmed
 from proctor.study.analysis.cells import Cells
 from proctor.study.analysis.question import INTENTION_TO_TREAT, Question
 from proctor.study.analysis.unit import Unit
@@ -45,10 +45,13 @@ def headline(
         difference, p = toward(pair, best["agent"]), pair["p_adjusted"]
         verdict = decide(difference, question.minimum_effect, pair["separable"])
         sentence = _decided(verdict, best, against, difference, question)
+        other = None if question.unfinished else against_all(cells, question, best, against)
+        if verdict == ADOPT and other is not None and other[0] == KEEP:
+            verdict, sentence = UNDECIDED, _hidden(best, against, difference, other[1])
         if question.unfinished:
             verdict = UNDECIDED
             sentence = f"Undecided on {best['agent']} rather than {against['agent']}: {question.unfinished}."
-        doubts = [*turned(cells, question, best, against, verdict), *unconfirmed(pair, question.alpha)]
+        doubts = [*turned(other, verdict), *unconfirmed(pair, question.alpha)]
         doubts += picked(question, best, agents, pairs, cells.unit)
         if question.planned and len(pairs) > 1:
             doubts.append(ONE_PLANNED)
@@ -143,6 +146,12 @@ def _decided(
         ruled = f"an advantage of {best['agent']}{at_least} is ruled out"
         return f"Keep {against['agent']}: {ruled}; the difference is {gap}."
     return f"Undecided on {names}: the difference is {gap}, which neither shows nor rules out an advantage{at_least}."
+
+
+def _hidden(best: dict[str, Any], against: dict[str, Any], seen: Estimate, all_: Estimate) -> str:
+    """Why an advantage is none that rests on leaving out runs: a failure that is not told would be such a run too."""
+    text = f"Undecided on {best['agent']} rather than {against['agent']}: the difference is {points(seen)}"
+    return f"{text}, but {points(all_)} with unknown and invalid runs counted as no success."
 
 
 def _cost(best: dict[str, Any], against: dict[str, Any] | None, unit: Unit) -> str:

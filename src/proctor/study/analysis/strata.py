@@ -5,6 +5,7 @@ A stratum belongs to a task. A task whose runs name different strata belongs to 
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from proctor.base.errors import UsageFault
@@ -113,8 +114,8 @@ def shares(labels: tuple[str, ...], question: Question) -> tuple[list[float], st
     if strangers or missing:
         what = f"there is no stratum {strangers[0]!r}" if strangers else f"the stratum {missing[0]!r} has no weight"
         raise UsageFault(what, hint=f"the strata are: {', '.join(labels[:20])}")
-    if min(given.values()) < 0 or sum(given.values()) <= 0:
-        raise UsageFault("weights are shares: none is negative, and not all are 0")
+    if not all(0 <= weight < math.inf for weight in given.values()) or not 0 < sum(given.values()) < math.inf:
+        raise UsageFault("weights are shares: numbers, none negative, and not all 0", hint="write --weight STRATUM=2")
     total = sum(given.values())
     weights = [given[label] / total for label in labels]
     return weights, ", ".join(f"{label} {weight:.3g}" for label, weight in zip(labels, weights, strict=True))

@@ -7,6 +7,9 @@ that is worth a change, 0 when none is given:
     adopt       the interval lies above 0, the difference reaches the minimum effect, and the pair is separable, with
                 all comparisons counted
     undecided   anything else; the data allow both
+
+An *adopt* that would be *keep* with unknown and invalid runs counted as no success is undecided as well: it rests on
+runs that were left out.
 """
 
 from __future__ import annotations

@@ -30,7 +30,12 @@ def points(estimate: Estimate) -> str:
 
 def _level(estimate: Estimate) -> str:
     """At which level an interval is, where it is not the usual one."""
-    return "" if abs(estimate.level - LEVEL) < 1e-9 else f" at {100 * estimate.level:.4g}%"
+    return "" if abs(estimate.level - LEVEL) < 1e-9 else f" at {level_words(estimate.level)}"
+
+
+def level_words(level: float) -> str:
+    """``95%``; with as many digits as it takes not to look like certainty."""
+    return next(text for digits in range(4, 18) if (text := f"{100 * level:.{digits}g}") != "100" or digits == 17) + "%"
 
 
 def among(names: Sequence[str], most: int) -> str:
