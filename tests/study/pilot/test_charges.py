@@ -16,7 +16,7 @@ from proctor.execute.watch.prices import load_prices
 from proctor.study.pilot import conduct
 from proctor.study.pilot.charges import Charge, Rates, rates_of, words
 from proctor.study.pilot.journal import add_screen, read_journal
-from proctor.study.pilot.plan import Plan, load_plan
+from proctor.study.pilot.plan import Plan, journal_log, load_plan
 from proctor.study.pilot.records import Standing, record_of, stage_of
 from proctor.study.pilot.status import status_of
 from proctor.study.pilot.stopping import BUDGET, what_next
@@ -102,6 +102,14 @@ def test_what_was_charged_is_read_back(tmp_path: Path) -> None:
         ("12.5", Decimal("0.25")),
         ("1.5", Decimal("0.05")),
     ]
+
+
+def test_a_screen_from_before_there_were_charges_is_not_told_as_one_of_nothing(tmp_path: Path) -> None:
+    plan = Plan(tmp_path, tmp_path, "sha256:" + "0" * 64, {}, ())
+    earlier = {"schema": 1, "kind": "proctor.pilot-screen", "task": "a", "contract": "sha256:a", "attempts": 5}
+    journal_log(plan).append({**earlier, "checks": []})
+    found = read_journal(plan)
+    assert found.screens["a"].attempts == 5 and found.charges == () and words(found.charges) == ""
 
 
 def test_charges_come_out_of_what_runs_may_take() -> None:

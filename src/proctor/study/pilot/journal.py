@@ -69,7 +69,7 @@ class Journal:
     """Everything in the journal; of several screens of a task the last counts.
 
     ``runs`` are the runs that were noted, with the digests of their seals, ``looks`` are as they were taken, and
-    ``charges`` is what the screens cost, all of them.
+    ``charges`` is what the screens cost, all of which that is known.
     """
 
     screens: Mapping[str, Screen]
@@ -97,8 +97,9 @@ def read_journal(plan: Plan) -> Journal:
             if entry.record["kind"] == SCREEN:
                 screen = _screen(entry.record, pointer)
                 screens[screen.task] = screen
-                cost = (str(entry.record.get("seconds", "0")), str(entry.record.get("usd", "0")))
-                charges.append(screened(screen.task, screen.contract, *cost, pointer))
+                if "usd" in entry.record:  # what earlier screens cost was not noted
+                    cost = (str(entry.record["seconds"]), str(entry.record["usd"]))
+                    charges.append(screened(screen.task, screen.contract, *cost, pointer))
             elif entry.record["kind"] == REMOVAL:
                 removals.append(_removal(entry.record, pointer))
             elif entry.record["kind"] == LOOK:
