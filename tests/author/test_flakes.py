@@ -169,6 +169,16 @@ def test_lists_stay_where_the_check_comes_to_no_end_with_the_reference(proctor: 
         assert (contract / "kept.txt").read_text() == "zero\n"
     done = proctor("validate", broken, "--times", "1", "--derive")
     assert done.returncode == 1 and "tests: nothing is derived" in done.stdout
+    assert "--derive --write" not in done.stdout
+
+
+def test_lists_that_differ_from_the_derived_ones_can_be_written(proctor: Proctor, make_contract: Any) -> None:
+    contract = make_contract(checks=[{**CHECK, "must_pass": ["adds"], "keep_passing": []}])
+    done = proctor("validate", contract, "--times", "1", "--derive")
+    assert "--derive --write puts the derived lists into the contract" in done.stdout, done.stdout + done.stderr
+    written = proctor("validate", contract, "--times", "1", "--derive", "--write")
+    assert "--derive --write" not in written.stdout and "small: wrote " in written.stdout
+    assert "--derive --write" not in proctor("validate", contract, "--times", "1", "--derive").stdout
 
 
 @pytest.mark.parametrize("name", ["#first", "two\nlines", " spaced "])

@@ -32,8 +32,9 @@ def report(
 ) -> int:
     """Write what the runs of PILOT say: the decision, how sure it is, what it cost, and everything behind it.
 
-    The same plan and runs give the same bytes. A pilot that is not complete gives a report that says so. With --against
-    the agents are held against an earlier report, on the tasks whose contracts are the same in both.
+    The same plan and runs give the same bytes. A pilot that is not complete gives a report that says so. Whatever the
+    decision is, the exit code is 0. With --against the agents are held against an earlier report, on the tasks whose
+    contracts are the same in both.
     """
     from proctor.cli.planned import planned
     from proctor.cli.wiring import machine

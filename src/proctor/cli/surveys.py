@@ -107,6 +107,8 @@ def print_survey(seen: Surveyed) -> None:
     """The survey for people."""
     name = printable(seen.contract.name)
     _print_lists(name, seen)
+    if any(_differs(seen, one) for one in seen.derived) and not seen.written:
+        click.echo(f"{name}: --derive --write puts the derived lists into the contract")
     for file in seen.written:
         click.echo(f"{name}: wrote {file}")
     if seen.screened:
@@ -130,6 +132,13 @@ def print_survey(seen: Surveyed) -> None:
         click.echo(f"{name}: suite {seen.suite['id']} follows {seen.suite['parent']}")
     if seen.suite["problem"]:
         click.echo(f"{name}: {seen.suite['problem']}")
+
+
+def _differs(seen: Surveyed, one: Derived) -> bool:
+    """Whether something was derived that is not what the contract declares."""
+    check = next(check for check in seen.contract.checks if check.id == one.check)
+    lists = ("must_pass", "keep_passing")
+    return not one.problem and any(set(getattr(one, name)) != set(getattr(check, name)) for name in lists)
 
 
 def _print_lists(name: str, seen: Surveyed) -> None:
