@@ -159,7 +159,7 @@ def _surveyed(
 
 def _wrong(row: Mapping[str, Any]) -> str:
     """What came out wrong, with the whole reason, which the table cuts."""
-    return f"{row['contract']}: {row['agent']} must be a {row['wanted']} and is {row['status']}: {row['why']}"
+    return f"{row['contract']}: {row['agent']} must be a {row['wanted']} and came out as {row['status']}: {row['why']}"
 
 
 def _verdict(wrong: int, unready: int, flaky: int) -> str:
