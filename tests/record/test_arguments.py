@@ -17,6 +17,13 @@ SECRETS: list[tuple[list[str], list[str]]] = [
     (["sshpass", "-p", "word", "ssh", "-p", "2222", "host"], ["word"]),
     (["sshpass", "-pword", "ssh"], ["word"]),
     (["redis-cli", "-a", "word"], ["word"]),
+    (["docker", "login", "-u", "jo", "-p", "word", "hub.example"], ["word"]),
+    (["mongosh", "-u", "jo", "-p", "word"], ["word"]),
+    (["ssh-keygen", "-t", "rsa", "-N", "two words"], ["two words"]),
+    (["unzip", "-P", "word", "a.zip"], ["word"]),
+    (["7z", "a", "-pword", "a.7z"], ["word"]),
+    (["openssl", "rsa", "-passin", "pass:word", "-passout", "pass:more"], ["word", "more"]),
+    (["keytool", "-storepass", "word"], ["word"]),
 ]
 
 PLAIN = [
@@ -30,6 +37,10 @@ PLAIN = [
     ["python3", "-pdb"],
     ["mysql", "-P", "3306"],
     ["tool", "--password"],
+    ["docker", "run", "-p", "8080:80", "image"],
+    ["openssl", "rsa", "-passin", "file:key.txt"],
+    ["openssl", "rsa", "-passin", "env:PASSWORD"],
+    ["ssh-keygen", "-N", ""],
     [],
 ]
 

@@ -32,6 +32,9 @@ HIDDEN: dict[str, tuple[Any, str]] = {
     "a list of secrets": ({"secrets": [PLAIN]}, PLAIN),
     "a map of secrets": ({"secrets": {"db": PLAIN}}, PLAIN),
     "lists in lists": ({"api_keys": [[PLAIN]]}, PLAIN),
+    "a variable and its value": ({"env": [["DB_PASSWORD", PLAIN], ["A", "b"]]}, PLAIN),
+    "a login": ({"argv": ["docker", "login", "-u", "jo", "-p", PLAIN]}, PLAIN),
+    "a key of openssl": ({"argv": ["openssl", "rsa", "-passin", f"pass:{PLAIN}"]}, PLAIN),
     "a name and a value": ({"name": "DB_PASSWORD", "value": PLAIN}, PLAIN),
     "a key and a value": ({"key": "DB_PASSWORD", "value": PLAIN}, PLAIN),
     "the value first": ({"value": PLAIN, "name": "DB_PASSWORD"}, PLAIN),
@@ -78,6 +81,7 @@ SHOWN: list[Any] = [
     {"tokens": 5, "token": "input", "secrets": 0},
     {"key_env": "OPENAI_API_KEY"},
     {"author": "Jo Doe", "authored": "2026-01-01"},
+    {"fields": ["password", "username"], "files": ["a/password", "b/names"]},
     {"passed": ["tests/test_a.py::test_b[param1-2]"]},
     {"keys": [["exec", "/usr/bin/x1", "a"]]},
 ]

@@ -113,9 +113,9 @@ def hidden_words(evidence: Evidence, commands: Iterable[Recorded]) -> str:
     """The first command or file of a redacted run that cannot be had again, because it held a secret; else empty."""
     if not is_redacted(evidence):
         return ""
-    said = [(" ".join(one.argv), [*one.argv, one.directory]) for one in commands]
-    changed = [(one.path, [one.path, one.diff]) for one in recorded_steps(evidence)]
-    return next((name for name, value in (*said, *changed) if MARK in canonical(value)), "")
+    said: list[tuple[str, list[Any]]] = [(" ".join(one.argv), [*one.argv, one.directory]) for one in commands]
+    said += [(one.path, [one.path, one.diff]) for one in recorded_steps(evidence)]
+    return next((name for name, value in said if MARK in canonical(value)), "")
 
 
 def _told(content: Mapping[str, Any] | None, blob: Blob, redacted: bool) -> str | None:

@@ -18,14 +18,23 @@ _WORD = (
     r"pass(?:word|wd|phrase)?|pwd|secret|(?:access|auth|api|bearer|private|refresh|session)[_-]?token|token"
     r"|(?:access|account|api|auth|encryption|master|secret|signing)[_-]?key|credentials?"
 )
-_OPTION = pattern(rf"(?i)--?(?:[a-z0-9]{{1,30}}[_-]){{0,4}}(?:{_WORD})")
+_OPTION = pattern(rf"(?i)--?(?:[a-z0-9]{{1,30}}[_-]){{0,4}}(?:{_WORD}|pass(?:in|out)|(?:key|store)pass)")
 _VALUED = pattern(rf"(?i)--?(?:[a-z0-9]{{1,30}}[_-]){{0,4}}(?:{_WORD})=")
 _USER = frozenset(("-u", "--user", "--proxy-user", "-U"))
 _PLAIN = pattern(r"[0-9]{1,9}|[/~.$<{-].*|(?i:file|text|string|none|null|true|false)")
 """Numbers, paths, other options and names of variables follow options of such names, too."""
 
+_FROM_HERE = "pass:"
+_FROM_ELSEWHERE = ("env:", "file:", "fd:", "stdin")
 _DATABASE = pattern(r"(?:mysql|mariadb)[a-z_-]{0,20}")
-_ASKS_SHORT = {"sshpass": "-p", "redis-cli": "-a", "ldapsearch": "-w", "ldapmodify": "-w", "sqlcmd": "-P"}
+_ASKS_SHORT = dict.fromkeys(
+    ("sshpass", "7z", "7za", "twine", "mongo", "mongosh", "mongodump", "mongorestore", "mongoexport", "mongoimport"),
+    "-p",
+)
+_ASKS_SHORT |= {"redis-cli": "-a", "ldapsearch": "-w", "ldapmodify": "-w", "ssh-keygen": "-N"}
+_ASKS_SHORT |= dict.fromkeys(("sqlcmd", "zip", "unzip"), "-P")
+_LOGS_IN = frozenset(("docker", "podman", "buildah", "skopeo", "nerdctl", "helm", "az", "oc"))
+"""Programs with a command ``login`` that takes a password by ``-p``, which is something else before other commands."""
 
 
 @frozen
@@ -40,7 +49,7 @@ class Argument:
 def find_arguments(words: Sequence[str]) -> Iterator[Argument]:
     """The secrets among ``words``, of which the first is perhaps a program."""
     program = words[0].rpartition("/")[2] if words else ""
-    short = _ASKS_SHORT.get(program, "")
+    short = "-p" if program in _LOGS_IN and "login" in words else _ASKS_SHORT.get(program, "")
     for number, word in enumerate(words):
         following = words[number + 1] if number + 1 < len(words) else ""
         if valued := _VALUED.match(word):
@@ -56,6 +65,11 @@ def find_arguments(words: Sequence[str]) -> Iterator[Argument]:
 
 
 def _whole(number: int, word: str, start: int) -> Iterator[Argument]:
+    """All of ``word`` from ``start`` on; openssl says in front where its password comes from."""
+    if word.startswith(_FROM_HERE, start):
+        start += len(_FROM_HERE)
+    elif word.startswith(_FROM_ELSEWHERE, start):
+        return
     if len(word) - start >= SHORTEST and not _PLAIN.fullmatch(word, start):
         yield Argument(number, start, len(word))
 

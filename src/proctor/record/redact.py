@@ -65,6 +65,8 @@ _NAMED = re.compile(
     r"|.*(?i:password|passwd|passphrase)s?\Z"
 )
 _PLAIN_NAMES = frozenset(("PWD", "OLDPWD"))
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
+"""The name of a variable; other words before a word may be names beside each other."""
 _TELLING = re.compile(r"(?i)key|token|secret|credential|auth|cookie|pass|pwd")
 """Names of fields that can make their value a secret for the rules."""
 
@@ -218,7 +220,9 @@ class Redactor:
     def _arguments(self, words: Sequence[str]) -> list[str]:
         """The same of texts that may be the arguments of a program, or a name and its value."""
         if len(words) == 2 and not words[0].startswith("-") and _TELLING.search(words[0]):
-            return [self.text(words[0]), self._told(words[0], words[1])]
+            is_variable = _VARIABLE.fullmatch(words[0]) is not None
+            told = self._field(words[0], words[1], False) if is_variable else self._told(words[0], words[1])
+            return [self.text(words[0]), told]
         clean = self._lines(words)
         for found in find_arguments(words):
             word = words[found.number]
