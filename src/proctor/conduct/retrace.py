@@ -193,9 +193,10 @@ def _end(found: Retraced, workspace: Workspace, script: Script) -> Retraced:
     prepared, evidence = script.prepared, script.evidence
     unwanted = Unwanted(prepared.contract, prepared)
     kept, _ = drop_unwanted(unwanted, workspace.changes(counts=unwanted.counts))
+    names = script.shown([{"path": name_text(change.path)} for change in kept.changes])
     now = {
-        script.shown(name_text(change.path)): (f"{change.after.mode:o}", change.after.sha256) if change.after else None
-        for change in kept.changes
+        name["path"]: (f"{change.after.mode:o}", change.after.sha256) if change.after else None
+        for name, change in zip(names, kept.changes, strict=True)
     }
     recorded = {item["path"]: _after(item["after"]) for item in (evidence.changes or {}).get("changes", ())}
     for path in sorted({*now, *recorded}):
