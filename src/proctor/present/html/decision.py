@@ -82,7 +82,7 @@ def _incomplete(findings: Mapping[str, Any]) -> Markup | None:
 def _question(findings: Mapping[str, Any]) -> Markup | None:
     """What the verdict answers, in the words of those who asked."""
     text = (findings.get("question") or {}).get("text")
-    return tag("p", str(text), class_="asked") if text else None
+    return tag("p", str(text), class_="asked question") if text else None
 
 
 def _asked(findings: Mapping[str, Any]) -> Markup | None:
@@ -144,9 +144,18 @@ def _sure(findings: Mapping[str, Any], evidence: Evidence) -> list[Piece]:
             tag("p", "Chance alone could move this: the data fit anything from ", tag("b", inside), f" points{level}.")
         )
     if (p := known(headline.get("p"))) is not None:
-        told = f"Were there no difference at all, {_often(p)} such studies would show one this large (p {_p(p)})."
-        parts.append(tag("p", told, class_="quiet"))
+        told = f"Were there no difference at all, {_often(p)} such studies would show one this large"
+        parts.append(tag("p", f"{told} (p {_p(p)}{_counted(findings, p)}).", class_="quiet"))
     return parts
+
+
+def _counted(findings: Mapping[str, Any], p: float) -> str:
+    """That a p value is one among those of all pairs, where it is larger than those of its own tests."""
+    headline = findings.get("headline") or {}
+    both = {headline.get("best"), headline.get("against")}
+    own = [pair for pair in findings.get("pairs") or () if {pair.get("a"), pair.get("b")} == both]
+    alone = max((known(pair.get(name)) or 0.0 for pair in own for name in ("p", "p_sign_flip")), default=1.0)
+    return ", with all comparisons counted" if p > alone else ""
 
 
 def _often(p: float) -> str:
