@@ -44,3 +44,13 @@ def test_errors_that_were_measured_say_on_how_many_patches() -> None:
     assert "measured on" not in shown(given).partition("<main")[2].partition("unless they say")[0]
     given["agents"][0]["corrected"].insert(0, one)
     assert "measured on 8 right and 130 faulty patches" in shown(given)
+
+
+def test_a_p_value_among_many_says_so() -> None:
+    given = findings(4)
+    both = {given["headline"]["best"], given["headline"]["against"]}
+    pair = next(one for one in given["pairs"] if {one["a"], one["b"]} == both)
+    pair["p"], pair["p_sign_flip"] = 0.01, 0.02
+    for p, told in ((0.02, False), (0.04, True)):
+        given["headline"]["p"] = p
+        assert ("with all comparisons counted)" in first_screen(given)) == told

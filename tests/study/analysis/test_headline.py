@@ -113,6 +113,9 @@ def test_the_one_comparison_that_is_named_shares_alpha_with_no_other() -> None:
     assert named["headline"]["p"] == own < best["headline"]["p"]
     assert any("names this one comparison" in words for words in named["headline"]["caveats"])
     assert not any("names this one comparison" in words for words in best["headline"]["caveats"])
+    frozen = findings(table(outcomes), Question(against="y", candidate="x", pilot="sha256:p"))
+    for found, told in ((named, True), (frozen, False)):
+        assert any("which a table cannot show" in words for words in found["headline"]["caveats"]) == told
 
     def others(found: dict[str, Any]) -> list[Any]:
         return [one for one in found["pairs"] if {one["a"], one["b"]} != {"x", "y"}]

@@ -17,6 +17,7 @@ from proctor.study.stats.estimate import Estimate
 ONE_PLANNED = (
     "The question names this one comparison, so its p value is its own; those of all other pairs are adjusted."
 )
+NAMED_WHEN = "That holds only if both were named before anybody saw the results, which a table cannot show."
 NAMED = 3
 """How many agents a sentence names."""
 LISTED = 30
@@ -54,7 +55,7 @@ def headline(
         doubts = [*turned(other, verdict), *unconfirmed(pair, question.alpha)]
         doubts += picked(question, best, agents, pairs, cells.unit)
         if question.planned and len(pairs) > 1:
-            doubts.append(ONE_PLANNED)
+            doubts.append(ONE_PLANNED if question.pilot else f"{ONE_PLANNED} {NAMED_WHEN}")
         offers = []
     return {
         "verdict": verdict,
