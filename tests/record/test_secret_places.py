@@ -169,6 +169,7 @@ SHOWN = [
     f'etag: "{H}"',
     "docker run -u 1000:1000 x",
     'docker run -p 8080:80 login; call("login", "-p", PROVIDER, x)',
+    "the login page takes -p flags; docker login then docker run -p 8080:80",
     "sort --key 2",
     "--max-token 4096",
     "--token-file /run/x1",
