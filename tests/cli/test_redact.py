@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -36,6 +37,9 @@ def test_a_plain_file_has_nothing_to_tell(proctor: Proctor, tmp_path: Path) -> N
     assert proctor("redact", "--check", tmp_path / "notes.txt").returncode == 0
     assert proctor("redact", "--json", tmp_path / "notes.txt").returncode == 2
     assert proctor("redact", "--check", tmp_path / "missing.txt").returncode == 2
+    os.mkfifo(tmp_path / "pipe")
+    refused = proctor("redact", "--check", tmp_path / "pipe")
+    assert refused.returncode == 2 and "not a regular file" in refused.stderr
 
 
 def test_bad_words_for_the_vault_are_told_in_one_line(proctor: Proctor, tmp_path: Path) -> None:

@@ -21,10 +21,15 @@ def command(file: Path, check: bool, json_: bool) -> int:
 
     The originals go to the vault, whose key names them.
     """
-    from proctor.base.errors import UsageFault
+    from proctor.base.errors import InfrastructureFault, UsageFault
     from proctor.base.files import read_bounded
 
-    data = read_bounded(file, FILE_BYTES)
+    try:
+        data = read_bounded(file, FILE_BYTES)
+    except OSError as error:
+        raise UsageFault(f"cannot be read: {error.strerror}", where=str(file)) from None
+    except InfrastructureFault as error:
+        raise UsageFault(error.message, where=str(file)) from None
     if not check:
         if json_:
             raise UsageFault("--json goes with --check", hint="without it the text itself is printed")
