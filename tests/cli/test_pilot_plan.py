@@ -22,7 +22,9 @@ Proctor = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def folder(tmp_path: Path, make_contract: ContractMaker) -> Path:
+def folder(tmp_path: Path, make_contract: ContractMaker, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a home of its own: a home notes the journals of pilots by their digests, and here they are alike."""
+    monkeypatch.setenv("PROCTOR_HOME", str(tmp_path / "home"))
     make_contract("one")
     make_contract("two")
     return tmp_path
@@ -168,7 +170,10 @@ def test_an_amendment_needs_a_plan_and_a_reason(folder: Path, capsys: pytest.Cap
     assert (code, "--why" in err) == (2, True)
 
 
-def test_a_pilot_that_is_being_run_is_not_amended(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pilot_that_is_being_run_is_not_amended(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROCTOR_HOME", str(folder / "home"))
     call(capsys, "plan", write_pilot(folder))
     plan = load_plan(folder / "pilot.plan")
     with alone(home(), plan):

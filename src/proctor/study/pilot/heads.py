@@ -31,7 +31,7 @@ def require_head(plan: Plan, home: Home) -> None:
     noted = _noted(plan, home)  # before the journal: what is noted by now is in it
     entries = journal_log(plan).read()
     most = max((count for count, _ in noted), default=0)
-    hint = "put the journal back from a copy; what a pilot learnt and decided is never taken back"
+    hint = "put the journal back from a copy: a pilot takes nothing back, also when it is planned again elsewhere"
     if most > len(entries):
         words = f"the journal was cut: it had {most} records and has {len(entries)}"
         raise BrokenSeal(words, where=str(plan.folder / JOURNAL), hint=hint)
