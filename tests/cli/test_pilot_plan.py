@@ -23,7 +23,7 @@ Proctor = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def folder(tmp_path: Path, make_contract: ContractMaker, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a home of its own: a home notes the journals of pilots by their digests, and here they are alike."""
+    """A folder with a home of its own: a home notes journals by the digest of their pilot, and here many are alike."""
     monkeypatch.setenv("PROCTOR_HOME", str(tmp_path / "home"))
     make_contract("one")
     make_contract("two")
