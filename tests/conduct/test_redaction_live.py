@@ -179,6 +179,28 @@ def test_a_program_that_is_given_a_secret_is_known_again_and_another_one_is_name
     assert other not in done.stdout
 
 
+def test_a_patch_that_does_not_apply_without_its_secret_is_not_called_different(
+    vaulted: Proctor, make_contract: ContractMaker, tmp_path: Path
+) -> None:
+    token = "ghp_" + "Ab3" * 12
+    contract = make_contract(files={"calc.py": f"KEY = '{token}'\n\ndef add(a, b):\n    return a - b\n"})
+    row = started(vaulted, contract, "--agent", "command:sed -i s/-/+/ calc.py", "--redact-secrets")
+    done = vaulted("replay", row["run"], "--acceptance")
+    assert done.returncode == 2 and "does not apply without" in done.stderr, done.stdout
+    assert token not in done.stdout + done.stderr
+
+
+def test_checks_that_miss_a_secret_of_the_patch_are_told_with_the_reason(
+    vaulted: Proctor, make_contract: ContractMaker, tmp_path: Path
+) -> None:
+    check = {**make_contract.CHECK, "run": ["/bin/sh", "-c", "test $(wc -c < key.txt) -eq 40"]}
+    contract = make_contract(checks=[check], reference=None)
+    agent = "command:python3 -c \"open('key.txt', 'w').write('ghp_' + 'Ab3' * 12)\""
+    row = started(vaulted, contract, "--agent", agent, "--redact-secrets")
+    done = vaulted("replay", row["run"], "--acceptance")
+    assert done.returncode == 1 and "a difference may come of that" in done.stdout, done.stdout + done.stderr
+
+
 def test_tool_calls_that_held_a_secret_are_not_made_again_without_it(
     vaulted: Proctor, make_contract: ContractMaker, tmp_path: Path
 ) -> None:

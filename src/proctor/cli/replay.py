@@ -56,7 +56,7 @@ def command(
 
 def _judge_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
     from proctor.cli.wiring import machine
-    from proctor.conduct.rerun import accept_again, find_base
+    from proctor.conduct.rerun import accept_again, find_base, has_hidden_patch
 
     here = machine()
     base = find_base(here, found, contract)
@@ -88,6 +88,8 @@ def _judge_again(found: RunDirectory, contract: Path | None, json_: bool) -> int
     for row in rows:
         for test in row.tests:
             click.echo(printable(f"{row.check}: {test} came out differently"))
+    if not same and has_hidden_patch(base):
+        click.echo("notice: secrets were taken out of the recorded patch, and a difference may come of that")
     words = "the same outcomes" if same else "DIFFERENT" if rows else "NOT judged again: the contract is another"
     click.echo(f"{found.path.name}: {words}")
     return 0 if same else 1

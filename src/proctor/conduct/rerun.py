@@ -25,6 +25,7 @@ from proctor.judge.bench import Bench
 from proctor.judge.compare import Difference, differences
 from proctor.judge.evidence import PATCH_BYTES, Evidence, read_evidence
 from proctor.record.attest.attestation import require
+from proctor.record.redact import MARK
 from proctor.record.retain import require_payloads
 from proctor.record.rundir import RunDirectory
 from proctor.record.trace.log import TraceWriter
@@ -119,7 +120,17 @@ def accept_again(machine: Machine, run: RunDirectory, base: Base) -> tuple[Rejud
                 entropy=machine.entropy,
             )
             accept(bench, patch)
-        return _held_against(base.evidence, read_evidence(again))
+        rows = _held_against(base.evidence, read_evidence(again))
+    if not rows[0].same and has_hidden_patch(base):
+        raise UsageFault(
+            "the patch held a secret, which is not on record, and does not apply without", where=run.path.name
+        )
+    return rows
+
+
+def has_hidden_patch(base: Base) -> bool:
+    """Whether the recorded patch has placeholders for secrets that the patch of the run had."""
+    return is_redacted(base.evidence) and MARK in (base.evidence.patch or b"")
 
 
 def _bound_now(machine: Machine, prepared: Prepared, recorded: Mapping[str, Any]) -> dict[str, Any]:
