@@ -170,10 +170,7 @@ def test_an_amendment_needs_a_plan_and_a_reason(folder: Path, capsys: pytest.Cap
     assert (code, "--why" in err) == (2, True)
 
 
-def test_a_pilot_that_is_being_run_is_not_amended(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PROCTOR_HOME", str(folder / "home"))
+def test_a_pilot_that_is_being_run_is_not_amended(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     call(capsys, "plan", write_pilot(folder))
     plan = load_plan(folder / "pilot.plan")
     with alone(home(), plan):

@@ -118,7 +118,8 @@ def test_a_setup_step_may_say_that_it_is_offline(load: Load) -> None:
 
 def test_the_model_offers_every_class_of_the_terms() -> None:
     """What reads a resolved contract looks classes up there."""
-    classes = {name for name, value in vars(policy).items() if isinstance(value, type) and hasattr(value, "_frozen_names")}
+    named = vars(policy).items()
+    classes = {name for name, value in named if isinstance(value, type) and hasattr(value, "_frozen_names")}
     assert classes == {
         *("NamedFile", "Network", "Stages", "Dependencies", "Words", "Ask", "Checkpoints", "Rollback", "Policy"),
         "Budget",
