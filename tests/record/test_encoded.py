@@ -207,3 +207,13 @@ def test_what_follows_a_wall_of_letters_is_looked_at(glue: str) -> None:
     for text in (f"{wall}\npassword = 'correcthorse'\n{wall}", f"{wall[:-60]}{'x' * 52}password=corr3cthorse {wall}"):
         clean = make().text(text)
         assert "[secret:password:12:" in clean and clean.count("aB3d") == text.count("aB3d")
+
+
+@pytest.mark.parametrize("escape", ["\\n", "\\x1b[31m", "\x1b[0;31m", "%20"])
+def test_what_follows_several_escapes_near_each_other_is_read_from_each(escape: str) -> None:
+    secrets = [f"hunter2Hunter{number}Xy" for number in range(4)]
+    text = "".join(f"{escape}--password {secret} " for secret in secrets) + "x" * 9000
+    text += "".join(f"{escape}--db-password={secret}, " for secret in secrets)
+    clean = Redactor(b"k" * 32, lambda name, kind, secret: None).text(text)
+    assert [secret for secret in secrets if secret in clean] == []
+    assert clean.count(escape) == clean.count("[secret:command-password:") == 8

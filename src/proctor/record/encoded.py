@@ -194,12 +194,28 @@ _BEFORE_ANY = before_words(_ANY_WORD)
 
 
 def views_after(data: bytes, low: bytes, escapes: dict[bytes, re.Pattern[bytes]] = _BEFORE_ANY) -> Iterator[View]:
-    """What follows one of ``escapes`` in ``data``, which is ``low`` in lower case, read from its own first letter."""
-    for begin, written in escapes.items():
-        for found in written.finditer(low) if begin in low else ():
-            first = found.end()
-            last = min(len(data), first + AFTER_BYTES)
-            yield View(data[first:last], partial(_shifted, first))
+    """What follows some of ``escapes`` in ``data``, which is ``low`` in lower case, with breaks in their places.
+
+    The first of those that stand near each other lies before the view, so that each byte is read once.
+    """
+    spans = sorted(one.span() for begin, find in escapes.items() if begin in low for one in find.finditer(low))
+    near: list[tuple[int, int]] = []
+    for start, end in spans:
+        if near and start > near[-1][1] + AFTER_BYTES:
+            yield _broken(data, near)
+            near = []
+        near.append((start, end))
+    if near:
+        yield _broken(data, near)
+
+
+def _broken(data: bytes, escapes: list[tuple[int, int]]) -> View:
+    """What follows the first of ``escapes``; of the others the sign they begin with stays, which ends most values."""
+    first, last = escapes[0][1], min(len(data), escapes[-1][1] + AFTER_BYTES)
+    text = bytearray(data[first:last])
+    for start, end in escapes[1:]:
+        text[start + 1 - first : end - first] = b"\n" * (end - start - 1)
+    return View(bytes(text), partial(_shifted, first))
 
 
 def _shifted(by: int, start: int, end: int) -> Pieces:
