@@ -217,7 +217,9 @@ def _load_the_rest(trace: WatchedTrace) -> None:
     """Do what the end of a run would have to do first, while the judge waits for the last check."""
     import proctor.judge.report
     import proctor.record.seal  # noqa: F401
+    from proctor.judge.taxonomy import taxonomy_digest
 
+    taxonomy_digest()
     trace.catch_up()
 
 
