@@ -8,7 +8,8 @@ import pytest
 
 from tests.examples.test_examples import each, proctor_says, validated
 
-WORDS = "ls -la; date; echo $$ >&2; grep -rnc . . | sort | head -n 40; echo one > note.txt; chmod 755 note.txt"
+# the end of a pipe reads all of it: where it leaves early, chance decides whether what writes to it is ended
+WORDS = "ls -la; date; echo $$ >&2; grep -rnc . . | sort | tail -n 40; echo one > note.txt; chmod 755 note.txt"
 PROGRAM = f"command:sh -c '{WORDS}'"
 # the second call waits until its file was seen: an agent that edits it faster is beyond what can be repeated
 TURNS = """\
