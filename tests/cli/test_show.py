@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from proctor.base.canonical import canonical
+
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -47,6 +49,20 @@ def test_runs_are_listed_with_their_models(proctor: Proctor, make_contract: Any,
     spoken = ("--agent", "builtin", "--model", "scripted/one", "--script", "turns.yaml")
     assert proctor("run", contract, *spoken).returncode == 1
     rows = [line.split() for line in proctor("runs").stdout.splitlines()]
-    assert rows[0] == ["RUN", "CONTRACT", "AGENT", "MODEL", "STATUS", "STARTED"]
+    assert rows[0] == ["RUN", "CONTRACT", "AGENT", "MODEL", "STATUS"]
     assert [row[2:5] for row in rows[2:]] == [["noop", "-", "failure"], ["builtin", "scripted/one", "failure"]]
     assert [run["model"] for run in json.loads(proctor("runs", "--json").stdout)] == ["", "scripted/one"]
+
+
+def test_runs_of_a_pilot_are_listed_with_their_methods_in_a_narrow_table(proctor: Proctor, tmp_path: Path) -> None:
+    for number, method in enumerate(("codex-plain", "codex-careful")):
+        run = tmp_path / "home" / "runs" / f"20260307T12000{number}-0123456789"
+        run.mkdir(parents=True)
+        said = {"contract": {"name": "parse-time-zone"}, "agent": {"name": "codex"}}
+        asked = {"configuration": {"method": method, "model": "openai/gpt-5-mini"}}
+        (run / "manifest.json").write_bytes(canonical({**said, **asked}))
+    head, _, *rows = proctor("runs").stdout.splitlines()
+    assert head.split() == ["RUN", "CONTRACT", "METHOD", "AGENT", "MODEL", "STATUS"]
+    assert [row.split()[2] for row in rows] == ["codex-plain", "codex-careful"]
+    assert max(map(len, [head, *rows])) <= 100
+    assert [run["method"] for run in json.loads(proctor("runs", "--json").stdout)] == ["codex-plain", "codex-careful"]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import click
 
-from proctor.cli.output import as_json, print_json, print_table, printable
+from proctor.cli.output import as_json, print_json, print_table
 from proctor.record.shelf import STATES
+
+RARE = ("METHOD", "REPLAY OF")
+"""Columns that are shown only when something stands in them."""
 
 STATUSES = ("success", "failure", "acceptance-error", "invalid", *STATES)
 
@@ -19,7 +22,8 @@ def command(status: str | None, contract: str, last: int | None, json_: bool) ->
     """List the runs of the home directory, oldest first.
 
     Besides a verdict a run can be running, waiting for a human (see `proctor decide`), cut off, or broken: what is
-    listed of it is not what was sealed. Only `proctor verify` looks at every byte.
+    listed of it is not what was sealed. Only `proctor verify` looks at every byte. An id begins with the
+    time at which its run began, in UTC. Runs of pilots are listed with their methods.
     """
     from proctor.cli.wiring import shelf
 
@@ -35,6 +39,7 @@ def command(status: str | None, contract: str, last: int | None, json_: bool) ->
                 {
                     "run": item.id,
                     "contract": item.contract,
+                    "method": item.method,
                     "agent": item.agent,
                     "model": item.model,
                     "status": item.status,
@@ -47,17 +52,14 @@ def command(status: str | None, contract: str, last: int | None, json_: bool) ->
             ]
         )
         return
-    replays = any(item.replay_of for item in found)
-    rows = [
-        [
-            item.id,
-            printable(item.contract),
-            printable(item.agent),
-            printable(item.model) or "-",
-            item.word,
-            item.started,
-            *([printable(item.replay_of)] if replays else []),
-        ]
-        for item in found
-    ]
-    print_table(["RUN", "CONTRACT", "AGENT", "MODEL", "STATUS", "STARTED", *(["REPLAY OF"] if replays else [])], rows)
+    columns = {
+        "RUN": [item.id for item in found],
+        "CONTRACT": [item.contract for item in found],
+        "METHOD": [item.method for item in found],
+        "AGENT": [item.agent for item in found],
+        "MODEL": [item.model for item in found],
+        "STATUS": [item.word for item in found],
+        "REPLAY OF": [item.replay_of for item in found],
+    }
+    shown = {name: cells for name, cells in columns.items() if name not in RARE or any(cells)}
+    print_table(list(shown), [[cell or "-" for cell in row] for row in zip(*shown.values(), strict=True)])

@@ -48,6 +48,8 @@ class Shelved:
     replay_of: str = ""
     model: str = ""
     """The model that the agent was given; empty for none."""
+    method: str = ""
+    """What the pilot of the run calls what it tries; empty outside of pilots."""
 
     @property
     def word(self) -> str:
@@ -124,6 +126,7 @@ class Shelf:
             path=run.path,
             replay_of=_text(manifest, "configuration", "replay_of"),
             model=_text(manifest, "configuration", "model"),
+            method=_text(manifest, "configuration", "method"),
         )
 
 
