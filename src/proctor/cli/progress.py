@@ -1,8 +1,9 @@
-"""Live progress of a batch on standard error, and the interrupt that stops it in order.
+"""Live progress on standard error, and the interrupt that stops a batch in order.
 
-On a terminal one line is redrawn as runs go through their phases; elsewhere each finished run gets a line. The first
-Ctrl-C or SIGTERM ends the agents that act, seals their runs as stopped, and starts no more. A second one leaves at
-once: what is cut off then is swept away by the next command, as after a crash.
+On a terminal one line is redrawn as runs go through their phases; elsewhere each finished run gets a line. Attempts
+that are no runs are counted in the same two ways. The first Ctrl-C or SIGTERM ends the agents that act, seals their runs
+as stopped, and starts no more. A second one leaves at once: what is cut off then is swept away by the next command, as
+after a crash.
 """
 
 from __future__ import annotations
@@ -22,6 +23,36 @@ from proctor.execute.sandbox.interface import Sandbox
 
 INTERRUPTED = 130
 """The exit code of a command that was interrupted and left without its end."""
+
+MOST_LINES = 20
+"""How many lines are printed of attempts that are counted, where no line can be redrawn."""
+
+
+class Attempts:
+    """Counts the attempts at ``name``, from any thread; ``quiet`` says nothing of them."""
+
+    def __init__(self, name: str, *, quiet: bool = False) -> None:
+        self._name = name
+        self._quiet = quiet or sys.stderr is None
+        self._done = 0
+        self._lock = threading.Lock()
+
+    def one_more(self, total: int) -> None:
+        """One more of ``total`` is done."""
+        with self._lock:
+            self._done += 1
+            self.tell(self._done, total)
+
+    def tell(self, done: int, total: int) -> None:
+        """``done`` of ``total`` are done."""
+        if self._quiet:
+            return
+        words = printable(f"[{done}/{total}] {self._name}")
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r\x1b[K{words}" + ("\n" if done == total else ""))
+        elif done * MOST_LINES // total > (done - 1) * MOST_LINES // total:
+            sys.stderr.write(f"{words}\n")
+        sys.stderr.flush()
 
 
 class Progress(BatchWatcher):

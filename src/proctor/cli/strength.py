@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,6 +40,7 @@ def command(
     """
     from proctor.author.strength import measure, read_equivalent
     from proctor.author.trial import ready
+    from proctor.cli.progress import Attempts
     from proctor.cli.wiring import machine
     from proctor.conduct.reference import reference_patch
     from proctor.contract.load import load_contract
@@ -50,11 +50,6 @@ def command(
     file = equivalent or (beside if beside.is_file() else None)
     same = read_equivalent(file) if file else {}
     here = machine()
-
-    def tell(done: int, all_: int) -> None:
-        if not json_ and sys.stderr.isatty():
-            click.echo(f"\r{loaded.name}: {done} of {all_} ", nl=done == all_, err=True)
-
     with ready(here, loaded) as prepared:
         with here.scratch("reference") as scratch:
             reference = reference_patch(prepared, scratch)
@@ -65,7 +60,7 @@ def command(
             jobs=jobs,
             results=results,
             equivalent=same,
-            tell=tell,
+            tell=Attempts(f"{loaded.name}: attempts at the checks", quiet=json_).tell,
         )
     if json_:
         print_json({"contract": loaded.name, "seed": seed, "limit": limit, **found.record()})

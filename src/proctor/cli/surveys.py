@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from proctor.author.trial import ready
 from proctor.base.errors import UsageFault
 from proctor.base.frozen import frozen, items
 from proctor.cli.output import print_table, printable
+from proctor.cli.progress import Attempts
 from proctor.conduct.machine import Machine
 from proctor.conduct.reference import reference_patch
 from proctor.contract.load import load_contract
@@ -59,18 +59,11 @@ def survey_contract(
 ) -> Surveyed:
     """Try the two trees of a contract and say what comes of it; write back what was asked for."""
     contract = load_contract(path)
-    done = 0
-
-    def tell() -> None:
-        nonlocal done
-        done += 1
-        if not quiet and sys.stderr.isatty():
-            click.echo(f"\r{contract.name}: {done} of {2 * times} attempts ", nl=done == 2 * times, err=True)
-
+    attempts = Attempts(f"{contract.name}: attempts at base and reference", quiet=quiet)
     with ready(machine, contract) as prepared:
         with machine.scratch("reference") as scratch:
             reference = reference_patch(prepared, scratch)
-        observed = survey(machine, prepared, reference, times, jobs, tell)
+        observed = survey(machine, prepared, reference, times, jobs, lambda: attempts.one_more(2 * times))
     derived = derive(contract, observed) if lists else ()
     screened = screen(contract, observed) if flakes else ()
     flagged = tuple(one for one in screened if one.flagged and one.primary)
