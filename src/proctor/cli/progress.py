@@ -1,9 +1,9 @@
 """Live progress on standard error, and the interrupt that stops a batch in order.
 
 On a terminal one line is redrawn as runs go through their phases; elsewhere each finished run gets a line. Attempts
-that are no runs are counted in the same two ways. The first Ctrl-C or SIGTERM ends the agents that act, seals their runs
-as stopped, and starts no more. A second one leaves at once: what is cut off then is swept away by the next command, as
-after a crash.
+that are no runs are counted in the same two ways. The first Ctrl-C or SIGTERM ends the agents that act, seals their
+runs as stopped, and starts no more. A second one leaves at once: what is cut off then is swept away by the next
+command, as after a crash.
 """
 
 from __future__ import annotations
