@@ -50,7 +50,7 @@ COLUMNS = (
     Column("contract_score", NUMBER, "the contract's own weighted score"),
     Column("tags", TEXT, "failure tags, sorted and joined by ;"),
     Column("comparability", TEXT, "the comparability class: runs of one class may be compared"),
-    Column("pilot", TEXT, "the digest of the pilot the run belongs to; empty for none"),
+    Column("pilot", TEXT, "the digest of the pilot the run belongs to; missing for none"),
     Column("stage", TEXT, "the stage of that pilot"),
     Column("begun", TEXT, "when the run began, in ISO 8601"),
     Column("batch", TEXT, "the batch the run belongs to"),

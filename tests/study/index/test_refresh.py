@@ -105,7 +105,7 @@ def test_an_index_that_cannot_be_used_is_made_again(runs: Runs, harm: str, monke
     elif harm == "foreign":
         path.write_text("something else")
     else:
-        monkeypatch.setattr(refreshing, "VERSION", 2)
+        monkeypatch.setattr(refreshing, "VERSION", refreshing.VERSION + 1)
     made = refresh(runs.home)
     assert (made.runs, made.read, made.table().length) == (2, 2, 2)
     assert refresh(runs.home).read == 0

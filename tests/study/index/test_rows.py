@@ -85,6 +85,11 @@ def test_a_method_and_a_stratum_of_a_pilot_stand_above_others(runs: Runs) -> Non
     assert row_of(runs.make(strata={"project": "calc"}), ("project",))["stratum"] == "calc"
 
 
+def test_a_run_of_no_pilot_has_nothing_in_its_columns(runs: Runs) -> None:
+    row = row_of(runs.make())
+    assert (row["pilot"], row["stage"]) == (None, None)
+
+
 def ended(code: str | None, reason: str = "finished", *problems: str) -> str:
     return ending({"termination": {"reason": reason, "code": code}, "problems": problems})
 

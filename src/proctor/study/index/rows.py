@@ -98,7 +98,7 @@ def _identity(manifest: Mapping[str, Any], declared: Mapping[str, Any], strata: 
         "contract": _text(manifest, "contract", "id"),
         "stratum": _text(configuration, "stratum") or " / ".join(labels) or None,
         "trial": _count(configuration.get("repeat")),
-        "pilot": _text(configuration, "pilot") or "",
+        "pilot": _text(configuration, "pilot"),
         "stage": _text(configuration, "stage"),
         "begun": _text(manifest, "started", "text"),
         "batch": _text(configuration, "batch"),
