@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,16 @@ def test_every_quick_bench_prints_its_rows(project: Path) -> None:
 @pytest.mark.parametrize("name", SIMULATIONS)
 def test_simulations_print_their_rows(project: Path, name: str) -> None:
     prints_its_rows(project, name)
+
+
+def test_a_share_of_false_alarms_is_asked_for_where_a_rule_can_have_it(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(project))
+    made = import_module("bench.coverage")
+    single = [design for design in (*made.MODERATE, *made.EASY) if design.runs == 1]
+    assert min(map(made.attainable, single)) > made.ALARMS[0]
+    assert min(map(made.attainable, made.HARDLY_APART[20, 1])) < 0.025 < made.ALARMS[0]
 
 
 def test_an_unknown_bench_is_refused(project: Path) -> None:
