@@ -148,7 +148,8 @@ def test_bad_usage_gets_one_message(proctor: Proctor, arguments: list[str], says
 @pytest.mark.parametrize(
     ("agent", "says"),
     [
-        ("unheard-of", "there is no agent"),
+        ("unheard-of", "there is no agent 'unheard-of'\n"),
+        ("claude", "there is no agent 'claude'; did you mean claude-code?\n"),
         ("patch", "needs a file"),
         ("patch:/nowhere.patch", "cannot be read"),
         ("command:", "needs a command line"),

@@ -61,8 +61,11 @@ def install(names: tuple[str, ...], lock_file: Path | None, json_: bool) -> None
     What was installed before is left as it is; what was cut off is taken up again.
     """
     from proctor.base.errors import UsageFault
+    from proctor.cli.known import require_installable
     from proctor.execute.agents.adapters.table import find_adapter
 
+    for name in names:
+        require_installable(name)
     adapters = [find_adapter(name) for name in names]
     lock = _read_lock(lock_file) if lock_file else None
     if lock is not None and len(adapters) > 1:
@@ -87,8 +90,10 @@ def install(names: tuple[str, ...], lock_file: Path | None, json_: bool) -> None
 def show(name: str, as_lock: bool, json_: bool) -> None:
     """Show what is known of agent NAME and of its installation."""
     from proctor.base.errors import UsageFault
+    from proctor.cli.known import require_installable
     from proctor.execute.agents.adapters.table import find_adapter
 
+    require_installable(name)
     adapter = find_adapter(name)
     found = _store().get(name)
     if as_lock:

@@ -11,6 +11,7 @@ from proctor.base.clock import SystemClock, system_entropy
 from proctor.base.errors import UsageFault
 from proctor.base.files import read_bounded
 from proctor.base.frozen import EMPTY
+from proctor.cli.known import require_agent
 from proctor.conduct.machine import Machine
 from proctor.contract.model import Contract
 from proctor.execute.agents.interface import Agent, AgentDescription, AgentRequest
@@ -105,6 +106,7 @@ def _request(
     reference: Callable[[], bytes],
 ) -> AgentRequest:
     kind, _, argument = words.partition(":")
+    require_agent(kind)
     dialects: tuple[str, ...] = ()
     if model:
         from proctor.cli.models import dialects_of
