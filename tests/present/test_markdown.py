@@ -120,6 +120,17 @@ def test_names_cannot_write_markdown_or_html() -> None:
     assert plain("a|b_c\n<d>") == r"a\|b\_c \<d\>"
 
 
+def test_one_pair_is_adjusted_for_no_other() -> None:
+    text = report(findings(made())).decode()
+    assert "The pair is not separable. It is the only one" in text
+    assert "| a | b | tasks | a - b, points | p | p adjusted | p by sign flips | separable |" in text
+    found = findings(made(("x", "y", "z")))
+    found["pairs"][0].update(p=0.25, p_adjusted=0.5, p_sign_flip=0.375)
+    text = report(found).decode()
+    assert "0 of 3 pairs are separable, p adjusted over all of them." in text
+    assert "| 0.250 | 0.500 | 0.375 | no |" in text
+
+
 def test_many_pairs_show_those_that_are_open() -> None:
     text = report(findings(made(tuple(f"a{number:02}" for number in range(12))))).decode()
     assert "The pairs that are **not separable**:" in text

@@ -199,7 +199,10 @@ def _pairs(findings: Mapping[str, Any]) -> Iterator[str]:
         return
     yield from _section("Comparisons")
     open_ = [pair for pair in pairs if not pair["separable"]]
-    yield f"{len(pairs) - len(open_)} of {len(pairs)} pairs are separable, p adjusted over all of them."
+    if len(pairs) == 1:
+        yield f"The pair is {'not ' if open_ else ''}separable. It is the only one, and p adjusted is what decides on it."
+    else:
+        yield f"{len(pairs) - len(open_)} of {len(pairs)} pairs are separable, p adjusted over all of them."
     yield ""
     if len(pairs) <= MAX_ROWS:
         shown = pairs
@@ -208,7 +211,7 @@ def _pairs(findings: Mapping[str, Any]) -> Iterator[str]:
         yield ""
         shown = open_
     yield from _table(
-        ("a", "b", "tasks", "a - b, points", "p", "p adjusted", "separable"),
+        ("a", "b", "tasks", "a - b, points", "p", "p adjusted", "p by sign flips", "separable"),
         [
             (
                 plain(pair["a"]),
@@ -217,6 +220,7 @@ def _pairs(findings: Mapping[str, Any]) -> Iterator[str]:
                 points(pair["difference"]),
                 p_value(pair["p"]),
                 p_value(pair["p_adjusted"]),
+                p_value(pair["p_sign_flip"]),
                 "yes" if pair["separable"] else "no",
             )
             for pair in shown

@@ -54,3 +54,8 @@ def test_a_p_value_among_many_says_so() -> None:
     for p, told in ((0.02, False), (0.04, True)):
         given["headline"]["p"] = p
         assert ("with all comparisons counted)" in first_screen(given)) == told
+
+
+def test_one_pair_is_adjusted_for_no_other() -> None:
+    for agents, told in ((2, False), (3, True)):
+        assert ("after adjusting for the number of comparisons" in read(shown(ranking(agents))).text) == told

@@ -45,8 +45,8 @@ def comparisons(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     summary = tag(
         "p",
         tag("strong", f"{count(apart)} of {count(len(pairs))}"),
-        f" {'pair is' if len(pairs) == 1 else 'pairs are'} separable at {confidence(findings)} after adjusting for ",
-        "the number of comparisons.",
+        f" {'pair is' if len(pairs) == 1 else 'pairs are'} separable at {confidence(findings)}",
+        " after adjusting for the number of comparisons." if len(pairs) > 1 else ".",
         " For the rest the data do not say which agent is better." if apart < len(pairs) else None,
     )
     every = _list(pairs, evidence)
