@@ -10,6 +10,7 @@ import click
 from proctor.cli.output import as_json, counted, print_json, print_table, printable
 
 if TYPE_CHECKING:
+    from proctor.conduct.divergence import Retraced
     from proctor.judge.compare import Difference
     from proctor.record.rundir import RunDirectory
 
@@ -145,13 +146,22 @@ def _act_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
         click.echo(printable(f"notice: {one.where}: call {one.call}, {one.command}: {told}: it {one.why}"))
     if result.divergence:
         click.echo(printable(f"{result.where}: {result.divergence}"))
-    words = "as recorded" if same else "DIFFERENT" if base.prepared else "NOT run again: the contract is another"
-    put = f", {counted(len(result.placed), 'change')} put in place between them" if result.placed else ""
-    ran = counted(result.commands, "command")
     if result.unheard:
         click.echo(f"notice: of {counted(result.unheard, 'command')} the output was not recorded and is not compared")
-    click.echo(f"{found.path.name}: {ran} came out as recorded{put}: {words}")
+    words = _retraced(result, bool(differences)) if base.prepared else "NOT run again: the contract is another"
+    click.echo(f"{found.path.name}: {words}")
     return 0 if same else 1
+
+
+def _retraced(result: Retraced, on_another_base: bool) -> str:
+    """How commands that ran again came out, in one sentence."""
+    put = f", with {counted(len(result.placed), 'change')} put in place between them" if result.placed else ""
+    ran = counted(result.commands, "command")
+    if result.divergence and not result.commands:
+        return "DIFFERENT before any command came out as recorded"
+    if result.divergence:
+        return f"DIFFERENT after {ran} that came out as recorded{put}"
+    return f"{ran} came out as recorded{put}{', on another base: DIFFERENT' if on_another_base else ''}"
 
 
 def _print_base(differences: tuple[Difference, ...]) -> None:
