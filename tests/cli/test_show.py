@@ -1,4 +1,4 @@
-"""``proctor show`` and ``proctor runs`` of runs that came to nothing."""
+"""``proctor show`` and ``proctor runs``: runs that came to nothing, methods, and gates that are empty on purpose."""
 
 from __future__ import annotations
 
@@ -66,3 +66,12 @@ def test_runs_of_a_pilot_are_listed_with_their_methods_in_a_narrow_table(proctor
     assert [row.split()[2] for row in rows] == ["codex-plain", "codex-careful"]
     assert max(map(len, [head, *rows])) <= 100
     assert [run["method"] for run in json.loads(proctor("runs", "--json").stdout)] == ["codex-plain", "codex-careful"]
+
+
+def test_a_gate_that_is_empty_on_purpose_shows_no_check_that_runs(proctor: Proctor, make_contract: Any) -> None:
+    empty = {"id": "nothing-to-build", "gate": "build", "no_op": True}
+    shown = proctor("show", make_contract(checks=[empty, make_contract.CHECK])).stdout
+    rows = {line.split()[0]: line.split(maxsplit=3)[3] for line in shown.splitlines()[-2:]}
+    assert rows["nothing-to-build"].split("  ")[0] == "runs nothing"
+    assert "exit-code" not in rows["nothing-to-build"]
+    assert rows["adds"].startswith("exit-code")

@@ -5,12 +5,15 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from proctor.cli.output import as_json, counted, print_json, print_table, printable
 from proctor.record.rundir import RunDirectory
+
+if TYPE_CHECKING:
+    from proctor.contract.model import Check
 
 STATES = {
     "running": "is still running",
@@ -75,18 +78,15 @@ def _contract(path: Path, json_: bool) -> None:
     click.echo(f"size     {size.tier} (the thresholds are assumptions): {known}")
     for name, reason in size.unknown.items():
         click.echo(f"size     {name.replace('_', ' ')} unknown: {reason}")
-    rows = [
-        [
-            check.id,
-            check.gate,
-            check.layer or "-",
-            check.results,
-            str(len(check.must_pass)),
-            str(len(check.keep_passing)),
-        ]
-        for check in contract.checks
-    ]
+    rows = [[check.id, check.gate, check.layer or "-", *_results(check)] for check in contract.checks]
     print_table(["CHECK", "GATE", "LAYER", "RESULTS", "MUST PASS", "KEEP PASSING"], rows)
+
+
+def _results(check: Check) -> tuple[str, str, str]:
+    """What a check is judged by; nothing for one that only says that its gate is empty on purpose."""
+    if check.no_op:
+        return "runs nothing", "-", "-"
+    return check.results, str(len(check.must_pass)), str(len(check.keep_passing))
 
 
 def _run(run: RunDirectory, what: str, json_: bool, output: bool, why: bool) -> int:
