@@ -37,26 +37,32 @@ def test_only_a_pilot_has_a_plan_to_keep_to() -> None:
 
 
 def test_removals_and_deviations_are_counted() -> None:
-    one = {**PILOT, "deviations": ["a"], "progress": {"removed": ["t"]}}
+    one = {**PILOT, "deviations": ["t went", "a"], "progress": {"removed": ["t"]}}
     assert departures(one) == [
         "1 task was removed after the plan was fixed.",
-        "1 deviation from the plan is recorded.",
+        "1 other deviation from the plan is recorded.",
     ]
-    two = {**PILOT, "deviations": ["a", "b"], "progress": {"removed": ["t", "u"]}}
+    two = {**PILOT, "deviations": ["t went", "u went", "a", "b"], "progress": {"removed": ["t", "u"]}}
     assert departures(two) == [
         "2 tasks were removed after the plan was fixed.",
-        "2 deviations from the plan are recorded.",
+        "2 other deviations from the plan are recorded.",
     ]
+    assert departures({**PILOT, "deviations": ["a"]}) == ["1 deviation from the plan is recorded."]
+
+
+def test_an_amendment_is_told_once() -> None:
+    given = {**PILOT, "deviations": ["Amendment 1"], "appendix": {"amendments": [{"after_runs": 0}]}}
+    assert fixed(given).endswith(", and amended once, still before the first run.")
+    assert departures(given) == []
 
 
 def test_what_was_changed_is_named_once_and_bounded() -> None:
     changes = [{"changed": [{"field": name} for name in "abcd"]}, {"changed": [{"field": "a"}]}]
-    (told,) = departures({**PILOT, "appendix": {"amendments": changes}})
-    assert told.endswith("; changed: a, b, c and 1 more.")
+    assert fixed({**PILOT, "appendix": {"amendments": changes}}).endswith("; changed: a, b, c and 1 more.")
 
 
 def test_a_late_amendment_says_how_numbers_take_it() -> None:
-    told = "Intervals and p values take the plan as if it had been so from the start."
+    told = "Intervals and p values take the amended plan as if it had been so from the start."
     for runs, said in ((0, False), (20, True)):
         assert (told in departures({**PILOT, "appendix": {"amendments": [{"after_runs": runs}]}})) == said
 

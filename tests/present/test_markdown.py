@@ -37,16 +37,18 @@ def test_the_decision_comes_first() -> None:
 
 
 def test_a_pilot_says_near_the_top_what_is_missing_and_what_was_amended() -> None:
-    found = findings(made(), Question(against="y", pilot="sha256:p"), Extras(name="spring", deviations=("one", "two")))
+    found = findings(
+        made(), Question(against="y", pilot="sha256:p"), Extras(name="spring", deviations=("Amendment 1", "one", "two"))
+    )
     found["progress"] = {"planned": 36, "counted": 12, "complete": False, "words": "12 of 36. Stage *two* was refused."}
     found["appendix"]["amendments"] = [{"number": 1, "after_runs": 20, "changed": [{"field": "alpha"}]}]
     lines = [line for line in report(found).decode().splitlines() if line]
     assert lines[1] == r"**This pilot is not complete:** 12 of 36. Stage \*two\* was refused."
-    assert lines[4] == "The question and the plan were fixed before the first run, and amended once, after 20 runs."
-    assert lines[5:8] == [
-        "- The plan was amended once, after 20 runs; changed: alpha.",
-        "- Intervals and p values take the plan as if it had been so from the start.",
-        "- 2 deviations from the plan are recorded.",
+    told = "The question and the plan were fixed before the first run, and amended once, after 20 runs; changed: alpha."
+    assert lines[4] == told
+    assert lines[5:7] == [
+        "- Intervals and p values take the amended plan as if it had been so from the start.",
+        "- 2 other deviations from the plan are recorded.",
     ]
     found["progress"]["complete"] = True
     assert "not complete" not in report(found).decode()

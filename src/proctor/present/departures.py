@@ -11,7 +11,7 @@ NAMED = 3
 """How many amendments, or fields that they changed, a sentence names."""
 TIMES = {1: "once", 2: "twice"}
 INCOMPLETE = "This pilot is not complete"
-TAKEN = "Intervals and p values take the plan as if it had been so from the start."
+TAKEN = "Intervals and p values take the amended plan as if it had been so from the start."
 FIXED = "The question and the plan were fixed before the first run"
 
 
@@ -26,30 +26,37 @@ def _open(progress: Mapping[str, Any]) -> bool:
 
 
 def fixed(findings: Mapping[str, Any]) -> str:
-    """When the plan was fixed, and that it was amended if it was; empty where there was no plan."""
+    """When the plan was fixed, how often it was amended and what that changed; empty where there was no plan."""
     if not (findings.get("question") or {}).get("pilot"):
         return ""
-    told = amended(_amendments(findings))
-    return f"{FIXED}, and {told}." if told else f"{FIXED}."
+    amendments = _amendments(findings)
+    told = amended(amendments)
+    return f"{FIXED}, and {told}{_changed(amendments)}." if told else f"{FIXED}."
+
+
+def _changed(amendments: list[Mapping[str, Any]]) -> str:
+    fields = list(dict.fromkeys(str(one.get("field")) for each in amendments for one in each.get("changed") or ()))
+    more = f" and {len(fields) - NAMED} more" if len(fields) > NAMED else ""
+    return f"; changed: {', '.join(fields[:NAMED])}{more}" if fields else ""
 
 
 def departures(findings: Mapping[str, Any]) -> list[str]:
-    """What a reader must know about the plan before relying on the answer: amendments, removals and deviations."""
+    """What a reader must know about the plan before relying on the answer, beside that it was amended.
+
+    The deviations of a pilot have a sentence for each amendment and each removal, which are told by themselves.
+    """
     found = []
     amendments = _amendments(findings)
-    if told := amended(amendments):
-        fields = dict.fromkeys(str(one.get("field")) for each in amendments for one in each.get("changed") or ())
-        names = list(fields)[:NAMED]
-        more = f" and {len(fields) - NAMED} more" if len(fields) > NAMED else ""
-        found.append(f"The plan was {told}" + (f"; changed: {', '.join(names)}{more}." if names else "."))
-        if any(known(one.get("after_runs")) for one in amendments):
-            found.append(TAKEN)
+    if any(known(one.get("after_runs")) for one in amendments):
+        found.append(TAKEN)
     removed = list((findings.get("progress") or {}).get("removed") or ())
     if removed:
         found.append(f"{_many(len(removed), 'task was', 'tasks were')} removed after the plan was fixed.")
-    deviations = len(findings.get("deviations") or ())
-    if deviations and (findings.get("question") or {}).get("pilot"):
-        found.append(f"{_many(deviations, 'deviation from the plan is', 'deviations from the plan are')} recorded.")
+    others = len(findings.get("deviations") or ()) - len(amendments) - len(removed)
+    if others > 0 and (findings.get("question") or {}).get("pilot"):
+        other = "other " if amendments or removed else ""
+        some = _many(others, f"{other}deviation from the plan is", f"{other}deviations from the plan are")
+        found.append(f"{some} recorded.")
     return found
 
 

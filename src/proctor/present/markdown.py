@@ -200,7 +200,7 @@ def _pairs(findings: Mapping[str, Any]) -> Iterator[str]:
     yield from _section("Comparisons")
     open_ = [pair for pair in pairs if not pair["separable"]]
     if len(pairs) == 1:
-        yield f"The pair is {'not ' if open_ else ''}separable. It is the only one, and p adjusted is what decides on it."
+        yield f"The pair is {'not ' if open_ else ''}separable. It is the only one, and p adjusted decides on it."
     else:
         yield f"{len(pairs) - len(open_)} of {len(pairs)} pairs are separable, p adjusted over all of them."
     yield ""

@@ -285,12 +285,13 @@ def test_amendments_and_deviations_stand_on_the_first_screen() -> None:
         {"number": 1, "at": "t", "after_runs": 0, "changed": [{"field": "alpha"}], "why": "w"},
         {"number": 2, "at": "t", "after_runs": 20, "changed": [{"field": "prices"}], "why": "w"},
     ]
+    given["deviations"] = ["Amendment 1", "Amendment 2", "A fault of the machine"]
     first = first_screen(given)
     text = read("<i " + first).text
-    assert "fixed before the first run, and amended twice, once after 20 runs." in text
-    assert "The plan was amended twice, once after 20 runs; changed: alpha, prices." in text
-    assert "1 deviation from the plan is recorded." in text
-    assert first.count('href="#deviations"') == 4
+    assert "fixed before the first run, and amended twice, once after 20 runs; changed: alpha, prices." in text
+    assert text.count("amended twice") == 1
+    assert "1 other deviation from the plan is recorded." in text
+    assert first.count('href="#deviations"') == 3
     given["appendix"]["amendments"], given["deviations"] = [], []
     assert "were fixed before the first run.</p>" in first_screen(given)
     assert 'href="#deviations"' not in first_screen(given)
