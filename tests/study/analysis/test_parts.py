@@ -349,7 +349,7 @@ def test_what_a_table_does_not_support_is_said() -> None:
     found = findings(table({"x": {"a": [1], "b": [0]}, "y": {"a": [1]}}))
     assert found["source"]["trials"] == {"min": 1, "max": 1}, "of the pairs that were run"
     said = " ".join(found["cannot"])
-    for part in ("one trial", "only 2 tasks", "no costs", "no times", "1 of 4 pairs", "no strata", "no comparability"):
+    for part in ("one trial", "only 2 tasks", "no costs", "no times", "1 of 4 pairs", "no strata", "no conditions"):
         assert part in said
     assert any("one agent only" in text for text in findings(table({"x": {"a": [1], "b": [0]}}))["cannot"])
 

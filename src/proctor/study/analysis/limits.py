@@ -48,7 +48,7 @@ def cannot(cells: Cells, extras: Extras) -> list[str]:
         many = "1 task is" if torn == 1 else f"{torn} tasks are"
         said.append(f"{many} in several strata, by different rows: what kind of task that is cannot be told")
     if (table.comparability.codes < 0).all():
-        said.append("no comparability classes: whether runs were made under the same conditions is not in the table")
+        said.append("no conditions: the table does not say whether runs of a task had the same tools and limits")
     return said
 
 
