@@ -17,6 +17,7 @@ from proctor.study.pilot.conduct import alone
 from proctor.study.pilot.plan import load_plan
 from tests.conftest import ContractMaker
 from tests.study.pilot.planning import write_pilot
+from tests.study.pilot.test_charges import PRICES
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -90,6 +91,16 @@ def test_a_budget_that_is_too_small_is_a_concern(folder: Path, capsys: pytest.Ca
     _, out, _ = call(capsys, "plan", write_pilot(folder, budgets={"pilot_usd": "0.10", "task_usd": "0.05"}))
     assert "concern  the expected cost is above the budget" in out
     assert "concern  expected to be above task_usd: one, two" in out
+
+
+def test_a_projection_without_prices_is_in_units(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = call(capsys, "plan", write_pilot(folder))
+    told = next(line for line in out.splitlines() if line.startswith("cost "))
+    assert " units expected, " in told and told.endswith(" units; the budget is 10,000 units, set as 10.00 USD")
+    (folder / "prices.csv").write_bytes(PRICES)
+    _, out, _ = call(capsys, "plan", write_pilot(folder, prices="prices.csv"), "--out", folder / "priced")
+    told = next(line for line in out.splitlines() if line.startswith("cost "))
+    assert " USD expected, " in told and told.endswith(" USD; the budget is 10.00 USD")
 
 
 CHANGES: list[tuple[dict[str, Any], str]] = [

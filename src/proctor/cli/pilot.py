@@ -200,7 +200,7 @@ def _tell(frozen: Plan, json_: bool) -> None:
     click.echo(f"plan     {counted(len(frozen.slots), 'run')}: {methods}, {tasks}, {protocol['runs_per_task']} of each")
     click.echo(f"stages   {_stages(frozen)}")
     click.echo(f"power    {'supported' if can['supported'] else 'not supported'}: {can['why']}")
-    click.echo(f"cost     {_dollars(cost['usd'])}; the budget is {cost['budget']['pilot_usd']} USD")
+    click.echo(f"cost     {_amounts(cost, protocol)}")
     for words in concerns:
         click.echo(f"concern  {words}")
     for check in doubts:
@@ -217,11 +217,17 @@ def _stages(frozen: Plan) -> str:
     return ", ".join(f"{stage} {counted(count, 'run')}" for stage, count in counts.items())
 
 
-def _dollars(usd: Mapping[str, str]) -> str:
-    from decimal import Decimal
+def _amounts(cost: Mapping[str, Any], protocol: Mapping[str, Any]) -> str:
+    """What a pilot may cost and its budget, both in dollars, or both in units where it has no prices."""
+    from proctor.execute.watch.prices import FALLBACK
+    from proctor.study.analysis.unit import UNITS, USD
 
-    low, expected, high = (f"{Decimal(usd[level]):.2f}" for level in ("low", "expected", "high"))
-    return f"{expected} USD expected, {low} to {high}"
+    priced = protocol["prices"]["currency"] != FALLBACK.table.currency
+    words = (USD if priced else UNITS).words
+    low, expected, high = (words(float(cost["usd"][level])) for level in ("low", "expected", "high"))
+    budget = f"{cost['budget']['pilot_usd']} USD"
+    budget = budget if priced else f"{words(float(cost['budget']['pilot_usd']))}, set as {budget}"
+    return f"{expected} expected, {low} to {high}; the budget is {budget}"
 
 
 def _concerns(cost: Mapping[str, Any], protocol: Mapping[str, Any]) -> list[str]:

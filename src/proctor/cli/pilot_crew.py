@@ -109,15 +109,15 @@ class Crew:
 
 
 def conducted(
-    machine: Machine, made: Draft, plan: Plan, jobs: int, *, quiet: bool
+    machine: Machine, made: Draft, plan: Plan, jobs: int, again: str, *, quiet: bool
 ) -> tuple[Standing, tuple[Stage, ...]]:
-    """Run what is left of a pilot, with progress on standard error."""
+    """Run what is left of a pilot, with progress on standard error; ``again`` is the command that goes on."""
     prices = str(located(made.pilot, made.pilot.prices).absolute()) if made.pilot.prices else ""
     before = standing(plan, machine.home)
     checks = {(run.contract, run.method) for run in before.runs if run.stage == CHECKS and run.state == SEALED}
     wanted, done = before.ledger.wanted(), len(before.ledger.held()) + len(checks)
     total = len(wanted) + 2 * len({slot.task for slot in wanted})
-    progress = Noting(total, done, quiet=quiet, resume=f"proctor pilot run {made.pilot.file}")
+    progress = Noting(total, done, quiet=quiet, resume=again)
     progress.plan, progress.home = plan, machine.home
 
     def tell(words: str) -> None:

@@ -41,11 +41,12 @@ def run(pilot: Path, jobs: int, out: Path | None, json_: bool) -> int:
 
     here = machine()
     named = shlex.join([str(pilot), *(("--out", str(out)) if out else ())])
+    again = f"proctor pilot run {named}{f' --jobs {jobs}' if jobs > 1 else ''}"
     made, plan = planned(here, pilot, out)
     try:
-        standing, stages = conducted(here, made, plan, jobs, quiet=json_)
+        standing, stages = conducted(here, made, plan, jobs, again, quiet=json_)
     except Paused:
-        click.echo(f"stopped; the rest is run by: proctor pilot run {named}", err=True)
+        click.echo(f"stopped; the rest is run by: {again}", err=True)
         return 3
     good = stages[-1].good
     if json_:
