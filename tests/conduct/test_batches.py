@@ -6,34 +6,22 @@ import json
 import os
 import signal
 import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.beside import started, stopped, traces_hold, wait_until
+
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def stopped(home: Path, by: signal.Signals, sign: str, *words: str) -> tuple[int, str]:
+def stopped_run(home: Path, by: signal.Signals, sign: str, *words: str) -> tuple[int, str]:
     """``proctor run`` with ``words``, which gets a signal once a trace holds ``sign``: its exit code and errors."""
-    child = subprocess.Popen(
-        [sys.executable, "-m", "proctor", "run", *words],
-        env={**os.environ, "PROCTOR_HOME": str(home)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    deadline = time.monotonic() + 120
-    while not any(sign in path.read_text() for path in home.glob("runs/*/events.jsonl")):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    child.send_signal(by)
-    _, errors = child.communicate(timeout=120)
-    return child.returncode, errors
+    with started(home, "run", *words) as child:
+        wait_until(lambda: traces_hold(home, sign), child)
+        return stopped(child, by)
 
 
 def test_runs_side_by_side_are_all_kept(proctor: Proctor, make_contract: Any) -> None:
@@ -58,19 +46,11 @@ def test_one_contract_that_cannot_be_prepared_costs_its_own_runs_only(proctor: P
 
 def test_a_killed_batch_is_completed_under_new_ids(make_contract: Any, proctor: Proctor, tmp_path: Path) -> None:
     contract = make_contract()
-    child = subprocess.Popen(
-        [sys.executable, "-m", "proctor", "run", contract, "--agent", "command:sh -c 'sleep 0.2'", "-n", "4"],
-        env={**os.environ, "PROCTOR_HOME": str(tmp_path / "home")},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    runs = tmp_path / "home" / "runs"
-    deadline = time.monotonic() + 120
-    while len(list(runs.glob("*/seal.json"))) < 1 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    child.send_signal(signal.SIGKILL)
-    child.wait()
+    home = tmp_path / "home"
+    runs = home / "runs"
+    with started(home, "run", contract, "--agent", "command:sh -c 'sleep 0.2'", "-n", "4") as child:
+        wait_until(lambda: bool(list(runs.glob("*/seal.json"))), child)
+        stopped(child, signal.SIGKILL)
     sealed = len(list(runs.glob("*/seal.json")))
     done = proctor("run", "--resume", "--json")
     answer = json.loads(done.stdout)
@@ -113,7 +93,7 @@ def test_an_interrupt_ends_the_agent_and_seals_the_run(make_contract: Any, tmp_p
         os.utime(files / name, (0, 0))
     waits = "echo waiting; test /agent/now -nt /agent/then || sleep 1000"  # the time of a file is no part of an agent
     agent = ["--agent", f"command:sh -c '{waits}'", "--agent-files", str(files)]
-    code, errors = stopped(tmp_path / "home", signal.SIGINT, '"sleep"', str(contract), *agent, "-n", "2")
+    code, errors = stopped_run(tmp_path / "home", signal.SIGINT, '"sleep"', str(contract), *agent, "-n", "2")
     assert code == 3, errors
     (batch,) = (tmp_path / "home" / "batches").iterdir()
     assert f"proctor run --resume --batch {batch.stem}" in errors
@@ -130,7 +110,7 @@ def test_an_interrupt_ends_the_agent_and_seals_the_run(make_contract: Any, tmp_p
 
 def test_sigterm_stops_in_order_too(make_contract: Any, tmp_path: Path, proctor: Proctor) -> None:
     words = (str(make_contract()), "--agent", "command:sleep 1000")
-    code, errors = stopped(tmp_path / "home", signal.SIGTERM, "guard.exec", *words)
+    code, errors = stopped_run(tmp_path / "home", signal.SIGTERM, "guard.exec", *words)
     assert code == 3, errors
     (row,) = json.loads(proctor("runs", "--json").stdout)
     assert (row["state"], row["status"]) == ("finished", "invalid")
@@ -167,7 +147,7 @@ def test_a_run_that_is_being_judged_when_it_is_stopped_counts(
     slow = {"id": "slow", "gate": "acceptance", "run": ["/bin/sleep", "2"], "timeout_seconds": 60}
     contract = make_contract(checks=[slow])
     words = (str(contract), "--agent", "noop", "-n", "2")
-    _, errors = stopped(tmp_path / "home", signal.SIGINT, "patch.applied", *words)
+    _, errors = stopped_run(tmp_path / "home", signal.SIGINT, "patch.applied", *words)
     assert "--resume" in errors
     (row,) = json.loads(proctor("runs", "--json").stdout)
     assert row["status"] == "success"

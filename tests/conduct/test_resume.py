@@ -6,9 +6,7 @@ import json
 import os
 import signal
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,33 +16,16 @@ import pytest
 from proctor.base.errors import UsageFault
 from proctor.conduct.batch_lock import batch_lock
 from proctor.execute.home import Home
-from tests.conduct.live import PATIENCE_SECONDS, Proctor
+from tests.beside import PATIENCE_SECONDS, started, traces_hold, wait_until
+from tests.conduct.live import Proctor
 
 
 @contextmanager
 def running(contract: Path, home: Path, agent: str, sign: str) -> Iterator[subprocess.Popen[str]]:
     """A batch, once its first run shows a ``sign`` of where it is."""
-    child = subprocess.Popen(
-        [sys.executable, "-m", "proctor", "run", str(contract), "--agent", agent],
-        env={**os.environ, "PROCTOR_HOME": str(home)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        wait_until(lambda: any(sign in path.read_text() for path in home.glob("runs/*/events.jsonl")))
+    with started(home, "run", contract, "--agent", agent) as child:
+        wait_until(lambda: traces_hold(home, sign), child)
         yield child
-    finally:
-        child.kill()
-        child.communicate()
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_a_batch_that_runs_is_not_run_a_second_time(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
@@ -108,7 +89,7 @@ def test_a_second_interrupt_leaves_at_once_and_says_how_to_go_on(
     with running(make_contract(checks=[slow]), home, "noop", "patch.extracted") as child:
         (batch,) = home.glob("batches/*.json")
         child.send_signal(signal.SIGTERM)
-        wait_until(lambda: child.poll() is not None or "stopping" in child.stderr.readline())  # type: ignore[union-attr]
+        assert child.stderr is not None and any("stopping" in line for line in child.stderr)
         child.send_signal(signal.SIGTERM)
         _, errors = child.communicate(timeout=PATIENCE_SECONDS)
         assert child.returncode == 130, errors
