@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.beside import started, stopped, wait_until
 from tests.study.pilot.live import Proctor, planned, run, runs_in, write_pilot
 
 EMPTY = {"id": "adds", "gate": "acceptance", "run": ["/bin/true"], "timeout_seconds": 60}
@@ -102,26 +100,15 @@ def test_an_interrupted_pilot_says_how_it_goes_on(proctor: Proctor, make_contrac
     file = write_pilot(tmp_path, contracts, methods=[{"name": "slow", "agent": "command:sleep 1000"}])
     planned(proctor, file)
     home = tmp_path / "home"
-    child = subprocess.Popen(
-        [sys.executable, "-m", "proctor", "pilot", "run", str(file)],
-        env={**os.environ, "PROCTOR_HOME": str(home)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    deadline = time.monotonic() + 120
-    while not any(one["method"] == "slow" for one in runs_in(home, sealed=False)):
-        assert time.monotonic() < deadline and child.poll() is None
-        time.sleep(0.02)
-    looked = json.loads(proctor("pilot", "status", file, "--json").stdout)
-    second = proctor("pilot", "run", file)
-    child.send_signal(signal.SIGINT)
-    _, errors = child.communicate(timeout=120)
+    with started(home, "pilot", "run", file, "--jobs", "2") as child:
+        wait_until(lambda: any(one["method"] == "slow" for one in runs_in(home, sealed=False)), child)
+        looked = json.loads(proctor("pilot", "status", file, "--json").stdout)
+        second = proctor("pilot", "run", file)
+        code, errors = stopped(child, signal.SIGINT)
     assert looked["busy"] is True
     assert second.returncode == 2 and "the pilot is still running" in second.stderr
-    assert child.returncode == 3, errors
-    assert f"proctor pilot run {file}" in errors
+    assert code == 3, errors
+    assert f"proctor pilot run {file} --jobs 2\n" in errors
     after = json.loads(proctor("pilot", "status", file, "--json").stdout)
     assert after["busy"] is False and after["running"] == []
     assert after["verdict"] == "open"
