@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from importlib import import_module
-from pathlib import Path
 
 from bench.measure import Row
+from bench.place import place
 
 BENCHES = (
     "run",
@@ -38,8 +37,8 @@ def main() -> int:
     rows: list[Row] = []
     for name in options.names or BENCHES:
         module = import_module(f"bench.{name}")
-        with tempfile.TemporaryDirectory(prefix="proctor-bench-") as directory:
-            rows += module.measure(Path(directory), quick=options.quick)
+        with place() as directory:
+            rows += module.measure(directory, quick=options.quick)
     show(rows)
     return 1 if any(row.passed is False for row in rows) else 0
 
