@@ -99,6 +99,46 @@ def test_a_verdict_that_turns_with_unknown_runs_says_so() -> None:
     assert head["caveats"][0].endswith(": keep.")
 
 
+@pytest.mark.parametrize("endpoint", ["success", "intention-to-treat"])
+@pytest.mark.parametrize(
+    ("least", "verdict", "worst"),
+    [(0.02, "adopt", None), (0.07, "adopt", "undecided"), (0.1, "undecided", "keep")],
+)
+def test_successes_of_the_agent_in_use_that_nobody_tells_win_nothing(
+    least: float, verdict: str, worst: str | None, endpoint: str
+) -> None:
+    # x solves four more tasks of 40 than y, half of the time; that y solves half of its tasks is not told.
+    outcomes: Outcomes = {
+        "x": {f"t{n}": [int(n < 24), 0] for n in range(40)},
+        "y": {f"t{n}": [None if n < 10 else int(n < 20), 0] for n in range(40)},
+    }
+    head = findings(table(outcomes), Question(endpoint=endpoint, against="y", minimum_effect=least))["headline"]
+    words = "If unknown and invalid runs of y were successes, and others none, the difference would be +5.0 points ("
+    assert head["verdict"] == verdict
+    assert [text.split(": ")[-1] for text in head["caveats"] if text.startswith(words)] == [f"{worst}."] * bool(worst)
+    assert ("of y counted as successes, and others as none" in head["sentence"]) == (verdict == "undecided")
+
+
+def test_an_advantage_that_is_none_at_worst_is_undecided() -> None:
+    outcomes: Outcomes = {
+        "x": {f"t{n}": [int(n < 20), 0] for n in range(25)},
+        "y": {f"t{n}": [None if n < 15 else 1, 0] for n in range(25)},
+    }
+    head = findings(table(outcomes), Question(against="y", minimum_effect=0.01))["headline"]
+    assert (head["difference"]["low"] > 0, head["verdict"]) == (True, "undecided")
+
+
+@pytest.mark.parametrize(("solved", "told"), [(2, True), (0, False)])
+def test_a_ranking_says_who_could_be_first(solved: int, told: bool) -> None:
+    outcomes: Outcomes = {
+        "x": {f"t{n}": [int(n < 6)] for n in range(12)},
+        "y": {f"t{n}": [None if n < 5 else int(n < 5 + solved)] for n in range(12)},
+        "z": {f"t{n}": [None if n == 4 else int(n < 4)] for n in range(12)},
+    }
+    words = "With such runs of y counted as successes, and those of x as none, the first place would be another's."
+    assert (words in findings(table(outcomes))["headline"]["caveats"]) == told
+
+
 def test_the_one_comparison_that_is_named_shares_alpha_with_no_other() -> None:
     # Seven tasks on which x beats y by itself at 1 in 64; among all pairs of five agents that would not do.
     outcomes: Outcomes = {

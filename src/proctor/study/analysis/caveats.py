@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from proctor.study.analysis.cells import Cells
 from proctor.study.analysis.pairs import told_apart
 from proctor.study.analysis.question import ENDPOINTS, INTENTION_TO_TREAT, SEED, Question
 from proctor.study.analysis.unit import UNITS, Unit
-from proctor.study.analysis.verdict import ADOPT, decide
+from proctor.study.analysis.verdict import ADOPT, KEEP, decide
 from proctor.study.analysis.words import among, percent, points
 from proctor.study.stats.estimate import Estimate
 from proctor.study.stats.paired import paired_difference
 
+if TYPE_CHECKING:
+    from proctor.study.table import Floats
+
 FEW_TASKS = 20
 NAMED = 3
 """How many agents a sentence names."""
+COUNTED_AS_NONE = "With unknown and invalid runs counted as no success"
 
 
 def caveats(cells: Cells, question: Question, agents: list[dict[str, Any]]) -> list[str]:
@@ -33,6 +37,9 @@ def caveats(cells: Cells, question: Question, agents: list[dict[str, Any]]) -> l
         found.append(f"{invalid} of {attempted} runs are invalid ({percent(invalid / attempted)}%).")
     if (unknown or invalid) and question.endpoint != INTENTION_TO_TREAT and len(agents) > 1:
         found.append(f"With every such run counted as no success, {_first_then(agents)}.")
+        if (others := _could_be_first(agents)) and question.against is None:
+            told = f"With such runs of {among(others, NAMED)} counted as successes"
+            found.append(f"{told}, and those of {agents[0]['agent']} as none, the first place would be another's.")
     if unknown:
         found.append("In pass@k and all-of-k an unknown outcome counts as no success.")
     censored = int((cells.table.censored == 1).sum())
@@ -66,20 +73,41 @@ def _priced(cells: Cells) -> list[str]:
     return found
 
 
-def against_all(
-    cells: Cells, question: Question, best: dict[str, Any], against: dict[str, Any]
-) -> tuple[str, Estimate] | None:
+Supposed: TypeAlias = tuple[str, Estimate]
+"""The verdict and the difference if runs that were left out had come out in some way."""
+
+
+def against_all(cells: Cells, question: Question, best: dict[str, Any], against: dict[str, Any]) -> Supposed | None:
     """The verdict and the difference when every run that is neither success nor failure counts as no success.
 
     Nothing where there is no such run, or they count so already.
     """
-    import numpy as np
-
     if question.endpoint == INTENTION_TO_TREAT or bool(cells.known.all()):
         return None
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = cells.wins / cells.attempts
+    return _supposed(cells, question, best, against, 0.0)
+
+
+def at_worst(cells: Cells, question: Question, best: dict[str, Any], against: dict[str, Any]) -> Supposed | None:
+    """The same when these runs are successes of the agent in use, and none of the candidate: nothing can be worse.
+
+    Nothing where the agent in use has no such run.
+    """
+    left = cells.attempts - cells.count(cells.known)
+    if not left[cells.agents.index(against["agent"])].any():
+        return None
+    return _supposed(cells, question, best, against, left)
+
+
+def _supposed(
+    cells: Cells, question: Question, best: dict[str, Any], against: dict[str, Any], won: Floats | float
+) -> Supposed:
+    """What follows if all runs count, and the agents but the candidate had won so many more of them."""
+    import numpy as np
+
     pair = (cells.agents.index(best["agent"]), cells.agents.index(against["agent"]))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means, kept = (cells.wins + won) / cells.attempts, cells.wins[pair[0]] / cells.attempts[pair[0]]
+    means[pair[0]] = kept
     difference = paired_difference(means[pair[0]], means[pair[1]], cells.level).difference
     verdict = decide(difference, question.minimum_effect, True)
     if verdict == ADOPT:
@@ -89,11 +117,14 @@ def against_all(
     return verdict, difference
 
 
-def turned(other: tuple[str, Estimate] | None, verdict: str) -> list[str]:
-    """Whether the verdict is another one when every run that is neither success nor failure counts as no success."""
-    if other is None or other[1].value is None or other[0] == verdict:
-        return []
-    return [f"With unknown and invalid runs counted as no success, the difference is {points(other[1])}: {other[0]}."]
+def turned(other: Supposed | None, worst: Supposed | None, verdict: str, against: str) -> list[str]:
+    """Whether the verdict is another one when runs that are neither success nor failure count in some way."""
+    if other is not None and other[1].value is not None and other[0] != verdict:
+        return [f"{COUNTED_AS_NONE}, the difference is {points(other[1])}: {other[0]}."]
+    if verdict != KEEP and worst is not None and worst[1].value is not None and worst[0] != verdict:
+        supposed = f"If unknown and invalid runs of {against} were successes, and others none"
+        return [f"{supposed}, the difference would be {points(worst[1])}: {worst[0]}."]
+    return []
 
 
 def picked(
@@ -144,3 +175,14 @@ def _first_then(agents: list[dict[str, Any]]) -> str:
     if len(firsts) > 1:
         return f"{among(firsts, NAMED)} would share the first place"
     return "the first place stays the same" if firsts[0] == agents[0]["agent"] else f"{firsts[0]} would be first"
+
+
+def _could_be_first(agents: list[dict[str, Any]]) -> list[str]:
+    """Whose rate would be above that of the first, if all its runs without an outcome were successes."""
+    least = agents[0]["intention_to_treat"].value or 0.0
+    found = []
+    for agent in agents[1:]:
+        left = (agent["attempted"] - agent["success"].n) / agent["attempted"]
+        if (agent["intention_to_treat"].value or 0.0) + left > least + 1e-12 and left:
+            found.append(agent["agent"])
+    return found

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from proctor.base.errors import UsageFault
-from proctor.study.analysis.caveats import against_all, caveats, cheaper, picked, turned, unconfirmed
+from proctor.study.analysis.caveats import against_all, at_worst, caveats, cheaper, picked, turned, unconfirmed
 from proctor.study.analysis.cells import Cells
 from proctor.study.analysis.question import INTENTION_TO_TREAT, Question
 from proctor.study.analysis.unit import Unit
@@ -44,15 +44,19 @@ def headline(
         best, against = chosen(agents, question)
         pair = next(one for one in pairs if {one["a"], one["b"]} == {best["agent"], against["agent"]})
         difference, p = toward(pair, best["agent"]), pair["p_adjusted"]
-        verdict = decide(difference, question.minimum_effect, pair["separable"])
+        verdict = seen = decide(difference, question.minimum_effect, pair["separable"])
         sentence = _decided(verdict, best, against, difference, question)
         other = None if question.unfinished else against_all(cells, question, best, against)
+        worst = None if question.unfinished else at_worst(cells, question, best, against)
         if verdict == ADOPT and other is not None and other[0] == KEEP:
-            verdict, sentence = UNDECIDED, _hidden(best, against, difference, other[1])
+            verdict, sentence = UNDECIDED, _hidden(best, against, difference, other[1], "counted as no success")
+        elif verdict == ADOPT and worst is not None and (worst[0] == KEEP or (worst[1].value or 0.0) <= 0):
+            at = f"of {against['agent']} counted as successes, and others as none"
+            verdict, sentence = UNDECIDED, _hidden(best, against, difference, worst[1], at)
         if question.unfinished:
             verdict = UNDECIDED
             sentence = f"Undecided on {best['agent']} rather than {against['agent']}: {question.unfinished}."
-        doubts = [*turned(other, verdict), *unconfirmed(pair, question.alpha)]
+        doubts = [*turned(other, worst, seen, against["agent"]), *unconfirmed(pair, question.alpha)]
         doubts += picked(question, best, agents, pairs, cells.unit)
         if question.planned and len(pairs) > 1:
             doubts.append(ONE_PLANNED if question.pilot else f"{ONE_PLANNED} {NAMED_WHEN}")
@@ -149,10 +153,10 @@ def _decided(
     return f"Undecided on {names}: the difference is {gap}, which neither shows nor rules out an advantage{at_least}."
 
 
-def _hidden(best: dict[str, Any], against: dict[str, Any], seen: Estimate, all_: Estimate) -> str:
+def _hidden(best: dict[str, Any], against: dict[str, Any], seen: Estimate, all_: Estimate, how: str) -> str:
     """Why an advantage is none that rests on leaving out runs: a failure that is not told would be such a run too."""
     text = f"Undecided on {best['agent']} rather than {against['agent']}: the difference is {points(seen)}"
-    return f"{text}, but {points(all_)} with unknown and invalid runs counted as no success."
+    return f"{text}, but {points(all_)} with unknown and invalid runs {how}."
 
 
 def _cost(best: dict[str, Any], against: dict[str, Any] | None, unit: Unit) -> str:
