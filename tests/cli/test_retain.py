@@ -161,7 +161,7 @@ def test_the_approval_can_be_held_against_a_key(scene: Scene, tmp_path: Path) ->
     refused = scene.proctor(*jo)
     assert refused.returncode == 4 and "nobody signed the approval" in refused.stdout
     wrong = scene.proctor("verify", scene.id, "--approver", tmp_path / "jo.key")
-    assert wrong.returncode == 2 and "not a public identity" in wrong.stderr
+    assert wrong.returncode == 2 and "this is a private identity" in wrong.stderr
 
 
 def forged(scene: Scene, kept: Callable[[str], bool], **changes: Any) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from proctor.base.canonical import canonical
 from proctor.base.errors import BrokenSeal, ProctorError, UsageFault
-from proctor.record.identity import load_identity, read_person
+from proctor.record.identity import load_identity, load_person, read_person
 from proctor.record.vault import PURPOSE, TOKEN_SECONDS, Vault
 from tests.record.vaults import NOW, SECRET, Scene, person
 
@@ -142,6 +142,20 @@ def test_a_private_file_is_private(tmp_path: Path) -> None:
     path.chmod(0o644)
     with pytest.raises(UsageFault, match="others can read"):
         load_identity(path)
+
+
+def test_a_private_half_in_the_place_of_a_public_one_is_named_and_never_repeated(tmp_path: Path) -> None:
+    made = person("jo")
+    made.save(tmp_path / "jo.key")
+    with pytest.raises(UsageFault, match="this is a private identity") as refused:
+        load_person(tmp_path / "jo.key")
+    assert refused.value.hint == f"give its public half: {tmp_path / 'jo.key.pub'}"
+    for words in (made.age, made.seed.hex(), (tmp_path / "jo.key").read_text()):
+        with pytest.raises(UsageFault, match="not a public identity") as refused:
+            read_person(words)
+        assert made.age not in str(refused.value) and made.seed.hex() not in str(refused.value)
+    with pytest.raises(UsageFault, match="this is the public half"):
+        load_identity(tmp_path / "jo.key.pub")
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"\xff", b'{"kind":"proctor.identity"}'])

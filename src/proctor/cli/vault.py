@@ -68,10 +68,9 @@ def init(identity: Path, json_: bool) -> None:
 def add_recipient(public: Path, identity: Path, json_: bool) -> None:
     """Let the owner of the file PUBLIC (NAME age1... HEX) read the vault; a recipient must say so."""
     from proctor.base.clock import SystemClock
-    from proctor.base.files import read_bounded
-    from proctor.record.identity import FILE_BYTES, load_identity, read_person
+    from proctor.record.identity import load_identity, load_person
 
-    person = read_person(read_bounded(public, FILE_BYTES).decode("utf-8", "replace"))
+    person = load_person(public)
     count = _vault().add_recipient(person, load_identity(identity), SystemClock().wall_ns())
     if json_:
         print_json({"recipient": person.name, "entries": count})

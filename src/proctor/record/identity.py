@@ -92,6 +92,9 @@ def load_identity(path: Path) -> Identity:
     """The identity in a private file, which nobody else may read."""
     try:
         data = read_bounded(path, FILE_BYTES)
+        if _PUBLIC.fullmatch(data.decode("utf-8", "replace").strip()):
+            hint = "give the private file, whose name is the same without .pub"
+            raise UsageFault("this is the public half of an identity", where=str(path), hint=hint)
         if stat.S_IMODE(os.stat(path).st_mode) & 0o077:
             raise UsageFault("others can read this private file", where=str(path), hint=f"chmod 600 {path}")
         value = parse_canonical(data)
@@ -107,18 +110,24 @@ def load_identity(path: Path) -> Identity:
 def load_person(path: Path) -> Person:
     """The public half in a ``.pub`` file."""
     try:
-        return read_person(read_bounded(path, FILE_BYTES).decode("utf-8", "replace"))
+        words = read_bounded(path, FILE_BYTES).decode("utf-8", "replace")
     except OSError as error:
         raise UsageFault(f"the identity cannot be read: {error.strerror}", where=str(path)) from None
     except InfrastructureFault as error:
         raise UsageFault(error.message, where=str(path)) from None
+    if KIND in words:
+        raise UsageFault("this is a private identity", where=str(path), hint=f"give its public half: {path}.pub")
+    try:
+        return read_person(words)
+    except UsageFault as error:
+        raise UsageFault(error.message, where=str(path), hint=error.hint) from None
 
 
 def read_person(words: str) -> Person:
-    """The public half that one line spells."""
+    """The public half that one line spells. What is none is not repeated: it may be somebody's private half."""
     match = _PUBLIC.fullmatch(words.strip())
     if match is None or not _is_recipient(match[2]):
-        raise UsageFault(f"not a public identity: {words[:80]!r}", hint="the line in the .pub file: NAME age1... HEX")
+        raise UsageFault("not a public identity", hint="the line in the .pub file: NAME age1... HEX")
     return Person(*match.groups())
 
 

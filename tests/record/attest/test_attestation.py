@@ -165,6 +165,14 @@ def test_a_private_key_is_its_owners_alone(signing: Path) -> None:
         load_private(signing)
 
 
+def test_the_wrong_half_of_a_key_is_called_so(signing: Path) -> None:
+    public = signing.with_suffix(".pub")
+    with pytest.raises(UsageFault, match="this is a public key"):
+        load_private(public)
+    with pytest.raises(UsageFault, match="this is a private key"):
+        load_public(signing)
+
+
 @pytest.mark.parametrize("text", ["", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", "\0" * 100])
 def test_what_is_no_key_is_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "bad"

@@ -45,6 +45,9 @@ def load_private(path: Path) -> Ed25519PrivateKey:
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
     data = _read(path)
+    if b"-----BEGIN PUBLIC KEY-----" in data:
+        hint = "sign with the private half, whose name ends in .key"
+        raise UsageFault("this is a public key", where=str(path), hint=hint)
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
         raise UsageFault("others can read this private key", where=str(path), hint=f"chmod 600 {path}")
     try:
@@ -61,8 +64,12 @@ def load_public(path: Path) -> Ed25519PublicKey:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
+    data = _read(path)
+    if b"PRIVATE KEY-----" in data:
+        hint = "give the public half, whose name ends in .pub"
+        raise UsageFault("this is a private key", where=str(path), hint=hint)
     try:
-        key = load_pem_public_key(_read(path))
+        key = load_pem_public_key(data)
     except ValueError:
         raise UsageFault("not a public key in PEM", where=str(path)) from None
     if not isinstance(key, Ed25519PublicKey):
