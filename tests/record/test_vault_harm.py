@@ -70,6 +70,27 @@ def test_the_note_outside_cannot_be_taken_away_or_forged(scene: Scene) -> None:
         scene.vault.history()
 
 
+def test_a_vault_that_was_taken_away_is_missed_and_no_other_takes_its_place(scene: Scene) -> None:
+    shutil.copytree(scene.vault.path, scene.vault.path.with_name("kept"))
+    shutil.rmtree(scene.vault.path)
+    with pytest.raises(BrokenSeal, match="the vault was taken away: its log had 1 record\n"):
+        scene.vault.history()
+    scene.vault.path.with_name("kept").rename(scene.vault.path)
+    scene.vault.read(scene.token(), scene.jo, NOW)
+    shutil.rmtree(scene.vault.path)
+    with pytest.raises(BrokenSeal, match="the vault was taken away: its log had 2 records\n"):
+        scene.vault.history()
+    with pytest.raises(BrokenSeal, match="the vault was taken away"):
+        scene.vault.create(scene.jo.person, os.urandom(32), NOW)
+    for note in (b"", b"{}", b"[]", b'{"count":"many"}'):
+        scene.vault.head.write_bytes(note)
+        with pytest.raises(BrokenSeal, match="does not hold"):
+            scene.vault.create(scene.jo.person, os.urandom(32), NOW)
+    scene.vault.head.unlink()
+    scene.vault.create(scene.jo.person, os.urandom(32), NOW)
+    assert len(scene.vault.history()) == 1
+
+
 def test_a_vault_from_before_the_note_outside_goes_on(scene: Scene) -> None:
     key, log = scene.vault.key, scene.vault.path / "access.jsonl"
     log.unlink()

@@ -21,6 +21,7 @@ from proctor.base.frozen import frozen
 KIND = "proctor.identity"
 FILE_BYTES = 4096
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_MAKE = "proctor vault identity NAME FILE makes one"
 _PUBLIC = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,63}) (age1[0-9a-z]{40,80}) ([0-9a-f]{64})")
 
 
@@ -102,9 +103,10 @@ def load_identity(path: Path) -> Identity:
             raise ValueError
         return _identity(str(value["name"]), str(value["age"]), bytes.fromhex(value["sign"]))
     except OSError as error:
-        raise UsageFault(f"the identity cannot be read: {error.strerror}", where=str(path)) from None
+        why = f"the identity cannot be read: {error.strerror}"
+        raise UsageFault(why, where=str(path), hint=_MAKE) from None
     except (ValueError, KeyError, TypeError, InfrastructureFault):
-        raise UsageFault("not an identity", where=str(path), hint="proctor vault identity NAME FILE") from None
+        raise UsageFault("not an identity", where=str(path), hint=_MAKE) from None
 
 
 def load_person(path: Path) -> Person:

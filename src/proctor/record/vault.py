@@ -29,7 +29,7 @@ from proctor.base.canonical import canonical, parse_canonical
 from proctor.base.errors import BrokenSeal, InfrastructureFault, ProctorError, UsageFault
 from proctor.base.files import read_bounded, sync_directory, write_whole
 from proctor.base.frozen import frozen
-from proctor.record.chained import ChainedLog, Entry, alone
+from proctor.record.chained import NOTE_BYTES, ChainedLog, Entry, alone
 from proctor.record.identity import Identity, Person, age
 from proctor.record.redact import NAME_DIGITS, name_of
 
@@ -77,6 +77,7 @@ class Vault:
     def _create(self, first: Person, key: bytes, now_ns: int) -> None:
         if os.path.lexists(self.path):
             raise UsageFault("there is a vault already", where=str(self.path), hint="proctor vault add-recipient")
+        self._miss()
         new = self.path.with_name(f".{self.path.name}-{os.urandom(8).hex()}")
         new.mkdir(mode=0o700)
         (new / self.entries.name).mkdir(mode=0o700)
@@ -90,7 +91,9 @@ class Vault:
     @property
     def key(self) -> bytes:
         if not os.path.lexists(self.path):
-            raise UsageFault("there is no vault", where=str(self.path), hint="proctor vault init --identity FILE")
+            self._miss()
+            hint = "proctor vault identity NAME FILE, then proctor vault init --identity FILE"
+            raise UsageFault("there is no vault", where=str(self.path), hint=hint)
         try:
             key = read_bounded(self.path / "key", KEY_BYTES)
         except (OSError, InfrastructureFault):
@@ -98,6 +101,19 @@ class Vault:
         if len(key) != KEY_BYTES:
             raise BrokenSeal("the key of the vault was changed or taken away", where=str(self.path / "key"))
         return key
+
+    def _miss(self) -> None:
+        """Refuse to go on without a vault that was noted, unless a crash of :meth:`create` explains the note."""
+        try:
+            count = int(parse_canonical(read_bounded(self.head, NOTE_BYTES))["count"])
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError, KeyError, TypeError, InfrastructureFault):
+            raise BrokenSeal("the note of how long the log is does not hold", where=self.head.name) from None
+        if count > 1 or not any(self.path.parent.glob(f".{self.path.name}-*")):
+            records = "1 record" if count == 1 else f"{count} records"
+            hint = f"put it back from a copy; to do without it for good, take {self.head.name} away as well"
+            raise BrokenSeal(f"the vault was taken away: its log had {records}", where=str(self.path), hint=hint)
 
     def log(self) -> ChainedLog:
         """The log as such; :meth:`history` checks that it is this vault's."""
