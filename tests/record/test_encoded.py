@@ -77,6 +77,21 @@ def test_no_planted_secret_is_left_in_base64(spelling: str) -> None:
     assert missed == []
 
 
+@pytest.mark.parametrize("inner", ["plain", "for URLs", "wrapped", "with text around it"])
+@pytest.mark.parametrize("outer", ["plain", "for URLs", "wrapped short", "in a hunk", "wrapped in a string"])
+def test_no_planted_secret_is_left_in_base64_of_base64(outer: str, inner: str) -> None:
+    missed = []
+    for kind, secret, text in SECRETS:
+        written = SPELLINGS[outer](SPELLINGS[inner](text.encode()).encode())
+        redactor = make()
+        clean = redactor.text(written)
+        core = secret.split("\n")[0].encode()[3:-3]
+        if "[secret:" not in clean or core in read_again(read_again(clean).decode("latin-1")):
+            missed.append(kind)
+        assert redactor.text(clean) == clean and clean.count("\n") == written.count("\n")
+    assert missed == []
+
+
 def test_lines_stay_lines_and_the_words_around_stay() -> None:
     token = "ghp_" + "Ab3" * 12
     text = wrapped(20, "\n+", "+")(f"first words, then {token}, then others that are no secret at all".encode())

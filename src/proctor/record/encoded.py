@@ -5,7 +5,7 @@ are held against views as against anything else, and what they find is hidden wh
 
 Base64 is looked for in long runs of its letters, at each of the four places where a group of letters can begin, and
 only what spells plain text there is a view. Lines that follow each other are read as one, also in a hunk, in a literal,
-or with their breaks escaped.
+or with their breaks escaped. What base64 spells is read once more: base64 is often encoded again.
 """
 
 from __future__ import annotations
@@ -168,12 +168,25 @@ class _Letters:
 
 def views_of(data: bytes) -> Iterator[View]:
     """Everything in ``data`` that may be read otherwise than it is written."""
+    for view in _spelled_in(data):
+        yield view
+        for inner in _spelled_in(view.text):
+            yield View(inner.text, partial(_through, view, inner))
+    yield from _unescaped(data)
+
+
+def _spelled_in(data: bytes) -> Iterator[View]:
+    """What base64 in ``data`` spells."""
     for start, end in _blocks(data):
         letters = _Letters(data, start, end)
         yield from letters.views()
         if letters.has_signs():
             yield from _Letters(data, start, end, 1).views()
-    yield from _unescaped(data)
+
+
+def _through(outer: View, inner: View, start: int, end: int) -> Pieces:
+    """Where what is read in ``inner``, which is a view of what ``outer`` reads, stands."""
+    return tuple(piece for first, last in inner.pieces(start, end) for piece in outer.pieces(first, last))
 
 
 def before_words(word: bytes) -> dict[bytes, re.Pattern[bytes]]:
