@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from proctor.base.canonical import parse_canonical
 from proctor.base.errors import BrokenSeal, InfrastructureFault
+from proctor.record import chained
 from proctor.record.chained import ChainedLog
 
 KEY = b"k" * 32
@@ -51,6 +53,38 @@ def test_harm_is_found(tmp_path: Path, name: str, key: bytes) -> None:
         log.read()
     with pytest.raises(BrokenSeal):
         log.append({"n": 5})
+
+
+@pytest.mark.parametrize("name", HARM)
+@pytest.mark.parametrize("key", [KEY, b""])
+def test_harm_to_what_was_read_before_is_found(tmp_path: Path, name: str, key: bytes) -> None:
+    log = filled(tmp_path, key)
+    whole, before = log.path.read_bytes(), log.read()
+    log.path.write_bytes(b"".join(HARM[name](whole.splitlines(keepends=True))))
+    with pytest.raises(BrokenSeal):
+        log.read()
+    log.path.write_bytes(whole)
+    assert log.read() == before
+
+
+def test_a_record_is_checked_once_as_long_as_its_bytes_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[bytes] = []
+
+    def counted(line: bytes) -> object:
+        checked.append(line)
+        return parse_canonical(line)
+
+    monkeypatch.setattr(chained, "parse_canonical", counted)
+    log = filled(tmp_path, b"")
+    assert len(log.read()) == len(log.read()) == len(checked) == 4
+    ChainedLog(log.path).append({"n": 4})
+    checked.clear()
+    assert [entry.record["n"] for entry in log.read()] == [0, 1, 2, 3, 4]
+    assert len(checked) == 1, "what somebody else added is checked, and nothing else"
+    log.path.write_bytes(b"".join(log.path.read_bytes().splitlines(keepends=True)[:2]))
+    checked.clear()
+    assert [entry.seq for entry in log.read()] == [0, 1], "a chain cannot show that its end is missing"
+    assert len(checked) == 2
 
 
 @pytest.mark.parametrize("left", [0, 1, 3])

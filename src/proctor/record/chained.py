@@ -10,6 +10,9 @@ place, so that a log which is put back from a copy together with its ``end`` is 
 
 A line that a crash cut off stands beyond what was noted, and nothing was done on its account: a log with a key passes
 over it, and the next record takes its place. Without a key there is nothing to tell a crash from a cut.
+
+A log that is read again compares the bytes that it knows and checks only the records after them. Where a single byte of
+these has changed, or is gone, it knows nothing and checks every record.
 """
 
 from __future__ import annotations
@@ -61,6 +64,7 @@ class ChainedLog:
         self._anchor = anchor
         self._key = key
         self._ends = (path.with_name(path.name + ".end"), *((second,) if second else ())) if key else ()
+        self._known: tuple[bytes, list[Entry]] = (b"", [])
 
     def read(self) -> list[Entry]:
         """Every record; :class:`BrokenSeal` names the first that does not hold."""
@@ -71,14 +75,21 @@ class ChainedLog:
         notes = [self._note(path) for path in self._ends]  # first, or a record may come in between
         data = self._data()
         whole = data.rfind(b"\n") + 1 if self._key else len(data)
-        entries: list[Entry] = []
-        for line in data[:whole].splitlines(keepends=True):
-            entries.append(self._entry(line, len(entries), entries[-1].hash if entries else self._anchor))
+        entries = self._checked(data[:whole])
         if self._key and entries and notes[0] is None:
             raise BrokenSeal("the note of how long the log is was taken away", where=self._ends[0].name)
         for count, head in filter(None, notes):
             self._check(entries, count, head)
         return entries, whole
+
+    def _checked(self, data: bytes) -> list[Entry]:
+        """Every record of ``data``, of which those that were checked before hold as long as their bytes do."""
+        known, checked = self._known
+        entries, start = (list(checked), len(known)) if data.startswith(known) else ([], 0)
+        for line in data[start:].splitlines(keepends=True):
+            entries.append(self._entry(line, len(entries), entries[-1].hash if entries else self._anchor))
+        self._known = (data, entries)
+        return list(entries)
 
     def _data(self) -> bytes:
         try:

@@ -6,15 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from proctor.base.canonical import parse_canonical
 from proctor.base.errors import BrokenSeal
 from proctor.base.frozen import replace
 from proctor.execute.home import Home
+from proctor.record import chained
 from proctor.record.chained import ChainedLog
 from proctor.study.pilot.conduct import alone
+from proctor.study.pilot.departures import note
 from proctor.study.pilot.heads import HEADS_NAME, note_head, require_head
 from proctor.study.pilot.journal import add_runs
 from proctor.study.pilot.plan import JOURNAL, Plan
-from tests.study.pilot.test_departures import PLAN
+from tests.study.pilot.running import run_of
+from tests.study.pilot.test_departures import FIRST, PLAN
 
 
 @pytest.fixture
@@ -41,6 +45,27 @@ def noted(folder: Path, home: Home, digit: str, count: int) -> Plan:
 
 def lines(plan: Plan) -> list[bytes]:
     return (plan.folder / JOURNAL).read_bytes().splitlines(keepends=True)
+
+
+def test_no_run_has_the_journal_checked_anew(plan: Plan, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[int] = []
+
+    def counted(line: bytes) -> object:
+        checked.append(len(line))
+        return parse_canonical(line)
+
+    monkeypatch.setattr(chained, "parse_canonical", counted)
+    sums = []
+    for number in range(3, 43):
+        checked.clear()
+        sealed = replace(run_of(FIRST), run=f"run-{number:03}", seal="sha256:0")
+        note(plan, [sealed])
+        note_head(plan, home)
+        sums.append(sum(checked))
+    longest = max(len(line) for line in lines(plan))
+    assert len(lines(plan)) == 43
+    assert max(sums) < 4 * longest, "the last record of both logs, however many there are"
+    assert sums[-1] < sums[0] + longest
 
 
 @pytest.mark.parametrize("left", [0, 1, 2])

@@ -23,7 +23,7 @@ def note_head(plan: Plan, home: Home) -> None:
     entries = journal_log(plan).read()
     if entries and (len(entries), entries[-1].hash) not in _noted(plan, home):
         head = {"pilot": plan.digest, "count": len(entries), "head": entries[-1].hash}
-        _log(home).append({"kind": KIND, "schema": SCHEMA, **head})
+        _log(plan, home).append({"kind": KIND, "schema": SCHEMA, **head})
 
 
 def require_head(plan: Plan, home: Home) -> None:
@@ -41,13 +41,13 @@ def require_head(plan: Plan, home: Home) -> None:
             raise BrokenSeal(words, where=str(plan.folder / JOURNAL), hint=hint)
 
 
-def _log(home: Home) -> ChainedLog:
-    return ChainedLog(home.path / HEADS_NAME)
+def _log(plan: Plan, home: Home) -> ChainedLog:
+    return plan.log(home.path / HEADS_NAME)
 
 
-def _entries(home: Home) -> list[Entry]:
+def _entries(plan: Plan, home: Home) -> list[Entry]:
     try:
-        return _log(home).read()
+        return _log(plan, home).read()
     except BrokenSeal as broken:
         broken.where = str(home.path / broken.where)
         broken.hint = broken.hint or "put it back from a copy; it notes how long the journals of pilots are"
@@ -60,7 +60,7 @@ def _noted(plan: Plan, home: Home) -> list[tuple[int, str]]:
     Runs that end side by side may note them in another order.
     """
     found = []
-    for entry in _entries(home):
+    for entry in _entries(plan, home):
         count, head = entry.record.get("count"), entry.record.get("head")
         if type(count) is not int or count < 1 or not isinstance(head, str):
             raise BrokenSeal("the record notes no journal", where=f"{HEADS_NAME}#{entry.seq}")

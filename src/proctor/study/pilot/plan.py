@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from proctor.base.canonical import canonical, parse_canonical, sha256
 from proctor.base.errors import BrokenSeal, InfrastructureFault, UsageFault
 from proctor.base.files import read_bounded, write_whole
 from proctor.base.frozen import frozen
-from proctor.record.chained import ChainedLog
+from proctor.record.chained import ANCHOR, ChainedLog
 from proctor.study.pilot.model import Pilot
 from proctor.study.pilot.protocol import ARTEFACTS, changes, with_artefacts
 from proctor.study.pilot.randomise import Slot, from_csv
@@ -57,6 +58,14 @@ class Plan:
             for one in self.amendments
         )
         return (*self.protocol["deviations"], *amended)
+
+    def log(self, path: Path, anchor: str = ANCHOR) -> ChainedLog:
+        """The log at ``path``, each time the same one: what it has checked it does not check again for every run."""
+        return self._logs.setdefault(path, ChainedLog(path, anchor=anchor))
+
+    @cached_property
+    def _logs(self) -> dict[Path, ChainedLog]:
+        return {}
 
 
 def plan_folder(pilot: Pilot) -> Path:
@@ -109,7 +118,7 @@ def load_plan(folder: Path) -> Plan:
 
 def journal_log(plan: Plan) -> ChainedLog:
     """The log of a plan: its first record follows from the pilot's digest."""
-    return ChainedLog(plan.folder / JOURNAL, anchor=plan.digest.removeprefix("sha256:"))
+    return plan.log(plan.folder / JOURNAL, plan.digest.removeprefix("sha256:"))
 
 
 def note_amendments(plan: Plan) -> None:
