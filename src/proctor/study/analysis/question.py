@@ -102,6 +102,8 @@ class Extras:
     name: str = ""
     digest: str = ""
     deviations: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
+    """What could turn the answer and is not in the table; it is told before all other caveats."""
     cannot: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()

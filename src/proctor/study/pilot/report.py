@@ -2,8 +2,8 @@
 
 Methods are compared with each other; baselines stand beside them, since nobody thinks of adopting one, and they would
 only take their share of the comparisons. Runs of removed tasks and of blocks that were not completed do not count, and
-the deviations name them. Where efficacy was looked at on the way, the level of the last look that was taken is the
-level of the answer.
+the deviations name them. The level of the answer is what looks on the way have left of alpha, and what the share of the
+plan that was run is worth.
 
 The same plan, journal and run directories give the same findings: no clock, no path of a machine.
 """
@@ -25,6 +25,7 @@ from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Extras, Measured, Question
 from proctor.study.index.rows import row_of
 from proctor.study.pilot.charges import words
+from proctor.study.pilot.ends import answered, cautions, level_of
 from proctor.study.pilot.look import Look
 from proctor.study.pilot.model import STAGES
 from proctor.study.pilot.plan import FILE_BYTES, Plan
@@ -133,30 +134,32 @@ def _among(table: Table, methods: Sequence[str]) -> Any:
 
 
 def _question(here: Standing) -> Question:
-    """The question of the protocol; its level is what the looks on the way have left."""
+    """The question of the protocol; its level is what looks on the way, and the share that was run, have left."""
     protocol = here.plan.protocol
     comparison = protocol["comparison"] or {}
+    held_up = unfinished(here)
     looks = rules_so_far(here.ledger, protocol)[1]
+    so_far = float(looks[-1].nominal if looks else protocol["alpha"])
     return Question(
         endpoint=protocol["endpoints"]["primary"],
-        alpha=max(float(looks[-1].nominal if looks else protocol["alpha"]), float_info.min),
+        alpha=max(so_far if held_up else level_of(here), float_info.min),
         minimum_effect=float(protocol["minimum_effect"]),
         against=comparison.get("against"),
         candidate=comparison.get("candidate"),
         pilot=here.plan.digest,
         text=protocol["pilot"]["question"],
-        unfinished=unfinished(here),
+        unfinished=held_up,
     )
 
 
 def unfinished(here: Standing) -> str:
-    """Why a pilot may not be decided yet; nothing when its plan is complete or a rule has ended it.
+    """Why a pilot may not be decided; nothing when its plan is complete for the first time or a rule has ended it.
 
-    An answer on the way, at the level of the whole, would be a look that nobody planned.
+    An answer on the way, at the level of the whole, would be a look that nobody planned; so would a second answer.
     """
     last = list(stages_of(here))[-1]
     if last.stop is not None or (last.name == STAGES[-1] and last.verdict in (OVER, EMPTY_STAGE)):
-        return ""
+        return answered(here)
     counted = sum(counts for _, _, counts in places(here))
     told = f"the pilot is not complete ({counted} of {len(here.plan.slots)} planned runs count)"
     return f"{told}, and to decide now would be a look that was not planned"
@@ -178,6 +181,7 @@ def _extras(here: Standing) -> Extras:
         name=protocol["pilot"]["title"] or protocol["pilot"]["name"],
         digest=here.plan.digest,
         deviations=tuple(deviations(here)),
+        caveats=() if unfinished(here) else tuple(cautions(here)),
         notes=tuple(notes),
         languages=tuple(sorted({task["labels"]["language"] for task in tasks if task["labels"].get("language")})),
         kinds=tuple(sorted({task["kind"] for task in tasks})),

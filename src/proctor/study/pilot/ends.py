@@ -1,0 +1,79 @@
+"""At which level a pilot that is over is decided, and whether it was over once before.
+
+Whoever is not content with an answer can raise a budget or add runs, and ask again. With all of alpha at each end five
+ends of one pilot claimed a difference that is not there in 13% of simulated studies. So a pilot that ends before its
+plan is complete is held against what alpha spending leaves for the share that was run, and the rest is there if it goes
+on. A plan that was complete has spent everything: runs that are added then decide nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from proctor.study.analysis.words import percent
+from proctor.study.pilot.ledger import Ledger, holder
+from proctor.study.pilot.records import Standing
+from proctor.study.pilot.stopping import EFFICACY, rules_so_far
+
+SECOND = 10**9
+EARLY = (
+    "The comparison crossed its limit at a look, which ended the pilot early: a difference that does so tends to be "
+    "larger than the true one."
+)
+
+
+def share_of(ledger: Ledger) -> float:
+    """The share of the plan's blocks that are complete."""
+    blocks = list(ledger.blocks())
+    return sum(ledger.filled(block) is not None for block in blocks) / len(blocks) if blocks else 0.0
+
+
+def level_of(here: Standing) -> float:
+    """What is left of alpha for the answer of a pilot that is over."""
+    from proctor.study.stats.sequential import boundaries
+
+    stop, looks = rules_so_far(here.ledger, here.plan.protocol)
+    alpha, share = float(here.plan.protocol["alpha"]), share_of(here.ledger)
+    shares = [float(look.share) for look in looks]
+    if looks and (share <= shares[-1] or (stop is not None and stop.rule == EFFICACY)):
+        return float(looks[-1].nominal)
+    return alpha if share in (0.0, 1.0) and not looks else boundaries([*shares, share], alpha).nominal[-1]
+
+
+def cautions(here: Standing) -> Iterator[str]:
+    """What to know of an answer because of where the pilot ended."""
+    stop, looks = rules_so_far(here.ledger, here.plan.protocol)
+    share = share_of(here.ledger)
+    if stop is not None and stop.rule == EFFICACY:
+        yield EARLY
+    elif share < 1 and not (looks and share <= float(looks[-1].share)):
+        level = f"{level_of(here):.2g} of {here.plan.protocol['alpha']}"
+        yield (
+            f"The pilot ended with {percent(share)}% of its plan. Its answer is held against what alpha spending "
+            f"leaves by then, {level}, since a larger budget could let it go on."
+        )
+
+
+def answered(here: Standing) -> str:
+    """That an amendment added runs to a plan that was complete; empty where none did."""
+    for one in here.plan.amendments:
+        before = next((change["before"] for change in one["changed"] if change["field"] == "runs_per_task"), None)
+        if before is not None and one["after_runs"] and _complete(here, int(before), _ends(one)):
+            told = f"amendment {one['number']} added runs to a plan that was complete and had its answer"
+            return f"{told}, and to test again at the same level would claim too often"
+    return ""
+
+
+def _complete(here: Standing, repeats: int, until: int) -> bool:
+    """Whether every place of the first repeats was filled by runs that were begun until then."""
+    ledger = here.ledger
+    wanted = [slot for slot in ledger.wanted() if slot.repeat <= repeats]
+    early = ([run for run in ledger.attempts(slot) if run.begun < until] for slot in wanted)
+    return all(holder(runs, ledger.retries) is not None for runs in early)
+
+
+def _ends(amendment: Any) -> int:
+    """The end of the second in which an amendment was made; runs that it added fill other places."""
+    return (int(datetime.fromisoformat(str(amendment["at"])).timestamp()) + 1) * SECOND

@@ -1,0 +1,69 @@
+"""Nobody gets a better answer by asking again: by a budget that is raised at each end, or by runs that are added."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proctor.base.frozen import replace
+from proctor.study.pilot.ends import EARLY, answered, cautions, level_of
+from proctor.study.pilot.records import Standing, take_looks
+from proctor.study.pilot.report import unfinished
+from proctor.study.stats.sequential import boundaries
+from tests.study.pilot.test_looks_taken import standing_with, x_wins_but_in
+from tests.study.pilot.test_status import stands
+
+POOR = {"pilot_usd": "30.00", "task_usd": None, "run_usd": None}
+
+
+def test_a_pilot_that_ends_early_spends_no_more_than_its_share() -> None:
+    levels = [level_of(stands(filled, budgets=POOR)) for filled in (8, 24, 40, None)]
+    assert levels == sorted(levels)
+    assert levels[1:] == [boundaries([0.5]).nominal[0], boundaries([10 / 12]).nominal[0], 0.05]
+    assert levels[0] < 1e-6
+
+
+def test_an_early_end_is_told_with_its_level() -> None:
+    (told,) = cautions(stands(40, budgets=POOR))
+    assert told.startswith("The pilot ended with 83.3% of its plan.") and "0.028 of 0.05" in told
+    assert list(cautions(stands(None))) == []
+
+
+def test_looks_and_an_early_end_share_alpha(tmp_path: Path) -> None:
+    here = take_looks(standing_with(tmp_path, 4 * 45, x_wins_but_in(9)))
+    (look,) = here.journal.looks
+    assert not look.crossed
+    assert level_of(here) == boundaries([0.5, 0.75]).nominal[1] > float(look.nominal)
+    (tmp_path / "whole").mkdir()
+    whole = take_looks(standing_with(tmp_path / "whole", None, x_wins_but_in(9)))
+    assert level_of(whole) == float(whole.journal.looks[-1].nominal)
+    assert list(cautions(whole)) == []
+
+
+def test_a_look_that_ended_a_pilot_is_its_level_whatever_ran_beside_it(tmp_path: Path) -> None:
+    here = take_looks(standing_with(tmp_path, 4 * 33, x_wins_but_in(0)))
+    (look,) = here.journal.looks
+    assert look.crossed and level_of(here) == float(look.nominal)
+    assert list(cautions(here)) == [EARLY]
+
+
+def amended(here: Standing, at: str, before: int = 2, field: str = "runs_per_task") -> Standing:
+    """The same after an amendment that let it have three runs of each task instead of so many."""
+    change = {"field": field, "before": before, "after": 3}
+    record: dict[str, Any] = {"number": 1, "after_runs": 40, "at": at, "changed": [change], "why": "to be sure"}
+    return replace(here, plan=replace(here.plan, amendments=(record,)))
+
+
+@pytest.mark.parametrize(
+    ("at", "told"),
+    [("1970-01-01T00:01:00Z", True), ("1970-01-01T00:00:29Z", False)],
+)
+def test_runs_that_are_added_to_a_complete_plan_decide_nothing(at: str, told: bool) -> None:
+    here = stands(None)
+    made = [replace(run, begun=(30 if run.repeat < 3 else 90) * 10**9) for run in here.runs]
+    here = amended(replace(here, runs=tuple(made)), at)
+    assert bool(unfinished(here)) == told
+    assert answered(here).startswith("amendment 1 added runs to a plan that was complete") == told
+    assert answered(amended(here, at, field="budgets.pilot_usd")) == ""
