@@ -99,6 +99,34 @@ def test_json_is_the_findings(results: Path, capsysbinary: pytest.CaptureFixture
     assert run_command(["analyse", str(results), *options]) == 2, "weights need strata"
 
 
+def test_a_what_if_is_answered_apart_from_the_results(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["analyse", str(results)]) == 0
+    assert "COUNTERFACTUAL" not in capsys.readouterr().out
+    assert run_command(["analyse", str(results), "--what-if-seconds", "15"]) == 0
+    asked = capsys.readouterr().out.partition("not seen but computed, and no part of the results:\n")[2]
+    assert asked.startswith("  COUNTERFACTUAL: cap 15 s of the agent's time: ")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "role"),
+    [
+        ("--cap-seconds", "5", "seconds"),
+        ("--what-if-seconds", "5", "seconds"),
+        ("--what-if-usd", "0.3", "cost"),
+        ("--timeout", "late", "status"),
+    ],
+)
+def test_an_option_about_a_column_that_is_not_there_is_not_passed_over(
+    option: str, value: str, role: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "plain.csv"
+    path.write_text("agent,task,outcome\na,t,pass\na,u,fail\nb,t,pass\nb,u,pass\n")
+    assert run_command(["analyse", str(path), option, value]) == 2
+    told = capsys.readouterr().err
+    assert f"plain.csv: {option} needs a column of the {role}, and none was found" in told
+    assert f"say which it is by --{role} COLUMN" in told
+
+
 def test_columns_are_named_by_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "odd.csv"
     path.write_text("who,what,mark,kind,in,out\na,t,0.95,x,1,2\na,u,0.5,y,1,2\nb,t,1,x,1,2\nb,u,,y,1,2\n")
@@ -120,6 +148,8 @@ BAD = {
     "an effect too large": (["results.csv", "--against", "old", "--minimum-effect", "5"], "the minimum effect is 5.0"),
     "alpha out of reach": (["results.csv", "--alpha", "2"], "alpha is 2.0"),
     "a cap of nothing": (["results.csv", "--cap-seconds", "0"], "--cap-seconds is 0.0"),
+    "a cap below nothing": (["results.csv", "--what-if-usd", "-1"], "--what-if-usd is -1.0"),
+    "a cap without an end": (["results.csv", "--what-if-seconds", "inf"], "--what-if-seconds is inf"),
     "three tokens": (["results.csv", "--tokens", "a,b,c"], "--tokens names 3 columns"),
     "a weight without a number": (["results.csv", "--weight", "easy"], "--weight 'easy' has no number"),
     "a threshold that is none": (["results.csv", "--success", "<1"], "'<1' is no threshold"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 COLUMNS = ("agent", "model", "task", "trial", "outcome", "status", "cost", "seconds", "stratum")
 OPEN_PAIRS = 10
 """How many of the pairs that are not separable are printed; the files have all of them."""
+NEEDS = {"cap_seconds": "seconds", "what_if_seconds": "seconds", "what_if_usd": "cost", "timeout": "status"}
+"""Options that say nothing about a table without that column."""
 WIDE = 60
 
 
@@ -78,6 +81,7 @@ def command(results: Path, out: Path | None, json_: bool, **options: Any) -> int
         check_folder(out)
     _tell(f"reading {results.name}")
     read = read_results(results, _reading(options), lambda rows: _tell(f"{rows:,} rows read"))
+    _check_needs(options, read)
     taken = _taken(read)
     extras = Extras(
         kind="results",
@@ -95,7 +99,7 @@ def command(results: Path, out: Path | None, json_: bool, **options: Any) -> int
         sys.stdout.buffer.write(findings_json(found))
         sys.stdout.buffer.flush()
     else:
-        _show(found, taken, written, out)
+        _show(found, taken, bool(question.caps), written, out)
     return 1 if question.against is not None and found["headline"]["verdict"] != "adopt" else 0
 
 
@@ -121,6 +125,16 @@ def _reading(options: Mapping[str, Any]) -> Reading:
     )
 
 
+def _check_needs(options: Mapping[str, Any], read: Results) -> None:
+    """Refuse what would be passed over, since the table has no column for it."""
+    from proctor.base.errors import UsageFault
+
+    for option, role in NEEDS.items():
+        if options[option] not in (None, ()) and role not in read.taken:
+            words = f"--{option.replace('_', '-')} needs a column of the {role}, and none was found"
+            raise UsageFault(words, where=read.name, hint=f"say which it is by --{role} COLUMN")
+
+
 def _question(options: Mapping[str, Any]) -> Question:
     from proctor.base.errors import UsageFault
     from proctor.study.analysis.question import Question, measured_from
@@ -137,6 +151,10 @@ def _question(options: Mapping[str, Any]) -> Question:
         except ValueError:
             raise UsageFault(f"--weight {text!r} has no number", hint="write --weight STRATUM=2") from None
     caps = {"seconds": tuple(options["what_if_seconds"]), "cost_usd": tuple(options["what_if_usd"])}
+    for name, option in (("seconds", "--what-if-seconds"), ("cost_usd", "--what-if-usd")):
+        for cap in caps[name]:
+            if not 0 < cap < math.inf:
+                raise UsageFault(f"{option} is {cap}", hint="a cap is a number above 0")
     return Question(
         endpoint=options["endpoint"],
         alpha=options["alpha"],
@@ -155,7 +173,7 @@ def _taken(read: Results) -> str:
     return f"columns{f' of a {read.shape} table' if read.shape else ''}: {names}"
 
 
-def _show(found: Mapping[str, Any], taken: str, written: list[str], out: Path | None) -> None:
+def _show(found: Mapping[str, Any], taken: str, what_if: bool, written: list[str], out: Path | None) -> None:
     """The short version for a terminal."""
     from proctor.present.amounts import currency
     from proctor.present.markdown import percents, points, rank, unit_of
@@ -193,6 +211,8 @@ def _show(found: Mapping[str, Any], taken: str, written: list[str], out: Path | 
         if len(open_) > OPEN_PAIRS:
             click.echo(f"  ... and {len(open_) - OPEN_PAIRS} more")
         click.echo("  (an interval is that of its pair alone: one that leaves out 0 is not enough)")
+    if what_if:
+        _show_what_if(found["counterfactual"])
     click.echo("\nto be careful about:")
     for text in head["caveats"]:
         click.echo(one_line(f"  {text}"))
@@ -201,6 +221,17 @@ def _show(found: Mapping[str, Any], taken: str, written: list[str], out: Path | 
         click.echo(one_line(f"  {text}"))
     if out is not None:
         click.echo(f"\nwritten to {out}: {', '.join(written)}")
+
+
+def _show_what_if(scored: list[Mapping[str, Any]]) -> None:
+    """Success under other caps, which nobody has seen."""
+    from proctor.present.markdown import percents
+
+    click.echo("\nnot seen but computed, and no part of the results:")
+    for row in scored:
+        click.echo(one_line(f"  {row['label']}: {row['agent']} {percents(row['success'])}"))
+    if not scored:
+        click.echo("  nothing: no agent has a cost or a time for every run with an outcome")
 
 
 def _tell(text: str) -> None:
