@@ -103,3 +103,27 @@ def test_a_recipient_who_is_refused_stands_in_the_log(proctor: Proctor, tmp_path
     assert done.returncode == 2 and "only a recipient can add another" in done.stderr
     assert logged(proctor)[-1]["act"] == "refuse-recipient"
     assert "eve" in proctor("vault", "log").stdout
+
+
+def test_a_recipient_who_is_added_is_named_in_the_log(proctor: Proctor, tmp_path: Path, vault: str) -> None:
+    proctor("vault", "identity", "kim", tmp_path / "kim.key")
+    jo = ("--identity", tmp_path / "jo.key")
+    assert proctor("vault", "add-recipient", tmp_path / "kim.key.pub", *jo).returncode == 0
+    proctor("vault", "get", vault, *jo, "--why", "a test")
+    rows = [line.split() for line in proctor("vault", "log").stdout.splitlines()]
+    assert rows[0][:4] == ["SEQ", "ACT", "BY", "ABOUT"]
+    assert [row[1:] for row in rows[2:5]] == [
+        ["init", "jo"],
+        ["add-recipient", "jo", "kim"],
+        ["read", "jo", vault, "granted", "a", "test"],
+    ]
+
+
+def test_an_original_is_also_named_by_its_whole_placeholder(proctor: Proctor, tmp_path: Path, vault: str) -> None:
+    asked = (f"[secret:gitlab-token:27:{vault}]", "--identity", tmp_path / "jo.key", "--why", "a test")
+    assert proctor("vault", "get", *asked).stdout == TOKEN + "\n"
+    (tmp_path / "request").write_text(proctor("vault", "token", *asked).stdout)
+    used = proctor("vault", "get", "--token", tmp_path / "request", "--identity", tmp_path / "jo.key")
+    assert used.stdout == TOKEN + "\n"
+    refused = proctor("vault", "get", "0" * 24, *asked[1:])
+    assert refused.returncode == 2 and "[secret:KIND:LENGTH:NAME]" in refused.stderr

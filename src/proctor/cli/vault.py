@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -83,7 +84,10 @@ def add_recipient(public: Path, identity: Path, json_: bool) -> None:
 @identity_option
 @why_option
 def token(name: str, identity: Path, why: str) -> None:
-    """Print a signed request for the original NAME, good for one reading within ten minutes."""
+    """Print a signed request for the original NAME, good for one reading within ten minutes.
+
+    NAME may be the whole placeholder.
+    """
     print_json(_token(name, identity, why))
 
 
@@ -94,7 +98,10 @@ def token(name: str, identity: Path, why: str) -> None:
 @click.option("--token", "token_file", type=click.Path(path_type=Path), help="A request made by `vault token`.")
 @as_json
 def get(name: str | None, identity: Path, why: str, token_file: Path | None, json_: bool) -> None:
-    """Print the original whose placeholder ends in NAME. The access log tells of it first, granted or refused."""
+    """Print the original whose placeholder ends in NAME. The access log tells of it first, granted or refused.
+
+    NAME may be the whole placeholder.
+    """
     from proctor.base.canonical import canonical
     from proctor.base.clock import SystemClock
     from proctor.base.errors import UsageFault
@@ -125,11 +132,16 @@ def log(json_: bool) -> None:
     if json_:
         print_json([{"seq": entry.seq, "hash": entry.hash, **entry.record} for entry in history])
         return
-    keys = ("act", "reader", "entry", "outcome", "reason", "why")
-    told = [{"reader": entry.record.get("by", ""), **entry.record} for entry in history]
+    keys = ("act", "by", "about", "outcome", "reason", "why")
+    told = [{"by": entry.record.get("reader", ""), "about": _about(entry.record), **entry.record} for entry in history]
     rows = [[str(seq), *(printable(str(one.get(key, "")))[:60] for key in keys)] for seq, one in enumerate(told)]
     print_table(["SEQ", *(key.upper() for key in keys)], rows)
     click.echo(f"head {history[-1].hash}")
+
+
+def _about(record: Mapping[str, Any]) -> str:
+    """The entry that a record of the log is about, or the name of the recipient."""
+    return str(record.get("entry", "")) or str(record.get("recipient", "")).partition(" ")[0]
 
 
 def _vault() -> Vault:
@@ -156,5 +168,7 @@ def _token(name: str, identity: Path, why: str) -> dict[str, str]:
     from proctor.base.clock import SystemClock, system_entropy
     from proctor.record.identity import load_identity
 
+    if name.startswith("[secret:"):
+        name = name.removesuffix("]").rpartition(":")[2]
     asked, reason = (text.encode("utf-8", "replace").decode() for text in (name, why))
     return _vault().token(load_identity(identity), asked, reason, system_entropy(16), SystemClock().wall_ns())

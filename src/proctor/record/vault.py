@@ -46,6 +46,14 @@ AGE_CHUNK_BYTES = 64 << 10
 """The form of an age file: a header, its MAC after ``---``, a nonce of 16 bytes, and a tag after each chunk."""
 WHY_CHARACTERS = 500
 PURPOSE = "proctor.vault.token"
+NO_RECIPIENT = "the reader is no recipient"
+NO_REASON = "it does not say why"
+NO_ENTRY = "there is no such entry"
+_HINTS = {
+    NO_RECIPIENT: "whoever is one lets others in: proctor vault add-recipient",
+    NO_REASON: "--why '...'",
+    NO_ENTRY: "an entry is named by the end of its placeholder, [secret:KIND:LENGTH:NAME]",
+}
 _NAME = re.compile(rf"[0-9a-f]{{{NAME_DIGITS}}}")
 _NONCE = re.compile(r"[0-9a-f]{2,128}")
 _MOMENT = re.compile(r"[0-9]{1,20}")
@@ -219,7 +227,8 @@ class Vault:
 
         said = self.log().decide(record).record
         if said["outcome"] == "refused":
-            raise UsageFault(f"the vault refuses: {said['reason']}", where=str(said["entry"])[:80])
+            hint = _HINTS.get(said["reason"], "")
+            raise UsageFault(f"the vault refuses: {said['reason']}", where=str(said["entry"])[:80], hint=hint)
         try:
             return self._open(str(request["entry"]), identity)
         except ProctorError as error:
@@ -270,15 +279,15 @@ class Vault:
         name = str(asked.get("entry", ""))
         ends = int(expires) if _MOMENT.fullmatch(expires) else 0
         for refused, reason in (
-            (reader is None, "the reader is no recipient"),
+            (reader is None, NO_RECIPIENT),
             (reader is not None and not reader.signed(PURPOSE, asked, signature), "the signature is not the reader's"),
             (asked.get("vault") != history[0].hash, "the token is for another vault"),
             (ends <= now_ns, "the token has expired"),
             (ends > now_ns + TOKEN_SECONDS * 10**9, "the token is good for too long"),
             (not _NONCE.fullmatch(nonce), "the token has no nonce"),
             (nonce in _used(history), "the token was used before"),
-            (not str(asked.get("why", "")).strip(), "it does not say why"),
-            (not _NAME.fullmatch(name) or not (self.entries / f"{name}.age").exists(), "there is no such entry"),
+            (not str(asked.get("why", "")).strip(), NO_REASON),
+            (not _NAME.fullmatch(name) or not (self.entries / f"{name}.age").exists(), NO_ENTRY),
         ):
             if refused:
                 return reason
