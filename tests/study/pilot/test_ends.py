@@ -56,6 +56,19 @@ def amended(here: Standing, at: str, before: int = 2, field: str = "runs_per_tas
     return replace(here, plan=replace(here.plan, amendments=(record,)))
 
 
+@pytest.mark.parametrize("looks", [False, True])
+def test_an_amendment_after_runs_counts_as_a_look(looks: bool, tmp_path: Path) -> None:
+    here = take_looks(standing_with(tmp_path, None, x_wins_but_in(9))) if looks else stands(None)
+    half = max(run.begun for run in here.runs) // 2
+    made = [replace(run, begun=(30 if run.begun <= half else 90) * 10**9) for run in here.runs]
+    late = amended(replace(here, runs=tuple(made)), "1970-01-01T00:01:00Z", field="budgets.pilot_usd")
+    assert level_of(late) == pytest.approx(boundaries([0.5, 1.0]).nominal[1])
+    told = "Amendments that were made after runs count as looks at them: the answer is held against 0.049 of 0.05."
+    assert list(cautions(late)) == [told] * (not looks)
+    early = replace(late, plan=replace(late.plan, amendments=({**late.plan.amendments[0], "after_runs": 0},)))
+    assert level_of(early) == level_of(here)
+
+
 @pytest.mark.parametrize(
     ("at", "told"),
     [("1970-01-01T00:01:00Z", True), ("1970-01-01T00:00:29Z", False)],

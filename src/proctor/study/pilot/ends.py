@@ -3,57 +3,73 @@
 Whoever is not content with an answer can raise a budget or add runs, and ask again. With all of alpha at each end five
 ends of one pilot claimed a difference that is not there in 13% of simulated studies. So a pilot that ends before its
 plan is complete is held against what alpha spending leaves for the share that was run, and the rest is there if it goes
-on. A plan that was complete has spent everything: runs that are added then decide nothing.
+on; each amendment on the way counts as a look. A plan that was complete has spent everything: runs that are added then
+decide nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 from proctor.study.analysis.words import percent
 from proctor.study.pilot.ledger import Ledger, holder
+from proctor.study.pilot.randomise import Slot
 from proctor.study.pilot.records import Standing
 from proctor.study.pilot.stopping import EFFICACY, rules_so_far
 
 SECOND = 10**9
+SMALL = 1e-4
+"""A difference of levels that nobody needs to know of."""
+DIGITS = 9
+"""Shares of a plan that are alike so far are one."""
 EARLY = (
     "The comparison crossed its limit at a look, which ended the pilot early: a difference that does so tends to be "
     "larger than the true one."
 )
 
 
-def share_of(ledger: Ledger) -> float:
-    """The share of the plan's blocks that are complete."""
+def share_of(ledger: Ledger, until: float = math.inf) -> float:
+    """The share of the plan's blocks that are complete, by runs that were begun until then."""
     blocks = list(ledger.blocks())
-    return sum(ledger.filled(block) is not None for block in blocks) / len(blocks) if blocks else 0.0
+    return sum(_full(ledger, block, until) for block in blocks) / len(blocks) if blocks else 0.0
 
 
 def level_of(here: Standing) -> float:
-    """What is left of alpha for the answer of a pilot that is over."""
+    """What is left of alpha for the answer of a pilot that is over.
+
+    Each amendment that was made after runs counts as a look: whoever made it could know what they showed.
+    """
     from proctor.study.stats.sequential import boundaries
 
     stop, looks = rules_so_far(here.ledger, here.plan.protocol)
     alpha, share = float(here.plan.protocol["alpha"]), share_of(here.ledger)
+    late = {share_of(here.ledger, _ends(one)) for one in here.plan.amendments if one["after_runs"]}
     shares = [float(look.share) for look in looks]
-    if looks and (share <= shares[-1] or (stop is not None and stop.rule == EFFICACY)):
+    ended = stop is not None and stop.rule == EFFICACY
+    if ended or (looks and not late and share <= shares[-1]):
         return float(looks[-1].nominal)
-    return alpha if share in (0.0, 1.0) and not looks else boundaries([*shares, share], alpha).nominal[-1]
+    earlier = sorted({round(one, DIGITS) for one in (*shares, *late)} - {0.0})
+    before = [one for one in earlier if one < round(share, DIGITS)]
+    return boundaries([*before, share], alpha).nominal[-1] if before or 0 < share < 1 else alpha
 
 
 def cautions(here: Standing) -> Iterator[str]:
-    """What to know of an answer because of where the pilot ended."""
+    """What to know of an answer because of where the pilot ended, and of what was amended on the way."""
     stop, looks = rules_so_far(here.ledger, here.plan.protocol)
-    share = share_of(here.ledger)
+    alpha, share, level = here.plan.protocol["alpha"], share_of(here.ledger), level_of(here)
     if stop is not None and stop.rule == EFFICACY:
         yield EARLY
     elif share < 1 and not (looks and share <= float(looks[-1].share)):
-        level = f"{level_of(here):.2g} of {here.plan.protocol['alpha']}"
         yield (
             f"The pilot ended with {percent(share)}% of its plan. Its answer is held against what alpha spending "
-            f"leaves by then, {level}, since a larger budget could let it go on."
+            f"leaves by then, {level:.2g} of {alpha}, since a larger budget could let it go on."
         )
+    elif level < float(looks[-1].nominal if looks else alpha) - SMALL:
+        told = "Amendments that were made after runs count as looks at them"
+        yield f"{told}: the answer is held against {level:.3g} of {alpha}."
 
 
 def answered(here: Standing) -> str:
@@ -69,11 +85,14 @@ def answered(here: Standing) -> str:
 def _complete(here: Standing, repeats: int, until: int) -> bool:
     """Whether every place of the first repeats was filled by runs that were begun until then."""
     ledger = here.ledger
-    wanted = [slot for slot in ledger.wanted() if slot.repeat <= repeats]
-    early = ([run for run in ledger.attempts(slot) if run.begun < until] for slot in wanted)
+    return _full(ledger, [slot for slot in ledger.wanted() if slot.repeat <= repeats], until)
+
+
+def _full(ledger: Ledger, slots: Iterable[Slot], until: float) -> bool:
+    early = ([run for run in ledger.attempts(slot) if run.begun < until] for slot in slots)
     return all(holder(runs, ledger.retries) is not None for runs in early)
 
 
-def _ends(amendment: Any) -> int:
+def _ends(amendment: Mapping[str, Any]) -> int:
     """The end of the second in which an amendment was made; runs that it added fill other places."""
     return (int(datetime.fromisoformat(str(amendment["at"])).timestamp()) + 1) * SECOND
