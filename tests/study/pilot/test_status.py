@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from pathlib import Path
+from random import Random
 from typing import Any
 
+import pytest
+
+from proctor.base.canonical import canonical
 from proctor.base.frozen import replace
 from proctor.study.pilot.journal import Journal
-from proctor.study.pilot.ledger import CUT, RUNNING
+from proctor.study.pilot.ledger import CUT, RUNNING, in_order
 from proctor.study.pilot.plan import Plan
 from proctor.study.pilot.randomise import Slot
 from proctor.study.pilot.records import Standing, deviations, left_out, places, record_of, stage_of, stages_of
 from proctor.study.pilot.status import status_of
-from tests.study.pilot.running import POWERED, SPOILT, arms, ledger, run_of, screens
+from tests.study.pilot.planning import method
+from tests.study.pilot.running import ARMS, POWERED, SPOILT, arms, ledger, run_of, screens
 
 Says = Callable[[Slot], Mapping[str, Any]]
+PEOPLE = {"noop": True, "reference": True, "human": True, "human_minutes": "3"}
 
 
 def stands(filled: int | None, says: Says = lambda slot: {}, **parts: Any) -> Standing:
@@ -40,6 +46,38 @@ def test_done_and_left_are_the_plan() -> None:
         assert sum(one["done"] for one in now["methods"]) == filled
         assert sum(one["done"] + one["left"] for one in now["methods"]) == 48
         assert now["busy"] is True
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_order_in_which_runs_end_leaves_no_trace(seed: int) -> None:
+    """With several jobs runs end in any order; who reads them back later finds them by their clocks."""
+    human = {"methods": [*ARMS, method("human", baseline=True)], "baselines": PEOPLE}
+
+    def says(slot: Slot) -> Mapping[str, Any]:
+        return SPOILT if slot.order % 7 == 0 else {"review_minutes": Decimal(slot.order)}
+
+    read_back = stands(None, says, **human)
+    read_back = replace(read_back, runs=in_order(read_back.runs, ()))
+    runs = list(read_back.runs)
+    Random(seed).shuffle(runs)
+    made = replace(read_back, runs=()).with_runs(tuple(runs[:20])).with_runs(tuple(runs[20:]))
+    assert made.charges() == read_back.charges() and len(made.charges()) > 30
+    assert deviations(made) == deviations(read_back)
+    assert status_of(made, busy=False) == status_of(read_back, busy=False)
+    for one in stages_of(read_back):
+        assert canonical(record_of(made, stage_of(made, one.name))) == canonical(record_of(read_back, one))
+
+
+def test_the_journal_tells_the_order_of_runs_of_one_place_where_the_clock_went_back() -> None:
+    here = stands(8)
+    first = here.plan.slots[0]
+    late = replace(run_of(first, 1), begun=0)
+    runs = (*here.runs, late)
+    noted = {run.run: run.seal for run in runs}
+    read_back = replace(here, journal=replace(here.journal, runs=noted), runs=in_order(runs, tuple(noted)))
+    made = replace(here, journal=read_back.journal).with_runs((late,))
+    assert made.runs == read_back.runs
+    assert [run.run for run in made.ledger.attempts(first)] == [run_of(first).run, late.run]
 
 
 def test_stages_are_told_up_to_the_one_that_is_open() -> None:

@@ -118,7 +118,7 @@ def run_pilot(scene: Scene) -> tuple[Standing, tuple[Stage, ...]]:
         _same_home(here)
         note_amendments(here.plan)
         note(here.plan, here.runs)
-        here = take_looks(here)
+        here = take_looks(_with_notes(here).with_runs(()))
         note_head(here.plan, scene.machine.home)
         here = _check_tasks(scene, here)
         stages: list[Stage] = []
@@ -178,7 +178,11 @@ def _filled(scene: Scene, here: Standing, batch: Batch, places: Sequence[Place])
         hint = "proctor pilot amend PILOT with larger budgets, on record"
         raise BudgetExceeded(refused.message, where=f"{place.method} on {place.contract}", hint=hint)
     _require_health(made)
-    return take_looks(here.with_runs(made)) if made else here
+    return take_looks(_with_notes(here).with_runs(made)) if made else here
+
+
+def _with_notes(here: Standing) -> Standing:
+    return replace(here, journal=read_journal(here.plan))
 
 
 def _require_room(home: Home) -> None:
@@ -266,7 +270,7 @@ def _check_tasks(scene: Scene, here: Standing) -> Standing:
         if screen is None or screen.contract != task.contract or screen.attempts < wanted:
             _require_money(here, task)
             _screen(scene, task, wanted)
-            here = replace(here, journal=read_journal(here.plan))
+            here = _with_notes(here)
     return here
 
 

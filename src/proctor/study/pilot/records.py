@@ -76,8 +76,8 @@ class Standing:
         return Account(account.spent, due(charged, self.plan.protocol, self.rates))
 
     def with_runs(self, runs: tuple[Run, ...]) -> Standing:
-        """The same with more runs."""
-        return replace(self, runs=(*self.runs, *runs))
+        """The same with more runs, in the order in which they are read back later, whichever ended first."""
+        return replace(self, runs=in_order((*self.runs, *runs), tuple(self.journal.runs)))
 
 
 def standing(plan: Plan, home: Home) -> Standing:
