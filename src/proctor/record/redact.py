@@ -225,8 +225,9 @@ class Redactor:
             return [self.text(words[0]), told]
         clean = self._lines(words)
         for found in find_arguments(words):
-            word = words[found.number]
-            clean[found.number] = self.text(word[: found.start]) + self._whole(KIND, word[found.start : found.end])
+            word, before = words[found.number], self.text(words[found.number][: found.start])
+            if not self._is_hidden(clean[found.number].removeprefix(before)):
+                clean[found.number] = before + self._whole(KIND, word[found.start : found.end])
         return clean
 
     def _field(self, key: str, inner: Any, cut: bool) -> Any:
@@ -254,9 +255,14 @@ class Redactor:
 
     def _whole(self, kind: str, text: str) -> str:
         """The placeholder of all of ``text``; one of this run stays."""
-        data = text.encode("utf-8", "surrogatepass")
-        hidden = _PLACEHOLDER.fullmatch(data)
-        return text if hidden and self._is_own(hidden[1]) else self._placeholder(kind, data).decode()
+        if self._is_hidden(text):
+            return text
+        return self._placeholder(kind, text.encode("utf-8", "surrogatepass")).decode()
+
+    def _is_hidden(self, text: str) -> bool:
+        """Whether ``text`` is a placeholder of this run and nothing else."""
+        hidden = _PLACEHOLDER.fullmatch(text.encode("utf-8", "surrogatepass"))
+        return hidden is not None and self._is_own(hidden[1])
 
     def _told(self, key: str, text: str) -> str:
         """``text`` as it stands behind its name, by which a rule may know it."""
