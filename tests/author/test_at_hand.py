@@ -88,6 +88,7 @@ def test_a_commit_that_is_not_there(proctor: Proctor, make_contract: Any, reposi
     code, (mistake,), _ = said(proctor, contract)
     lines = (contract / "contract.yaml").read_text().splitlines()
     assert code == 2
+    assert mistake["file"] == str(contract / "contract.yaml"), "as every other mistake of a contract is named"
     assert mistake["message"] == f"there is no commit {NOWHERE}"
     assert '"commit"' in lines[mistake["line"] - 1]
 

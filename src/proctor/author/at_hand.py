@@ -105,4 +105,4 @@ def _archive_reader(
 
 
 def _mistake(contract: Contract, path: tuple[Step, ...], message: str, hint: str = "") -> Mistake:
-    return Mistake(CONTRACT_NAME, *place_of(contract, path), message, hint)
+    return Mistake(str(contract.directory / CONTRACT_NAME), *place_of(contract, path), message, hint)
