@@ -56,6 +56,8 @@ def test_a_risky_success_is_queued_reviewed_and_counted(proctor: Proctor, run: A
     assert figures["reviewers"] == ["ada", "bo"]
     assert figures["cohen_kappa"] == "0.000000"
     assert figures["krippendorff_alpha"] == "0.000000"
+    shown = proctor("review", "--agreement").stdout
+    assert shown.startswith("1 run reviewed by 2 reviewers in 6.0 minutes, 1 of them by several\n")
     lines = (risky / "reviews.jsonl").read_bytes().splitlines(keepends=True)
     notes = (risky.parent.parent / "review-heads.jsonl").read_bytes().splitlines(keepends=True)
     assert len(notes) == 3

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from proctor.cli.output import as_json, print_json, print_table, printable
+from proctor.cli.output import as_json, counted, print_json, print_table, printable
 from proctor.record.rundir import RunDirectory
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _record(name: str, verdict: str, minutes: str, by: str, why: str, json_: boo
         click.echo(printable(f"{found.path.name}: {verdict} by {by}, {minutes} minutes"))
         _note_retention(found)
         if notes:
-            click.echo(f"the log of all reviews has {len(notes)} records; the last is {head}")
+            click.echo(f"the log of all reviews has {counted(len(notes), 'record')}; the last is {head}")
 
 
 def _note_retention(run: RunDirectory) -> None:
@@ -224,8 +224,8 @@ def _agreement(found: list[Listed], json_: bool) -> None:
         counts = {"runs": len(units), "runs_with_several_reviewers": twice, "reviewers": names, "minutes": minutes}
         print_json({**counts, **told})
         return
-    click.echo(printable(f"{len(units)} runs reviewed by {len(names)} reviewers in {minutes} minutes"))
-    click.echo(f"{twice} runs have several reviewers")
+    who = f"{counted(len(units), 'run')} reviewed by {counted(len(names), 'reviewer')}"
+    click.echo(printable(f"{who} in {minutes} minutes, {twice} of them by several"))
     if two:
         click.echo(
             printable(f"Cohen's kappa of {two[0][0]} and {two[0][1]}: {told['cohen_kappa'] or _undefined(twice)}")
