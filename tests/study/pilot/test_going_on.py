@@ -110,6 +110,28 @@ def test_each_stage_is_a_batch_that_names_the_pilot(stage: Stage) -> None:
     assert [one.settings.get("rehearse") for one in batches.values()].count("yes") == 1
 
 
+def test_a_preface_that_changes_while_the_pilot_runs_is_refused(
+    tmp_path: Path, make_contract: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    preface = tmp_path / "terse.md"
+    preface.write_text("Few words.\n")
+    varied = [{"name": "plain"}, {"name": "terse", "preface": preface.name}]
+    stage = Stage(tmp_path, [make_contract("one"), make_contract("two")], monkeypatch, variations=varied)
+
+    def meddled(place: Place, number: int) -> Mapping[str, Any]:
+        preface.write_text("Other words.\n")
+        return {}
+
+    stage.says = meddled
+    with pytest.raises(UsageFault, match="the preface of the variation terse has changed since it was frozen"):
+        stage.run()
+    assert len(stage.asked) == 4, "the checks, which vary in nothing"
+    assert [one.settings["stage"] for one in batches_of(stage.machine.home, stage.plan.digest)] == ["checks"]
+    preface.write_text("Few words.\n")
+    stage.says = lambda place, number: {}
+    assert all(one.good for one in stage.run()[1])
+
+
 def test_a_fault_of_the_machine_is_repeated_once_and_then_stands(stage: Stage) -> None:
     slot = stage.plan.slots[5]
     stage.says = lambda place, number: (

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 
-from proctor.base.canonical import canonical
+from proctor.base.canonical import canonical, sha256
 from proctor.base.errors import BudgetExceeded, InfrastructureFault, ProctorError, UsageFault
 from proctor.base.files import read_bounded, write_whole
 from proctor.base.frozen import frozen, replace
@@ -34,6 +34,7 @@ from proctor.study.pilot.model import (
     STAGES,
     Method,
     Pilot,
+    Variation,
     agent_files,
     agent_words,
     located,
@@ -222,7 +223,7 @@ def _batch(scene: Scene, stage: str, slots: Sequence[Slot]) -> Batch:
         "pilot": scene.plan.digest,
         "stage": stage,
         "prices": scene.prices,
-        **({"rehearse": "yes"} if stage == CHECKS else _variations(scene.pilot)),
+        **({"rehearse": "yes"} if stage == CHECKS else _variations(scene)),
         **{name: cap for name, cap in caps.items() if cap is not None},
     }
     methods = {place.method: own for place in places if (own := _own(scene.pilot, place.method))}
@@ -236,13 +237,26 @@ def _batch(scene: Scene, stage: str, slots: Sequence[Slot]) -> Batch:
     return batch
 
 
-def _variations(pilot: Pilot) -> dict[str, str]:
+def _variations(scene: Scene) -> dict[str, str]:
     """How repeats differ, with the texts themselves: a batch can be repeated without the pilot file."""
+    declared = [(one.name, one.seed, _preface(scene, one)) for one in scene.pilot.variations]
+    return setting_of([dict(zip(("name", "seed", "preface"), one, strict=True)) for one in declared])
 
-    def text(path: str) -> str:
-        return read_bounded(located(pilot, path).resolve(), PREFACE_BYTES).decode() if path else ""
 
-    return setting_of([{"name": one.name, "seed": one.seed, "preface": text(one.preface)} for one in pilot.variations])
+def _preface(scene: Scene, variation: Variation) -> str:
+    """The text of a variation, which is read once for each stage, long after the pilot was held against its plan."""
+    if not variation.preface:
+        return ""
+    path = located(scene.pilot, variation.preface)
+    text = read_bounded(path.resolve(), PREFACE_BYTES)
+    frozen_one = {one["name"]: one["preface"] for one in scene.plan.protocol.get("variations", ())}
+    if sha256(text) != frozen_one.get(variation.name):
+        raise UsageFault(
+            f"the preface of the variation {variation.name} has changed since it was frozen",
+            where=str(path),
+            hint="put it back; the same command goes on",
+        )
+    return text.decode()
 
 
 def _own(pilot: Pilot, name: str) -> dict[str, str]:
