@@ -97,6 +97,21 @@ def test_a_persons_patches_differ_from_task_to_task_and_are_those_that_were_froz
     assert f"human on {runs[0].task}" in " ".join(departures(plan, (), runs))
 
 
+def test_a_text_before_the_task_that_was_not_frozen_is_told() -> None:
+    varied = [{"name": "plain", "seed": None, "preface": ""}, {"name": "terse", "seed": None, "preface": "sha256:a"}]
+    plan = replace(PLAN, protocol={**PLAN.protocol, "variations": varied})
+    runs = [
+        replace(run_of(FIRST), run=digest, variation="terse", preface=digest) for digest in ("sha256:a", "sha256:b")
+    ]
+    (words,) = departures(plan, BOOK.runs, runs)
+    assert words == "Runs under the variation terse had another text before their task than was frozen: sha256:b."
+    change = {"field": "variations[terse].preface", "before": "sha256:b", "after": "sha256:a"}
+    assert list(departures(replace(plan, amendments=({"changed": [change]},)), BOOK.runs, runs)) == []
+    plain = replace(run_of(FIRST), run="p", variation="plain", preface="sha256:a")
+    (words,) = departures(plan, BOOK.runs, [plain])
+    assert words.startswith("Runs under the variation plain had another text")
+
+
 def test_what_was_noted_must_be_there_with_its_seal(tmp_path: Path) -> None:
     home, one = Home(tmp_path), replace(run_of(FIRST), run="one", seal="sha256:1")
     require_noted(PLAN, home, {}, ())

@@ -108,6 +108,7 @@ def test_a_pilot_varies_seed_and_words_over_its_repeats(proctor: Proctor, make_c
     repeated = proctor("replay", again["path"], "--tools")
     assert repeated.returncode == 0, repeated.stdout + repeated.stderr
     findings = json.loads(proctor("pilot", "report", file, "--json").stdout)
+    assert not any("another text" in words for words in findings["deviations"])
     factor = {(one["variation"], one["method"]): one["successes"] for one in findings["variations"]}
     assert (factor["terse", "fixer"], factor["terse", "sayer"]) == (3, 0)
     assert any("plain (repeats 1), terse (repeats 2)" in note for note in findings["source"]["notes"])

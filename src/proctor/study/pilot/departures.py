@@ -79,6 +79,21 @@ def departures(plan: Plan, runs: Sequence[Run], counted: Sequence[Run]) -> Itera
     if strange:
         yield f"Runs that carry the pilot's digest and have no place in its plan: {_named(strange)}."
     yield from _agents(plan, counted)
+    yield from _prefaces(plan, counted)
+
+
+def _prefaces(plan: Plan, counted: Sequence[Run]) -> Iterator[str]:
+    """Runs that had a text before their task which their variation had neither when it was frozen nor later."""
+    known = {one["name"]: {one["preface"]} for one in plan.protocol.get("variations", ())}
+    for change in (change for one in plan.amendments for change in one["changed"]):
+        name, _, part = str(change["field"]).removeprefix("variations[").rpartition("].")
+        if part == "preface":
+            known.setdefault(name, set()).update({change["before"] or "", change["after"] or ""})
+    for name, prefaces in known.items():
+        others = [run.run for run in counted if run.variation == name and run.preface not in prefaces]
+        if others:
+            words = f"Runs under the variation {name} had another text before their task than was frozen"
+            yield f"{words}: {_named(others)}."
 
 
 def _agents(plan: Plan, counted: Sequence[Run]) -> Iterator[str]:

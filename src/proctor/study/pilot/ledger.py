@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from proctor.base.canonical import sha256
 from proctor.base.errors import BrokenSeal, ProctorError
 from proctor.base.frozen import frozen
 from proctor.conduct.envelopes import spent_by, spent_usd
@@ -44,8 +45,8 @@ class Run:
     """One run of a pilot. What a report says is empty for a run without one, but for what it has cost so far.
 
     ``violations`` are kinds: the tags of the safety gate, and the code of an end for safety. ``agent`` is the digest of
-    the agent, and ``seal`` that of the seal. ``review_minutes`` is what people took to review it, and ``variation`` the
-    name of the one that it was made under.
+    the agent, and ``seal`` that of the seal. ``review_minutes`` is what people took to review it, ``variation`` names
+    the one that it was made under, and ``preface`` is the digest of the text that stood before its task by that.
     """
 
     run: str
@@ -72,6 +73,7 @@ class Run:
     seal: str = ""
     review_minutes: Decimal = Decimal(0)
     variation: str = ""
+    preface: str = ""
 
     @property
     def key(self) -> Key:
@@ -148,6 +150,8 @@ def read_run(path: Path) -> Run:
 def _run(run: RunDirectory, manifest: Mapping[str, Any]) -> Run:
     path = run.path
     bound: Mapping[str, Any] = manifest["configuration"]
+    varied = bound.get("variation") or {}
+    preface = str(varied.get("preface") or "")
     known: dict[str, Any] = {
         "run": path.name,
         "path": path,
@@ -158,7 +162,8 @@ def _run(run: RunDirectory, manifest: Mapping[str, Any]) -> Run:
         "repeat": int(bound["repeat"]),
         "begun": int(manifest["started"]["wall_ns"]),
         "agent": str(manifest["agent"]["digest"]),
-        "variation": str((bound.get("variation") or {}).get("name") or ""),
+        "variation": str(varied.get("name") or ""),
+        "preface": sha256(preface.encode()) if preface else "",
     }
     if manifest.get("run") != path.name:
         raise BrokenSeal(
