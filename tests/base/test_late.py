@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
+import hashlib
 import importlib
 import inspect
+import platform
 import subprocess
 import sys
 import threading
@@ -12,12 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.base.late import LateModule, cleandoc, inspect_later
+from proctor.base.late import LITTLE, LateModule, cleandoc, load_later
 
 WITHOUT_INSPECT = r"""
 import sys
-from proctor.base.late import inspect_later
-inspect_later()
+from proctor.base.late import load_later
+load_later()
 import click
 
 @click.command()
@@ -41,8 +44,56 @@ def test_a_command_line_does_without_inspect_until_it_is_used() -> None:
 
 
 def test_what_is_loaded_already_stays() -> None:
-    inspect_later()
+    load_later()
     assert sys.modules["inspect"] is inspect
+
+
+SMALL_THINGS = r"""
+import sys
+from proctor.base.late import LITTLE, LateModule, load_later
+load_later()
+import click, datetime, gettext, hashlib, locale, pathlib, platform, subprocess, urllib.parse
+from hashlib import sha256
+
+def waiting():
+    return sorted(name for name, module in sys.modules.items() if isinstance(module, LateModule))
+
+print(*waiting())
+print(gettext.gettext("One"), gettext.ngettext("One", "Many", 1), gettext.ngettext("One", "Many", 2))
+print(platform.system(), datetime.date(2026, 3, 7), hashlib.sha256(b"").hexdigest()[:8], sha256(b"a").hexdigest()[:8])
+print(*waiting())
+print(pathlib.Path("/a b").as_uri(), urllib.parse.urlsplit("http://a/b").path)
+print(sha256(b"a" * (LITTLE + 1)).hexdigest()[:8], hashlib.new("sha1", b"").hexdigest()[:8])
+state = sha256()
+state.update(b"a")
+print(state.hexdigest()[:8], locale.getpreferredencoding(False) != "", platform.python_version_tuple()[0])
+print(subprocess.run(["echo", "told"], text=True, stdout=subprocess.PIPE).stdout.strip())
+print(datetime.datetime.strptime("2026-03-07", "%Y-%m-%d").date(), gettext.translation("none", fallback=True).info())
+print(*waiting())
+"""
+
+
+def test_stand_ins_do_the_small_things_and_give_way_for_the_others() -> None:
+    done = subprocess.run([sys.executable, "-c", SMALL_THINGS], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    first, words, facts, second, paths, large, stream, told, others, last = done.stdout.splitlines()
+    assert first == second == "datetime gettext hashlib inspect locale platform urllib.parse"
+    assert words == "One One Many"
+    assert facts == f"{platform.system()} 2026-03-07 {start_of(b'')} {start_of(b'a')}"
+    assert paths == "file:///a%20b /b"
+    assert large == f"{start_of(b'a' * (LITTLE + 1))} {hashlib.sha1(b'').hexdigest()[:8]}"
+    assert stream == f"{start_of(b'a')} True 3"
+    assert (told, others, last) == ("told", "2026-03-07 {}", "datetime inspect")
+
+
+def start_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:8]
+
+
+def test_the_stand_in_for_dates_has_all_that_the_module_has() -> None:
+    program = "from proctor.base.late import load_later; load_later(); import datetime; print(*dir(datetime))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert set(datetime.__all__) <= set(done.stdout.split())
 
 
 def test_a_stand_in_gives_way_to_the_real_module(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -143,3 +145,121 @@ def test_a_folder_that_cannot_be_written_is_no_fault(package: Path) -> None:
     file.mkdir()
     assert not KeptModules(str(file), (PACKAGE,)).keep(loaded())
     assert os.listdir(package.parent) in ([PACKAGE, "modules"], ["modules", PACKAGE])
+
+
+def family(package: Path, **sources: str) -> None:
+    for name, source in sources.items():
+        (package / f"{name}.py").write_text(source)
+
+
+def asked_again(
+    package: Path, monkeypatch: pytest.MonkeyPatch, alone: Callable[[], bool] | None = lambda: True
+) -> tuple[ModuleType, list[str]]:
+    """The last module as the next command loads it, and for which names Python's import system was asked."""
+    forget()
+    finder = KeptModules(str(package.parent / "modules"), (PACKAGE,), alone)
+    asked: list[str] = []
+    find = finder.find_spec
+
+    def noted(name: str, *others: Any) -> Any:
+        asked.append(name)
+        return find(name, *others)
+
+    monkeypatch.setattr(finder, "find_spec", noted)
+    monkeypatch.setattr(sys, "meta_path", [finder, *(one for one in sys.meta_path if not isinstance(one, KeptModules))])
+    module = importlib.import_module(f"{PACKAGE}.last")
+    finder.keep([sys.modules[one] for one in list(sys.modules) if one.startswith(PACKAGE)])
+    return module, [one.removeprefix(f"{PACKAGE}.") for one in asked if one.startswith(PACKAGE)]
+
+
+FAMILY = {
+    "first": "VALUE = 1\n",
+    "second": f"from {PACKAGE}.first import VALUE\nfrom {PACKAGE} import inner\n",
+    "last": f"import {PACKAGE}.second as second\nVALUE = second.VALUE + second.inner.VALUE\n",
+}
+
+
+def test_what_is_loaded_together_is_asked_for_once(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    family(package, **FAMILY)
+    everything = [PACKAGE, "last", "second", "first", "inner"]
+    kept_first, learnt = asked_again(package, monkeypatch), asked_again(package, monkeypatch)
+    again, third = asked_again(package, monkeypatch)
+    assert kept_first[1] == learnt[1] == everything
+    assert third == [PACKAGE, "last"]
+    assert again.VALUE == 2
+    first, second = (sys.modules[f"{PACKAGE}.{name}"] for name in ("first", "second"))
+    assert (sys.modules[PACKAGE].first, sys.modules[PACKAGE].second) == (first, second)
+    assert (first.__name__, first.__package__, first.__file__) == (
+        *(f"{PACKAGE}.first", PACKAGE),
+        str(package / "first.py"),
+    )
+    assert first.__spec__ and first.__spec__.loader is first.__loader__
+    assert importlib.reload(first) is first
+
+
+def test_a_train_with_a_changed_member_is_learnt_anew(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    family(package, **FAMILY)
+    for _ in range(3):
+        asked_again(package, monkeypatch)
+    family(
+        package, second=f"from {PACKAGE}.inner import VALUE\nimport {PACKAGE}.inner as inner\n", inner="VALUE = 20\n"
+    )
+    module, asked = asked_again(package, monkeypatch)
+    assert (module.VALUE, asked) == (40, [PACKAGE, "last", "second", "inner"])
+    for _ in range(2):
+        module, asked = asked_again(package, monkeypatch)
+    assert (module.VALUE, asked) == (40, [PACKAGE, "last"])
+    assert f"{PACKAGE}.first" not in sys.modules
+
+
+@pytest.mark.parametrize(("source", "told"), [("int('five')", ValueError), ("import none_such", ImportError)])
+def test_a_member_that_fails_is_told(
+    package: Path, monkeypatch: pytest.MonkeyPatch, source: str, told: type[Exception]
+) -> None:
+    failing = f"import os\nVALUE = 1\nif 'KEPT_SAMPLE' in os.environ:\n    {source}\n"
+    family(package, **{**FAMILY, "first": failing})
+    for _ in range(3):
+        assert asked_again(package, monkeypatch)[0].VALUE == 2
+    monkeypatch.setenv("KEPT_SAMPLE", "yes")
+    with pytest.raises(told):
+        asked_again(package, monkeypatch)
+    assert not {f"{PACKAGE}.first", f"{PACKAGE}.last"} & set(sys.modules)
+    monkeypatch.delenv("KEPT_SAMPLE")
+    module, asked = asked_again(package, monkeypatch)
+    assert (module.VALUE, asked) == (2, [PACKAGE, "last"])
+
+
+def test_who_can_do_without_a_member_does(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    optional = "import os\nif 'KEPT_SAMPLE' in os.environ:\n    import none_such\n"
+    last = f"try:\n    import {PACKAGE}.first\n    VALUE = 1\nexcept ImportError:\n    VALUE = 2\n"
+    family(package, first=optional, last=last)
+    for _ in range(3):
+        assert asked_again(package, monkeypatch)[0].VALUE == 1
+    monkeypatch.setenv("KEPT_SAMPLE", "yes")
+    assert asked_again(package, monkeypatch)[0].VALUE == 2
+
+
+def test_a_package_that_loads_its_parts_is_loaded_by_python(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = package / "parts"
+    inside.mkdir()
+    (inside / "__init__.py").write_text("BEFORE = 1\nfrom . import one\nAFTER = one.VALUE\n")
+    (inside / "one.py").write_text("from . import BEFORE\nVALUE = BEFORE + 1\n")
+    family(package, last=f"from {PACKAGE} import parts\nVALUE = parts.AFTER\n")
+    for _ in range(3):
+        module, asked = asked_again(package, monkeypatch)
+    assert (module.VALUE, asked) == (2, [PACKAGE, "last", "parts.one"])
+
+
+def test_beside_another_thread_nothing_is_loaded_ahead(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    family(package, **FAMILY)
+    for _ in range(3):
+        asked_again(package, monkeypatch)
+    over = threading.Event()
+    thread = threading.Thread(target=over.wait)
+    thread.start()
+    try:
+        module, asked = asked_again(package, monkeypatch, None)
+    finally:
+        over.set()
+        thread.join()
+    assert (module.VALUE, asked) == (2, [PACKAGE, "last", "second", "first", "inner"])

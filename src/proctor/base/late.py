@@ -1,19 +1,29 @@
 """Modules that others import and hardly ever use, loaded at their first use.
 
-``inspect`` is the one that counts: the library of the command line and ``dataclasses`` import it, with the compiler's
-modules behind it, to tidy up indented text and to name signatures. That text is tidied up here; whoever asks the
-stand-in for anything else gets it from the real module, which takes the stand-in's place.
+The library of the command line and a few modules of the standard library import whole families of modules for one small
+thing each: ``inspect`` to tidy up indented text, ``gettext`` for translations that there are none of, ``urllib.parse``
+to write paths as addresses; and ``hashlib`` brings a whole library of cryptography along. A stand-in does the small
+thing itself. Whoever asks it for more gets that from the real module, which then takes the stand-in's place.
 """
 
 from __future__ import annotations
 
+import _thread
+import os
 import sys
 from importlib import import_module
 from types import ModuleType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from typing import Any
+
+
+LITTLE = 1 << 15
+"""Bytes up to which Python's own SHA-256 takes less time than loading a faster one."""
+
+_turn = _thread.allocate_lock()
 
 
 class LateModule(ModuleType):
@@ -22,19 +32,31 @@ class LateModule(ModuleType):
     def __getattr__(self, attribute: str) -> Any:
         if attribute.startswith("__"):
             raise AttributeError(attribute)  # what lists modules asks for such, and that is no use of one
-        if sys.modules.get(self.__name__) is self:
-            sys.modules.pop(self.__name__, None)
-        real = import_module(self.__name__)
-        vars(self).update({name: value for name, value in vars(real).items() if not name.startswith("__")})
-        return getattr(real, attribute)
+        return getattr(load(self.__name__), attribute)
 
 
-def inspect_later() -> None:
-    """Let ``inspect`` be loaded when it is used, unless it is here already."""
-    if "inspect" not in sys.modules:
-        stand_in = LateModule("inspect")
-        vars(stand_in)["cleandoc"] = cleandoc
-        sys.modules["inspect"] = stand_in
+def load(name: str) -> ModuleType:
+    """The real module ``name``; a stand-in that others still hold has all of it from here on."""
+    with _turn:
+        stand_in = sys.modules.get(name)
+        if isinstance(stand_in, LateModule):
+            del sys.modules[name]
+    real = import_module(name)
+    if isinstance(stand_in, LateModule):
+        vars(stand_in).update({name: value for name, value in vars(real).items() if not name.startswith("__")})
+    return real
+
+
+def load_later() -> None:
+    """Let the modules that have a stand-in be loaded when they are used, unless they are here already."""
+    for name, abilities in _ABILITIES.items():
+        if name not in sys.modules:
+            stand_in = LateModule(name)
+            vars(stand_in).update(abilities())
+            sys.modules[name] = stand_in
+            package, _, last = name.rpartition(".")
+            if package:
+                setattr(import_module(package), last, stand_in)
 
 
 def cleandoc(doc: str) -> str:
@@ -47,3 +69,48 @@ def cleandoc(doc: str) -> str:
     while lines and not lines[0]:
         lines.pop(0)
     return "\n".join(lines)
+
+
+def _untranslated(message: str) -> str:
+    return message
+
+
+def _counted(singular: str, plural: str, number: int) -> str:
+    return singular if number == 1 else plural
+
+
+def _quote_from_bytes(*arguments: Any, **options: Any) -> str:
+    quoted: str = sys.modules["urllib.parse"].quote(*arguments, **options)
+    return quoted
+
+
+def _clock_classes() -> Mapping[str, Any]:
+    """All that the module ``datetime`` holds; up to 3.11 it first defines every bit of it in Python, too."""
+    compiled = import_module("_datetime")
+    return {name: value for name, value in vars(compiled).items() if not name.startswith("__")}
+
+
+def _digests() -> Mapping[str, Any]:
+    """SHA-256 of a little data that is at hand as a whole."""
+    try:
+        little = import_module("_sha256" if sys.version_info < (3, 12) else "_sha2").sha256
+    except ImportError:
+        return {}
+
+    def sha256(data: Any = None, **options: Any) -> Any:
+        if data is None or options or len(data) > LITTLE or not isinstance(sys.modules["hashlib"], LateModule):
+            return load("hashlib").sha256(b"" if data is None else data, **options)
+        return little(data)
+
+    return {"sha256": sha256}
+
+
+_ABILITIES: dict[str, Callable[[], Mapping[str, Any]]] = {
+    "inspect": lambda: {"cleandoc": cleandoc},
+    "gettext": lambda: {"gettext": _untranslated, "ngettext": _counted},
+    "platform": lambda: {"system": lambda: os.uname().sysname},
+    "urllib.parse": lambda: {"quote_from_bytes": _quote_from_bytes},
+    "datetime": _clock_classes,
+    "locale": dict,
+    "hashlib": _digests,
+}

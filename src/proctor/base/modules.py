@@ -5,12 +5,17 @@ spends a quarter of its time so. Here the byte code of what earlier commands loa
 own, with the place, time and size of each source: a source that has changed since is imported in the usual way, and so
 is everything that the file does not hold. Nothing is kept where Python itself may not write byte code.
 
+The file holds trains as well: what a command loaded when it imported one module, in the order in which it was done.
+When that module is asked for again the others are loaded before it, one by one: what they import is there already, and
+Python's import system, which takes longer over a module than most modules take to run, is asked once.
+
 Only modules of this program, of click and of the standard library are kept. The file belongs to one interpreter and
 one search path; with any other it counts as absent.
 """
 
 from __future__ import annotations
 
+import _thread
 import marshal
 import os
 import sys
@@ -18,23 +23,81 @@ from importlib.machinery import ModuleSpec, SourceFileLoader
 
 TYPE_CHECKING = False  # what is imported up to here is not found in one file, so it is little
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from types import CodeType, ModuleType
 
     Row = tuple[str, int, int, int, int]
     """Where a source lies, its time and size, and where in the file its code begins and how long it is."""
 
-_FORM = 2
+_FORM = 3
 _WORD = 8
 _INITIAL = "__init__.py"
+
+
+class _Trains:
+    """What is loaded together, each train under the name of its last member, which is what was asked for.
+
+    Only Python's own imports keep threads out of each other's way: while there are several, nothing is loaded ahead
+    and nothing is learnt.
+    """
+
+    def __init__(self, alone: Callable[[], bool]) -> None:
+        self._alone = alone
+        self.known: dict[str, tuple[str, ...]] = {}
+        self.changed = False
+        self._depth = 0
+        self._members: list[str] = []
+
+    def before(self, name: str) -> tuple[str, ...]:
+        """What is loaded before the module ``name``; nothing, when it is itself part of an import that goes on."""
+        if self._depth or not self._alone():
+            return ()
+        self._members.clear()
+        return self.known.get(name, ())[:-1]
+
+    def begin(self) -> bool:
+        """A module begins to load; whether its end is of interest."""
+        alone = self._alone()
+        self._depth += alone
+        return alone
+
+    def end(self, name: str, *, loaded: bool) -> None:
+        """The module ``name`` is loaded, or it cannot be."""
+        self._depth -= 1
+        if self._depth:
+            self._members += [name] if loaded else []
+        else:
+            known = self.known.get(name, ())
+            added = [member for member in self._members if member not in known]
+            if added and loaded:
+                self.known[name] = (*added, *known[:-1], name)
+                self.changed = True
+
+    def arrive(self) -> None:
+        """Everything is loaded that comes before the module that was asked for."""
+        self._depth -= 1
+
+    def forget(self, name: str) -> None:
+        """The train of ``name`` is no longer what it was."""
+        self.known.pop(name, None)
 
 
 class _Loader(SourceFileLoader):
     """Loads one module whose byte code is already here."""
 
-    def __init__(self, fullname: str, path: str, code: bytes) -> None:
+    def __init__(self, fullname: str, path: str, code: bytes, trains: _Trains) -> None:
         super().__init__(fullname, path)
         self._code = code
+        self._trains = trains
+
+    def exec_module(self, module: ModuleType) -> None:
+        learning, loaded = self._trains.begin(), False
+        try:
+            exec(self.get_code(self.name), vars(module))
+            loaded = True
+        finally:
+            if learning:
+                self._trains.end(self.name, loaded=loaded)
 
     def get_code(self, fullname: str) -> CodeType:
         code: CodeType
@@ -47,12 +110,16 @@ class _Loader(SourceFileLoader):
 
 
 class KeptModules:
-    """A finder of modules in the file at ``path``, which holds those of ``packages`` and of the standard library."""
+    """A finder of modules in the file at ``path``, which holds those of ``packages`` and of the standard library.
 
-    def __init__(self, path: str, packages: Sequence[str]) -> None:
+    ``alone`` says whether there is no other thread.
+    """
+
+    def __init__(self, path: str, packages: Sequence[str], alone: Callable[[], bool] | None = None) -> None:
         self._path = path
         self._packages = frozenset(packages)
         self._rows: dict[str, Row] = {}
+        self._trains = _Trains(alone or _alone)
         self._handle = -1
         self._start = 0
         self._open()
@@ -64,10 +131,37 @@ class KeptModules:
         row = self._rows.get(name)
         if row is None or not _unchanged(row):
             return None
-        code = os.pread(self._handle, row[4], self._start + row[3])
+        train = self._trains.before(name)
+        if train:
+            self._bring(name, train)
+        return self._spec(name, row)
+
+    def _bring(self, asked: str, train: Sequence[str]) -> None:
+        """Load what comes before the module ``asked``, as far as nothing has changed since."""
+        rows = {name: self._rows.get(name) for name in train if name not in sys.modules}
+        if not all(row and _unchanged(row) for row in rows.values()):
+            self._trains.forget(asked)
+            return
+        self._trains.begin()
+        try:
+            for name, row in rows.items():
+                package, _, last = name.rpartition(".")
+                # A package that loads its own parts is done after them; they wait for it.
+                if not row or name in sys.modules or (package and package not in sys.modules):
+                    continue
+                spec = self._spec(name, row)
+                if spec is None or not _load(spec):
+                    break
+                if package:
+                    setattr(sys.modules[package], last, sys.modules[name])
+        finally:
+            self._trains.arrive()
+
+    def _spec(self, name: str, row: Row) -> ModuleSpec | None:
+        code = self._code(row)
         if len(code) != row[4]:
             return None
-        spec = ModuleSpec(name, _Loader(name, row[0], code), origin=row[0])
+        spec = ModuleSpec(name, _Loader(name, row[0], code, self._trains), origin=row[0])
         spec.has_location = True
         spec.cached = self._path
         if row[0].endswith(_INITIAL):
@@ -77,7 +171,7 @@ class KeptModules:
     def keep(self, modules: Iterable[ModuleType]) -> bool:
         """Write the file anew if ``modules`` holds any that it does not; whether that was so."""
         sources = {loader.name: (loader, module) for module in modules if (loader := self._source(module))}
-        if sys.dont_write_bytecode or all(map(self._holds, sources)):
+        if sys.dont_write_bytecode or (all(map(self._holds, sources)) and not self._trains.changed):
             return False
         from proctor.base.kept_patterns import patterns_of
 
@@ -95,11 +189,12 @@ class KeptModules:
         try:
             self._handle = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
             length = int.from_bytes(os.pread(self._handle, _WORD, 0), "big")
-            whose, rows = marshal.loads(os.pread(self._handle, length, _WORD))
+            whose, *tables = marshal.loads(os.pread(self._handle, length, _WORD))
         except (OSError, ValueError, EOFError, TypeError):
             return
         if whose == _whose():
-            self._rows, self._start = rows, _WORD + length
+            self._rows, self._trains.known = tables
+            self._start = _WORD + length
 
     def _code(self, row: Row) -> bytes:
         return os.pread(self._handle, row[4], self._start + row[3])
@@ -122,7 +217,7 @@ class KeptModules:
         for name, (row, code) in codes.items():
             rows[name] = (*row[:3], start, len(code))
             start += len(code)
-        index = marshal.dumps((_whose(), rows))
+        index = marshal.dumps((_whose(), rows, self._trains.known))
         parts = (len(index).to_bytes(_WORD, "big"), index, *(code for _, code in codes.values()))
         scratch = f"{self._path}.{os.getpid()}"
         try:
@@ -139,6 +234,32 @@ def kept_modules(package: str, *others: str) -> KeptModules:
     """What is kept for the program whose package lies in the folder ``package``, with the packages ``others``."""
     path = os.path.join(package, "__pycache__", f"modules.{sys.implementation.cache_tag}")
     return KeptModules(path, (os.path.basename(package), *others))
+
+
+def _alone() -> bool:
+    return not _thread._count()
+
+
+def _load(spec: ModuleSpec) -> bool:
+    """Load a module without Python's import system; whether that can be done."""
+    module = type(sys)(spec.name)
+    vars(module).update(
+        __spec__=spec, __loader__=spec.loader, __package__=spec.parent, __file__=spec.origin, __cached__=spec.cached
+    )
+    if spec.submodule_search_locations is not None:
+        module.__path__ = spec.submodule_search_locations
+    sys.modules[spec.name] = module
+    assert spec.loader is not None
+    loaded = False
+    try:
+        spec.loader.exec_module(module)
+        loaded = True
+    except ImportError:
+        pass  # whoever needs the module imports it once more and is told
+    finally:
+        if not loaded:
+            sys.modules.pop(spec.name, None)
+    return loaded
 
 
 def _remove(path: str) -> None:

@@ -26,9 +26,9 @@ def main() -> NoReturn:
     sys.setswitchinterval(SWITCH_SECONDS)
     kept = kept_modules(os.path.dirname(proctor.__file__), "click")
     sys.meta_path.insert(0, kept)
-    from proctor.base.late import inspect_later
+    from proctor.base.late import load_later
 
-    inspect_later()
+    load_later()
     from proctor.cli.main import leave, run_command
 
     code = run_command()

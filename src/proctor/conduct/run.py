@@ -20,6 +20,7 @@ from proctor.base.errors import ProctorError
 from proctor.base.files import write_whole
 from proctor.base.frozen import EMPTY, frozen
 from proctor.base.ids import new_run_id
+from proctor.base.late import load
 from proctor.conduct.attempt import attempt
 from proctor.conduct.briefing import brief
 from proctor.conduct.check_watch import check_watch
@@ -213,6 +214,16 @@ def _seal(run: RunDirectory, trace: WatchedTrace) -> None:
     write_seal(run, trace)
 
 
+def _load_what_follows() -> None:
+    """Do what the first check would have to do first, while its sandbox comes up."""
+    import proctor.execute.observe.resources
+    import proctor.execute.observe.watching
+    import proctor.execute.sandbox.bubblewrap.exchange
+    import proctor.judge.collect  # noqa: F401
+
+    load("hashlib")
+
+
 def _load_the_rest(trace: WatchedTrace) -> None:
     """Do what the end of a run would have to do first, while the judge waits for the last check."""
     import proctor.judge.report
@@ -268,6 +279,7 @@ def _act_and_judge(
             entropy=machine.entropy,
             watch=watch,
             later=later,
+            opening=_load_what_follows,
             spare=partial(_load_the_rest, trace),
             **(_rehearsal(prepared.contract, trace, made.patch, scratch) if rehearse else EMPTY),
         )

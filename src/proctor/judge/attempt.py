@@ -26,7 +26,6 @@ from proctor.execute.workspace.patch import Application
 from proctor.execute.workspace.workspace import Workspace
 from proctor.judge.ahead import beside
 from proctor.judge.bench import Bench, Scene
-from proctor.judge.collect import collect
 from proctor.judge.modules import loaded_as
 from proctor.judge.outcome import Judgement, judge_attempt
 from proctor.judge.placement import Placement
@@ -103,6 +102,8 @@ def make_ready(bench: Bench, check: Check, scene: Scene, number: int) -> Ready:
 
 def attempt(bench: Bench, ready: Ready, meanwhile: Callable[[], None] | None = None) -> Attempt:
     """Run the command of ``ready`` to its end, ``meanwhile`` doing something else; every process is dead afterwards."""
+    from proctor.judge.collect import collect
+
     check, sandbox, command = ready.check, ready.sandbox, ready.command
     try:
         start = bench.clock.wall_ns()
@@ -153,7 +154,7 @@ def _open(bench: Bench, scene: Scene, placement: Placement, place: Path, left: E
         masked=secret_directories(contract),
         guard=bench.guard,
     )
-    return workspace, left.enter_context(bench.backend.open(plan))
+    return workspace, left.enter_context(bench.backend.open(plan, bench.opening))
 
 
 def place_hidden(bench: Bench, check: Check, placement: Placement) -> tuple[bytes, ...]:

@@ -47,7 +47,8 @@ class Bench:
     """Everything that judging one run needs. ``scratch`` is emptied by whoever made it.
 
     ``guard`` watches the checks of runs that show what the project's own programs do, and ``mounts`` is what those
-    checks see besides. ``spare`` is what there is time for while the last check runs.
+    checks see besides. ``opening`` is what there is time for while a sandbox comes up, ``spare`` while the last check
+    runs.
     """
 
     prepared: Prepared
@@ -61,6 +62,7 @@ class Bench:
     later: Later = at_once
     guard: GuardPlan | None = None
     mounts: tuple[Mount, ...] = ()
+    opening: Callable[[], None] = nothing
     spare: Callable[[], None] = nothing
 
     def read_base(self, path: bytes) -> tuple[int, bytes] | None:

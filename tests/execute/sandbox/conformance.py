@@ -287,6 +287,24 @@ def removals_outside_the_workspace_are_refused(backend: Any, top: Path) -> None:
 
 
 @promise
+def something_else_is_done_while_a_sandbox_comes_up(backend: Any, top: Path) -> None:
+    done: list[str] = []
+    with backend.open(SandboxPlan(Tree(layer(top / "tree")), Limits()), lambda: done.append("this")) as sandbox:
+        assert shell(sandbox, "exit 3").exit_code == 3
+    assert done == ["this"]
+
+    def trouble() -> None:
+        raise InfrastructureFault("trouble")
+
+    try:
+        backend.open(SandboxPlan(Tree(layer(top / "other")), Limits()), trouble)
+    except InfrastructureFault as fault:
+        assert str(fault) == "trouble"
+    else:
+        raise AssertionError("not told")
+
+
+@promise
 def a_plain_tree_serves_as_a_workspace(backend: Any, top: Path) -> None:
     tree = layer(top / "tree", {"file": b"content"})
     with backend.open(SandboxPlan(Tree(tree), Limits())) as sandbox:

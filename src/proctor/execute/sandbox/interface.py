@@ -12,7 +12,7 @@ privileges.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -212,6 +212,9 @@ class Backend(Protocol):
         """Whether workspaces can be overlays here, or have to be plain trees."""
         ...
 
-    def open(self, plan: SandboxPlan) -> Sandbox:
-        """A new sandbox, or ``MissingIsolation`` when this machine cannot make one."""
+    def open(self, plan: SandboxPlan, meanwhile: Callable[[], None] | None = None) -> Sandbox:
+        """A new sandbox, or ``MissingIsolation`` when this machine cannot make one.
+
+        ``meanwhile`` is what there is time for while the sandbox comes up.
+        """
         ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from proctor.base.errors import MissingIsolation
@@ -50,13 +50,13 @@ class BubblewrapBackend:
                 lines.append(f"overlay: {problem}")
         return tuple(lines)
 
-    def open(self, plan: SandboxPlan) -> Box:
+    def open(self, plan: SandboxPlan, meanwhile: Callable[[], None] | None = None) -> Box:
         if not os.access(start.BWRAP, os.X_OK):
             raise MissingIsolation("bubblewrap is not installed", where=start.BWRAP, hint="apt-get install bubblewrap")
         self._sessions.mkdir(parents=True, exist_ok=True)
         name = f"proctor-{os.urandom(9).hex()}"  # processes inside may read it, so it says nothing
         hiding = replace(plan, masked=(*plan.masked, self._sessions.parent))  # runs, layers and inputs lie beside them
-        return Box(start.start(hiding, Group(self.place, name), self._sessions, name))
+        return Box(start.start(hiding, Group(self.place, name), self._sessions, name, meanwhile))
 
     @property
     def place(self) -> Place:

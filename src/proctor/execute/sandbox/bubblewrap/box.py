@@ -18,7 +18,6 @@ from typing import Self
 from proctor.base.errors import InfrastructureFault
 from proctor.base.frozen import replace
 from proctor.execute.sandbox.bubblewrap import wire
-from proctor.execute.sandbox.bubblewrap.exchange import Exchange
 from proctor.execute.sandbox.bubblewrap.start import Guarded
 from proctor.execute.sandbox.guard import Guard
 from proctor.execute.sandbox.interface import Command, CommandLost, Finished, Usage
@@ -42,6 +41,8 @@ class Box:
         """When pid 1 started, which with its pid names it for good."""
 
     def run(self, command: Command, ends: tuple[int, int] | None = None) -> Finished:
+        from proctor.execute.sandbox.bubblewrap.exchange import Exchange
+
         start_ns = time.time_ns()
         begin = self.active_ns()
         deadline = begin + int(command.timeout_seconds * 1_000_000_000)

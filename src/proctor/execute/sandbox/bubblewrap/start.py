@@ -10,7 +10,7 @@ import os
 import select
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -94,8 +94,10 @@ def _ends(pid: int, seconds: float) -> bool:
         os.close(handle)
 
 
-def start(plan: SandboxPlan, group: Group, record_directory: Path, name: str) -> Guarded:
-    """Bring a sandbox up and wait until pid 1 answers."""
+def start(
+    plan: SandboxPlan, group: Group, record_directory: Path, name: str, meanwhile: Callable[[], None] | None = None
+) -> Guarded:
+    """Bring a sandbox up, ``meanwhile`` doing something else, and wait until pid 1 answers."""
     session = sessions.Session(
         name,
         os.getpid(),
@@ -110,6 +112,8 @@ def start(plan: SandboxPlan, group: Group, record_directory: Path, name: str) ->
         assert guarded.guardian is not None
         pid = guarded.guardian.pid
         sessions.write(record_directory, replace(session, guardian_pid=pid, guardian_start=sessions.start_time(pid)))
+        if meanwhile:
+            meanwhile()
         _greet(guarded, plan)
     except BaseException:
         guarded.end()

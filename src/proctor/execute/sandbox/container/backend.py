@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from proctor.base.errors import MissingIsolation
@@ -58,7 +58,7 @@ class ContainerBackend:
             lines.append(f"overlay: {problem}")
         return tuple(lines)
 
-    def open(self, plan: SandboxPlan) -> ContainerBox:
+    def open(self, plan: SandboxPlan, meanwhile: Callable[[], None] | None = None) -> ContainerBox:
         if plan.guard is not None and os.geteuid() != 0:
             raise MissingIsolation("only root can watch a container", hint="run as root, or use the sandbox host")
         if isinstance(plan.workspace, Overlay) and os.geteuid() != 0:
@@ -66,6 +66,8 @@ class ContainerBackend:
         self._prepare()
         self._sessions.mkdir(parents=True, exist_ok=True)
         name = f"proctor-{os.getpid()}-{os.urandom(6).hex()}"
+        if meanwhile:
+            meanwhile()
         return ContainerBox(start(plan, self._engine, self._image, self._sessions, name))
 
     def _prepare(self) -> None:
