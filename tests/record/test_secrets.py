@@ -175,6 +175,8 @@ def test_a_key_is_found_in_escaped_text_and_without_its_end(escaped: str) -> Non
         *("a", "-----BEGIN PRIVATE KEY-----", "eyJ", "a.b", "x:", "://", "password=", "key=", "$2", "@"),
         *("machine a login ", "_v1_", "-us", '"DB_PASSWORD"' + "\n" * 60 + "x ", "machine a" + "\n" * 12 + "x "),
         *("\\n--password ", "\\x1b[31mtoken=", "%3d--password "),
+        *("htpasswd -b ", "htpasswd -nB -C 5 -b a ", "openssl enc -k", "gh secret set -b", "mysql -p", "sshpass "),
+        *('htpasswd", "-b", "', 'sshpass\\", \\"'),
     ],
 )
 def test_no_text_takes_long_to_read(part: str) -> None:
