@@ -59,11 +59,13 @@ def test_unequal_weights_of_single_runs_are_those_of_statsmodels() -> None:
 
 
 def test_a_task_that_outweighs_all_others_is_hardly_more_than_one() -> None:
-    # Its five runs are all that the rate is made of, however many runs the others have.
+    # However many runs it has, they say what this one task is like, and little of others.
+    one = binomtest(1, 1).proportion_ci(0.95, "exact")
     found = weighted_rate([5, 20, 30], [5, 50, 50], [1e9, 1, 1])
-    five = binomtest(5, 5).proportion_ci(0.95, "exact")
-    assert found.low is not None and found.low == pytest.approx(five.low, abs=1e-3)
+    assert found.low is not None and found.low == pytest.approx(one.low, abs=1e-3)
     assert (found.n, found.clusters) == (105, 3)
+    found = cluster_rate([100_000, 1, 3, 2, 0, 5], [100_000, 5, 5, 5, 5, 5])
+    assert found.low is not None and found.low == pytest.approx(one.low, abs=1e-3)
 
 
 def test_all_of_k_leaves_out_tasks_with_missing_runs() -> None:

@@ -48,7 +48,7 @@ def test_the_clustered_error_of_a_mean_and_of_a_slope() -> None:
     assert ours.clustered_errors == pytest.approx(theirs.bse)
     assert ours.errors == pytest.approx(OLS(y, columns).fit().bse)
     alone = OLS(y, np.ones(300)).fit(cov_type="cluster", cov_kwds={"groups": groups})
-    mean = spread(np.bincount(groups, y), np.bincount(groups))
+    mean = spread(np.bincount(groups, y), np.bincount(groups), plain=True)
     assert mean is not None
     assert mean.error == pytest.approx(float(alone.bse[0]))
 

@@ -52,11 +52,22 @@ def ends(found: Estimate, digits: int) -> tuple[float, float]:
 
 def test_the_mean_of_clusters_as_r_has_it() -> None:
     # R 4.2.2, survey: svymean(~sch.wide, dclus1) and confint(..., df = degf(dclus1)).
-    found = spread(YES, SCHOOLS)
+    found = spread(YES, SCHOOLS, plain=True)
     assert found is not None
     assert (round(found.value, 6), round(found.error, 5)) == (0.874317, 0.02056)
     assert (found.n, found.clusters) == (183, 15)
     assert ends(cluster_t(YES, SCHOOLS), 5) == (0.83021, 0.91842)
+
+
+def test_the_error_comes_from_leaving_out_one_task_at_a_time() -> None:
+    x, n = np.array([200.0, 1, 0, 2, 1]), np.array([250.0, 2, 3, 2, 1])
+    left = [(x.sum() - one) / (n.sum() - size) for one, size in zip(x, n, strict=True)]
+    found, plain = spread(x, n), spread(x, n, plain=True)
+    assert found is not None and plain is not None
+    assert found.error == pytest.approx(np.sqrt(4 / 5 * ((np.array(left) - found.value) ** 2).sum()))
+    assert found.error > 10 * plain.error, "most of the runs pull the mean towards themselves"
+    same, as_plain = spread(x[1:4], [3, 3, 3]), spread(x[1:4], [3, 3, 3], plain=True)
+    assert same is not None and as_plain is not None and same.error == pytest.approx(as_plain.error)
 
 
 def test_korn_and_graubard_as_r_has_it() -> None:

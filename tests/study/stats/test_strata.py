@@ -113,8 +113,8 @@ def test_equal_weights_are_no_weights() -> None:
 def test_weights_by_hand_and_their_scale() -> None:
     weights = np.array([1, 2, 3, 4, 1, 2, 3, 4], dtype=float)
     value = float(weights @ X / (weights @ N))
-    off = weights * (X - value * N)
-    error = math.sqrt(8 / 7 * float(off @ off)) / float(weights @ N)
+    off = weights * (X - value * N) / (1 - weights * N / float(weights @ N))
+    error = math.sqrt(7 / 8 * float(off @ off)) / float(weights @ N)
     least = float(weights.sum() ** 2 / (weights @ weights))
     low, high = korn_graubard(value, error, 40, freedom_left(off, 7), 0.95, least=least, most=40)
     for scale in (1.0, 250.0):

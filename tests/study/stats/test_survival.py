@@ -154,7 +154,8 @@ def test_without_a_cut_the_error_of_the_curve_is_that_of_a_rate() -> None:
     times, _, codes = tied(4, 9, 60)
     ours = kaplan_meier(times, np.ones(60), clusters=codes)
     for place, stamp in enumerate(ours.times[:-1]):
-        going = spread(np.bincount(codes.astype(int), times > stamp), np.bincount(codes.astype(int)))
+        sizes = np.bincount(codes.astype(int))
+        going = spread(np.bincount(codes.astype(int), times > stamp), sizes, plain=True)
         independent = math.sqrt(going.value * (1 - going.value) / 60) if going else math.nan
         assert going is not None and ours.survival[place] == pytest.approx(going.value)
         assert ours.error[place] == pytest.approx(max(going.error, independent))

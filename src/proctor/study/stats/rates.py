@@ -48,11 +48,13 @@ class Spread:
     most: float | None = None
 
 
-def spread(totals: ArrayLike, sizes: ArrayLike) -> Spread | None:
+def spread(totals: ArrayLike, sizes: ArrayLike, *, plain: bool = False) -> Spread | None:
     """The mean over all runs, and its standard error from the differences between clusters; ``None`` without any run.
 
-    ``totals`` and ``sizes`` hold the sum and the number of runs of each cluster. The error is that of a ratio of sums,
-    linearised, with the factor G / (G - 1); it is nan for a single cluster.
+    ``totals`` and ``sizes`` hold the sum and the number of runs of each cluster. The error is that of a ratio of sums
+    by leaving out one cluster at a time: a cluster with most of the runs pulls the mean towards itself, and how far it
+    lies from the others is seen without it only. ``plain`` linearises instead, with the factor G / (G - 1), which is
+    the same where clusters are of one size. The error is nan for a single cluster.
     """
     import numpy as np
 
@@ -68,7 +70,9 @@ def spread(totals: ArrayLike, sizes: ArrayLike) -> Spread | None:
     off = total - value * size
     if float(np.abs(off).max()) <= 1e-12 * max(1.0, float(np.abs(total).max())):
         return Spread(value, 0.0, n, clusters, clusters - 1, least)
-    error = math.sqrt(clusters / (clusters - 1) * inner(off, off)) / n
+    kept = (clusters - 1) / clusters
+    off = off / kept if plain else off / (1 - size / n)
+    error = math.sqrt(kept * inner(off, off)) / n
     return Spread(value, error, n, clusters, freedom_left(off, clusters - 1), least)
 
 
@@ -85,7 +89,7 @@ def cluster_rate(successes: ArrayLike, trials: ArrayLike, level: float = LEVEL, 
     With ``plain`` it is theirs to the letter, as in R's survey package: G - 1 degrees of freedom, no bounds.
     """
     x, n = counts(successes, trials)
-    found = spread(x, n)
+    found = spread(x, n, plain=plain)
     if found is None or found.clusters == 1:
         return _too_few(found, KORN_GRAUBARD, level)
     if plain and found.error > 0:
@@ -105,11 +109,12 @@ def bounded_mean(found: Spread, level: float, method: str) -> Estimate:
     return defined(found.value, low, high, level=level, method=method, n=found.n, clusters=found.clusters)
 
 
-def cluster_mean(
-    totals: ArrayLike, sizes: ArrayLike, level: float = LEVEL, *, floor: float = -math.inf, ceiling: float = math.inf
-) -> Estimate:
-    """The mean of anything over all runs, such as a cost, by t over tasks, held between ``floor`` and ``ceiling``."""
-    found = spread(totals, sizes)
+def cluster_mean(totals: ArrayLike, sizes: ArrayLike, level: float = LEVEL, *, floor: float = -math.inf) -> Estimate:
+    """The mean of anything over all runs, such as a cost, by t over tasks, not below ``floor``."""
+    return _by_t(spread(totals, sizes), level, floor, math.inf)
+
+
+def _by_t(found: Spread | None, level: float, floor: float, ceiling: float) -> Estimate:
     if found is None or found.clusters == 1:
         return _too_few(found, CLUSTER_T, level)
     half = t_quantile((1 + level) / 2, found.clusters - 1) * found.error
@@ -119,12 +124,12 @@ def cluster_mean(
 
 def cluster_t(successes: ArrayLike, trials: ArrayLike, level: float = LEVEL) -> Estimate:
     """The rate with the plain t interval, which covers too rarely near 0 and 1; within 0 and 1."""
-    return cluster_mean(*counts(successes, trials), level, floor=0.0, ceiling=1.0)
+    return _by_t(spread(*counts(successes, trials), plain=True), level, 0.0, 1.0)
 
 
 def logit(successes: ArrayLike, trials: ArrayLike, level: float = LEVEL) -> Estimate:
     """The rate with a t interval on the logit scale; undefined where that scale ends."""
-    found = spread(*counts(successes, trials))
+    found = spread(*counts(successes, trials), plain=True)
     if found is None or found.clusters == 1:
         return _too_few(found, LOGIT, level)
     if not 0 < found.value < 1:

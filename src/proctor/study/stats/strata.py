@@ -99,20 +99,22 @@ def weighted_rate(successes: ArrayLike, trials: ArrayLike, weights: ArrayLike, l
 
 
 def _spread(x: Floats, n: Floats, code: Integers, share: Floats, rates: Floats) -> Spread | None:
-    """The mean and its error within strata; ``None`` with one task in all.
+    """The mean and its error within strata, by leaving out one task at a time; ``None`` with one task in all.
 
     Tasks that are alone in their stratum are compared with each other, a single one of them with the whole.
     """
     import numpy as np
 
-    tasks = np.bincount(code)[code]
+    tasks, part = np.bincount(code)[code], share / np.bincount(code, share)[code]
     value, alone = inner(share, x / n), tasks == 1
     lonely = int(alone.sum())
     centre = rates[code]
     if lonely:
         centre[alone] = value if lonely == 1 else inner(share[alone], (x / n)[alone]) / share[alone].sum()
-    factor = np.where(alone, lonely / max(1, lonely - 1), tasks / np.maximum(1, tasks - 1))
-    off = np.sqrt(factor) * share * (x / n - centre)
+        tasks, part = np.where(alone, lonely, tasks), np.where(alone, share / share[alone].sum(), part)
+    single = tasks == 1
+    pulled = np.sqrt(1 - 1 / np.where(single, 2, tasks)) / np.where(single, 1, 1 - part)
+    off = np.where(single, 1.0, pulled) * share * (x / n - centre)
     freedom = len(x) - len(np.unique(code[~alone])) - min(1, lonely)
     if freedom < 1:
         return None
