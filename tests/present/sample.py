@@ -204,6 +204,7 @@ def agent_row(
         ],
         "cost": {
             "total_usd": usd * attempted,
+            "per_run_usd": usd,
             "per_run": {**estimate(usd, usd * 0.1, "mean over tasks")},
             "per_success_usd": usd / success,
             "tokens_in": 120_000 * attempted,

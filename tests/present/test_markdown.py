@@ -89,8 +89,9 @@ def test_prices_stand_with_their_intervals() -> None:
     found = findings(made())
     found["agents"][0]["cost"].update(per_success_usd=2.0, per_success={**ESTIMATE, "low": 1.5, "high": 3.25})
     assert "| 2 (1.5 to 3.25) |" in report(found).decode()
-    found["agents"][0]["cost"]["per_success"] = UNDEFINED
+    found["agents"][0]["cost"]["per_success"] = {**UNDEFINED, "undefined": "because all tasks cost alike"}
     assert "| 2 |" in report(found).decode()
+    assert "- What a success of x costs has no interval, because all tasks cost alike.\n" in report(found).decode()
 
 
 def test_rates_corrected_by_what_was_measured_stand_apart() -> None:

@@ -183,7 +183,7 @@ def _show(found: Mapping[str, Any], taken: str, what_if: bool, written: list[str
     names = ["RANK", "AGENT", "RUNS", "SUCCESS", "ALL ATTEMPTED", "UNKNOWN", f"{unit_of(paid).upper()} A RUN"]
     rows = []
     for agent in agents:
-        cost = agent["cost"]["per_run"]["value"]
+        cost = agent["cost"]["per_run_usd"]
         row = [
             rank(agent["rank"]),
             shortened(one_line(agent["agent"]), WIDE),

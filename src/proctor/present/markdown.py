@@ -279,7 +279,7 @@ def _costs(findings: Mapping[str, Any]) -> Iterator[str]:
         (
             plain(agent["agent"]),
             _amount_of(agent["cost"]["total_usd"], paid.per_usd),
-            _priced(agent["cost"]["per_run"]["value"], agent["cost"]["per_run"], paid.per_usd),
+            _priced(agent["cost"]["per_run_usd"], agent["cost"]["per_run"], paid.per_usd),
             _priced(agent["cost"]["per_success_usd"], agent["cost"].get("per_success"), paid.per_usd),
             amount(agent["cost"]["tokens_in"]),
             amount(agent["cost"]["tokens_out"]),
@@ -289,6 +289,20 @@ def _costs(findings: Mapping[str, Any]) -> Iterator[str]:
     if any(set(row[1:]) != {"-"} for row in rows):
         yield from _section("Cost")
         yield from _table(("agent", unit, f"{unit} a run", f"{unit} a success", "tokens in", "tokens out"), rows)
+        yield from _list(_without_interval(findings["agents"]))
+
+
+def _without_interval(agents: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Why an amount of the table of costs stands without an interval, a sentence for each reason."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for agent in agents[:MAX_ROWS]:
+        for name, word in (("per_run", "run"), ("per_success", "success")):
+            why = (agent["cost"].get(name) or {}).get("undefined")
+            if why and agent["cost"][f"{name}_usd"] is not None:
+                found.setdefault((word, why), []).append(str(agent["agent"]))
+    return [
+        f"What a {word} of {', '.join(names)} costs has no interval, {why}." for (word, why), names in found.items()
+    ]
 
 
 def _times(findings: Mapping[str, Any]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from proctor.present.amounts import money
 from tests.present.html.test_page import first_screen, shown
 from tests.present.sample import findings, ranking
 from tests.present.sample_parts import rate
@@ -54,6 +55,18 @@ def test_a_p_value_among_many_says_so() -> None:
     for p, told in ((0.02, False), (0.04, True)):
         given["headline"]["p"] = p
         assert ("with all comparisons counted)" in first_screen(given)) == told
+
+
+def test_a_cost_without_an_interval_says_why() -> None:
+    given = findings()
+    assert "no interval" not in shown(given).partition("<main")[2]
+    cost = given["agents"][0]["cost"]
+    why = "because all 12 tasks cost alike, and nothing bounds what another one may cost"
+    cost["per_run"] = {**cost["per_run"], "value": None, "low": None, "high": None, "undefined": why}
+    text = read(shown(given)).text
+    assert f"A cost has no interval where {why.removeprefix('because ')}." in text
+    assert f"{money(cost['per_run_usd'])}no interval" in text
+    assert f"{money(cost['per_run_usd'])} a run" in read("<i " + first_screen(given)).text
 
 
 def test_one_pair_is_adjusted_for_no_other() -> None:

@@ -143,6 +143,20 @@ def test_the_price_of_a_success_has_an_interval_over_tasks() -> None:
     assert (price["method"], price["clusters"]) == ("bootstrap over tasks, BCa", 12)
 
 
+def test_costs_that_are_all_alike_have_no_interval() -> None:
+    outcomes = {"x": {f"t{n}": [1, 1] for n in range(12)}, "y": {f"t{n}": [1, int(n > 3)] for n in range(12)}}
+    always, mostly = (one["cost"] for one in findings(table(outcomes, cost_usd=1.5))["agents"])
+    assert (always["per_run_usd"], always["per_success_usd"]) == (1.5, 1.5)
+    why = "because all 12 tasks cost alike, and nothing bounds what another one may cost"
+    for part in ("per_run", "per_success"):
+        assert (always[part]["value"], always[part]["low"], always[part]["undefined"]) == (None, None, why)
+        assert always[part]["clusters"] == 12
+    assert mostly["per_run"]["undefined"] == why and mostly["per_run_usd"] == 1.5
+    assert mostly["per_success"]["low"] < mostly["per_success_usd"] < mostly["per_success"]["high"]
+    free = findings(table(outcomes, cost_usd=0.0))["agents"][0]["cost"]
+    assert free["per_run_usd"] == 0.0 and free["per_run"]["undefined"] == why
+
+
 def test_without_a_success_there_is_no_cost_of_one() -> None:
     found = findings(table({"x": {"a": [0], "b": [0]}}, cost_usd=1.5))
     assert found["agents"][0]["cost"]["per_success_usd"] is None

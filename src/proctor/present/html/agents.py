@@ -88,7 +88,7 @@ def _rates(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
         Column("Runs scorable / attempted", True),
         Column("Tasks", True),
     ]
-    priced = any(known(((row.get("cost") or {}).get("per_run") or {}).get("value")) is not None for row in rows)
+    priced = any(known((row.get("cost") or {}).get("per_run_usd")) is not None for row in rows)
     if priced:
         columns += [Column("Cost of a run", True), Column("Cost of a success", True)]
     form = currency(findings).form
@@ -97,7 +97,7 @@ def _rates(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
         name = str(row.get("agent"))
         link = evidence.agent(name)
         cost = row.get("cost") or {}
-        each, solved = known((cost.get("per_run") or {}).get("value")), known(cost.get("per_success_usd"))
+        each, solved = known(cost.get("per_run_usd")), known(cost.get("per_success_usd"))
         prices = ((each, cost.get("per_run")), (solved, cost.get("per_success")))
         runs = f"{count(row.get('scorable'))} / {count(row.get('attempted'))}"
         lines.append(
@@ -113,12 +113,22 @@ def _rates(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
     text = f"Rank is the range of places that cannot be told apart at {confidence(findings)}. "
     text += "Success and acceptance errors are over scorable runs, invalid is over attempted runs; "
     text += "\u201cof all attempted\u201d counts everything that did not succeed against the agent."
-    return tag("div", table("Rates of each agent, best first", columns, lines), note(text))
+    made = table("Rates of each agent, best first", columns, lines)
+    return tag("div", made, note(text), [note(f"A cost has no interval where {why}.") for why in _uncertain(rows)])
+
+
+def _uncertain(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Every reason for which an amount stands without an interval."""
+    costs = [row.get("cost") or {} for row in rows]
+    parts = [(cost.get(f"{name}_usd"), cost.get(name)) for cost in costs for name in ("per_run", "per_success")]
+    return list(dict.fromkeys(why for usd, one in parts if usd is not None and one and (why := reason(one))))
 
 
 def _price(usd: float | None, estimate: Mapping[str, Any] | None, form: Form, link: str, evidence: Evidence) -> Cell:
-    """An amount with its range where there is one."""
+    """An amount with its range, or that it has none."""
     inside = span(estimate, form)
+    if usd is not None and estimate and not inside:
+        inside = "no interval"
     return Cell([evidence.number(form(usd), link), tag("span", inside, class_="range") if inside else None], usd)
 
 

@@ -217,10 +217,10 @@ def _cost(findings: Mapping[str, Any], evidence: Evidence) -> list[Piece]:
     parts: list[Piece] = []
     for row in wanted[:1]:
         cost = row.get("cost") or {}
-        each = cost.get("per_run") or {}
-        if known(each.get("value")) is not None:
+        each = known(cost.get("per_run_usd"))
+        if each is not None:
             link = evidence.agent(str(row["agent"]))
-            parts.append(tag("p", evidence.number(form(each["value"]), link), tag("small", " a run"), class_="big"))
+            parts.append(tag("p", evidence.number(form(each), link), tag("small", " a run"), class_="big"))
     parts.append(tag("p", str(headline.get("cost") or "No costs are recorded.")))
     return parts
 

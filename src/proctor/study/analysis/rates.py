@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from proctor.study.analysis.cells import Cells
 from proctor.study.analysis.question import SEED
-from proctor.study.stats.estimate import Estimate
+from proctor.study.stats.estimate import Estimate, undefined
 from proctor.study.stats.price import success_price
 from proctor.study.stats.rates import cluster_mean, cluster_rate
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MAX_RUNS = 200
 """How many runs of an agent are named; the query selects all of them."""
+DUST = 1e-9
+"""An interval that is narrower than this share of its value has no width but for rounding."""
 
 
 def agent_rates(cells: Cells) -> list[dict[str, Any]]:
@@ -43,7 +45,7 @@ def agent_rates(cells: Cells) -> list[dict[str, Any]]:
 
 
 def agent_costs(cells: Cells) -> list[dict[str, Any]]:
-    """What each agent cost; null where nothing was metered."""
+    """What each agent cost; null where nothing was metered. A mean stands alone where it has no interval."""
     import numpy as np
 
     table = cells.table
@@ -53,14 +55,15 @@ def agent_costs(cells: Cells) -> list[dict[str, Any]]:
     found = []
     for agent in range(len(cells.agents)):
         metered, total = has[agent].sum(), float(usd[agent].sum())
-        per_run: Estimate = cluster_mean(usd[agent], has[agent], cells.level, floor=0.0)
+        per_run = _uncertain(cluster_mean(usd[agent], has[agent], cells.level, floor=0.0))
         rows, paid = cells.runs_of(agent), has[agent] > 0
         # Every agent has the same random numbers, so that a name decides nothing.
-        price = success_price(usd[agent, paid], wins[agent, paid], np.random.default_rng(SEED), cells.level)
+        price = _uncertain(success_price(usd[agent, paid], wins[agent, paid], np.random.default_rng(SEED), cells.level))
         found.append(
             {
                 "total_usd": total if metered else None,
                 "metered": int(metered),
+                "per_run_usd": total / float(metered) if metered else None,
                 "per_run": per_run,
                 "per_success_usd": total / float(paid_wins[agent]) if metered and paid_wins[agent] else None,
                 "per_success": price,
@@ -71,6 +74,16 @@ def agent_costs(cells: Cells) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def _uncertain(found: Estimate) -> Estimate:
+    """``found`` unless its interval has no width: that all tasks cost alike says nothing of what another may cost."""
+    if found.value is None or found.low is None or found.high is None:
+        return found
+    if found.high - found.low > DUST * abs(found.value):
+        return found
+    why = f"all {found.clusters} tasks cost alike, and nothing bounds what another one may cost"
+    return undefined(why, level=found.level, method=found.method, n=found.n, clusters=found.clusters)
 
 
 def agent_runs(cells: Cells) -> list[dict[str, Any]]:
