@@ -127,3 +127,12 @@ def test_an_original_is_also_named_by_its_whole_placeholder(proctor: Proctor, tm
     assert used.stdout == TOKEN + "\n"
     refused = proctor("vault", "get", "0" * 24, *asked[1:])
     assert refused.returncode == 2 and "[secret:KIND:LENGTH:NAME]" in refused.stderr
+
+
+def test_the_next_vault_command_takes_away_what_a_crash_left(proctor: Proctor, tmp_path: Path) -> None:
+    proctor("vault", "identity", "jo", tmp_path / "jo.key")
+    left = tmp_path / "home" / ".vault-0123456789abcdef"
+    for command in (("vault", "init", "--identity", tmp_path / "jo.key"), ("vault", "log")):
+        left.mkdir(parents=True)
+        assert proctor(*command).returncode == 0
+        assert not left.exists()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +14,7 @@ from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.record.chained import ChainedLog, Entry
 from proctor.record.redact import NAME_DIGITS, name_of
 from proctor.record.vault import Vault
-from tests.record.vaults import NOW, SECRET, Scene, person
+from tests.record.vaults import NOW, SECRET, Scene, killed_at, person
 
 
 @pytest.fixture
@@ -277,27 +275,6 @@ def test_every_change_of_a_byte_of_an_entry_is_found_when_it_is_read(scene: Scen
         assert scene.last()["act"] == "read-failed"
 
 
-def killed_at(number: int, act: Callable[[], object]) -> bool:
-    """Do ``act`` in a child that is killed when it opens, renames or cuts a file the ``number``-th time."""
-    child = os.fork()
-    if not child:
-        left = number
-
-        def count(event: str, arguments: object) -> None:
-            nonlocal left
-            if event in ("open", "os.rename", "os.truncate", "os.remove", "os.mkdir"):
-                left -= 1
-                if not left:
-                    os.kill(os.getpid(), signal.SIGKILL)
-
-        try:
-            sys.addaudithook(count)
-            act()
-        finally:
-            os._exit(0)
-    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
-
-
 def test_a_crash_at_any_step_loses_nothing_and_no_reading_is_untold(scene: Scene, tmp_path: Path) -> None:
     told, other, left = tmp_path / "told", b"glpat-Zbcdefghij0123456780", 0
     scene.vault.read(scene.token(), scene.jo, NOW)  # what is loaded on first use is loaded
@@ -329,18 +306,6 @@ def test_a_crash_at_any_step_loses_nothing_and_no_reading_is_untold(scene: Scene
     assert left, "a crash leaves a file without its name"
     scene.vault.keeper()
     assert [path.name for path in scene.vault.entries.iterdir()] == [f"{scene.name}.age"]
-
-
-def test_a_crash_while_the_vault_is_made_leaves_none_or_all_of_it(tmp_path: Path) -> None:
-    jo, number, cut = person("jo"), 0, True
-    while cut:
-        number += 1
-        vault = Vault(tmp_path / str(number) / "vault")
-        cut = killed_at(number, lambda: vault.create(jo.person, b"k" * 32, NOW))  # noqa: B023
-        if not vault.path.exists():
-            vault.create(jo.person, b"x" * 32, NOW)
-        assert len(vault.history()) == 1
-    assert number > 8
 
 
 def test_a_crash_while_a_recipient_is_added_is_mended_by_adding_again(scene: Scene) -> None:

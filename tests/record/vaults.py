@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from proctor.base.canonical import canonical
@@ -36,3 +39,24 @@ class Scene:
 
     def last(self) -> dict[str, str]:
         return dict(self.vault.history()[-1].record)
+
+
+def killed_at(number: int, act: Callable[[], object]) -> bool:
+    """Do ``act`` in a child that is killed when it opens, renames or cuts a file the ``number``-th time."""
+    child = os.fork()
+    if not child:
+        left = number
+
+        def count(event: str, arguments: object) -> None:
+            nonlocal left
+            if event in ("open", "os.rename", "os.truncate", "os.remove", "os.mkdir"):
+                left -= 1
+                if not left:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        try:
+            sys.addaudithook(count)
+            act()
+        finally:
+            os._exit(0)
+    return os.WIFSIGNALED(os.waitpid(child, 0)[1])

@@ -145,10 +145,13 @@ def _about(record: Mapping[str, Any]) -> str:
 
 
 def _vault() -> Vault:
+    """The vault of this home, without what a crash left of one that never came to be."""
     from proctor.cli.wiring import home
     from proctor.record.vault import Vault
 
-    return Vault(home().vault)
+    vault = Vault(home().vault)
+    vault.sweep()
+    return vault
 
 
 def _read_token(path: Path) -> bytes:

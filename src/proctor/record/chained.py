@@ -46,11 +46,11 @@ class Entry:
 
 
 @contextmanager
-def alone(directory: Path) -> Iterator[None]:
-    """Alone among those who write to the logs in ``directory``."""
+def alone(directory: Path, *, wait: bool = True) -> Iterator[None]:
+    """Alone among those who write to the logs in ``directory``; without ``wait`` an error where somebody else does."""
     handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     finally:
         os.close(handle)

@@ -22,10 +22,12 @@ import hmac
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import canonical, parse_canonical
+from proctor.base.erase import erase
 from proctor.base.errors import BrokenSeal, InfrastructureFault, ProctorError, UsageFault
 from proctor.base.files import read_bounded, sync_directory, write_whole
 from proctor.base.frozen import frozen
@@ -35,6 +37,7 @@ from proctor.record.redact import NAME_DIGITS, name_of
 
 LOG_NAME = "access.jsonl"
 KEY_BYTES = 32
+NEW_BYTES = 8
 ENTRY_BYTES = 64 << 20
 TOKEN_BYTES = 8192
 TOKEN_SECONDS = 600
@@ -55,6 +58,9 @@ _HINTS = {
     NO_ENTRY: "an entry is named by the end of its placeholder, [secret:KIND:LENGTH:NAME]",
 }
 _NAME = re.compile(rf"[0-9a-f]{{{NAME_DIGITS}}}")
+_NEW = re.compile(rf"[0-9a-f]{{{2 * NEW_BYTES}}}")
+"""What a vault is called behind its name until it is whole."""
+
 _NONCE = re.compile(r"[0-9a-f]{2,128}")
 _MOMENT = re.compile(r"[0-9]{1,20}")
 
@@ -86,15 +92,38 @@ class Vault:
         if os.path.lexists(self.path):
             raise UsageFault("there is a vault already", where=str(self.path), hint="proctor vault add-recipient")
         self._miss()
-        new = self.path.with_name(f".{self.path.name}-{os.urandom(8).hex()}")
+        self._remove_left()
+        new = self.path.with_name(f".{self.path.name}-{os.urandom(NEW_BYTES).hex()}")
         new.mkdir(mode=0o700)
         (new / self.entries.name).mkdir(mode=0o700)
         write_whole(new / "key", key, mode=0o600)
-        self.head.unlink(missing_ok=True)
         log = ChainedLog(new / LOG_NAME, key=key, second=self.head)
         log.append({"act": "init", "noted": TWICE, "recipient": str(first), "t": str(now_ns)})
         new.rename(self.path)
         sync_directory(self.path.parent)
+
+    def sweep(self) -> None:
+        """Take away what a crash of :meth:`create` left, unless somebody makes the vault now or it cannot be done."""
+        with suppress(OSError, ProctorError):
+            if self._left():
+                with alone(self.path.parent, wait=False):
+                    if not os.path.lexists(self.path):
+                        self._miss()
+                    self._remove_left()
+
+    def _left(self) -> list[Path]:
+        """What a crash of :meth:`create` left."""
+        begin = f".{self.path.name}-"
+        found = self.path.parent.glob(f"{begin}*")
+        return [path for path in found if _NEW.fullmatch(path.name.removeprefix(begin))]
+
+    def _remove_left(self) -> None:
+        """Remove what a crash left; it explains the note of a vault that never came to be, which goes before it."""
+        if not os.path.lexists(self.path):
+            self.head.unlink(missing_ok=True)
+            sync_directory(self.path.parent)
+        for path in self._left():
+            erase(path)
 
     @property
     def key(self) -> bytes:
@@ -118,7 +147,7 @@ class Vault:
             return
         except (OSError, ValueError, KeyError, TypeError, InfrastructureFault):
             raise BrokenSeal("the note of how long the log is does not hold", where=self.head.name) from None
-        if count > 1 or not any(self.path.parent.glob(f".{self.path.name}-*")):
+        if count > 1 or not self._left():
             records = "1 record" if count == 1 else f"{count} records"
             hint = f"put it back from a copy; to do without it for good, take {self.head.name} away as well"
             raise BrokenSeal(f"the vault was taken away: its log had {records}", where=str(self.path), hint=hint)
