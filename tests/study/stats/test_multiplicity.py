@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import combinations, product
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -33,6 +36,45 @@ def test_a_single_pair_is_a_sign_flip() -> None:
     assert found.pairs == ((0, 1),)
     assert found.p == found.p_adjusted
     assert alone.p is not None and found.p[0] == pytest.approx(alone.p, abs=0.02)
+
+
+def by_hand(means: np.ndarray[Any, Any]) -> dict[tuple[int, int], tuple[float, float]]:
+    """Every pattern, one after another: the share of those as extreme by itself, and stepping down."""
+    pairs = list(combinations(range(means.shape[1]), 2))
+    gaps = np.array([means[:, a] - means[:, b] for a, b in pairs])
+    gaps = gaps / np.sqrt((gaps**2).sum(axis=1, keepdims=True))
+    seen = np.abs(gaps.sum(axis=1))
+    drawn = np.array([np.abs(gaps @ signs) for signs in product((1, -1), repeat=len(means))]) + 1e-9
+    single = (drawn >= seen).mean(axis=0)
+    adjusted, worst = {}, 0.0
+    left = list(np.argsort(-seen, kind="stable"))
+    while left:
+        worst = max(worst, float((drawn[:, left].max(axis=1) >= seen[left[0]]).mean()))
+        adjusted[pairs[left[0]]] = (float(single[left[0]]), worst)
+        left = left[1:]
+    return adjusted
+
+
+@pytest.mark.parametrize("tasks", [2, 5, 8])
+def test_few_tasks_leave_nothing_to_chance(tasks: int) -> None:
+    means = np.random.default_rng(tasks).random((tasks, 4))
+    generator = rng()
+    found = max_t(np.vstack((means, np.full((30, 4), 0.5))), generator, draws=2**tasks)
+    assert found.exact and found.draws == 2**tasks, "tasks on which nobody differs have no sign to flip"
+    assert generator.bit_generator.state == rng().bit_generator.state
+    wanted = by_hand(means)
+    for pair, p, adjusted in zip(found.pairs, found.p, found.p_adjusted, strict=True):
+        assert (p, adjusted) == pytest.approx(wanted[pair])
+    drawn = max_t(means, rng(), draws=2**tasks - 1)
+    assert not drawn.exact and drawn.draws == 2**tasks - 1
+
+
+def test_enumerated_signs_of_one_pair_are_those_of_the_exact_test() -> None:
+    means = rng().integers(0, 6, (13, 2)) / 5
+    found, alone = max_t(means, rng()), sign_flip(means[:, 0] - means[:, 1], rng())
+    assert found.exact and alone.exact
+    assert found.p == (alone.p,)
+    assert not max_t(rng().random((14, 2)), rng()).exact
 
 
 def test_one_strong_agent_stands_out_from_equal_ones() -> None:

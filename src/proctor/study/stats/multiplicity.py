@@ -16,6 +16,8 @@ from proctor.study.stats.arrays import floats
 from proctor.study.stats.paired import DRAWS, TIE, sign_blocks
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
 
     from proctor.study.stats.arrays import ArrayLike, Flags, Floats
@@ -23,13 +25,17 @@ if TYPE_CHECKING:
 
 @frozen
 class MaxT:
-    """For each pair of columns (a, b), a < b: the p value by itself, and among all pairs; nan without a shared task."""
+    """For each pair of columns (a, b), a < b: the p value by itself, and among all pairs; nan without a shared task.
+
+    ``draws`` is the number of patterns of signs, which are all that there are where it is ``exact``.
+    """
 
     pairs: tuple[tuple[int, int], ...]
     tasks: tuple[int, ...]
     p: tuple[float, ...]
     p_adjusted: tuple[float, ...]
     draws: int
+    exact: bool = False
     method: str = "step-down maximum of all pairs, signs of whole tasks"
 
 
@@ -49,7 +55,9 @@ def max_t(means: ArrayLike, rng: np.random.Generator, draws: int = DRAWS) -> Max
     """Compare every pair of columns of ``means`` (one line for each task, one column for each agent; nan: not run).
 
     The statistic of a pair is the sum of its differences over the root of the sum of their squares, which orders sign
-    patterns as the t statistic does and costs one product of matrices for all pairs.
+    patterns as the t statistic does and costs one product of matrices for all pairs. Where the tasks that differ have
+    no more than ``draws`` patterns, each is looked at and nothing is left to chance. Else so many are drawn, and the
+    one that was seen counts among them.
     """
     import numpy as np
 
@@ -64,17 +72,44 @@ def max_t(means: ArrayLike, rng: np.random.Generator, draws: int = DRAWS) -> Max
     differences = differences / np.where(scale > 0, scale, 1.0)
     seen = np.abs(differences.sum(axis=0)) - TIE * np.abs(differences).sum(axis=0)
     order = np.argsort(-seen, kind="stable")
-    single, joint = np.ones(len(pairs)), np.ones(len(pairs))
-    for signs in sign_blocks(max(1, len(table)), draws, rng) if pairs and len(table) else ():
-        drawn = np.abs(signs @ differences)[:, order]
-        single += np.count_nonzero(drawn >= seen[order], axis=0)
-        highest = np.maximum.accumulate(drawn[:, ::-1], axis=1)[:, ::-1]
-        joint += np.count_nonzero(highest >= seen[order], axis=0)
+    differing = differences[differences.any(axis=1)]
+    exact = 2 ** len(differing) <= draws
+    if exact:
+        draws = 2 ** len(differing)
+        single, joint = _shares(differing[:, order], seen[order], _patterns(len(differing)))
+    else:
+        single, joint = _shares(differences[:, order], seen[order], sign_blocks(len(table), draws, rng), 1)
     p, adjusted = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
-    p[order] = single / (draws + 1)
-    adjusted[order] = np.maximum.accumulate(joint / (draws + 1))
+    p[order], adjusted[order] = single, np.maximum.accumulate(joint)
     p[tasks == 0], adjusted[tasks == 0] = np.nan, np.nan
-    return MaxT(pairs, tuple(tasks.tolist()), tuple(p.tolist()), tuple(adjusted.tolist()), draws)
+    return MaxT(pairs, tuple(tasks.tolist()), tuple(p.tolist()), tuple(adjusted.tolist()), draws, exact)
+
+
+def _shares(differences: Floats, seen: Floats, blocks: Iterator[Floats], more: int = 0) -> tuple[Floats, Floats]:
+    """The share of patterns in which a pair, or any from it on, is as far apart as was seen; ``more`` are certain."""
+    import numpy as np
+
+    single, joint = np.full(len(seen), float(more)), np.full(len(seen), float(more))
+    of = more
+    for signs in blocks:
+        drawn = np.abs(signs @ differences)
+        single += np.count_nonzero(drawn >= seen, axis=0)
+        highest = np.maximum.accumulate(drawn[:, ::-1], axis=1)[:, ::-1]
+        joint += np.count_nonzero(highest >= seen, axis=0)
+        of += len(signs)
+    return single / of, joint / of
+
+
+def _patterns(tasks: int) -> Iterator[Floats]:
+    """Every pattern of signs that begins with a plus, so many at a time; turned round, sums have the same sizes."""
+    import numpy as np
+
+    rows, free = max(1, 2**22 // max(1, tasks)), max(0, tasks - 1)
+    for start in range(0, 2**free, rows):
+        numbers = np.arange(start, min(2**free, start + rows))
+        signs = np.ones((len(numbers), tasks))
+        signs[:, 1:] = (numbers[:, None] >> np.arange(free) & 1) * 2 - 1
+        yield signs
 
 
 def rank_ranges(better: Flags) -> list[tuple[int, int]]:
