@@ -119,6 +119,22 @@ def test_successes_of_the_agent_in_use_that_nobody_tells_win_nothing(
     assert ("of y counted as successes, and others as none" in head["sentence"]) == (verdict == "undecided")
 
 
+@pytest.mark.parametrize(
+    ("agent", "tasks", "each", "verdict"),
+    [("x", range(12), 4, "adopt"), ("x", range(24), 4, "undecided"), ("y", range(12, 24), 9, "undecided")],
+)
+def test_runs_that_were_made_again_until_they_came_out_well_win_nothing(
+    agent: str, tasks: range, each: int, verdict: str
+) -> None:
+    again = tuple((agent, f"t{n}", each) for n in tasks)
+    asked = Question(against="y", minimum_effect=0.1, pilot="sha256:p", repeated=(*again, ("stranger", "t0", 9)))
+    head = findings(made(24, 12, 30), asked)["headline"]
+    assert head["verdict"] == verdict
+    words = "unknown, invalid and repeated runs"
+    assert (words in head["sentence"]) == (verdict == "undecided")
+    assert any(words in text for text in head["caveats"])
+
+
 def test_an_advantage_that_is_none_at_worst_is_undecided() -> None:
     outcomes: Outcomes = {
         "x": {f"t{n}": [int(n < 20), 0] for n in range(25)},

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 FEW_TASKS = 20
 NAMED = 3
 """How many agents a sentence names."""
-COUNTED_AS_NONE = "With unknown and invalid runs counted as no success"
 
 
 def caveats(cells: Cells, question: Question, agents: list[dict[str, Any]]) -> list[str]:
@@ -82,7 +81,7 @@ def against_all(cells: Cells, question: Question, best: dict[str, Any], against:
 
     Nothing where there is no such run, or they count so already.
     """
-    if question.endpoint == INTENTION_TO_TREAT or bool(cells.known.all()):
+    if not question.repeated and (question.endpoint == INTENTION_TO_TREAT or bool(cells.known.all())):
         return None
     return _supposed(cells, question, best, against, 0.0)
 
@@ -92,7 +91,7 @@ def at_worst(cells: Cells, question: Question, best: dict[str, Any], against: di
 
     Nothing where the agent in use has no such run.
     """
-    left = cells.attempts - cells.count(cells.known)
+    left = _attempted(cells, question) - cells.count(cells.known)
     if not left[cells.agents.index(against["agent"])].any():
         return None
     return _supposed(cells, question, best, against, left)
@@ -105,8 +104,9 @@ def _supposed(
     import numpy as np
 
     pair = (cells.agents.index(best["agent"]), cells.agents.index(against["agent"]))
+    attempts = _attempted(cells, question)
     with np.errstate(invalid="ignore", divide="ignore"):
-        means, kept = (cells.wins + won) / cells.attempts, cells.wins[pair[0]] / cells.attempts[pair[0]]
+        means, kept = (cells.wins + won) / attempts, cells.wins[pair[0]] / attempts[pair[0]]
     means[pair[0]] = kept
     difference = paired_difference(means[pair[0]], means[pair[1]], cells.level).difference
     verdict = decide(difference, question.minimum_effect, True)
@@ -117,12 +117,27 @@ def _supposed(
     return verdict, difference
 
 
-def turned(other: Supposed | None, worst: Supposed | None, verdict: str, against: str) -> list[str]:
+def _attempted(cells: Cells, question: Question) -> Floats:
+    """How many runs each agent made at each task, those that were made again included."""
+    agents, tasks = ({name: place for place, name in enumerate(names)} for names in (cells.agents, cells.tasks))
+    found = cells.attempts.copy()
+    for agent, task, count in question.repeated:
+        if agent in agents and task in tasks:
+            found[agents[agent], tasks[task]] += count
+    return found
+
+
+def left_out(question: Question) -> str:
+    """The runs that are neither success nor failure, in words."""
+    return "unknown, invalid and repeated runs" if question.repeated else "unknown and invalid runs"
+
+
+def turned(other: Supposed | None, worst: Supposed | None, verdict: str, against: str, question: Question) -> list[str]:
     """Whether the verdict is another one when runs that are neither success nor failure count in some way."""
     if other is not None and other[1].value is not None and other[0] != verdict:
-        return [f"{COUNTED_AS_NONE}, the difference is {points(other[1])}: {other[0]}."]
+        return [f"With {left_out(question)} counted as no success, the difference is {points(other[1])}: {other[0]}."]
     if verdict != KEEP and worst is not None and worst[1].value is not None and worst[0] != verdict:
-        supposed = f"If unknown and invalid runs of {against} were successes, and others none"
+        supposed = f"If {left_out(question)} of {against} were successes, and others none"
         return [f"{supposed}, the difference would be {points(worst[1])}: {worst[0]}."]
     return []
 

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from proctor.base.errors import UsageFault
-from proctor.study.analysis.caveats import against_all, at_worst, caveats, cheaper, picked, turned, unconfirmed
+from proctor.study.analysis.caveats import (
+    against_all,
+    at_worst,
+    caveats,
+    cheaper,
+    left_out,
+    picked,
+    turned,
+    unconfirmed,
+)
 from proctor.study.analysis.cells import Cells
 from proctor.study.analysis.question import INTENTION_TO_TREAT, Question
 from proctor.study.analysis.unit import Unit
@@ -49,14 +58,15 @@ def headline(
         other = None if question.unfinished else against_all(cells, question, best, against)
         worst = None if question.unfinished else at_worst(cells, question, best, against)
         if verdict == ADOPT and other is not None and other[0] == KEEP:
-            verdict, sentence = UNDECIDED, _hidden(best, against, difference, other[1], "counted as no success")
+            at = f"{left_out(question)} counted as no success"
+            verdict, sentence = UNDECIDED, _hidden(best, against, difference, other[1], at)
         elif verdict == ADOPT and worst is not None and (worst[0] == KEEP or (worst[1].value or 0.0) <= 0):
-            at = f"of {against['agent']} counted as successes, and others as none"
+            at = f"{left_out(question)} of {against['agent']} counted as successes, and others as none"
             verdict, sentence = UNDECIDED, _hidden(best, against, difference, worst[1], at)
         if question.unfinished:
             verdict = UNDECIDED
             sentence = f"Undecided on {best['agent']} rather than {against['agent']}: {question.unfinished}."
-        doubts = [*turned(other, worst, seen, against["agent"]), *unconfirmed(pair, question.alpha)]
+        doubts = [*turned(other, worst, seen, against["agent"], question), *unconfirmed(pair, question.alpha)]
         doubts += picked(question, best, agents, pairs, cells.unit)
         if question.planned and len(pairs) > 1:
             doubts.append(ONE_PLANNED if question.pilot else f"{ONE_PLANNED} {NAMED_WHEN}")
@@ -156,7 +166,7 @@ def _decided(
 def _hidden(best: dict[str, Any], against: dict[str, Any], seen: Estimate, all_: Estimate, how: str) -> str:
     """Why an advantage is none that rests on leaving out runs: a failure that is not told would be such a run too."""
     text = f"Undecided on {best['agent']} rather than {against['agent']}: the difference is {points(seen)}"
-    return f"{text}, but {points(all_)} with unknown and invalid runs {how}."
+    return f"{text}, but {points(all_)} with {how}."
 
 
 def _cost(best: dict[str, Any], against: dict[str, Any] | None, unit: Unit) -> str:

@@ -63,6 +63,8 @@ class Question:
     """Why nothing may be decided yet: in a pilot that is not over, what its plan still asks for."""
     mixed: tuple[str, ...] = ()
     """Tasks whose runs may be counted together although they were made under different conditions; ``all`` for any."""
+    repeated: tuple[tuple[str, str, int], ...] = ()
+    """Agent, task, and how many runs came to nothing and were made again: no rows, but what could turn the answer."""
     caps: Mapping[str, tuple[float, ...]] = EMPTY
     """Caps for counterfactual re-scoring, by column (seconds, cost_usd); without them two are taken from the data."""
     weights: Mapping[str, float] = EMPTY

@@ -44,6 +44,7 @@ from proctor.study.pilot.records import (
     stages_of,
 )
 from proctor.study.pilot.reviewed import agreement
+from proctor.study.pilot.sensitivity import choices, made_again
 from proctor.study.pilot.stopping import rules_so_far
 from proctor.study.table import Table
 
@@ -149,6 +150,7 @@ def _question(here: Standing) -> Question:
         pilot=here.plan.digest,
         text=protocol["pilot"]["question"],
         unfinished=held_up,
+        repeated=made_again(here),
     )
 
 
@@ -181,7 +183,7 @@ def _extras(here: Standing) -> Extras:
         name=protocol["pilot"]["title"] or protocol["pilot"]["name"],
         digest=here.plan.digest,
         deviations=tuple(deviations(here)),
-        caveats=() if unfinished(here) else tuple(cautions(here)),
+        caveats=() if unfinished(here) else (*cautions(here), *choices(here)),
         notes=tuple(notes),
         languages=tuple(sorted({task["labels"]["language"] for task in tasks if task["labels"].get("language")})),
         kinds=tuple(sorted({task["kind"] for task in tasks})),
