@@ -9,7 +9,8 @@ import pytest
 from proctor.base.frozen import replace
 from proctor.study.pilot.journal import Journal, Removal
 from proctor.study.pilot.records import stages_of
-from proctor.study.pilot.report import progress_of, unfinished
+from proctor.study.pilot.report import compared_in, progress_of, unfinished
+from tests.study.pilot.running import arms
 from tests.study.pilot.test_status import stands
 
 
@@ -33,6 +34,14 @@ def test_a_complete_pilot_is_decided() -> None:
 )
 def test_a_pilot_that_a_rule_ended_is_decided(filled: int, parts: dict[str, Any]) -> None:
     assert unfinished(stands(filled, **parts)) == ""
+
+
+@pytest.mark.parametrize(
+    ("against", "names"), [("y", ["x", "y"]), ("noop", ["x", "y", "noop"]), ("reference", ["x", "y", "reference"])]
+)
+def test_a_baseline_is_compared_where_the_question_names_it(against: str, names: list[str]) -> None:
+    assert compared_in(arms(comparison={"candidate": "x", "against": against})) == names
+    assert compared_in(arms(comparison=None)) == ["x", "y"]
 
 
 def test_progress_counts_the_runs_and_names_the_stage_that_holds_the_pilot_up() -> None:

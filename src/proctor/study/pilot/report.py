@@ -1,9 +1,9 @@
 """The findings of a pilot: what its runs say about the question that was asked before the first of them.
 
 Methods are compared with each other; baselines stand beside them, since nobody thinks of adopting one, and they would
-only take their share of the comparisons. Runs of removed tasks and of blocks that were not completed do not count, and
-the deviations name them. The level of the answer is what looks on the way have left of alpha, and what the share of the
-plan that was run is worth.
+only take their share of the comparisons, unless the question names one. Runs of removed tasks and of blocks that were
+not completed do not count, and the deviations name them. The level of the answer is what looks on the way have left of
+alpha, and what the share of the plan that was run is worth.
 
 The same plan, journal and run directories give the same findings: no clock, no path of a machine.
 """
@@ -84,8 +84,7 @@ def report_of(
     ``measured`` is how often the checks of its tasks were seen to err.
     """
     table, protocol = table_of(here), here.plan.protocol
-    methods = [one["name"] for one in protocol["methods"] if not one["baseline"]]
-    compared = table.select(_among(table, methods))
+    compared = table.select(_among(table, compared_in(protocol)))
     if not len(compared):
         raise UsageFault("no run of the pilot counts yet", hint="proctor pilot run PILOT")
     question = replace(_question(here), measured=measured)
@@ -96,6 +95,12 @@ def report_of(
     found["progress"] = progress_of(here)
     found["plan"] = {"power": _power(here.plan), "projection": _projection(here.plan)}
     return found, table
+
+
+def compared_in(protocol: Mapping[str, Any]) -> list[str]:
+    """The methods that are compared: no baselines but those that the question names."""
+    named = (protocol["comparison"] or {}).values()
+    return [one["name"] for one in protocol["methods"] if not one["baseline"] or one["name"] in named]
 
 
 def progress_of(here: Standing) -> dict[str, Any]:
@@ -282,7 +287,8 @@ def _baselines(table: Table, protocol: Mapping[str, Any], level: float) -> list[
     from proctor.study.stats.rates import cluster_rate
 
     found = []
-    for method in (one for one in protocol["methods"] if one["baseline"]):
+    compared = compared_in(protocol)
+    for method in (one for one in protocol["methods"] if one["name"] not in compared):
         rows = table.select(table.method.is_(method["name"]))
         known = rows.select(~np.isnan(rows.success))
         tasks = known.task.used()
