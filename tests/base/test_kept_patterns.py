@@ -20,6 +20,7 @@ NAMED = re.compile(r"(?P<sign>[-+]?)(?P<whole>[0-9]{1,9})kept-named", re.IGNOREC
 LATE = pattern(rb"kept-late-(a|b)+")
 UNUSED = pattern("kept-unused")
 JOINED = re.compile("kept-" + "|".join(["joined", "other"]))
+TEXT = "".join(["kept-", "text"])
 
 def inline(text):
     return re.sub("kept-inline-[0-9]", "", text)
@@ -43,6 +44,7 @@ def used() -> tuple[ModuleType, CodeType]:
     module.LATE.match(b"")
     module.inline("kept-inline-1")
     module.given("whatever", "kept-somebody's-secret")
+    module.given("whatever", module.TEXT)
     return module, code
 
 
@@ -54,6 +56,7 @@ def test_patterns_of_the_code_are_kept_and_those_of_data_are_not() -> None:
         rb"kept-late-(a|b)+",
         "kept-joined|other",
         "kept-inline-[0-9]",
+        "kept-text",
     }
 
 

@@ -4,9 +4,9 @@ A module compiles its patterns when it is loaded, and that is pure Python: ten m
 for patterns of the standard library that nothing uses. What the compiler made of a pattern is a list of numbers; with
 it the pattern is made at once and put where ``re.compile`` looks first.
 
-Only patterns that stand in a module's code, or that it holds under a name of its own, are kept: one that was made from
-somebody's data is not. The parts of ``re`` used here are its own affair and may change, so that whatever is kept counts
-for the very same interpreter alone, and where a part is missing nothing is kept.
+Only patterns that stand in a module's code, or that it holds under a name of its own as a pattern or as a text, are
+kept: one that was made from somebody's data is not. The parts of ``re`` used here are its own affair and may change, so
+that whatever is kept counts for the very same interpreter alone, and where a part is missing nothing is kept.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Made = tuple[int, tuple[Any, ...]]
 
 def patterns_of(module: ModuleType, code: CodeType) -> list[Made]:
     """What makes the patterns that ``module``, whose ``code`` this is, has compiled so far."""
-    texts = set(_constants(code))
+    texts = {*_constants(code), *(value for value in vars(module).values() if isinstance(value, str))}
     held = {id(compiled(value)) for value in vars(module).values()}
     known: dict[tuple[type, str | bytes, int], re.Pattern[Any]] = getattr(re, "_cache", {})
     own = [(text, flags) for (_, text, flags), found in list(known.items()) if text in texts or id(found) in held]

@@ -168,10 +168,12 @@ def _digested(place: bytes, path: str, total: list[int]) -> NamedFile:
     handle = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(handle, "rb") as file:
         information = os.fstat(handle)
-        digest = hashlib.sha256()
-        while block := file.read(MIB):
+        block = file.read(MIB)
+        digest = hashlib.sha256(block)
+        while block:
             total[0] += len(block)
             if total[0] > DIRECTORY_BYTES:
                 raise _Refused(f"{quoted(path)} and its kin hold more than {DIRECTORY_BYTES} bytes")
+            block = file.read(MIB)
             digest.update(block)
     return NamedFile(path, digest.hexdigest(), bool(information.st_mode & 0o100))

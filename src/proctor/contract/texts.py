@@ -13,6 +13,8 @@ WEEK_SECONDS = 7 * 24 * 3600
 _STEP = r"(?!\.{1,2}(?![^/]))[^/\u0000]+"
 _RELATIVE = rf"{_STEP}(?:/{_STEP})*"
 _GLOB_STEP = r"(?:\*\*|(?!\.{1,2}(?![^/]))(?:[^/*\[\u0000]|\*(?!\*)|\[[!^]?[^/\u0000][^\]/\u0000]*\])+)"
+_GLOB = rf"{_GLOB_STEP}(?:/{_GLOB_STEP})*/?"
+_ARCHIVE = rf"https?://[^\u0000-\u0020]+|(?!-){_RELATIVE}"
 _TAKEN = "workspace|setup|inputs|results|proctor|proc|dev|sys|usr|bin|lib|lib64|sbin"
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _HOST = rf"{_LABEL}(?:\.{_LABEL})*"
@@ -32,7 +34,7 @@ OUTSIDE = Text(
 )
 GLOB = Text(
     "a glob relative to the tree (** stands alone between slashes, every [ has its ], no leading / and no . or ..)",
-    rf"{_GLOB_STEP}(?:/{_GLOB_STEP})*/?",
+    _GLOB,
 )
 VARIABLE = Text(
     "a variable's name (letters, digits and _, and PROCTOR_… is the harness's own)",
@@ -44,9 +46,7 @@ ROOT = Text("sha256: and 64 lower-case hexadecimal digits", r"sha256:[0-9a-f]{64
 LAYER = Text(ROOT.words, ROOT.pattern)
 FILE_NAME = Text("a file name without slashes", r"(?![-.])[^/\u0000-\u001f]+")
 GIT = Text("a path or an address of a git repository", r"(?!-)(?![A-Za-z0-9+.-]*::)[^\u0000-\u001f]+")
-ARCHIVE = Text(
-    "a path inside the contract's directory or an http(s) address", rf"https?://[^\u0000-\u0020]+|(?!-){_RELATIVE}"
-)
+ARCHIVE = Text("a path inside the contract's directory or an http(s) address", _ARCHIVE)
 PYPI = Text("name==version", r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9,._-]+\])?==[A-Za-z0-9][A-Za-z0-9.!+_-]*")
 NPM = Text("name@version", r"(?:@[A-Za-z0-9~_][A-Za-z0-9._~-]*/)?[A-Za-z0-9~_][A-Za-z0-9._~-]*@[0-9][A-Za-z0-9.+-]*")
 DEB = Text("name==version", r"[a-z0-9][a-z0-9+.-]+==[0-9A-Za-z][A-Za-z0-9.+:~-]*")

@@ -6,9 +6,9 @@ taken away again and the message says what the machine refused.
 
 from __future__ import annotations
 
+import _socket as socket
 import os
 import select
-import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

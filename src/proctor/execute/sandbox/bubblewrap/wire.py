@@ -5,9 +5,9 @@ The other side of it is ``native/launch.c``, ``native/serve.c`` and ``native/com
 
 from __future__ import annotations
 
+import _socket as socket  # without the enumerations around it, which take longer to make than all that is said here
 import array
 import os
-import socket
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

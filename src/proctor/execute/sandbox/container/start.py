@@ -121,7 +121,7 @@ def _peer(control: socket.socket) -> int:
 
 def _hear(contained: Contained) -> int:
     """What pid 1 says first: an error number, 0 when its filter is in place; the listener of that filter, or -1."""
-    assert contained.control is not None
+    assert isinstance(contained.control, socket.socket)
     contained.control.settimeout(HELLO_SECONDS)
     try:
         message, handles, _, _ = socket.recv_fds(contained.control, 4, 1, socket.MSG_CMSG_CLOEXEC)
