@@ -75,3 +75,11 @@ def test_a_gate_that_is_empty_on_purpose_shows_no_check_that_runs(proctor: Proct
     assert rows["nothing-to-build"].split("  ")[0] == "runs nothing"
     assert "exit-code" not in rows["nothing-to-build"]
     assert rows["adds"].startswith("exit-code")
+
+
+def test_what_is_asked_of_a_run_is_not_passed_over_for_a_contract(proctor: Proctor, make_contract: Any) -> None:
+    contract = make_contract()
+    assert proctor("show", contract).returncode == 0
+    for option in ("--output", "--why"):
+        done = proctor("show", contract, option)
+        assert (done.returncode, done.stdout) == (2, "") and "this is a contract" in done.stderr

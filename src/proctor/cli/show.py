@@ -44,6 +44,8 @@ def command(what: str, output: bool, why: bool, json_: bool) -> int:
 
     path = Path(what)
     if path.name == "contract.yaml" or (path / "contract.yaml").is_file():
+        if output or why:
+            raise UsageFault("this is a contract, and --output and --why are about a run", where=what)
         _contract(path, json_)
         return 0
     try:
