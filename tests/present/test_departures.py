@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from proctor.present.departures import amended, departures, fixed, incomplete
+from proctor.present.departures import amended, computed_when, departures, fixed, incomplete
 
 PILOT: dict[str, Any] = {"question": {"pilot": "sha256:p"}}
 
@@ -27,6 +27,19 @@ PILOT: dict[str, Any] = {"question": {"pilot": "sha256:p"}}
 )
 def test_amendments_in_words(runs: list[int | None], told: str) -> None:
     assert amended([{"after_runs": after} for after in runs]) == told
+
+
+@pytest.mark.parametrize(
+    ("runs", "told"),
+    [
+        ([], "Computed before the first run."),
+        ([0], "Computed before the first run."),
+        ([0, 1200], "Computed anew with the last amendment, after 1,200 runs."),
+    ],
+)
+def test_a_plan_that_was_amended_late_was_not_computed_before_the_first_run(runs: list[int], told: str) -> None:
+    amendments = [{"after_runs": after} for after in runs]
+    assert computed_when({**PILOT, "appendix": {"amendments": amendments}}) == told
 
 
 def test_only_a_pilot_has_a_plan_to_keep_to() -> None:

@@ -60,6 +60,12 @@ def departures(findings: Mapping[str, Any]) -> list[str]:
     return found
 
 
+def computed_when(findings: Mapping[str, Any]) -> str:
+    """When the power and the projection of the plan in force were computed: an amendment computes them anew."""
+    runs = next((known(one.get("after_runs")) for one in reversed(_amendments(findings))), None)
+    return f"Computed anew with the last amendment, after {_runs(runs)}." if runs else "Computed before the first run."
+
+
 def amended(amendments: list[Mapping[str, Any]]) -> str:
     """``amended twice, once after 20 runs``; empty where nothing was amended."""
     if not amendments:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from proctor.present.amounts import count, currency, known
+from proctor.present.departures import computed_when
 from proctor.present.html.evidence import Evidence
 from proctor.present.html.planned import planned
 from proctor.present.html.table import Cell, Column, Section, absent, by_rank, estimated, listed, note, table
@@ -107,9 +108,9 @@ def _names(given: Any) -> Markup | str:
 
 
 def plan(findings: Mapping[str, Any], evidence: Evidence) -> Section | None:
-    """What was promised beforehand: power and projected cost, where a pilot was planned."""
+    """What was promised: power and projected cost, where a pilot was planned, and when they were computed."""
     given = findings.get("plan")
     if not given:
         return None
     shown = planned(given, currency(findings))
-    return Section("plan", "The plan", tag("div", shown, note("Computed before the first run.")))
+    return Section("plan", "The plan", tag("div", shown, note(computed_when(findings))))
