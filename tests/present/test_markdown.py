@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from proctor.present.data import tables
 from proctor.present.html import page
-from proctor.present.markdown import amount, p_value, percents, plain, points, rank, report
+from proctor.present.markdown import report
+from proctor.present.markdown_parts import amount, p_value, percents, plain, points, rank
 from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Extras, Question, measured_from
 from tests.present.test_data import ESTIMATE, made

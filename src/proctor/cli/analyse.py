@@ -176,7 +176,7 @@ def _taken(read: Results) -> str:
 def _show(found: Mapping[str, Any], taken: str, what_if: bool, written: list[str], out: Path | None) -> None:
     """The short version for a terminal."""
     from proctor.present.amounts import currency
-    from proctor.present.markdown import percents, points, rank, unit_of
+    from proctor.present.markdown_parts import percents, points, rank, unit_of
 
     head, agents, paid = found["headline"], found["agents"], currency(found)
     most = max(one["k"] for agent in agents for one in agent["pass_at"])
@@ -225,7 +225,7 @@ def _show(found: Mapping[str, Any], taken: str, what_if: bool, written: list[str
 
 def _show_what_if(scored: list[Mapping[str, Any]]) -> None:
     """Success under other caps, which nobody has seen."""
-    from proctor.present.markdown import percents
+    from proctor.present.markdown_parts import percents
 
     click.echo("\nnot seen but computed, and no part of the results:")
     for row in scored:

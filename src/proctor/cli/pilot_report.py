@@ -117,7 +117,7 @@ def _show(found: Mapping[str, Any], folder: Path, written: list[str]) -> None:
 
 def _show_versus(other: Mapping[str, Any]) -> None:
     """What changed since the earlier report, a line for each agent."""
-    from proctor.present.markdown import percents, points
+    from proctor.present.markdown_parts import percents, points
 
     click.echo(one_line(f"against {other['name']}:"))
     for row in other["rows"]:

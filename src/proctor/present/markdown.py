@@ -1,7 +1,6 @@
 """Findings as a Markdown report: the decision first, then the tables a reader asks for next.
 
-Names come from anyone, so everything that Markdown or HTML would read is escaped. The tables are bounded; the CSV files
-and the JSON beside the report have every row.
+The tables are bounded; the CSV files and the JSON beside the report have every row.
 """
 
 from __future__ import annotations
@@ -9,57 +8,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from proctor.present.amounts import DOLLARS, Currency, counted, currency, left_after
+from proctor.present.amounts import counted, currency, left_after
 from proctor.present.departures import INCOMPLETE, departures, fixed, incomplete
-from proctor.present.markup import clean
+from proctor.present.markdown_parts import (
+    MAX_ROWS,
+    amount,
+    listed,
+    p_value,
+    percents,
+    plain,
+    points,
+    rank,
+    section,
+    table,
+    unit_of,
+)
 from proctor.study.analysis.words import level_words
-
-SPECIAL = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>|#~"})
-MAX_ROWS = 60
-"""How many rows a table of the report has at most."""
-LONGEST_TEXT = 4_000
-"""How many characters one sentence or name has at most."""
 
 
 def report(findings: Mapping[str, Any]) -> bytes:
     """The report on ``findings``."""
     return ("\n".join(_lines(findings)).rstrip() + "\n").encode()
-
-
-def percents(estimate: Mapping[str, Any] | None) -> str:
-    """``71.2% (67.0 to 75.1)``; a dash where there is no estimate."""
-    if estimate is None or estimate["value"] is None:
-        return "-"
-    value, low, high = (100 * estimate[part] for part in ("value", "low", "high"))
-    return f"{value:.1f}% ({low:.1f} to {high:.1f})"
-
-
-def points(estimate: Mapping[str, Any]) -> str:
-    """A difference of rates in percentage points with its interval."""
-    if estimate["value"] is None:
-        return "-"
-    value, low, high = (100 * estimate[part] for part in ("value", "low", "high"))
-    return f"{value:+.1f} ({low:+.1f} to {high:+.1f})"
-
-
-def amount(number: float | None, digits: int = 3) -> str:
-    """A number with few digits; a dash for none."""
-    return "-" if number is None else f"{number:,.{digits}g}" if abs(number) < 1000 else f"{number:,.0f}"
-
-
-def p_value(p: float | None) -> str:
-    """A p value with as many digits as it deserves."""
-    return "-" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def rank(place: Mapping[str, Any]) -> str:
-    """The range of ranks that an agent may have."""
-    return str(place["best"]) if place["best"] == place["worst"] else f"{place['best']}-{place['worst']}"
-
-
-def plain(text: str) -> str:
-    """``text`` with nothing left that Markdown or HTML would read, on one line."""
-    return " ".join(clean(" ".join(str(text).split()), LONGEST_TEXT).translate(SPECIAL).split())
 
 
 def _lines(findings: Mapping[str, Any]) -> Iterator[str]:
@@ -79,7 +48,7 @@ def _lines(findings: Mapping[str, Any]) -> Iterator[str]:
     if told := fixed(findings):
         yield plain(told)
         yield ""
-    yield from _list([*departures(findings), *head["caveats"]])
+    yield from listed([*departures(findings), *head["caveats"]])
     trials = source["trials"]
     many = str(trials["max"]) if trials["min"] == trials["max"] else f"{trials['min']} to {trials['max']}"
     agents, tasks = counted(source["agents"], "agent"), counted(source["tasks"], "task")
@@ -109,19 +78,19 @@ def _lines(findings: Mapping[str, Any]) -> Iterator[str]:
         ("Not to be generalised", findings["scope"]["not_to_generalise"]),
     ):
         if texts:
-            yield from _section(title)
-            yield from _list(texts)
+            yield from section(title)
+            yield from listed(texts)
 
 
 def _agents(findings: Mapping[str, Any]) -> Iterator[str]:
-    yield from _section("Agents")
+    yield from section("Agents")
     level = 1 - findings["question"]["alpha"]
     yield (
         "A rank is a range: agents that could not be told apart at this many comparisons share ranks. "
         f"Intervals are at a level of {level_words(level)}."
     )
     yield ""
-    yield from _table(
+    yield from table(
         ("rank", "agent", "runs", "tasks", "success", "all attempted", "error", "invalid", "unknown", "bounds"),
         [
             (
@@ -143,11 +112,11 @@ def _agents(findings: Mapping[str, Any]) -> Iterator[str]:
 
 def _baselines(findings: Mapping[str, Any]) -> Iterator[str]:
     if rows := findings.get("baselines"):
-        yield from _section("Baselines")
+        yield from section("Baselines")
         yield "Not compared with the agents; they show whether the tasks are what they claim to be."
         yield ""
         held = {True: "yes", False: "**NO**", None: "-"}
-        yield from _table(
+        yield from table(
             ("baseline", "runs", "success", "must be", "held"),
             [
                 (
@@ -164,10 +133,10 @@ def _baselines(findings: Mapping[str, Any]) -> Iterator[str]:
 
 def _variations(findings: Mapping[str, Any]) -> Iterator[str]:
     if rows := findings.get("variations"):
-        yield from _section("Variations")
+        yield from section("Variations")
         yield "Counts of runs, beside the comparison and no part of it: so few tell no variation from another."
         yield ""
-        yield from _table(
+        yield from table(
             ("variation", "method", "runs", "with a verdict", "successes"),
             [
                 (plain(row["variation"]), plain(row["method"]), row["runs"], row["scorable"], row["successes"])
@@ -178,15 +147,15 @@ def _variations(findings: Mapping[str, Any]) -> Iterator[str]:
 
 def _versus(findings: Mapping[str, Any]) -> Iterator[str]:
     if other := findings.get("versus"):
-        yield from _section(f"Against {plain(other['name'])}")
-        yield from _table(
+        yield from section(f"Against {plain(other['name'])}")
+        yield from table(
             ("agent", "before", "after", "after - before, points"),
             [
                 (plain(row["agent"]), percents(row["before"]), percents(row["after"]), points(row["difference"]))
                 for row in other["rows"]
             ],
         )
-        yield from _list(other["notes"])
+        yield from listed(other["notes"])
 
 
 def _bounds(bounds: Mapping[str, Any]) -> str:
@@ -197,7 +166,7 @@ def _pairs(findings: Mapping[str, Any]) -> Iterator[str]:
     pairs = findings["pairs"]
     if not pairs:
         return
-    yield from _section("Comparisons")
+    yield from section("Comparisons")
     open_ = [pair for pair in pairs if not pair["separable"]]
     if len(pairs) == 1:
         yield f"The pair is {'not ' if open_ else ''}separable. It is the only one, and p adjusted decides on it."
@@ -210,7 +179,7 @@ def _pairs(findings: Mapping[str, Any]) -> Iterator[str]:
         yield "The pairs that are **not separable**:"
         yield ""
         shown = open_
-    yield from _table(
+    yield from table(
         ("a", "b", "tasks", "a - b, points", "p", "p adjusted", "p by sign flips", "separable"),
         [
             (
@@ -233,12 +202,12 @@ def _attempts(findings: Mapping[str, Any]) -> Iterator[str]:
     if not ks or ks[-1] < 2:
         return
     for title, key in (("At least one success in k attempts", "pass_at"), ("All of k attempts succeed", "all_of")):
-        yield from _section(title)
+        yield from section(title)
         rows = []
         for agent in findings["agents"]:
             by_k = {one["k"]: one["estimate"] for one in agent[key]}
             rows.append((plain(agent["agent"]), *(percents(by_k.get(k)) for k in ks)))
-        yield from _table(("agent", *(f"k = {k}" for k in ks)), rows)
+        yield from table(("agent", *(f"k = {k}" for k in ks)), rows)
 
 
 def _erring(findings: Mapping[str, Any]) -> Iterator[str]:
@@ -254,16 +223,16 @@ def _erring(findings: Mapping[str, Any]) -> Iterator[str]:
         if one.get("sensitivity_n") is not None
     ]
     if rows:
-        yield from _section("If the checks err as measured")
+        yield from section("If the checks err as measured")
         yield "The rate of right patches, were the checks to err as they were seen to. No part of the results."
         yield ""
-        yield from _table(("agent", "right ones accepted", "faulty ones refused", "right"), rows)
+        yield from table(("agent", "right ones accepted", "faulty ones refused", "right"), rows)
 
 
 def _strata(findings: Mapping[str, Any]) -> Iterator[str]:
     if findings["strata"]:
-        yield from _section("Strata")
-        yield from _table(
+        yield from section("Strata")
+        yield from table(
             ("stratum", "agent", "tasks", "runs", "success"),
             [
                 (plain(one["stratum"]), plain(one["agent"]), one["tasks"], one["runs"], percents(one["success"]))
@@ -287,9 +256,9 @@ def _costs(findings: Mapping[str, Any]) -> Iterator[str]:
         for agent in findings["agents"]
     ]
     if any(set(row[1:]) != {"-"} for row in rows):
-        yield from _section("Cost")
-        yield from _table(("agent", unit, f"{unit} a run", f"{unit} a success", "tokens in", "tokens out"), rows)
-        yield from _list(_without_interval(findings["agents"]))
+        yield from section("Cost")
+        yield from table(("agent", unit, f"{unit} a run", f"{unit} a success", "tokens in", "tokens out"), rows)
+        yield from listed(_without_interval(findings["agents"]))
 
 
 def _without_interval(agents: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -311,11 +280,11 @@ def _times(findings: Mapping[str, Any]) -> Iterator[str]:
         title = f"{word[0].upper()}{word[1:]} until the agent ends"
         rows = [one for one in findings["survival"] if one["of"] == name]
         if rows:
-            yield from _section(title)
+            yield from section(title)
             horizon = _amount_of(rows[0]["horizon"], rate)
             yield f"Runs that a cap cut short count as still at work. The mean is up to {horizon}."
             yield ""
-            yield from _table(
+            yield from table(
                 ("agent", "ended", "cut short", "median", "mean", "interval"),
                 [
                     (
@@ -329,11 +298,6 @@ def _times(findings: Mapping[str, Any]) -> Iterator[str]:
                     for one in rows
                 ],
             )
-
-
-def unit_of(paid: Currency) -> str:
-    """What costs are in, as short as it can be said."""
-    return "USD" if paid is DOLLARS else paid.title
 
 
 def _priced(usd: float | None, estimate: Mapping[str, Any] | None, rate: float) -> str:
@@ -352,8 +316,8 @@ def _amount_of(number: float | None, rate: float) -> str:
 def _modes(findings: Mapping[str, Any]) -> Iterator[str]:
     tags = findings["modes"]["tags"][:8]
     if tags:
-        yield from _section("Failure modes")
-        yield from _table(
+        yield from section("Failure modes")
+        yield from table(
             ("agent", "runs", *(plain(tag) for tag in tags)),
             [
                 (plain(row["agent"]), row["runs"], *(row["counts"].get(tag, 0) for tag in tags))
@@ -365,9 +329,9 @@ def _modes(findings: Mapping[str, Any]) -> Iterator[str]:
 def _gates(findings: Mapping[str, Any]) -> Iterator[str]:
     rows = findings["funnel"]
     if rows:
-        yield from _section("Runs left after each gate")
+        yield from section("Runs left after each gate")
         names = [step["name"] for step in rows[0]["steps"]]
-        yield from _table(
+        yield from table(
             ("agent", *names),
             [(plain(row["agent"]), *left_after([step["count"] for step in row["steps"]])) for row in rows],
         )
@@ -375,34 +339,13 @@ def _gates(findings: Mapping[str, Any]) -> Iterator[str]:
 
 def _counterfactual(findings: Mapping[str, Any]) -> Iterator[str]:
     if findings["counterfactual"]:
-        yield from _section("Counterfactual")
+        yield from section("Counterfactual")
         yield "Not seen but computed: what would have counted under tighter caps. No part of the results above."
         yield ""
-        yield from _table(
+        yield from table(
             ("what", "agent", "success"),
             [
                 (plain(one["label"]), plain(one["agent"]), percents(one["success"]))
                 for one in findings["counterfactual"]
             ],
         )
-
-
-def _section(title: str) -> tuple[str, ...]:
-    return ("", f"## {title}", "")
-
-
-def _list(texts: Sequence[str]) -> Iterator[str]:
-    yield from (f"- {plain(text)}" for text in texts)
-    yield ""
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
-    shown = rows[:MAX_ROWS]
-    yield "| " + " | ".join(head) + " |"
-    yield "|" + "---|" * len(head)
-    for row in shown:
-        yield "| " + " | ".join(str(cell) for cell in row) + " |"
-    if left_out := len(rows) - len(shown):
-        yield ""
-        yield f"... and {left_out} more, in the CSV files."
-    yield ""
