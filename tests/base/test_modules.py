@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import marshal
 import os
 import sys
 import threading
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from proctor.base.modules import KeptModules
+from proctor.base.modules import KeptModules, _whose
 
 PACKAGE = "kept_sample"
 
@@ -125,6 +126,13 @@ def test_a_cut_file_is_not_used(package: Path, monkeypatch: pytest.MonkeyPatch, 
     kept(package).keep(loaded())
     file = package.parent / "modules"
     file.write_bytes(file.read_bytes()[:size])
+    assert through(kept(package), monkeypatch).VALUE == 1
+
+
+@pytest.mark.parametrize("content", [7, (), (_whose(),), (_whose(), {}), (_whose(), {}, {}, {})])
+def test_a_file_of_another_form_is_not_used(package: Path, monkeypatch: pytest.MonkeyPatch, content: Any) -> None:
+    index = marshal.dumps(content)
+    (package.parent / "modules").write_bytes(len(index).to_bytes(8, "big") + index)
     assert through(kept(package), monkeypatch).VALUE == 1
 
 

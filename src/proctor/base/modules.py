@@ -190,11 +190,11 @@ class KeptModules:
             self._handle = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
             length = int.from_bytes(os.pread(self._handle, _WORD, 0), "big")
             whose, *tables = marshal.loads(os.pread(self._handle, length, _WORD))
+            if whose == _whose():
+                self._rows, self._trains.known = tables
+                self._start = _WORD + length
         except (OSError, ValueError, EOFError, TypeError):
             return
-        if whose == _whose():
-            self._rows, self._trains.known = tables
-            self._start = _WORD + length
 
     def _code(self, row: Row) -> bytes:
         return os.pread(self._handle, row[4], self._start + row[3])
