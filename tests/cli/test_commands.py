@@ -164,6 +164,14 @@ def test_a_bad_agent_gets_one_message(proctor: Proctor, make_contract: Any, agen
     assert "Traceback" not in done.stderr
 
 
+def test_a_patch_comes_without_other_files(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    patch = ["--agent", "patch:fix.patch", "--agent-files", tmp_path / "files"]
+    done = proctor("run", make_contract(), *patch)
+    assert done.returncode == 2
+    assert "takes no files besides its patch" in done.stderr
+
+
 def test_an_agent_is_not_handed_the_home_or_the_contract(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
     contract = make_contract()
     for files in (tmp_path / "home", tmp_path, contract):

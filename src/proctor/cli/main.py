@@ -49,7 +49,7 @@ COMMANDS = {
     "retain": "move a run to another retention tier, with an approval",
     "redact": "take secrets out of a text, or say where they are",
     "vault": "originals of redacted secrets, for those who may read them",
-    "schema": "print the JSON Schema of contracts",
+    "schema": "print the JSON Schema of contracts or of pilots",
     "doctor": "what this machine can isolate, and how to get the rest",
     "clean": "sweep what dead runs left, or drop the caches",
 }

@@ -21,7 +21,7 @@ COLUMNS = (
     Column("source", TEXT, "where the row comes from: a run directory, or file:line of a table of results"),
     Column("agent", TEXT, "the agent's name"),
     Column("model", TEXT, "the model the agent was given; missing when it had none"),
-    Column("method", TEXT, "what is compared: the agent, or agent and model"),
+    Column("method", TEXT, "what is compared: the agent, or agent and model; in a pilot the method's name there"),
     Column("task", TEXT, "the contract's name"),
     Column("contract", TEXT, "the contract's content id"),
     Column("stratum", TEXT, "the group of tasks it belongs to, such as python / medium"),

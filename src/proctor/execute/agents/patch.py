@@ -27,8 +27,10 @@ class PatchAgent:
 
     @classmethod
     def from_request(cls, request: AgentRequest) -> PatchAgent:
-        if not request.argument or request.files:
+        if not request.argument:
             raise UsageFault("the patch agent needs a file", hint="use --agent patch:fix.patch")
+        if request.files:
+            raise UsageFault("the patch agent takes no files besides its patch", hint="leave out --agent-files")
         path = Path(request.argument)
         try:
             data = read_bounded(path, PATCH_BYTES)
