@@ -7,7 +7,7 @@ from typing import Any
 from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Question
 from proctor.study.table import Table
-from tests.study.analysis.made import runs
+from tests.study.analysis.made import Outcomes, runs, table
 
 SOLVED = {"best": 30, "near": 29, "cheap": 28, "weak": 12, "old": 10}
 USD = {"best": 0.5, "near": 0.4, "cheap": 0.2, "weak": 0.01, "old": 0.3}
@@ -41,3 +41,40 @@ def test_nothing_is_cheaper_than_the_cheapest_nor_than_a_cost_that_nobody_knows(
 def test_a_candidate_that_was_named_or_stands_alone_was_not_chosen() -> None:
     assert told(made(*SOLVED), "best") == []
     assert told(made("best", "old")) == []
+
+
+def test_tasks_with_unequal_numbers_of_runs_are_said_to_have_them() -> None:
+    words = "Tasks have unequal numbers of runs: rates count every run, comparisons every task alike."
+    same: Outcomes = {"x": {"a": [1, None], "b": [0, 1]}, "y": {"a": [1], "b": [0]}}
+    more: Outcomes = {"x": {"a": [1, 1], "b": [0]}, "y": {"a": [1], "b": [0]}}
+    assert [words in findings(table(one))["headline"]["caveats"] for one in (same, more)] == [False, True]
+
+
+def test_runs_without_an_outcome_are_not_said_to_be_no_runs_or_one() -> None:
+    outcomes: Outcomes = {"x": {f"t{n}": [None, None] for n in range(3)}, "y": {f"t{n}": [1, None] for n in range(3)}}
+    found = findings(table(outcomes))
+    x = next(agent for agent in found["agents"] if agent["agent"] == "x")
+    assert x["success"]["undefined"] == "because no run has an outcome"
+    chance = "chance within a task cannot be told from skill."
+    assert f"No agent has two outcomes at the same task: {chance}" in found["headline"]["caveats"]
+    assert any(text.startswith("at most one outcome for each task: ") for text in found["cannot"])
+
+
+def test_runs_that_were_cut_at_different_places_leave_rough_curves() -> None:
+    def cannot(seconds: tuple[float, float], usd: tuple[float, float]) -> list[str]:
+        rows = runs({"x": {"a": [0], "b": [0], "c": [1]}}, seconds=5.0, cost_usd=0.1)
+        for row, time, cost in zip(rows, seconds, usd, strict=False):
+            row |= {"censored": 1, "seconds": time, "cost_usd": cost}
+        return [text for text in findings(Table.from_rows(rows))["cannot"] if text.startswith("runs were cut at")]
+
+    assert cannot((600, 600), (2, 2)) == []
+    (time,) = cannot((600, 900), (2, 2))
+    assert time.startswith("runs were cut at different times: ")
+    (cost,) = cannot((600, 600), (2, 3))
+    assert cost.startswith("runs were cut at different costs, as by a cap on time: ")
+
+
+def test_no_plan_is_less_precise_than_knowing_nothing() -> None:
+    rows: Outcomes = {"x": {"a": [1, 0], "b": [0, 0], "c": [1, 1], "d": [0, 1]}}
+    widths = [plan["half_width"] for plan in findings(table(rows))["tradeoff"]["precision"]]
+    assert max(widths) == 0.5 and min(widths) < 0.5

@@ -49,7 +49,12 @@ def _items(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
     paid = currency(findings)
     bars = stacked("items", list(sums.items())[:MOST_BARS], used or ["model"], title=title, paid=paid)
     figure = framed(bars, title)
-    columns = [Column("Agent"), Column("Item"), Column("Phase"), Column(paid.title.capitalize(), True)]
+    columns = [
+        Column("Agent"),
+        Column("Item"),
+        Column("Phase"),
+        Column(f"{paid.title[0].upper()}{paid.title[1:]}", True),
+    ]
     lines: list[list[Cell | Piece]] = [
         [
             str(row.get("agent")),

@@ -196,7 +196,9 @@ def _sure_of_ranking(findings: Mapping[str, Any], evidence: Evidence) -> list[Pi
     ahead = _ahead(findings, name)
     if ahead:
         better = "another agent is" if len(ahead) == 1 else f"{count(len(ahead))} other agents are"
-        told = f"On the tasks that both ran {better} shown to be better: its rate is one of other tasks."
+        told = (
+            f"On the tasks that both ran {better} shown to be better: its rate counts other tasks, or some more often."
+        )
     elif alike := _alike(findings, name):
         others = "one agent is" if alike == 1 else f"{count(alike)} agents are"
         told = f"{others[0].upper()}{others[1:]} not separable from it: which of these is best, these runs cannot tell."

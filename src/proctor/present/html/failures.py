@@ -1,4 +1,4 @@
-"""How runs fail: the tags that agents earn, the kinds likely unseen, how far runs come, what reviewers agree on."""
+"""How runs fail: the tags that agents earn, the kinds that are unseen, how far runs come, what reviewers agree on."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _discovery(rows: Sequence[Mapping[str, Any]], paid: Currency, evidence: Evid
     columns = [
         Column("Agent"),
         Column("Modes found", True),
-        Column("Likely unseen", True),
+        Column("Unseen, at the least", True),
         Column("One more costs", True),
     ]
     lines: list[list[Cell | Piece]] = []
@@ -89,7 +89,7 @@ def _discovery(rows: Sequence[Mapping[str, Any]], paid: Currency, evidence: Evid
         heading,
         tag("div", drawn[:FEW], class_="small-figures"),
         more if len(drawn) > FEW else None,
-        table("Failure modes found, likely unseen, and the price of one more", columns, lines),
+        table("Failure modes found, unseen at the least, and the price of one more", columns, lines),
         methods(row.get("marginal_usd") for row in rows),
     )
 

@@ -26,8 +26,8 @@ def survival(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     parts: list[Piece] = [
         tag(
             "p",
-            "The share of runs that are still at work after so much time or money. Runs that were cut at their cap "
-            "count as at work until then, and not as ended there; the dashed line is the cap.",
+            "The share of runs that are still at work after so much time or money. Runs that a cap cut short count as "
+            "at work until then, and not as ended there; the dashed line is where they were cut, by whatever cap.",
         )
     ]
     for kind in dict.fromkeys(str(row.get("of")) for row in rows):
@@ -41,7 +41,7 @@ def _kind(kind: str, name: str, form: Form, rows: list[Mapping[str, Any]], evide
     parts: list[Piece] = [tag("h3", name.capitalize()), tag("div", drawn[:FEW], class_="small-figures")]
     if len(drawn) > FEW:
         parts.append(folded(f"{len(drawn) - FEW} more agents", tag("div", drawn[FEW:], class_="small-figures")))
-    columns = [Column("Agent"), Column("Ended", True), Column("Cut at the cap", True), Column("Cap", True)]
+    columns = [Column("Agent"), Column("Ended", True), Column("Cut short", True), Column("Cut at", True)]
     columns += [Column("Median", True), Column("Mean", True), Column("Mean is up to", True)]
     lines: list[list[Cell | Piece]] = []
     for row in rows:
@@ -52,7 +52,7 @@ def _kind(kind: str, name: str, form: Form, rows: list[Mapping[str, Any]], evide
                 str(row.get("agent")),
                 Cell(evidence.number(count(ended), link), ended),
                 Cell(evidence.number(count(cut), link), cut),
-                Cell("none" if cap is None else form(cap), cap),
+                Cell(("several" if cut else "none") if cap is None else form(cap), cap),
                 Cell("not reached" if median is None else evidence.number(form(median), link), median),
                 estimated(row.get("mean"), link, form),
                 Cell(form(until := known(row.get("horizon")) or cap), until),

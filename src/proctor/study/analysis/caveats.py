@@ -27,6 +27,8 @@ def caveats(cells: Cells, question: Question, agents: list[dict[str, Any]]) -> l
     if len(agents) > 1 and (cells.attempts == 0).any():
         told = "Not all agents ran the same tasks: rates are over each agent's own"
         found.append(f"{told}, and comparisons over those that both ran.")
+    if any(len(set(row[row > 0].tolist())) > 1 for row in cells.attempts):
+        found.append("Tasks have unequal numbers of runs: rates count every run, comparisons every task alike.")
     attempted = sum(agent["attempted"] for agent in agents)
     unknown = sum(agent["bounds"]["unknown"] for agent in agents)
     invalid = attempted - sum(agent["scorable"] for agent in agents)
@@ -48,7 +50,9 @@ def caveats(cells: Cells, question: Question, agents: list[dict[str, Any]]) -> l
     if len(cells.tasks) < FEW_TASKS:
         found.append(f"There {'is one task' if len(cells.tasks) == 1 else f'are {len(cells.tasks)} tasks'} only.")
     if cells.tries.max() <= 1:
-        found.append("Each agent tried each task once: chance within a task cannot be told from skill.")
+        once = cells.attempts.max() <= 1
+        told = "Each agent tried each task once" if once else "No agent has two outcomes at the same task"
+        found.append(f"{told}: chance within a task cannot be told from skill.")
     return found
 
 

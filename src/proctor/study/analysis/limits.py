@@ -7,6 +7,7 @@ from typing import Any
 from proctor.study.analysis.cells import NAMELESS, Cells
 from proctor.study.analysis.question import Extras
 from proctor.study.analysis.strata import SEVERAL, strata_of
+from proctor.study.analysis.survival import where_cut
 
 FEW_TASKS = 20
 
@@ -18,9 +19,8 @@ def cannot(cells: Cells, extras: Extras) -> list[str]:
     table, said = cells.table, list(extras.cannot)
     most = cells.tries.max()
     if most <= 1:
-        said.append(
-            "one trial for each task: how much an agent varies on a task, pass@k beyond 1 and all-of-k are unknown"
-        )
+        once = "one trial for each task" if cells.attempts.max() <= 1 else "at most one outcome for each task"
+        said.append(f"{once}: how much an agent varies on a task, pass@k beyond 1 and all-of-k are unknown")
     if len(cells.tasks) < 2:
         said.append("one task only: nothing can be said about other tasks")
     elif len(cells.tasks) < FEW_TASKS:
@@ -40,6 +40,7 @@ def cannot(cells: Cells, extras: Extras) -> list[str]:
             f"{pairs} of {cells.attempts.size} pairs of agent and task were never run: "
             "pairs of agents are compared on the tasks that both ran, rates on each agent's own"
         )
+    said += _cut_short(cells)
     labels, of_task = strata_of(cells)
     if labels == (NAMELESS,):
         said.append("no strata: the table does not say what kinds of tasks there are")
@@ -49,6 +50,25 @@ def cannot(cells: Cells, extras: Extras) -> list[str]:
         said.append(f"{many} in several strata, by different rows: what kind of task that is cannot be told")
     if (table.comparability.codes < 0).all():
         said.append("no conditions: the table does not say whether runs of a task had the same tools and limits")
+    return said
+
+
+def _cut_short(cells: Cells) -> list[str]:
+    """What curves and means take for granted of runs that a cap cut short."""
+    import numpy as np
+
+    table = cells.table
+    cut = table.censored == 1
+    seconds, usd = (values[cut & ~np.isnan(values)] for values in (table.seconds, table.cost_usd))
+    said = []
+    if len(seconds) and where_cut(seconds) is None:
+        told = (
+            "runs were cut at different times: curves and means of time take this as unrelated to how long they would"
+        )
+        said.append(f"{told} have gone on, which caps by task are not")
+    if len(usd) and where_cut(usd) is None:
+        told = "runs were cut at different costs, as by a cap on time: what they had cost by then goes with what they"
+        said.append(f"{told} would have cost, so that curves and means of cost are rough")
     return said
 
 

@@ -12,7 +12,7 @@ from proctor.study.analysis.cells import Cells
 from proctor.study.analysis.question import SEED
 from proctor.study.stats.estimate import Estimate, undefined
 from proctor.study.stats.price import success_price
-from proctor.study.stats.rates import cluster_mean, cluster_rate
+from proctor.study.stats.rates import KORN_GRAUBARD, cluster_mean, cluster_rate
 
 if TYPE_CHECKING:
     from proctor.study.table import Floats
@@ -35,13 +35,20 @@ def agent_rates(cells: Cells) -> list[dict[str, Any]]:
             "attempted": int(cells.attempts[agent].sum()),
             "scorable": int(scorable[agent].sum()),
             "tasks": int((cells.attempts[agent] > 0).sum()),
-            "success": cluster_rate(cells.wins[agent], known[agent], cells.level),
+            "success": _success(cells.wins[agent], known[agent], cells.level),
             "intention_to_treat": cluster_rate(cells.wins[agent], cells.attempts[agent], cells.level),
             "error": cluster_rate(errors[agent], scorable[agent], cells.level),
             "invalid": cluster_rate(invalid[agent], cells.attempts[agent], cells.level),
         }
         for agent, name in enumerate(cells.agents)
     ]
+
+
+def _success(wins: Floats, known: Floats, level: float) -> Estimate:
+    """The rate over runs with an outcome, of which there may be none."""
+    if not known.any():
+        return undefined("no run has an outcome", level=level, method=KORN_GRAUBARD)
+    return cluster_rate(wins, known, level)
 
 
 def agent_costs(cells: Cells) -> list[dict[str, Any]]:

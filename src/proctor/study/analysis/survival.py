@@ -46,7 +46,7 @@ def _of(cells: Cells, name: str) -> list[dict[str, Any]]:
             {
                 "agent": cells.agents[agent],
                 "of": name,
-                "cap": _cap(values[rows][(events[rows] == 0)]),
+                "cap": where_cut(values[rows][(events[rows] == 0)]),
                 "horizon": horizon,
                 "events": curve.events,
                 "censored": curve.censored,
@@ -58,8 +58,8 @@ def _of(cells: Cells, name: str) -> list[dict[str, Any]]:
     return found
 
 
-def _cap(cut: Floats) -> float | None:
-    """The cap that cut these runs; null when they were cut at different values, or none was."""
+def where_cut(cut: Floats) -> float | None:
+    """Where these runs were cut; null when that was at different values, or none was."""
     import numpy as np
 
     known = cut[~np.isnan(cut)]

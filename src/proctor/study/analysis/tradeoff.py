@@ -16,6 +16,8 @@ from proctor.study.stats.limits import t_quantile
 RUNS = (1, 2, 3, 5, 10)
 FACTORS = (0.5, 1.0, 2.0, 4.0)
 """Numbers of tasks to look at, as multiples of those there are."""
+WIDEST = 0.5
+"""Half of everything: no interval of a rate is wider, whatever a t says of few tasks."""
 
 
 def tradeoff(cells: Cells, rates: list[dict[str, Any]], costs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -51,7 +53,7 @@ def precision(cells: Cells, usd_per_run: float | None) -> list[dict[str, Any]]:
                     "runs_per_task": runs,
                     "tasks": count,
                     "usd": usd_per_run * runs * count if usd_per_run is not None else None,
-                    "half_width": t_quantile((1 + cells.level) / 2, count - 1) * error,
+                    "half_width": min(WIDEST, t_quantile((1 + cells.level) / 2, count - 1) * error),
                 }
             )
     return found
