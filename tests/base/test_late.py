@@ -52,7 +52,7 @@ SMALL_THINGS = r"""
 import sys
 from proctor.base.late import LITTLE, LateModule, load_later
 load_later()
-import click, datetime, gettext, hashlib, locale, pathlib, platform, subprocess, urllib.parse
+import click, datetime, gettext, hashlib, locale, pathlib, platform, queue, subprocess, urllib.parse
 from hashlib import sha256
 
 def waiting():
@@ -61,7 +61,9 @@ def waiting():
 print(*waiting())
 print(gettext.gettext("One"), gettext.ngettext("One", "Many", 1), gettext.ngettext("One", "Many", 2))
 print(platform.system(), datetime.date(2026, 3, 7), hashlib.sha256(b"").hexdigest()[:8], sha256(b"a").hexdigest()[:8])
+print(queue.SimpleQueue().empty(), issubclass(queue.Empty, Exception))
 print(*waiting())
+print(queue.Queue(1).maxsize, queue.Empty.__module__)
 print(pathlib.Path("/a b").as_uri(), urllib.parse.urlsplit("http://a/b").path)
 print(sha256(b"a" * (LITTLE + 1)).hexdigest()[:8], hashlib.new("sha1", b"").hexdigest()[:8])
 state = sha256()
@@ -76,8 +78,9 @@ print(*waiting())
 def test_stand_ins_do_the_small_things_and_give_way_for_the_others() -> None:
     done = subprocess.run([sys.executable, "-c", SMALL_THINGS], capture_output=True, text=True, check=False)
     assert done.stderr == ""
-    first, words, facts, second, paths, large, stream, told, others, last = done.stdout.splitlines()
-    assert first == second == "datetime gettext hashlib inspect locale platform urllib.parse"
+    first, words, facts, plain, second, full, paths, large, stream, told, others, last = done.stdout.splitlines()
+    assert first == second == "datetime gettext hashlib inspect locale platform queue urllib.parse"
+    assert (plain, full) == ("True True", "1 _queue")
     assert words == "One One Many"
     assert facts == f"{platform.system()} 2026-03-07 {start_of(b'')} {start_of(b'a')}"
     assert paths == "file:///a%20b /b"

@@ -86,8 +86,11 @@ def _quote_from_bytes(*arguments: Any, **options: Any) -> str:
 
 def _clock_classes() -> Mapping[str, Any]:
     """All that the module ``datetime`` holds; up to 3.11 it first defines every bit of it in Python, too."""
-    compiled = import_module("_datetime")
-    return {name: value for name, value in vars(compiled).items() if not name.startswith("__")}
+    return _public("_datetime")
+
+
+def _public(name: str) -> Mapping[str, Any]:
+    return {key: value for key, value in vars(import_module(name)).items() if not key.startswith("_")}
 
 
 def _digests() -> Mapping[str, Any]:
@@ -111,6 +114,7 @@ _ABILITIES: dict[str, Callable[[], Mapping[str, Any]]] = {
     "platform": lambda: {"system": lambda: os.uname().sysname},
     "urllib.parse": lambda: {"quote_from_bytes": _quote_from_bytes},
     "datetime": _clock_classes,
+    "queue": lambda: _public("_queue"),
     "locale": dict,
     "hashlib": _digests,
 }
