@@ -144,10 +144,21 @@ def test_the_clustered_error_is_how_lifelines_curve_moves_with_weights() -> None
         curves = [KaplanMeierFitter().fit(times, events, weights=each) for each in (heavier, np.full(40, 100_000))]
         one, other = (np.log(curve.survival_function_at_times(ours.times).to_numpy()) for curve in curves)
         moves[task] += (one - other) * 100_000
-    robust = ours.survival * np.sqrt(7 / 6 * (moves**2).sum(axis=0))
+    moves /= 1 - np.bincount(codes.astype(int))[:, None] / 40
+    robust = ours.survival * np.sqrt(6 / 7 * (moves**2).sum(axis=0))
     plain = kaplan_meier(times, events).error
     assert ours.error == pytest.approx(np.maximum(robust, plain), rel=1e-3)
     assert (robust > plain).any() and ours.clusters == 7
+
+
+def test_a_task_with_most_of_the_runs_is_not_all_that_is_known() -> None:
+    times, codes = np.array([1.0] * 500 + [9.0] * 5), np.array([0] * 500 + [1, 2, 3, 4, 5])
+    mean, curve = (
+        restricted_mean(times, np.ones(505), 9, clusters=codes),
+        kaplan_meier(times, np.ones(505), clusters=codes),
+    )
+    assert mean.low is not None and mean.high is not None and mean.low < 0.1 and mean.high > 7
+    assert curve.high[0] > 0.9
 
 
 def test_without_a_cut_the_error_of_the_curve_is_that_of_a_rate() -> None:
@@ -155,7 +166,7 @@ def test_without_a_cut_the_error_of_the_curve_is_that_of_a_rate() -> None:
     ours = kaplan_meier(times, np.ones(60), clusters=codes)
     for place, stamp in enumerate(ours.times[:-1]):
         sizes = np.bincount(codes.astype(int))
-        going = spread(np.bincount(codes.astype(int), times > stamp), sizes, plain=True)
+        going = spread(np.bincount(codes.astype(int), times > stamp), sizes)
         independent = math.sqrt(going.value * (1 - going.value) / 60) if going else math.nan
         assert going is not None and ours.survival[place] == pytest.approx(going.value)
         assert ours.error[place] == pytest.approx(max(going.error, independent))

@@ -1,8 +1,9 @@
 """How sure a survival curve is when runs come in tasks: errors from what the runs of each task contribute together.
 
 A run's contribution is how the logarithm of the curve, or the area below it, moves with the run's weight (infinitesimal
-jackknife). Contributions are summed by task before they are squared. Where every run is a task of its own, the curve's
-error is Greenwood's but for the factor G / (G - 1).
+jackknife). Contributions are summed by task before they are squared, and count for more where a task has much of the
+runs and so pulls the curve towards itself, as if that task were left out. Where every run is a task of its own, the
+curve's error is Greenwood's but for the factor G / (G - 1).
 """
 
 from __future__ import annotations
@@ -43,20 +44,22 @@ def curve_errors(
     leaves = np.argsort(when[order], kind="stable")
     until = np.searchsorted(when[order][leaves], stamps, side="right")
     sizes = np.bincount(place, minlength=tasks).astype(np.float64)
+    pull = _pull(sizes)
 
     def total(power: int) -> Floats:
         """The sum over tasks of (C + H N) to the ``power``, at each stamp."""
         found = np.zeros(len(stamps))
         for term in range(power + 1):
             after = gone[1] ** (power - term) * going[1] ** term
-            change = (after - gone[0] ** (power - term) * going[0] ** term)[leaves]
-            start = float((sizes**power).sum()) if term == power else 0.0
+            change = (after - gone[0] ** (power - term) * going[0] ** term) * pull[place[order]] ** power
+            change = change[leaves]
+            start = float(((pull * sizes) ** power).sum()) if term == power else 0.0
             sums = np.concatenate(([start], start + np.cumsum(change)))[until]
             found += math.comb(power, term) * height**term * sums
         return np.maximum(found, 0.0)
 
     second, fourth = total(2), total(4)
-    error = np.sqrt(second * (tasks / max(1, tasks - 1)))
+    error = np.sqrt(second * (max(1, tasks - 1) / tasks))
     with np.errstate(divide="ignore", invalid="ignore"):
         peaked = np.nan_to_num(tasks * fourth / second**2 - 1, nan=0.0, posinf=0.0)
         few = np.maximum(1.0, 2 * tasks / np.where(peaked > 0, peaked, 1.0))
@@ -82,9 +85,16 @@ def mean_error(
     if len(stamps):
         counted = (ended > 0) & (when <= stamps[-1])
         observed[counted] = pull[at[counted]]
-    sums = floats(np.bincount(place, expected - observed, tasks))
-    error = math.sqrt(tasks / (tasks - 1) * inner(sums, sums))
+    sums = floats(np.bincount(place, expected - observed, tasks) * _pull(floats(np.bincount(place))))
+    error = math.sqrt((tasks - 1) / tasks * inner(sums, sums))
     return error, freedom_left(sums, tasks - 1) if error > 0 else tasks - 1, tasks
+
+
+def _pull(sizes: Floats) -> Floats:
+    """By how much what a task contributes would be larger if the others were held against it alone."""
+    import numpy as np
+
+    return 1 / np.where(len(sizes) > 1, 1 - sizes / sizes.sum(), 1.0)
 
 
 def _places(codes: ArrayLike) -> tuple[NDArray[np.int64], int]:
