@@ -133,15 +133,20 @@ def test_a_stage_that_holds_the_pilot_up_says_what_is_not_met() -> None:
     assert [one["id"] for one in now["unmet"]] == ["boundary"]
 
 
-def test_stage_one_is_refused_only_when_its_checks_are_done() -> None:
+def test_stage_one_is_refused_only_when_its_checks_are_done(tmp_path: Path) -> None:
     book = stands(0)
     unscreened = replace(book, journal=Journal({}, ()), runs=())
     checked = replace(unscreened, runs=book.runs)
+    wrong = replace(checked, runs=tuple(replace(run, status="success") for run in book.runs))
+    (tmp_path / "stage-one.json").write_text("{}")
+    refused = replace(checked, plan=replace(checked.plan, folder=tmp_path))
     for here, busy, verdict in (
         (unscreened, False, "not begun"),
         (unscreened, True, "checking"),
         (checked, True, "checking"),
-        (checked, False, "refused"),
+        (checked, False, "checks left"),
+        (wrong, False, "refused"),
+        (refused, False, "refused"),
     ):
         now = status_of(here, busy)
         assert (now["verdict"], now["stages"][0]["verdict"]) == (verdict, verdict)

@@ -31,7 +31,10 @@ MOST_SHOWN = 5
 
 @frozen
 class Criterion:
-    """One thing that must hold: what it is, what was found and asked for, what shows it, and what to do about it."""
+    """One thing that must hold: what it is, what was found and asked for, what shows it, and what to do about it.
+
+    ``open`` is that it is not met only because something was not tried yet.
+    """
 
     id: str
     words: str
@@ -40,10 +43,12 @@ class Criterion:
     met: bool
     evidence: tuple[str, ...] = ()
     todo: str = ""
+    open: bool = False
 
     def record(self) -> dict[str, Any]:
         """The criterion as data."""
-        return {**dict(items(self)), "evidence": list(self.evidence)}
+        told = {name: value for name, value in items(self) if name != "open"}
+        return {**told, "evidence": list(self.evidence)}
 
 
 @frozen
@@ -89,11 +94,13 @@ def _checked(facts: Facts, name: str, words: str, methods: tuple[str, ...], want
     """Whether the runs that try a task come out as they must, on every task."""
     shown: list[str] = []
     wrong: list[str] = []
+    untried = 0
     for task in facts.tasks:
         runs = [run for run in facts.ledger.checks(task["name"]) if run.method in methods and not run.stopped]
         last = holder(runs, facts.ledger.retries) or (runs[-1] if runs else None)
         if last is None:
             wrong.append(f"{task['name']} (never tried)")
+            untried += 1
         else:
             shown.append(last.run)
             wrong += [] if last.status == wanted else [f"{task['name']} ({last.run}: {last.status})"]
@@ -106,6 +113,7 @@ def _checked(facts: Facts, name: str, words: str, methods: tuple[str, ...], want
         met=bool(facts.tasks) and not wrong,
         evidence=tuple(shown),
         todo="mend the contract before the pilot is planned, or proctor pilot remove PILOT TASK --reason broken-oracle",
+        open=0 < untried == len(wrong),
     )
 
 
@@ -115,10 +123,12 @@ def _steady(facts: Facts) -> Criterion:
     tolerance = Fraction(wanted["tolerance"])
     wrong: list[str] = []
     shown: list[str] = []
+    unscreened = 0
     for task in facts.tasks:
         screen = facts.screens.get(task["name"])
         if screen is None or screen.contract != task["contract"] or screen.attempts < wanted["runs"]:
             wrong.append(f"{task['name']} (not screened)")
+            unscreened += 1
             continue
         shown.append(screen.pointer)
         if screen.deviating > tolerance * screen.of and not _adjudicated(facts, task["name"]):
@@ -131,6 +141,7 @@ def _steady(facts: Facts) -> Criterion:
         met=not wrong,
         evidence=tuple(shown),
         todo="proctor pilot remove PILOT TASK --reason flaky, or mend the checks and plan anew",
+        open=0 < unscreened == len(wrong),
     )
 
 

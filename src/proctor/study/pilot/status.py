@@ -15,8 +15,8 @@ from proctor.study.pilot.records import REFUSED, STOPPED, Stage, Standing, accou
 from proctor.study.pilot.stopping import BUDGET, EFFICACY, SAFETY, counted, methods_of, rules_so_far, run_cap
 
 RUN_CAPS = "run caps"
-NOT_BEGUN, CHECKING = "not begun", "checking"
-"""What is said of stage one where its entry cannot hold yet, because nothing was tried or the checks still run."""
+NOT_BEGUN, CHECKING, CHECKS_LEFT = "not begun", "checking", "checks left"
+"""What is said of stage one where its entry cannot hold yet: nothing was tried, checks still run, or were cut off."""
 
 
 def status_of(here: Standing, busy: bool) -> dict[str, Any]:
@@ -53,10 +53,16 @@ def status_of(here: Standing, busy: bool) -> dict[str, Any]:
 
 
 def _verdict(here: Standing, stage: Stage, busy: bool) -> str:
-    """The verdict on a stage for who looks on. A stage that is refused ends ``pilot run``: while it runs, it checks."""
-    if stage.name == STAGES[0] and stage.verdict == REFUSED:
-        return CHECKING if busy else stage.verdict if here.runs else NOT_BEGUN
-    return stage.verdict
+    """The verdict on a stage for who looks on. A stage that is refused ends ``pilot run``: while it runs, it checks.
+
+    Where it was cut off before it came to a stage, what was not tried yet refuses nothing.
+    """
+    if stage.name != STAGES[0] or stage.verdict != REFUSED:
+        return stage.verdict
+    if busy or not here.runs:
+        return CHECKING if busy else NOT_BEGUN
+    told = (here.plan.folder / f"stage-{stage.name}.json").exists()
+    return CHECKS_LEFT if not told and all(one.open for one in stage.unmet) else stage.verdict
 
 
 def _stage(ledger: Ledger, name: str, verdict: str) -> dict[str, Any]:
