@@ -127,11 +127,18 @@ def findings(agents: int = 4, tasks: int = 48, trials: int = 5, runs: int = 300,
             "Task legacy-parser was removed: its checks proved flaky (evidence: 3 runs). It was not replaced."
         ],
         "comparability": [
-            {"class": "sha256:" + "c0" * 32, "runs": attempted * agents - 40, "agents": names, "differs": []},
+            {
+                "class": "sha256:" + "c0" * 32,
+                "runs": attempted * agents - 40,
+                "agents": names,
+                "counts": [attempted - 20 * (place < 2) for place in range(agents)],
+                "differs": [],
+            },
             {
                 "class": "sha256:" + "c1" * 32,
                 "runs": 40,
                 "agents": names[:2],
+                "counts": [20, 20],
                 "differs": ["sandbox image", "memory_bytes"],
             },
         ],

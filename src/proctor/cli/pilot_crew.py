@@ -109,9 +109,12 @@ class Crew:
 
 
 def conducted(
-    machine: Machine, made: Draft, plan: Plan, jobs: int, again: str, *, quiet: bool
+    machine: Machine, made: Draft, plan: Plan, jobs: int, again: str, accept: tuple[str, str], *, quiet: bool
 ) -> tuple[Standing, tuple[Stage, ...]]:
-    """Run what is left of a pilot, with progress on standard error; ``again`` is the command that goes on."""
+    """Run what is left of a pilot, with progress on standard error; ``again`` is the command that goes on.
+
+    ``accept`` is why a machine that has changed may go on, and who says so.
+    """
     prices = str(located(made.pilot, made.pilot.prices).absolute()) if made.pilot.prices else ""
     before = standing(plan, machine.home)
     checks = {(run.contract, run.method) for run in before.runs if run.stage == CHECKS and run.state == SEALED}
@@ -126,4 +129,4 @@ def conducted(
 
     with progress, Crew(machine, made, jobs, progress) as crew:
         with_all = (machine, made.pilot, made.suite, plan, crew.fill, prices, jobs, tell, progress.stopped, crew.charge)
-        return run_pilot(Scene(*with_all))
+        return run_pilot(Scene(*with_all, *accept))

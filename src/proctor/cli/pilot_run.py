@@ -26,14 +26,16 @@ LOOK_SECONDS = 1.0
 @click.command(epilog="Example: proctor pilot run pilot.yaml --jobs 2")
 @pilot_argument
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Runs side by side.")
+@click.option("--accept-machine", metavar="WHY", help="Go on though the machine has changed; every report shows it.")
 @out_option
 @as_json
-def run(pilot: Path, jobs: int, out: Path | None, json_: bool) -> int:
+def run(pilot: Path, jobs: int, accept_machine: str | None, out: Path | None, json_: bool) -> int:
     """Run what is left of PILOT through its three stages, unattended; after a crash or Ctrl-C the same command goes on.
 
     Exits with 0 when the plan is complete or was ended for efficacy, with 1 when a stage is refused or a rule ended the
     pilot early, and with 3 when something kept it from going on.
     """
+    from proctor.base.errors import UsageFault
     from proctor.cli.pilot_crew import conducted
     from proctor.cli.planned import planned
     from proctor.cli.wiring import machine
@@ -42,9 +44,12 @@ def run(pilot: Path, jobs: int, out: Path | None, json_: bool) -> int:
     here = machine()
     named = shlex.join([str(pilot), *(("--out", str(out)) if out else ())])
     again = f"proctor pilot run {named}{f' --jobs {jobs}' if jobs > 1 else ''}"
+    if accept_machine is not None and not accept_machine.strip():
+        raise UsageFault("a change of the machine is accepted for a reason", hint='--accept-machine "WHY"')
     made, plan = planned(here, pilot, out)
+    accept = (accept_machine or "").strip(), _user()
     try:
-        standing, stages = conducted(here, made, plan, jobs, again, quiet=json_)
+        standing, stages = conducted(here, made, plan, jobs, again, accept, quiet=json_)
     except Paused:
         click.echo(f"stopped; the rest is run by: {again}", err=True)
         return 3
@@ -56,6 +61,16 @@ def run(pilot: Path, jobs: int, out: Path | None, json_: bool) -> int:
     else:
         _tell(standing, stages, named)
     return 0 if good else 1
+
+
+def _user() -> str:
+    """Who gives the command, by name where there is one."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
 
 
 def _tell(standing: Standing, stages: Sequence[Stage], named: str) -> None:
@@ -133,7 +148,7 @@ def _cents(usd: str) -> str:
 
 def _show(now: Mapping[str, Any]) -> None:
     """The status for people."""
-    from proctor.study.pilot.status import CHECKING
+    from proctor.study.pilot.status import CHECKING, CHECKS_LEFT
 
     click.echo(printable(f"{now['name']}  {now['title']}"))
     state = "complete" if now["complete"] else f"stage {now['stage']} {now['verdict']}"
@@ -165,6 +180,8 @@ def _show(now: Mapping[str, Any]) -> None:
         click.echo(printable(f"running   {one['run']}  {one['task']}  {one['method']}  repeat {one['repeat']}"))
     for one in now["unmet"]:
         click.echo(printable(f"not met   {one['id']}: {one['value']}; asked for: {one['threshold']}"))
+    if now["verdict"] == CHECKS_LEFT:
+        click.echo("stopped   before the checks of all tasks were done; proctor pilot run PILOT goes on")
     if now["stop"]:
         click.echo(printable(f"stopped   {now['stop']['rule']}: {now['stop']['words']}"))
     for words in now["deviations"]:
@@ -192,8 +209,6 @@ def remove(
     Its runs stay, and are told apart. How well an agent did is no reason. For flaky tasks the screen of the pilot's own
     checks is evidence, too.
     """
-    import pwd
-
     from proctor.base.clock import SystemClock, utc_text
     from proctor.cli.wiring import home, shelf
     from proctor.study.pilot.conduct import alone
@@ -203,14 +218,10 @@ def remove(
 
     place, plan = home(), _plan(pilot, out)
     place.create()
-    try:
-        by = pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        by = str(os.getuid())
     runs = tuple(shelf().find(name) for name in evidence)
     at = utc_text(SystemClock().wall_ns())
     with alone(place, plan):
-        removed = remove_task(standing(plan, place), Request(task, reason, why, by, at, runs))
+        removed = remove_task(standing(plan, place), Request(task, reason, why, _user(), at, runs))
     if json_:
         print_json(removed.record())
         return

@@ -72,6 +72,7 @@ def _lines(findings: Mapping[str, Any]) -> Iterator[str]:
     yield from _modes(findings)
     yield from _gates(findings)
     yield from _counterfactual(findings)
+    yield from _conditions(findings)
     for title, texts in (
         ("Deviations", findings["deviations"]),
         ("What this cannot say", findings["cannot"]),
@@ -347,5 +348,26 @@ def _counterfactual(findings: Mapping[str, Any]) -> Iterator[str]:
             [
                 (plain(one["label"]), plain(one["agent"]), percents(one["success"]))
                 for one in findings["counterfactual"]
+            ],
+        )
+
+
+def _conditions(findings: Mapping[str, Any]) -> Iterator[str]:
+    """The classes of conditions, where any is told to differ in more than its task."""
+    rows = findings["comparability"]
+    if any(len(row["differs"]) > 1 for row in rows):
+        yield from section("Conditions")
+        yield from table(
+            ("class", "runs", "of each agent", "differs in"),
+            [
+                (
+                    f"`{plain(row['class'])[:19]}`",
+                    row["runs"],
+                    plain(
+                        ", ".join(f"{many} of {name}" for name, many in zip(row["agents"], row["counts"], strict=True))
+                    ),
+                    plain("; ".join(row["differs"])),
+                )
+                for row in rows
             ],
         )

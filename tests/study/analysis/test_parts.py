@@ -354,8 +354,8 @@ def test_classes_are_listed_with_their_agents() -> None:
     rows = runs({"x": {"a": [1], "b": [1]}, "y": {"b": [0]}})
     found = findings(changed(rows, comparability=lambda row: f"c{row['task']}"), None, Extras(differs={"ca": ("it",)}))
     assert found["comparability"] == [
-        {"class": "cb", "runs": 2, "agents": ["x", "y"], "differs": ["task b"]},
-        {"class": "ca", "runs": 1, "agents": ["x"], "differs": ["it"]},
+        {"class": "cb", "runs": 2, "agents": ["x", "y"], "counts": [1, 1], "differs": ["task b"]},
+        {"class": "ca", "runs": 1, "agents": ["x"], "counts": [1], "differs": ["it"]},
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from proctor.present.amounts import count, currency, known
@@ -68,11 +68,17 @@ def comparability(findings: Mapping[str, Any], evidence: Evidence) -> Section:
         name = str(row.get("class") or "\u2013")
         link = evidence.where(None, comparability=name)
         differs = "; ".join(str(text) for text in row.get("differs") or ()) or "nothing"
-        agents = ", ".join(str(agent) for agent in row.get("agents") or ())
+        agents = _with_counts(row.get("agents") or (), row.get("counts") or ())
         runs = known(row.get("runs"))
         lines.append([tag("code", name[:19]), Cell(evidence.number(count(runs), link), runs), agents, differs])
     columns = [Column("Class"), Column("Runs", True), Column("Agents"), Column("Differs from the first in")]
     return Section("comparability", title, tag("div", tag("p", intro), table("Classes of conditions", columns, lines)))
+
+
+def _with_counts(agents: Sequence[object], counts: Sequence[object]) -> str:
+    """The agents of a class, each with how many runs it has there, where that is told."""
+    many = [f" ({count(known(one))})" for one in counts] if len(counts) == len(agents) else [""] * len(agents)
+    return ", ".join(f"{agent}{runs}" for agent, runs in zip(agents, many, strict=True))
 
 
 def cannot(findings: Mapping[str, Any], evidence: Evidence) -> Section:

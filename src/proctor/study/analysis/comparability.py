@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from proctor.base.errors import UsageFault
 from proctor.study.analysis.cells import Cells
 from proctor.study.analysis.question import Extras, Question
+from proctor.study.analysis.words import among
 from proctor.study.table import Coded
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 ALL = "all"
 SHOWN = 10
+NAMED = 3
 MAX_CLASSES = 200
 
 
@@ -42,12 +44,13 @@ def check_comparable(cells: Cells, question: Question) -> list[str]:
             "runs of the same task were made under different conditions and are not counted together:\n"
             + "\n".join(lines)
             + more,
-            hint="choose runs of one class, or name these tasks (or all) to have them counted together and labelled so",
+            hint="proctor compare RUN RUN says what differs; choose runs of one class, or name these tasks (or all) to "
+            "have them counted together and labelled so",
         )
-    return [
-        f"MIXED: the runs of {task} were made under {len(values)} different conditions and are counted together"
-        for task, values in mixed.items()
-    ]
+    if not mixed:
+        return []
+    told = f"MIXED: the runs of {among(list(mixed), NAMED)} were made under different conditions"
+    return [f"{told} and are counted together; the table of comparability has each of them."]
 
 
 def classes(cells: Cells, extras: Extras) -> list[dict[str, Any]]:
@@ -61,14 +64,15 @@ def classes(cells: Cells, extras: Extras) -> list[dict[str, Any]]:
     has = column.codes >= 0
     runs = np.bincount(column.codes[has], minlength=size)
     key = column.codes[has].astype(np.int64) * len(cells.agents) + cells.agent[has]
-    there = np.bincount(key, minlength=size * len(cells.agents)).reshape(size, -1) > 0
+    counts = np.bincount(key, minlength=size * len(cells.agents)).reshape(size, -1)
     order = sorted(range(size), key=lambda place: (-int(runs[place]), column.names[place]))[:MAX_CLASSES]
     tasks = _tasks_of(cells, column)
     return [
         {
             "class": column.names[place],
             "runs": int(runs[place]),
-            "agents": [name for name, is_there in zip(cells.agents, there[place].tolist(), strict=True) if is_there],
+            "agents": [name for name, many in zip(cells.agents, counts[place].tolist(), strict=True) if many],
+            "counts": [many for many in counts[place].tolist() if many],
             "differs": list(extras.differs.get(column.names[place], (f"task {tasks[place]}",))),
         }
         for place in order

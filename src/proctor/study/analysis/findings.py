@@ -82,7 +82,7 @@ def findings(
         "tradeoff": tradeoff(cells, rates, spent),
         "agreement": extras.agreement,
         "counterfactual": counterfactual(cells, question),
-        "deviations": [*extras.deviations, *warnings],
+        "deviations": [*extras.deviations, *(() if extras.differs else warnings)],
         "comparability": classes(cells, extras),
         "cannot": cannot(cells, extras),
         "scope": scope(cells, extras),

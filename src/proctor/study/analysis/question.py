@@ -114,4 +114,4 @@ class Extras:
     agreement: Mapping[str, Any] | None = None
     appendix: Mapping[str, Any] = EMPTY
     differs: Mapping[str, tuple[str, ...]] = EMPTY
-    """What makes each comparability class differ, by its digest, where that is known."""
+    """What makes each comparability class differ, by its digest; who knows that has it among the deviations, too."""

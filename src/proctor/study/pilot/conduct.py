@@ -8,12 +8,13 @@ where it stood. Each decision falls between whole blocks. A stage whose entry do
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 
 from proctor.base.canonical import canonical, sha256
+from proctor.base.clock import utc_text
 from proctor.base.errors import BudgetExceeded, InfrastructureFault, ProctorError, UsageFault
 from proctor.base.files import read_bounded, write_whole
 from proctor.base.frozen import frozen, replace
@@ -27,7 +28,8 @@ from proctor.execute.watch.money import plain
 from proctor.study.pilot.charges import charged_by_task, rates_of
 from proctor.study.pilot.departures import elsewhere, note
 from proctor.study.pilot.heads import note_head, require_head
-from proctor.study.pilot.journal import add_screen, read_journal
+from proctor.study.pilot.identity import Identify, Identity, changes_since, digest_of, identity_here, require_same
+from proctor.study.pilot.journal import Accepted, add_machine, add_screen, read_journal
 from proctor.study.pilot.ledger import CHECKS, Run, holder, key_of, read_run
 from proctor.study.pilot.model import (
     PREFACE_BYTES,
@@ -62,7 +64,8 @@ class Paused(Exception):
 class Scene:
     """Everything that a pilot is run with. ``prices`` is the path of its price table, ``tell`` hears what goes on.
 
-    ``charge`` hears what was spent on each task besides its runs, all of it, before places are filled.
+    ``charge`` hears what was spent on each task besides its runs, all of it, before places are filled. ``accept`` is
+    why a machine that has changed may go on, and ``by`` is who says so; ``identify`` says which machine this is.
     """
 
     machine: Machine
@@ -75,6 +78,14 @@ class Scene:
     tell: Callable[[str], None]
     stopped: Callable[[], bool]
     charge: Callable[[Mapping[str, Decimal]], None] = lambda charged: None
+    accept: str = ""
+    by: str = ""
+    identify: Identify | None = None
+
+    def machines(self, tasks: Iterable[SuiteTask]) -> dict[str, Identity]:
+        """The machine as it is now, for the contract of each task."""
+        identify = self.identify or (lambda contract: identity_here(self.machine, contract))
+        return {task.contract: identify(task.loaded) for task in tasks}
 
     def task(self, name: str) -> SuiteTask:
         """The task of this name."""
@@ -121,6 +132,7 @@ def run_pilot(scene: Scene) -> tuple[Standing, tuple[Stage, ...]]:
         note(here.plan, here.runs)
         here = take_looks(_with_notes(here).with_runs(()))
         note_head(here.plan, scene.machine.home)
+        here = _accept_machine(scene, here)
         here = _check_tasks(scene, here)
         stages: list[Stage] = []
         for name in STAGES:
@@ -147,6 +159,23 @@ def _same_home(here: Standing) -> None:
         raise elsewhere(here.plan)
 
 
+def _accept_machine(scene: Scene, here: Standing) -> Standing:
+    """The standing with a change of the machine put down, where there is one and the operator accepts it."""
+    now = scene.machines(_in_pilot(scene, here))
+    changes = changes_since(here.runs, now, _accepted(here)) if scene.accept else ()
+    if not changes:
+        return here
+    at = utc_text(scene.machine.clock.wall_ns())
+    identities = tuple(sorted({digest_of(one) for one in now.values()}))
+    add_machine(here.plan, Accepted(changes, identities, scene.accept, scene.by, at, len(here.runs)))
+    note_head(here.plan, scene.machine.home)
+    return _with_notes(here)
+
+
+def _accepted(here: Standing) -> tuple[str, ...]:
+    return here.journal.machines[-1].identities if here.journal.machines else ()
+
+
 def _run_stage(scene: Scene, here: Standing, name: str) -> Standing:
     """Run blocks of a stage until none is left or a rule ends the pilot."""
     batch = _batch(scene, name, [slot for slot in here.ledger.wanted() if slot.stage == name])
@@ -165,6 +194,9 @@ def _run_stage(scene: Scene, here: Standing, name: str) -> Standing:
 def _filled(scene: Scene, here: Standing, batch: Batch, places: Sequence[Place]) -> Standing:
     """The standing with what came of ``places``; an error that kept a run from beginning ends the command."""
     _require_room(scene.machine.home)
+    contracts = {place.content_id for place in places}
+    now = scene.machines(task for task in scene.suite if task.contract in contracts)
+    require_same(changes_since(here.runs, now, _accepted(here)), str(here.plan.folder))
     scene.charge(charged_by_task(here.charges()))
     result = scene.fill(batch, places)
     made = tuple(read_run(outcome.directory) for _, outcome in result.outcomes)

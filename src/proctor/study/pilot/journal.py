@@ -1,4 +1,4 @@
-"""What a pilot learns and decides besides its runs: screens, looks, removals and notes, in one log that only grows.
+"""What a pilot learns and decides besides its runs: screens, looks, removals and others, in one log that only grows.
 
 ``journal.jsonl`` lies in the folder of the plan. Each record covers the one before it, and the first follows from the
 pilot's digest, so that none can be changed, left out or carried to another pilot. What is done is told by the runs;
@@ -15,11 +15,12 @@ from proctor.author.flakes import Screened
 from proctor.base.errors import BrokenSeal
 from proctor.base.frozen import EMPTY, frozen, items
 from proctor.study.pilot.charges import Charge, screened
+from proctor.study.pilot.identity import Change
 from proctor.study.pilot.look import Look, look_from
 from proctor.study.pilot.plan import AMENDMENT, JOURNAL, Plan, journal_log
 
 SCREEN, REMOVAL, RUNS = "proctor.pilot-screen", "proctor.pilot-removal", "proctor.pilot-runs"
-LOOK = "proctor.pilot-look"
+LOOK, MACHINE = "proctor.pilot-look", "proctor.pilot-machine"
 SCHEMA = 1
 
 
@@ -65,11 +66,35 @@ class Removal:
 
 
 @frozen
+class Accepted:
+    """A change of the machine that somebody accepted; ``identities`` are the digests of what may make runs since."""
+
+    changed: tuple[Change, ...]
+    identities: tuple[str, ...]
+    why: str
+    by: str
+    at: str
+    after_runs: int
+
+    def record(self) -> dict[str, Any]:
+        """All of it as data."""
+        changed = [one.record() for one in self.changed]
+        return {**dict(items(self)), "changed": changed, "identities": list(self.identities)}
+
+    @property
+    def words(self) -> str:
+        """The change in a sentence that every report shows."""
+        told = "; ".join(one.words for one in self.changed)
+        changed = f"The machine was changed after {self.after_runs} runs ({told})"
+        return f"{changed}, and {self.by} let the pilot go on: {self.why}"
+
+
+@frozen
 class Journal:
     """Everything in the journal; of several screens of a task the last counts.
 
     ``runs`` are the runs that were noted, with the digests of their seals, ``looks`` are as they were taken, and
-    ``charges`` is what the screens cost, all of which that is known.
+    ``charges`` is what the screens cost, all of which that is known; ``machines`` are changes that were accepted.
     """
 
     screens: Mapping[str, Screen]
@@ -77,6 +102,7 @@ class Journal:
     runs: Mapping[str, str] = EMPTY
     looks: tuple[Look, ...] = ()
     charges: tuple[Charge, ...] = ()
+    machines: tuple[Accepted, ...] = ()
 
     @property
     def removed(self) -> frozenset[str]:
@@ -91,6 +117,7 @@ def read_journal(plan: Plan) -> Journal:
     runs: dict[str, str] = {}
     looks: list[Look] = []
     charges: list[Charge] = []
+    machines: list[Accepted] = []
     for entry in journal_log(plan).read():
         pointer = f"{JOURNAL}#{entry.seq}"
         try:
@@ -104,6 +131,8 @@ def read_journal(plan: Plan) -> Journal:
                 removals.append(_removal(entry.record, pointer))
             elif entry.record["kind"] == LOOK:
                 looks.append(look_from(entry.record))
+            elif entry.record["kind"] == MACHINE:
+                machines.append(_accepted(entry.record))
             elif entry.record["kind"] == RUNS:
                 for one in entry.record["runs"]:
                     runs.setdefault(str(one["run"]), str(one["seal"]))
@@ -111,7 +140,7 @@ def read_journal(plan: Plan) -> Journal:
                 raise ValueError(f"a record of kind {entry.record['kind']!r}")
         except (KeyError, TypeError, ValueError, ArithmeticError) as error:
             raise BrokenSeal(f"the record is none of a pilot: {error}", where=str(plan.folder / pointer)) from None
-    return Journal(screens, tuple(removals), runs, tuple(looks), tuple(charges))
+    return Journal(screens, tuple(removals), runs, tuple(looks), tuple(charges), tuple(machines))
 
 
 def add_screen(
@@ -153,6 +182,11 @@ def add_look(plan: Plan, look: Look) -> None:
     journal_log(plan).append({"schema": SCHEMA, "kind": LOOK, **look.record()})
 
 
+def add_machine(plan: Plan, accepted: Accepted) -> None:
+    """Put down that the pilot goes on on a machine that has changed."""
+    journal_log(plan).append({"schema": SCHEMA, "kind": MACHINE, **accepted.record()})
+
+
 def add_removal(plan: Plan, removal: Mapping[str, Any]) -> None:
     """Put down that a task was taken out; whoever calls has checked the evidence."""
     journal_log(plan).append({"schema": SCHEMA, "kind": REMOVAL, **removal})
@@ -170,6 +204,13 @@ def _screen(record: Mapping[str, Any], pointer: str) -> Screen:
         check=str(worst["check"]) if worst else "",
         pointer=pointer,
     )
+
+
+def _accepted(record: Mapping[str, Any]) -> Accepted:
+    fields = ("field", "before", "after", "run")
+    changed = tuple(Change(*(str(one[name]) for name in fields)) for one in record["changed"])
+    why, by, at = (str(record[name]) for name in ("why", "by", "at"))
+    return Accepted(changed, tuple(map(str, record["identities"])), why, by, at, int(record["after_runs"]))
 
 
 def _removal(record: Mapping[str, Any], pointer: str) -> Removal:

@@ -26,6 +26,7 @@ from proctor.record.reviews import minutes_of, read_reviews
 from proctor.record.rundir import RunDirectory
 from proctor.record.seal import load_seal
 from proctor.record.shelf import state
+from proctor.study.pilot.identity import Identity, identity_of
 from proctor.study.pilot.look import Look
 from proctor.study.pilot.randomise import Slot
 
@@ -47,6 +48,7 @@ class Run:
     ``violations`` are kinds: the tags of the safety gate, and the code of an end for safety. ``agent`` is the digest of
     the agent, and ``seal`` that of the seal. ``review_minutes`` is what people took to review it, ``variation`` names
     the one that it was made under, and ``preface`` is the digest of the text that stood before its task by that.
+    ``machine`` made it, and ``comparability`` is its class: runs of one class were made under the same conditions.
     """
 
     run: str
@@ -74,6 +76,8 @@ class Run:
     review_minutes: Decimal = Decimal(0)
     variation: str = ""
     preface: str = ""
+    machine: Identity = ()
+    comparability: str = ""
 
     @property
     def key(self) -> Key:
@@ -164,6 +168,7 @@ def _run(run: RunDirectory, manifest: Mapping[str, Any]) -> Run:
         "agent": str(manifest["agent"]["digest"]),
         "variation": str(varied.get("name") or ""),
         "preface": sha256(preface.encode()) if preface else "",
+        "machine": identity_of(manifest),
     }
     if manifest.get("run") != path.name:
         raise BrokenSeal(
@@ -198,6 +203,7 @@ def _told(report: Mapping[str, Any]) -> dict[str, Any]:
         "rules": tuple(_rule(check) for check in report["checks"] if check["mandatory"] and check["attempts"]),
         "violations": tuple(sorted(kinds | ({code} if code.startswith(SAFETY_CODES) else set()))),
         "problem": str(report["problems"][0]) if report["problems"] else "",
+        "comparability": str((report.get("comparability") or {}).get("class") or ""),
     }
 
 

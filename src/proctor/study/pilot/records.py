@@ -16,6 +16,7 @@ from proctor.base.files import read_bounded
 from proctor.base.frozen import frozen, replace
 from proctor.execute.home import Home
 from proctor.execute.watch.money import plain, total_of
+from proctor.study.pilot import conditions
 from proctor.study.pilot.charges import REVIEW, Charge, Rates, due, patches, rates_of, reviews
 from proctor.study.pilot.departures import departures, require_noted
 from proctor.study.pilot.heads import require_head
@@ -261,11 +262,12 @@ def deviations(here: Standing) -> list[str]:
     """Everything in which the pilot departs from its plan, in sentences that every report shows."""
     ledger = here.ledger
     found = [*here.plan.deviations, *(one.words for one in here.journal.removals)]
+    found += [one.words for one in here.journal.machines]
     for run in here.runs:
         if run.spoilt:
             found.append(f"A fault of the machine spoilt {run.run} ({run.task}, {run.method}): {run.problem}.")
     counted = [run for _, run, counts in places(here) if run is not None and counts]
-    found += departures(here.plan, here.runs, counted)
+    found += [*departures(here.plan, here.runs, counted), *conditions.told(counted)]
     cut = [run.run for run in here.runs if run.state == CUT]
     stopped = [run.run for run in here.runs if run.stopped]
     for runs, words in ((cut, "cut off before their end"), (stopped, "stopped by an operator")):

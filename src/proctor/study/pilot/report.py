@@ -2,8 +2,9 @@
 
 Methods are compared with each other; baselines stand beside them, since nobody thinks of adopting one, and they would
 only take their share of the comparisons, unless the question names one. Runs of removed tasks and of blocks that were
-not completed do not count, and the deviations name them. The level of the answer is what looks on the way have left of
-alpha, and what the share of the plan that was run is worth.
+not completed do not count, and the deviations name them. Runs of a task that were made under different conditions count
+together and are told. The level of the answer is what looks on the way have left of alpha, and what the share of the
+plan that was run is worth.
 
 The same plan, journal and run directories give the same findings: no clock, no path of a machine.
 """
@@ -21,10 +22,12 @@ from proctor.base.errors import UsageFault
 from proctor.base.files import read_bounded
 from proctor.base.frozen import replace
 from proctor.record.rundir import RunDirectory
+from proctor.study.analysis.comparability import ALL
 from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Extras, Measured, Question
 from proctor.study.index.rows import row_of
 from proctor.study.pilot.charges import words
+from proctor.study.pilot.conditions import differs, doubts
 from proctor.study.pilot.ends import answered, cautions, level_of
 from proctor.study.pilot.look import Look
 from proctor.study.pilot.model import STAGES
@@ -155,6 +158,7 @@ def _question(here: Standing) -> Question:
         pilot=here.plan.digest,
         text=protocol["pilot"]["question"],
         unfinished=held_up,
+        mixed=(ALL,),
         repeated=made_again(here),
     )
 
@@ -188,10 +192,11 @@ def _extras(here: Standing) -> Extras:
         name=protocol["pilot"]["title"] or protocol["pilot"]["name"],
         digest=here.plan.digest,
         deviations=tuple(deviations(here)),
-        caveats=() if unfinished(here) else (*cautions(here), *choices(here)),
+        caveats=() if unfinished(here) else (*cautions(here), *_doubts(here), *choices(here)),
         notes=tuple(notes),
         languages=tuple(sorted({task["labels"]["language"] for task in tasks if task["labels"].get("language")})),
         kinds=tuple(sorted({task["kind"] for task in tasks})),
+        differs=differs(run for _, run, counts in places(here) if run is not None and counts),
         not_to_generalise=NOT_TO_GENERALISE,
         agreement=agreement([run.path for _, run, counts in places(here) if run is not None and counts]),
         appendix={
@@ -208,6 +213,12 @@ def _extras(here: Standing) -> Extras:
             "stages": [_stage(record_of(here, stage)) for stage in stages],
         },
     )
+
+
+def _doubts(here: Standing) -> Iterator[str]:
+    """What runs under different conditions could do to the answer."""
+    ledger = here.ledger
+    return doubts(here.plan.protocol, [runs for block in ledger.blocks() if (runs := ledger.filled(block)) is not None])
 
 
 def variations_of(here: Standing) -> list[dict[str, Any]]:

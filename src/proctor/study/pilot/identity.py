@@ -1,0 +1,108 @@
+"""Which machine makes the runs of a pilot, and whether it still is the one that made those before.
+
+What sandboxes see of a machine is its identity: packages, tools, how it isolates, and the version of the harness. Runs
+that differ in it are of several comparability classes. So a pilot stops before the first block that another machine
+would make, and goes on only where somebody accepts the change by name and reason, on record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import proctor
+from proctor.base.canonical import digest
+from proctor.base.errors import InfrastructureFault
+from proctor.base.frozen import frozen, items
+
+if TYPE_CHECKING:
+    from proctor.conduct.machine import Machine
+    from proctor.contract.model import Contract
+    from proctor.study.pilot.ledger import Run
+
+Identity: TypeAlias = tuple[tuple[str, str], ...]
+"""The fields of a manifest that say which machine made a run, each with its value."""
+Identify: TypeAlias = "Callable[[Contract], Identity]"
+SHOWN = 24
+"""How much of a value a sentence shows."""
+
+
+@frozen
+class Change:
+    """A field in which the machine differs from the one that made ``run``."""
+
+    field: str
+    before: str
+    after: str
+    run: str
+
+    @property
+    def words(self) -> str:
+        """The change in a few words."""
+        return f"{self.field}: {_short(self.before)} -> {_short(self.after)}"
+
+    def record(self) -> dict[str, Any]:
+        """The change as data."""
+        return dict(items(self))
+
+
+def identity_of(manifest: Mapping[str, Any]) -> Identity:
+    """The machine that made a run."""
+    sandbox = manifest.get("sandbox") or {}
+    own = {name: value for name, value in (sandbox.get("identity") or {}).items() if name != "digest"}
+    version = (manifest.get("harness") or {}).get("version", "")
+    return _flat(sandbox.get("backend", ""), own, sandbox.get("isolation") or {}, version)
+
+
+def identity_here(machine: Machine, contract: Contract) -> Identity:
+    """The machine that would make a run of ``contract`` now."""
+    backend = machine.backend(contract)
+    return _flat(backend.name, backend.identity(), backend.isolation(), proctor.__version__)
+
+
+def _flat(backend: object, identity: Mapping[str, Any], isolation: Mapping[str, Any], version: object) -> Identity:
+    found = {"sandbox.backend": backend, "harness.version": version}
+    found |= {f"sandbox.identity.{name}": value for name, value in identity.items()}
+    found |= {f"sandbox.isolation.{name}": value for name, value in isolation.items()}
+    return tuple(sorted((name, str(value)) for name, value in found.items()))
+
+
+def digest_of(identity: Identity) -> str:
+    """An identity as one digest."""
+    return digest([list(field) for field in identity])
+
+
+def changes_since(
+    runs: Sequence[Run], now: Mapping[str, Identity], accepted: Collection[str] = ()
+) -> tuple[Change, ...]:
+    """In what the machine differs from the one that made the last run of each contract, each field once.
+
+    ``now`` is the identity for each contract, ``accepted`` holds the digests of those that may go on all the same.
+    """
+    last = {run.contract: run for run in runs if run.machine}
+    found: dict[tuple[str, str, str], Change] = {}
+    for contract, identity in now.items():
+        before = last.get(contract)
+        if before is None or digest_of(identity) in accepted:
+            continue
+        old, new = dict(before.machine), dict(identity)
+        for field in sorted({*old, *new}):
+            values = old.get(field, ""), new.get(field, "")
+            if values[0] != values[1]:
+                found.setdefault((field, *values), Change(field, *values, before.run))
+    return tuple(found.values())
+
+
+def require_same(changes: Sequence[Change], where: str) -> None:
+    """Begin nothing on a machine that is not the one that made the runs so far."""
+    if changes:
+        told = "\n  ".join(one.words for one in changes)
+        raise InfrastructureFault(
+            f"the machine has changed since {changes[0].run}, and runs on both are no longer comparable:\n  {told}",
+            where=where,
+            hint='put it back; or proctor pilot run PILOT --accept-machine "WHY" goes on, and every report tells it',
+        )
+
+
+def _short(value: str) -> str:
+    return (value if len(value) <= SHOWN else f"{value[: SHOWN - 3]}...") or "nothing"

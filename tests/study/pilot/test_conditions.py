@@ -1,0 +1,167 @@
+"""A machine that changes in the middle of a pilot stops it, goes on by name and reason, and is told in every report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proctor.base.errors import InfrastructureFault
+from proctor.conduct.batch import Place
+from proctor.study.pilot.conditions import differs, doubts, mixed, told
+from proctor.study.pilot.conduct import Scene, run_pilot
+from proctor.study.pilot.identity import Identity, changes_since, digest_of, identity_of
+from proctor.study.pilot.journal import read_journal
+from proctor.study.pilot.ledger import Run
+from proctor.study.pilot.randomise import Slot
+from proctor.study.pilot.records import deviations
+from proctor.study.pilot.report import unfinished
+from tests.study.pilot.live import Proctor, planned, run, write_pilot
+from tests.study.pilot.running import arms, ledger
+from tests.study.pilot.test_going_on import Stage
+from tests.study.pilot.test_going_on import stage as stage  # a fixture
+from tests.study.pilot.test_status import stands
+
+OLD: Identity = (("harness.version", "1"), ("sandbox.identity.packages", "sha256:old"))
+NEW: Identity = (("harness.version", "1"), ("sandbox.identity.packages", "sha256:new"))
+FIRST, LATER = {"machine": OLD, "comparability": "sha256:1"}, {"machine": NEW, "comparability": "sha256:2"}
+
+
+def after(block: int) -> Callable[[Slot], Mapping[str, Any]]:
+    """Every task was run on the old machine up to a block, and on the new one since."""
+    return lambda slot: FIRST if slot.block <= block else LATER
+
+
+def blocks_of(says: Callable[[Slot], Mapping[str, Any]]) -> list[tuple[Run, ...]]:
+    book = ledger(arms(), None, says)
+    return [runs for block in book.blocks() if (runs := book.filled(block)) is not None]
+
+
+def test_a_pilot_under_the_same_conditions_says_nothing_of_them() -> None:
+    blocks = blocks_of(lambda slot: FIRST)
+    runs = [run for block in blocks for run in block]
+    assert mixed(runs) == {} and list(told(runs)) == [] and differs(runs) == {}
+    assert list(doubts(arms(), blocks)) == []
+
+
+def test_what_differs_and_how_many_runs_stand_on_each_side_is_told() -> None:
+    here = stands(None, after(6))
+    apart = mixed(run for run in here.ledger.held())
+    assert apart and all(list(classes) == ["sha256:1", "sha256:2"] for classes in apart.values())
+    (words,) = [one for one in deviations(here) if "different conditions" in one]
+    counts = {
+        side: sum(run.method == "x" for classes in apart.values() for run in classes[side])
+        for side in ("sha256:1", "sha256:2")
+    }
+    assert "counted together: sandbox.identity.packages. " in words
+    assert f"{counts['sha256:1']} and {counts['sha256:2']} of x" in words
+    shown = differs(here.ledger.held())
+    assert shown["sha256:2"][1:] == ("sandbox.identity.packages: sha256:old -> sha256:new",)
+    assert unfinished(here) == "", "a pilot that is complete is decided"
+
+
+def test_the_comparison_with_one_condition_of_each_task_stands_beside_the_answer() -> None:
+    (words,) = doubts(arms(), blocks_of(after(6)))
+    assert words.startswith("With one condition of each task alone, that with most of its runs (")
+    assert "of 48 runs), the difference would be +100.0 points (p = " in words
+    assert list(doubts(arms(comparison=None), blocks_of(after(6)))) == []
+
+
+def test_a_block_that_the_change_went_through_is_told_by_itself() -> None:
+    def torn(slot: Slot) -> Mapping[str, Any]:
+        return FIRST if slot.block < 6 or (slot.block == 6 and slot.method == "x") else LATER
+
+    words, _ = doubts(arms(), blocks_of(torn))
+    assert words.startswith("In 1 of 12 blocks the conditions changed between the runs of the methods")
+
+
+def test_a_change_is_found_against_the_last_run_of_a_contract() -> None:
+    runs = ledger(arms(), 8, lambda slot: FIRST).runs
+    contract = runs[-1].contract
+    assert changes_since(runs, {contract: OLD}) == ()
+    assert changes_since(runs, {"sha256:never-run": NEW}) == ()
+    (change,) = changes_since(runs, {contract: NEW})
+    assert change.words == "sandbox.identity.packages: sha256:old -> sha256:new"
+    assert change.run == runs[-1].run
+    assert changes_since(runs, {contract: NEW}, [digest_of(NEW)]) == ()
+
+
+def test_an_identity_is_made_of_what_the_manifest_says_and_not_of_its_digest() -> None:
+    sandbox = {"backend": "host", "identity": {"packages": "p", "digest": "d"}, "isolation": {"memory": "cgroup"}}
+    found = identity_of({"sandbox": sandbox, "harness": {"version": "1", "digest": "e"}})
+    assert dict(found) == {
+        "harness.version": "1",
+        "sandbox.backend": "host",
+        "sandbox.identity.packages": "p",
+        "sandbox.isolation.memory": "cgroup",
+    }
+    assert dict(identity_of({})) == {"harness.version": "", "sandbox.backend": ""}
+
+
+def test_a_machine_that_changes_stops_a_pilot_before_the_next_block_until_it_is_accepted(stage: Stage) -> None:
+    now = [OLD]
+
+    def says(place: Place, number: int) -> Mapping[str, Any]:
+        made = {"machine": now[0]}
+        if len(stage.made) == 9:
+            now[0] = NEW
+        return made
+
+    def conducted(accept: str = "") -> Any:
+        parts = (stage.machine, stage.pilot, stage.suite, stage.plan, stage.fill, "", 1, lambda words: None)
+        return run_pilot(Scene(*parts, lambda: False, stage.charge, accept, "ann", lambda contract: now[0]))
+
+    stage.says = says
+    with pytest.raises(InfrastructureFault, match="the machine has changed since") as caught:
+        conducted()
+    assert "sandbox.identity.packages: sha256:old -> sha256:new" in caught.value.message
+    assert "--accept-machine" in caught.value.hint
+    assert len(stage.made) == 12, "the block was completed"
+    with pytest.raises(InfrastructureFault):
+        conducted()
+    assert len(stage.made) == 12
+    here, stages = conducted("a library was missing")
+    assert all(one.good for one in stages)
+    assert {run.machine for run in stage.made.values()} == {OLD, NEW}
+    told_once = [words for words in deviations(here) if words.startswith("The machine was changed after 12 runs (")]
+    assert len(told_once) == 1 and told_once[0].endswith("and ann let the pilot go on: a library was missing")
+    assert conducted("again")[1] == stages
+    assert len(read_journal(stage.plan).machines) == 1, "nothing has changed since"
+
+
+def test_a_pilot_whose_machine_changed_is_reported_with_both_machines(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    contracts = [make_contract(name) for name in ("one", "two", "three")]
+    asked = {"comparison": {"candidate": "fixer", "against": "idler"}}
+    file = write_pilot(tmp_path, contracts, power="0.99", stages={"one": {"tasks": 1}, "two": {"runs": 1}}, **asked)
+    planned(proctor, file)
+    assert run(proctor, file)[0] == 1, "stage three is refused"
+    kept = next((tmp_path / "home").rglob("machine.json"))
+    facts = json.loads(kept.read_bytes())
+    facts["identity"]["found"]["packages"] = "sha256:" + "0" * 64
+    kept.write_text(json.dumps(facts))
+    write_pilot(tmp_path, contracts, stages={"one": {"tasks": 1}, "two": {"runs": 1}}, **asked)
+    assert proctor("pilot", "amend", file, "--why", "less is enough").returncode == 0
+    stopped = proctor("pilot", "run", file)
+    assert stopped.returncode == 3, stopped.stderr
+    assert "sandbox.identity.packages: sha256:" in stopped.stderr and "--accept-machine" in stopped.stderr
+    assert proctor("pilot", "run", file, "--accept-machine", " ").returncode == 2
+    gone_on = proctor("pilot", "run", file, "--accept-machine", "a package was missing")
+    assert gone_on.returncode == 0, gone_on.stderr
+    done = proctor("pilot", "report", file, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["headline"]["verdict"] == "adopt"
+    caveats, deviating = found["headline"]["caveats"], found["deviations"]
+    assert any(one.startswith("MIXED: the runs of one, three and two were made") for one in caveats)
+    assert any(one.startswith("With one condition of each task alone") for one in caveats)
+    assert sum("sandbox.identity.packages. Under the first and under later ones" in one for one in deviating) == 1
+    assert sum("let the pilot go on: a package was missing" in one for one in deviating) == 1
+    sides = [(row["counts"], row["agents"], len(row["differs"])) for row in found["comparability"]]
+    page = (file.with_suffix(".report") / "report.md").read_text()
+    assert "## Conditions" in page and page.count("| 1 of fixer, 1 of idler |") == 6
+    assert sorted(sides) == [([1, 1], ["fixer", "idler"], 1)] * 3 + [([1, 1], ["fixer", "idler"], 2)] * 3
