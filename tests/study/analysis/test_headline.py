@@ -135,6 +135,20 @@ def test_runs_that_were_made_again_until_they_came_out_well_win_nothing(
     assert any(words in text for text in head["caveats"])
 
 
+def test_a_candidate_that_loses_by_runs_that_nobody_tells_is_kept_out_with_a_word() -> None:
+    outcomes: Outcomes = {
+        "x": {f"t{n}": [None if n < 20 else 1, 0] for n in range(40)},
+        "y": {f"t{n}": [1, 0] for n in range(40)},
+    }
+    head = findings(table(outcomes), Question(against="y", minimum_effect=0.1))["headline"]
+    assert head["verdict"] == "keep"
+    words = "If unknown and invalid runs of x were successes, and others none, the difference would be +0.0 points ("
+    told = [text for text in head["caveats"] if text.startswith(words)]
+    assert told == [] and head["difference"]["high"] < 0
+    head = findings(table(outcomes), Question(against="y", minimum_effect=0.01))["headline"]
+    assert [text.split(": ")[-1] for text in head["caveats"] if text.startswith(words)] == ["undecided."]
+
+
 def test_an_advantage_that_is_none_at_worst_is_undecided() -> None:
     outcomes: Outcomes = {
         "x": {f"t{n}": [int(n < 20), 0] for n in range(25)},

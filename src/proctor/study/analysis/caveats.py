@@ -8,7 +8,7 @@ from proctor.study.analysis.cells import Cells
 from proctor.study.analysis.pairs import told_apart
 from proctor.study.analysis.question import ENDPOINTS, INTENTION_TO_TREAT, SEED, Question
 from proctor.study.analysis.unit import UNITS, Unit
-from proctor.study.analysis.verdict import ADOPT, KEEP, decide
+from proctor.study.analysis.verdict import ADOPT, decide
 from proctor.study.analysis.words import among, percent, points
 from proctor.study.stats.estimate import Estimate
 from proctor.study.stats.paired import paired_difference
@@ -87,31 +87,34 @@ def against_all(cells: Cells, question: Question, best: dict[str, Any], against:
     """
     if not question.repeated and (question.endpoint == INTENTION_TO_TREAT or bool(cells.known.all())):
         return None
-    return _supposed(cells, question, best, against, 0.0)
+    return _supposed(cells, question, best, against, cells.wins)
 
 
-def at_worst(cells: Cells, question: Question, best: dict[str, Any], against: dict[str, Any]) -> Supposed | None:
-    """The same when these runs are successes of the agent in use, and none of the candidate: nothing can be worse.
+def one_sided(
+    cells: Cells, question: Question, best: dict[str, Any], against: dict[str, Any], gains: dict[str, Any]
+) -> Supposed | None:
+    """The same when these runs are successes of the one that ``gains`` and of no other: the most they can mean.
 
-    Nothing where the agent in use has no such run.
+    Nothing where it has no such run.
     """
-    left = _attempted(cells, question) - cells.count(cells.known)
-    if not left[cells.agents.index(against["agent"])].any():
+    row = cells.agents.index(gains["agent"])
+    left = _attempted(cells, question)[row] - cells.count(cells.known)[row]
+    if not left.any():
         return None
-    return _supposed(cells, question, best, against, left)
+    wins = cells.wins.copy()
+    wins[row] += left
+    return _supposed(cells, question, best, against, wins)
 
 
 def _supposed(
-    cells: Cells, question: Question, best: dict[str, Any], against: dict[str, Any], won: Floats | float
+    cells: Cells, question: Question, best: dict[str, Any], against: dict[str, Any], wins: Floats
 ) -> Supposed:
-    """What follows if all runs count, and the agents but the candidate had won so many more of them."""
+    """What follows if all runs count, and agents had won so many of them."""
     import numpy as np
 
     pair = (cells.agents.index(best["agent"]), cells.agents.index(against["agent"]))
-    attempts = _attempted(cells, question)
     with np.errstate(invalid="ignore", divide="ignore"):
-        means, kept = (cells.wins + won) / attempts, cells.wins[pair[0]] / attempts[pair[0]]
-    means[pair[0]] = kept
+        means = wins / _attempted(cells, question)
     difference = paired_difference(means[pair[0]], means[pair[1]], cells.level).difference
     verdict = decide(difference, question.minimum_effect, True)
     if verdict == ADOPT:
@@ -136,13 +139,13 @@ def left_out(question: Question) -> str:
     return "unknown, invalid and repeated runs" if question.repeated else "unknown and invalid runs"
 
 
-def turned(other: Supposed | None, worst: Supposed | None, verdict: str, against: str, question: Question) -> list[str]:
+def turned(other: Supposed | None, most: Supposed | None, verdict: str, gains: str, question: Question) -> list[str]:
     """Whether the verdict is another one when runs that are neither success nor failure count in some way."""
     if other is not None and other[1].value is not None and other[0] != verdict:
         return [f"With {left_out(question)} counted as no success, the difference is {points(other[1])}: {other[0]}."]
-    if verdict != KEEP and worst is not None and worst[1].value is not None and worst[0] != verdict:
-        supposed = f"If {left_out(question)} of {against} were successes, and others none"
-        return [f"{supposed}, the difference would be {points(worst[1])}: {worst[0]}."]
+    if most is not None and most[1].value is not None and most[0] != verdict:
+        supposed = f"If {left_out(question)} of {gains} were successes, and others none"
+        return [f"{supposed}, the difference would be {points(most[1])}: {most[0]}."]
     return []
 
 

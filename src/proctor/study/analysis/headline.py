@@ -8,10 +8,10 @@ from typing import Any
 from proctor.base.errors import UsageFault
 from proctor.study.analysis.caveats import (
     against_all,
-    at_worst,
     caveats,
     cheaper,
     left_out,
+    one_sided,
     picked,
     turned,
     unconfirmed,
@@ -56,17 +56,18 @@ def headline(
         verdict = seen = decide(difference, question.minimum_effect, pair["separable"])
         sentence = _decided(verdict, best, against, difference, question)
         other = None if question.unfinished else against_all(cells, question, best, against)
-        worst = None if question.unfinished else at_worst(cells, question, best, against)
+        gains = best if verdict == KEEP else against
+        most = None if question.unfinished else one_sided(cells, question, best, against, gains)
         if verdict == ADOPT and other is not None and other[0] == KEEP:
             at = f"{left_out(question)} counted as no success"
             verdict, sentence = UNDECIDED, _hidden(best, against, difference, other[1], at)
-        elif verdict == ADOPT and worst is not None and (worst[0] == KEEP or (worst[1].value or 0.0) <= 0):
+        elif verdict == ADOPT and most is not None and (most[0] == KEEP or (most[1].value or 0.0) <= 0):
             at = f"{left_out(question)} of {against['agent']} counted as successes, and others as none"
-            verdict, sentence = UNDECIDED, _hidden(best, against, difference, worst[1], at)
+            verdict, sentence = UNDECIDED, _hidden(best, against, difference, most[1], at)
         if question.unfinished:
             verdict = UNDECIDED
             sentence = f"Undecided on {best['agent']} rather than {against['agent']}: {question.unfinished}."
-        doubts = [*turned(other, worst, seen, against["agent"], question), *unconfirmed(pair, question.alpha)]
+        doubts = [*turned(other, most, seen, gains["agent"], question), *unconfirmed(pair, question.alpha)]
         doubts += picked(question, best, agents, pairs, cells.unit)
         if question.planned and len(pairs) > 1:
             doubts.append(ONE_PLANNED if question.pilot else f"{ONE_PLANNED} {NAMED_WHEN}")
