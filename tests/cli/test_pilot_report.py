@@ -77,6 +77,8 @@ def test_a_pilot_is_reported_again_byte_by_byte_held_against_another_and_refused
     assert f"\n  Both are made from the same {many} runs.\n" in told
     assert "not complete" not in told
     assert told.startswith("Does it work?\n")
+    for text in (told, first["report.md"].decode(), first["report.html"].decode()):
+        assert "Smallest difference worth a change: 80 points." in text
     assert "A trial" in (pilot.with_suffix(".report") / "report.html").read_text()
 
     for foreign in (b"[]", b'{"appendix": 1}', b"no JSON"):

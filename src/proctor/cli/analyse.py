@@ -176,6 +176,7 @@ def _taken(read: Results) -> str:
 def _show(found: Mapping[str, Any], taken: str, what_if: bool, written: list[str], out: Path | None) -> None:
     """The short version for a terminal."""
     from proctor.present.amounts import currency
+    from proctor.present.departures import worth
     from proctor.present.markdown_parts import percents, points, rank, unit_of
 
     head, agents, paid = found["headline"], found["agents"], currency(found)
@@ -202,6 +203,8 @@ def _show(found: Mapping[str, Any], taken: str, what_if: bool, written: list[str
     print_table([*names, "PASS@K"] if most > 1 else names, rows)
     click.echo()
     click.echo(one_line(f"{head['verdict']}: {head['sentence']}"))
+    if told := worth(found):
+        click.echo(one_line(told))
     click.echo(one_line(f"cost: {head['cost']}"))
     open_ = [pair for pair in found["pairs"] if not pair["separable"]]
     if open_:

@@ -99,7 +99,7 @@ def _earlier(folder: Path) -> Earlier:
 
 
 def _show(found: Mapping[str, Any], folder: Path, written: list[str]) -> None:
-    from proctor.present.departures import INCOMPLETE, incomplete
+    from proctor.present.departures import INCOMPLETE, incomplete, worth
 
     head = found["headline"]
     if told := incomplete(found):
@@ -107,6 +107,8 @@ def _show(found: Mapping[str, Any], folder: Path, written: list[str]) -> None:
     if asked := found["question"]["text"]:
         click.echo(one_line(asked))
     click.echo(one_line(f"{head['verdict']}: {head['sentence']}"))
+    if told := worth(found):
+        click.echo(one_line(told))
     click.echo(one_line(head["cost"]))
     for text in [*found["source"]["notes"], *head["caveats"], *found["deviations"]]:
         click.echo(one_line(f"  {text}"))

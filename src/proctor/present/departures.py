@@ -1,4 +1,4 @@
-"""How far a pilot kept to its plan, in words: whether it is complete, what was amended, and how often it departed."""
+"""What was asked, and how far a pilot kept to its plan, in words: whether it is complete, what was amended."""
 
 from __future__ import annotations
 
@@ -23,6 +23,12 @@ def incomplete(findings: Mapping[str, Any]) -> str:
 
 def _open(progress: Mapping[str, Any]) -> bool:
     return progress.get("complete") is False
+
+
+def worth(findings: Mapping[str, Any]) -> str:
+    """The smallest difference that would be worth a change; empty where nobody said."""
+    effect = known((findings.get("question") or {}).get("minimum_effect"))
+    return "" if effect is None else f"Smallest difference worth a change: {effect * 100:g} points."
 
 
 def fixed(findings: Mapping[str, Any]) -> str:

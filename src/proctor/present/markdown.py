@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from proctor.present.amounts import counted, currency, left_after
-from proctor.present.departures import INCOMPLETE, departures, fixed, incomplete
+from proctor.present.departures import INCOMPLETE, departures, fixed, incomplete, worth
 from proctor.present.markdown_parts import (
     MAX_ROWS,
     amount,
@@ -43,6 +43,9 @@ def _lines(findings: Mapping[str, Any]) -> Iterator[str]:
         yield ""
     yield f"**{head['verdict']}.** {plain(head['sentence'])}"
     yield ""
+    if told := worth(findings):
+        yield plain(told)
+        yield ""
     yield f"Cost: {plain(head['cost'])}"
     yield ""
     if told := fixed(findings):

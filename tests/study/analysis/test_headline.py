@@ -65,6 +65,16 @@ def test_a_better_candidate_is_adopted() -> None:
     assert head["sentence"].startswith("Adopt x rather than y: the success rate differs by +50.0 points (")
 
 
+@pytest.mark.parametrize(("least", "told"), [(0.1, False), (0.45, True), (None, False)])
+def test_an_adopted_advantage_that_may_be_too_small_says_so(least: float | None, told: bool) -> None:
+    head = findings(made(30, 10), Question(against="y", minimum_effect=least))["headline"]
+    assert head["verdict"] == "adopt"
+    words = [one for one in head["caveats"] if one.startswith("An advantage is shown, and not that it reaches the 45")]
+    assert bool(words) == told
+    low = 100 * head["difference"]["low"]
+    assert all(one.endswith(f" points that are worth a change: the interval begins at {low:+.1f}.") for one in words)
+
+
 def test_the_difference_is_that_of_the_candidate() -> None:
     head = findings(made(30, 10), Question(against="x", minimum_effect=0.1))["headline"]
     assert head["verdict"] == "keep"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from proctor.present.amounts import count, currency, known, points, probability, reason, share, span, with_span
-from proctor.present.departures import INCOMPLETE, departures, fixed, incomplete
+from proctor.present.departures import INCOMPLETE, departures, fixed, incomplete, worth
 from proctor.present.figures.canvas import box, frame, line, scale, words
 from proctor.present.html.evidence import Evidence
 from proctor.present.html.table import listed
@@ -91,8 +91,8 @@ def _asked(findings: Mapping[str, Any]) -> Markup | None:
     said: list[Piece] = []
     if question.get("endpoint"):
         said.append(f"Measured by: {question['endpoint']}. ")
-    if (effect := known(question.get("minimum_effect"))) is not None:
-        said.append(f"Smallest difference worth a change: {effect * 100:g} points. ")
+    if told := worth(findings):
+        said.append(f"{told} ")
     if told := fixed(findings):
         said.append(told)
         if (findings.get("appendix") or {}).get("amendments"):

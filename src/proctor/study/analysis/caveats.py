@@ -179,6 +179,15 @@ def _per_run(agent: dict[str, Any]) -> float | None:
     return None if cost["total_usd"] is None else float(cost["total_usd"] / cost["metered"])
 
 
+def smaller(difference: Estimate, question: Question) -> list[str]:
+    """That an advantage was shown, and not that it is as large as would be worth a change."""
+    wanted, low = question.minimum_effect or 0.0, difference.low
+    if low is None or low >= wanted:
+        return []
+    shown = f"An advantage is shown, and not that it reaches the {100 * wanted:g} points that are worth a change"
+    return [f"{shown}: the interval begins at {100 * low:+.1f}."]
+
+
 def unconfirmed(pair: dict[str, Any], alpha: float) -> list[str]:
     """Whether the comparison that flips signs, which assumes no shape, fails to confirm a difference."""
     flipped = pair["p_sign_flip"]

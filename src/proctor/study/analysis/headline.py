@@ -13,6 +13,7 @@ from proctor.study.analysis.caveats import (
     left_out,
     one_sided,
     picked,
+    smaller,
     turned,
     unconfirmed,
 )
@@ -67,7 +68,8 @@ def headline(
         if question.unfinished:
             verdict = UNDECIDED
             sentence = f"Undecided on {best['agent']} rather than {against['agent']}: {question.unfinished}."
-        doubts = [*turned(other, most, seen, gains["agent"], question), *unconfirmed(pair, question.alpha)]
+        doubts = smaller(difference, question) if verdict == ADOPT else []
+        doubts += [*turned(other, most, seen, gains["agent"], question), *unconfirmed(pair, question.alpha)]
         doubts += picked(question, best, agents, pairs, cells.unit)
         if question.planned and len(pairs) > 1:
             doubts.append(ONE_PLANNED if question.pilot else f"{ONE_PLANNED} {NAMED_WHEN}")
