@@ -78,3 +78,11 @@ def test_no_plan_is_less_precise_than_knowing_nothing() -> None:
     rows: Outcomes = {"x": {"a": [1, 0], "b": [0, 0], "c": [1, 1], "d": [0, 1]}}
     widths = [plan["half_width"] for plan in findings(table(rows))["tradeoff"]["precision"]]
     assert max(widths) == 0.5 and min(widths) < 0.5
+
+
+def test_a_level_that_claims_more_often_than_usual_is_told() -> None:
+    words = "Alpha is 0.3, and not 0.05: a difference that is not there would be claimed in up to 30.0% of studies."
+    given = made("best", "old")
+    assert words in findings(given, Question(alpha=0.3))["headline"]["caveats"]
+    for alpha in (0.05, 0.01):
+        assert not any("Alpha is" in text for text in findings(given, Question(alpha=alpha))["headline"]["caveats"])

@@ -17,13 +17,18 @@ if TYPE_CHECKING:
     from proctor.study.table import Floats
 
 FEW_TASKS = 20
+USUAL_ALPHA = 0.05
 NAMED = 3
 """How many agents a sentence names."""
 
 
 def caveats(cells: Cells, question: Question, agents: list[dict[str, Any]]) -> list[str]:
     """What could turn the answer, in the order in which a reader should know it."""
-    found = [f"Agents are ranked by {ENDPOINTS[question.endpoint]}."]
+    found = []
+    if question.alpha > USUAL_ALPHA:
+        claimed = f"a difference that is not there would be claimed in up to {percent(question.alpha)}% of studies"
+        found.append(f"Alpha is {question.alpha:g}, and not {USUAL_ALPHA:g}: {claimed}.")
+    found.append(f"Agents are ranked by {ENDPOINTS[question.endpoint]}.")
     if len(agents) > 1 and (cells.attempts == 0).any():
         told = "Not all agents ran the same tasks: rates are over each agent's own"
         found.append(f"{told}, and comparisons over those that both ran.")
