@@ -258,7 +258,7 @@ def test_a_ranking_counts_those_that_its_sentence_counts() -> None:
 def test_a_probability_is_told_as_a_share_of_studies(p: float, often: str) -> None:
     given = findings(2)
     given["headline"]["p"] = p
-    assert f"{often} would show one this large" in shown(given)
+    assert f"{often} would show one at least as large, either way" in shown(given)
     assert "e+" not in read("<i " + first_screen(given)).text
 
 

@@ -144,7 +144,7 @@ def _sure(findings: Mapping[str, Any], evidence: Evidence) -> list[Piece]:
             tag("p", "Chance alone could move this: the data fit anything from ", tag("b", inside), f" points{level}.")
         )
     if (p := known(headline.get("p"))) is not None:
-        told = f"Were there no difference at all, {_often(p)} such studies would show one this large"
+        told = f"Were there no difference at all, {_often(p)} such studies would show one at least as large, either way"
         parts.append(tag("p", f"{told} (p {_p(p)}{_counted(findings, p)}).", class_="quiet"))
     return parts
 
