@@ -136,7 +136,7 @@ def power(
         ]
         for row in found.rows
     ]
-    head = ["ICC", "CORRELATION", "DESIGN EFFECT", "POWER", "SIMULATED", "LEAST EFFECT", "TASKS NEEDED"]
+    head = ["ICC", "CORRELATION", "DESIGN EFFECT", "POWER", "SIMULATED", "LEAST EFFECT", "TASKS BY FORMULA"]
     if rows:
         print_table(head, rows)
     click.echo(("supported: " if found.supported else "not supported: ") + found.why)

@@ -90,6 +90,28 @@ def test_as_many_tasks_are_advised_as_the_row_that_needs_the_most() -> None:
     assert found.why.endswith(f"{found.enough} tasks would do in every case")
 
 
+def test_formula_and_simulation_have_a_worst_case_each() -> None:
+    """The least by formula and the least that was simulated need not be in the same row."""
+    few = analyse(replace(PLAIN, tasks=8, effect=0.15), DRAWS)
+    first, *others = few.rows
+    low = replace(first, power=0.1, simulated=replace(first.simulated, power=0.09, low=0.05, high=0.15))
+    odd = replace(others[-1], power=0.3, simulated=replace(first.simulated, power=0.03, low=0.01, high=0.06))
+    told = replace(few, rows=(low, odd)).why
+    assert f"a power of 0.10 by formula ({low.case}) and of 0.03 in simulated studies ({odd.case})" in told
+    told = replace(few, rows=(low,)).why
+    assert f"a power of 0.10 in the worst case ({low.case}), 0.8 is wanted" in told
+
+
+def test_a_case_is_simulated_alike_whatever_else_is_asked() -> None:
+    alone = analyse(replace(PLAIN, iccs=(0.6,), correlations=(0.5,)), DRAWS).rows[0]
+    assert alone == analyse(PLAIN, DRAWS).rows[-1]
+
+
+def test_no_fewer_tasks_are_needed_than_can_show_anything() -> None:
+    sure = replace(PLAIN, tasks=5, rate=0.01, effect=0.98, iccs=(0.0,), correlations=(0.0,))
+    assert [row.needed for row in analyse(sure, DRAWS).rows] == [sure.least_tasks] == [6]
+
+
 def test_the_least_effect_is_what_would_be_seen() -> None:
     row = analyse(PLAIN, DRAWS).rows[0]
     assert row.smallest is not None

@@ -16,6 +16,7 @@ from functools import cache
 from math import comb
 from typing import TYPE_CHECKING, Any
 
+from proctor.base.canonical import sha256
 from proctor.base.frozen import frozen, replace
 
 if TYPE_CHECKING:
@@ -79,8 +80,9 @@ class Question:
 class Row:
     """The plan under one pair of correlations.
 
-    ``smallest`` is the least effect that would be seen, ``needed`` how many tasks would do, both by formula; ``None``
-    is that none is, or that no number does. ``apart`` is how many each method would need if they shared none.
+    ``smallest`` is the least effect that would be seen, ``needed`` how many tasks would do, both by formula, but not
+    fewer tasks than can show anything; ``None`` is that none is, or that no number does. ``apart`` is how many each
+    method would need if they shared none.
     """
 
     icc: float
@@ -91,6 +93,16 @@ class Row:
     smallest: float | None
     needed: int | None
     apart: int
+
+    @property
+    def agree(self) -> bool:
+        """Whether the simulation does not contradict the formula."""
+        return self.simulated.low <= self.power <= self.simulated.high
+
+    @property
+    def case(self) -> str:
+        """What the row assumes, in words."""
+        return f"icc {self.icc:g}, correlation {self.correlation:g}"
 
     def supported(self, target: float) -> bool:
         """Whether the formula reaches ``target`` and the simulation may as well."""
@@ -124,20 +136,29 @@ class Analysis:
     @property
     def why(self) -> str:
         """The answer in a sentence."""
-        worst, asked = self.worst, self.question
-        if worst is None:
+        asked = self.question
+        if not self.rows:
             return self.undefined
-        seen = f"an effect of {asked.effect:g} is seen with a power of {worst.power:.2f}"
-        if not worst.simulated.low <= worst.power <= worst.simulated.high:
-            seen += f" by formula and of {worst.simulated.power:.2f} in simulated studies"
-        where = f"in the worst case (icc {worst.icc:g}, correlation {worst.correlation:g}), {asked.target:g} is wanted"
+        seen = f"an effect of {asked.effect:g} is seen with a power of {self._least}, {asked.target:g} is wanted"
         if self.supported:
-            return f"{seen} {where}"
+            return seen
         more = "no number of tasks would do" if self.enough is None else f"{self.enough} tasks would do in every case"
         if asked.tasks < asked.least_tasks:
             seen = f"{asked.tasks} tasks can show nothing at a level of {asked.level:.3g}, since flipped signs come to "
             return f"{seen}{2.0 ** (1 - asked.tasks):.3g} at the least; {asked.least_tasks} could: {more}"
-        return f"{seen} {where}: {more}"
+        return f"{seen}: {more}"
+
+    @property
+    def _least(self) -> str:
+        """The least power by formula, and in simulated studies where these say otherwise, each with its own case."""
+        formula = min(self.rows, key=lambda row: row.power)
+        drawn = min(self.rows, key=lambda row: row.simulated.power)
+        if all(row.agree for row in self.rows):
+            return f"{formula.power:.2f} in the worst case ({formula.case})"
+        simulated = f"{drawn.simulated.power:.2f} in simulated studies"
+        if formula is drawn:
+            return f"{formula.power:.2f} by formula and of {simulated} in the worst case ({formula.case})"
+        return f"{formula.power:.2f} by formula ({formula.case}) and of {simulated} ({drawn.case}) in the worst cases"
 
 
 def question_of(protocol: Mapping[str, Any]) -> Question:
@@ -174,17 +195,18 @@ def analyse(question: Question, draws: int = DRAWS) -> Analysis:
         return Analysis(question, (), words)
     rows = []
     raised = question.rate + question.effect
-    for number, (icc, correlation) in enumerate(_pairs(question)):
+    for icc, correlation in _pairs(question):
         design = question.design(icc, correlation)
+        needed = tasks_needed(design, question.effect, question.target)
         rows.append(
             Row(
                 icc=icc,
                 correlation=correlation,
                 design_effect=design_effect(question.runs, icc),
                 power=paired_power(design, question.effect),
-                simulated=_simulated(question, design, number, draws),
+                simulated=_simulated(question, design, draws),
                 smallest=minimum_detectable(design, question.target),
-                needed=tasks_needed(design, question.effect, question.target),
+                needed=None if needed is None else max(needed, question.least_tasks),
                 apart=two_proportions_tasks(question.rate, raised, question.runs, icc, design.alpha, question.target),
             )
         )
@@ -202,11 +224,11 @@ def _enough(found: Analysis, draws: int) -> int | None:
 
     question = found.question
 
-    def enough(number: int, row: Row, tasks: int) -> bool:
+    def enough(row: Row, tasks: int) -> bool:
         design = replace(question, tasks=tasks).design(row.icc, row.correlation)
         if paired_power(design, question.effect) < question.target:
             return False
-        return _simulated(question, design, number, draws).high >= question.target
+        return _simulated(question, design, draws).high >= question.target
 
     needed = [row.needed for row in found.rows]
     counts = [count for count in needed if count is not None]
@@ -216,17 +238,19 @@ def _enough(found: Analysis, draws: int) -> int | None:
     for _ in range(MOST_STEPS):
         if tasks > MOST_TASKS:
             return None
-        if all(enough(number, row, tasks) for number, row in enumerate(found.rows)):
+        if all(enough(row, tasks) for row in found.rows):
             return tasks
         tasks = max(tasks + 1, tasks * 11 // 10)
     return None
 
 
-def _simulated(question: Question, design: Design, number: int, draws: int) -> Point:
-    """Studies of the row of this ``number``, decided as their report will be."""
+def _simulated(question: Question, design: Design, draws: int) -> Point:
+    """Studies of one design, decided as their report will be; the same ones whatever else is asked beside it."""
     from proctor.study.stats.power_simulation import simulated_point
 
-    return simulated_point(design, question.effect, generator(question.seed, number), draws, question.test)
+    key = sha256(f"{design.icc:g} {design.correlation:g} {design.tasks}".encode()).removeprefix("sha256:")
+    rng = generator(question.seed, int(key[:8], 16))
+    return simulated_point(design, question.effect, rng, draws, question.test)
 
 
 def curve(question: Question) -> list[tuple[int, Row]]:
