@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from proctor.base.frozen import replace
-from proctor.study.pilot.ends import EARLY, answered, cautions, level_of
+from proctor.study.pilot.ends import EARLY, as_answered, cautions, level_of
 from proctor.study.pilot.records import Standing, take_looks
 from proctor.study.pilot.report import unfinished
 from proctor.study.stats.sequential import boundaries
@@ -69,14 +69,26 @@ def test_an_amendment_after_runs_counts_as_a_look(looks: bool, tmp_path: Path) -
     assert level_of(early) == level_of(here)
 
 
-@pytest.mark.parametrize(
-    ("at", "told"),
-    [("1970-01-01T00:01:00Z", True), ("1970-01-01T00:00:29Z", False)],
-)
-def test_runs_that_are_added_to_a_complete_plan_decide_nothing(at: str, told: bool) -> None:
-    here = stands(None)
+@pytest.mark.parametrize("filled", [None, 40])
+@pytest.mark.parametrize(("at", "told"), [("1970-01-01T00:01:00Z", True), ("1970-01-01T00:00:29Z", False)])
+def test_runs_that_are_added_to_a_complete_plan_change_no_answer(at: str, told: bool, filled: int | None) -> None:
+    here = stands(filled)
     made = [replace(run, begun=(30 if run.repeat < 3 else 90) * 10**9) for run in here.runs]
     here = amended(replace(here, runs=tuple(made)), at)
-    assert bool(unfinished(here)) == told
-    assert answered(here).startswith("amendment 1 added runs to a plan that was complete") == told
-    assert answered(amended(here, at, field="budgets.pilot_usd")) == ""
+    kept = as_answered(here)
+    assert {slot.repeat for slot in kept.plan.slots} == ({1, 2} if told else {1, 2, 3})
+    assert bool(unfinished(kept)) == (filled is not None and not told)
+    words = (
+        "Amendment 1 added runs to a plan that was complete: they do not count, and the answer is that of the 2 runs"
+    )
+    assert any(text.startswith(words) for text in cautions(kept)) == told
+    assert as_answered(amended(here, at, field="budgets.pilot_usd")).plan.slots == here.plan.slots
+
+
+def test_looks_at_runs_that_were_added_are_none_of_the_answer(tmp_path: Path) -> None:
+    here = take_looks(standing_with(tmp_path, None, x_wins_but_in(9)))
+    made = [replace(run, begun=(30 if run.repeat < 3 else 90) * 10**9) for run in here.runs]
+    kept = as_answered(amended(replace(here, runs=tuple(made)), "1970-01-01T00:01:00Z"))
+    assert len(here.journal.looks) == 2
+    assert all(run.split("-")[-2] != "3" for look in kept.journal.looks for run in look.runs)
+    assert level_of(kept) <= 0.05 and unfinished(kept) == ""

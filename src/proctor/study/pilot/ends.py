@@ -3,8 +3,8 @@
 Whoever is not content with an answer can raise a budget or add runs, and ask again. With all of alpha at each end five
 ends of one pilot claimed a difference that is not there in 13% of simulated studies. So a pilot that ends before its
 plan is complete is held against what alpha spending leaves for the share that was run, and the rest is there if it goes
-on; each amendment on the way counts as a look. A plan that was complete has spent everything: runs that are added then
-decide nothing.
+on; each amendment on the way counts as a look. A plan that was complete has spent everything: its answer stands, and
+runs that are added then do not count.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from proctor.base.frozen import replace
 from proctor.study.analysis.words import percent
 from proctor.study.pilot.ledger import Ledger, holder
 from proctor.study.pilot.randomise import Slot
@@ -60,6 +61,9 @@ def cautions(here: Standing) -> Iterator[str]:
     """What to know of an answer because of where the pilot ended, and of what was amended on the way."""
     stop, looks = rules_so_far(here.ledger, here.plan.protocol)
     alpha, share, level = here.plan.protocol["alpha"], share_of(here.ledger), level_of(here)
+    if (extended := _extension(here)) is not None:
+        told = f"Amendment {extended[0]} added runs to a plan that was complete"
+        yield f"{told}: they do not count, and the answer is that of the {extended[1]} runs of each task before."
     if stop is not None and stop.rule == EFFICACY:
         yield EARLY
     elif share < 1 and not (looks and share <= float(looks[-1].share)):
@@ -72,14 +76,25 @@ def cautions(here: Standing) -> Iterator[str]:
         yield f"{told}: the answer is held against {level:.3g} of {alpha}."
 
 
-def answered(here: Standing) -> str:
-    """That an amendment added runs to a plan that was complete; empty where none did."""
+def as_answered(here: Standing) -> Standing:
+    """The same without runs that an amendment added to a plan that was complete: the answer that it had stands."""
+    found = _extension(here)
+    if found is None:
+        return here
+    repeats = found[1]
+    kept = tuple(slot for slot in here.plan.slots if slot.repeat <= repeats)
+    runs = {run.run for run in here.runs if run.repeat <= repeats}
+    looks = tuple(look for look in here.journal.looks if runs.issuperset(look.runs))
+    return replace(here, plan=replace(here.plan, slots=kept), journal=replace(here.journal, looks=looks))
+
+
+def _extension(here: Standing) -> tuple[int, int] | None:
+    """The first amendment that added runs to a complete plan, and how many runs of a task that had."""
     for one in here.plan.amendments:
         before = next((change["before"] for change in one["changed"] if change["field"] == "runs_per_task"), None)
         if before is not None and one["after_runs"] and _complete(here, int(before), _ends(one)):
-            told = f"amendment {one['number']} added runs to a plan that was complete and had its answer"
-            return f"{told}, and to test again at the same level would claim too often"
-    return ""
+            return int(one["number"]), int(before)
+    return None
 
 
 def _complete(here: Standing, repeats: int, until: int) -> bool:

@@ -28,7 +28,7 @@ from proctor.study.analysis.question import Extras, Measured, Question
 from proctor.study.index.rows import row_of
 from proctor.study.pilot.charges import words
 from proctor.study.pilot.conditions import differs, doubts
-from proctor.study.pilot.ends import answered, cautions, level_of
+from proctor.study.pilot.ends import as_answered, cautions, level_of
 from proctor.study.pilot.look import Look
 from proctor.study.pilot.model import STAGES
 from proctor.study.pilot.plan import FILE_BYTES, Plan
@@ -86,6 +86,7 @@ def report_of(
 
     ``measured`` is how often the checks of its tasks were seen to err.
     """
+    here = as_answered(here)
     table, protocol = table_of(here), here.plan.protocol
     compared = table.select(_among(table, compared_in(protocol)))
     if not len(compared):
@@ -164,13 +165,13 @@ def _question(here: Standing) -> Question:
 
 
 def unfinished(here: Standing) -> str:
-    """Why a pilot may not be decided; nothing when its plan is complete for the first time or a rule has ended it.
+    """Why a pilot may not be decided yet; nothing when its plan is complete or a rule has ended it.
 
-    An answer on the way, at the level of the whole, would be a look that nobody planned; so would a second answer.
+    An answer on the way, at the level of the whole, would be a look that nobody planned.
     """
     last = list(stages_of(here))[-1]
     if last.stop is not None or (last.name == STAGES[-1] and last.verdict in (OVER, EMPTY_STAGE)):
-        return answered(here)
+        return ""
     counted = sum(counts for _, _, counts in places(here))
     told = f"the pilot is not complete ({counted} of {len(here.plan.slots)} planned runs count)"
     return f"{told}, and to decide now would be a look that was not planned"
