@@ -143,6 +143,8 @@ def test_columns_are_named_by_option(tmp_path: Path, capsys: pytest.CaptureFixtu
 BAD = {
     "no such file": (["absent.csv"], "absent.csv: there is no such file"),
     "no such column": (["results.csv", "--cost", "price"], "no column 'price' for --cost"),
+    "two columns for one": (["results.csv", "--agent", "agent", "--agent", "task"], "given 2 times, and one column"),
+    "two agents in use": (["results.csv", "--against", "old", "--against", "new"], "given 2 times, and one agent"),
     "no such agent": (["results.csv", "--against", "nobody"], "there is no agent 'nobody'"),
     "an effect for nobody": (["results.csv", "--minimum-effect", "0.1"], "add --against"),
     "an effect too large": (["results.csv", "--against", "old", "--minimum-effect", "5"], "the minimum effect is 5.0"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,17 @@ NEEDS = {"cap_seconds": "seconds", "what_if_seconds": "seconds", "what_if_usd": 
 WIDE = 60
 
 
+def _once(name: str, metavar: str, text: str) -> Callable[[Any], Any]:
+    """An option that may be given once: none that is given is passed over."""
+
+    def only(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> str | None:
+        if len(values) > 1:
+            raise click.BadParameter(f"given {len(values)} times, and one {metavar.lower()} is taken")
+        return values[0] if values else None
+
+    return click.option(name, metavar=metavar, multiple=True, callback=only, help=text)
+
+
 def _columns(command: Any) -> Any:
     """The options that name columns."""
     what = {
@@ -39,7 +50,7 @@ def _columns(command: Any) -> Any:
         "stratum": "Column of the kind of task.",
     }
     for name in reversed(COLUMNS):
-        command = click.option(f"--{name}", metavar="COLUMN", help=what[name])(command)
+        command = _once(f"--{name}", "COLUMN", what[name])(command)
     return command
 
 
@@ -53,8 +64,8 @@ def _columns(command: Any) -> Any:
 @click.option("--cap-seconds", type=float, metavar="X", help="Attempts that took this long were cut short.")
 @click.option("--number-trials", is_flag=True, help="Rows of the same agent and task are trials, in the file's order.")
 @click.option("--endpoint", type=click.Choice(["success", "intention-to-treat"]), default="success", show_default=True)
-@click.option("--against", metavar="AGENT", help="The agent in use: is another one worth a change?")
-@click.option("--candidate", metavar="AGENT", help="The agent that would replace it; else the best of the others.")
+@_once("--against", "AGENT", "The agent in use: is another one worth a change?")
+@_once("--candidate", "AGENT", "The agent that would replace it; else the best of the others.")
 @click.option("--minimum-effect", type=float, metavar="X", help="The least difference worth a change, such as 0.05.")
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="The chance of a false claim to accept.")
 @click.option("--weight", multiple=True, metavar="STRATUM=X", help="How much a stratum counts in weighted rates.")
