@@ -91,7 +91,8 @@ def test_reviews_are_charged_to_what_is_ahead_and_change_no_stage_that_is_over()
     assert later.account().total() - here.account().total() == 5
     for name in ("one", "two"):
         assert record_of(later, stage_of(later, name)) == record_of(here, stage_of(here, name))
-    assert words(later.charges()) == "Besides its runs the pilot paid for reviews (1, in 150 s, 5.0000 USD)."
+    assert words(later.charges(), RATES) == "Besides its runs the pilot paid for reviews (1, in 150 s, 5.00 USD)."
+    assert words(later.charges(), Rates()).endswith(" for reviews (1, in 150 s, 5,000 units).")
 
 
 def test_what_was_charged_is_read_back(tmp_path: Path) -> None:
@@ -109,7 +110,7 @@ def test_a_screen_from_before_there_were_charges_is_not_told_as_one_of_nothing(t
     earlier = {"schema": 1, "kind": "proctor.pilot-screen", "task": "a", "contract": "sha256:a", "attempts": 5}
     journal_log(plan).append({**earlier, "checks": []})
     found = read_journal(plan)
-    assert found.screens["a"].attempts == 5 and found.charges == () and words(found.charges) == ""
+    assert found.screens["a"].attempts == 5 and found.charges == () and words(found.charges, RATES) == ""
 
 
 def test_charges_come_out_of_what_runs_may_take() -> None:

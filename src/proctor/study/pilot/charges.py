@@ -17,6 +17,7 @@ from proctor.base.frozen import frozen, items
 from proctor.execute.watch.ledger import priced
 from proctor.execute.watch.money import plain, total_of
 from proctor.execute.watch.prices import FALLBACK, Price, PriceTable
+from proctor.study.analysis.unit import UNITS, USD
 from proctor.study.pilot.ledger import CHECKS, SEALED, Run
 from proctor.study.pilot.plan import FILE_BYTES, Plan
 from proctor.study.pilot.protocol import ARTEFACTS
@@ -127,11 +128,12 @@ def totals(charged: Iterable[Charge]) -> list[dict[str, str]]:
     ]
 
 
-def words(charged: Iterable[Charge]) -> str:
-    """The charges in a sentence; empty where there are none."""
+def words(charged: Iterable[Charge], rates: Rates) -> str:
+    """The charges in a sentence, in the unit of the prices; empty where there are none."""
+    unit = UNITS if rates.table.currency == FALLBACK.table.currency else USD
     names = {SCREEN: "screens of checks", PATCH: "patches by people", REVIEW: "reviews"}
     told = [
-        f"{names[one['kind']]} ({one['count']}, in {float(one['seconds']):.0f} s, {Decimal(one['usd']):.4f} USD)"
+        f"{names[one['kind']]} ({one['count']}, in {float(one['seconds']):.0f} s, {unit.words(float(one['usd']))})"
         for one in totals(charged)
     ]
     return f"Besides its runs the pilot paid for {', '.join(told)}." if told else ""

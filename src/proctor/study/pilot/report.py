@@ -187,7 +187,7 @@ def _extras(here: Standing) -> Extras:
         notes.append(f"{left} of {len(here.plan.slots)} planned runs are not among these.")
     looks = rules_so_far(here.ledger, protocol)[1]
     notes += [f"Efficacy was looked at {look.words}{_since_removed(look, here.journal.removed)}." for look in looks]
-    notes += filter(None, [words(here.charges()), _varied(here)])
+    notes += filter(None, [words(here.charges(), here.rates), _varied(here)])
     return Extras(
         kind="pilot",
         name=protocol["pilot"]["title"] or protocol["pilot"]["name"],
