@@ -52,7 +52,7 @@ def test_a_plan_is_frozen_beside_its_file(folder: Path, capsys: pytest.CaptureFi
     assert f"pilot    {digest}" in out
     assert "24 runs: 4 methods, 2 tasks, 3 of each" in out
     assert "stages   one 4 runs, two 4 runs, three 16 runs" in out
-    assert "power    not supported:" in out
+    assert "power    not supported:" in out and " (stage three will be refused)\n" in out
     assert "deviates" not in out
     before = contents(plan)
     assert {"manifest.json", "randomisation.csv", "sanity.json", "monotonicity.json", "taxonomy.jsonl"} <= set(before)
@@ -106,7 +106,7 @@ def test_a_projection_without_prices_is_in_units(folder: Path, capsys: pytest.Ca
 CHANGES: list[tuple[dict[str, Any], str]] = [
     ({"alpha": "0.01"}, "alpha: 0.05 -> 0.01"),
     ({"runs_per_task": 4}, "runs_per_task: 3 -> 4"),
-    ({"methods": [{"name": "x", "agent": "command:true"}]}, "methods[y].agent: command:false -> nothing"),
+    ({"methods": [{"name": "x", "agent": "command:true"}]}, "methods[y]: removed"),
     ({"methods": [{"name": "x", "agent": "command:true"}, {"name": "y", "agent": "command:no"}]}, "methods[y].digest"),
     ({"budgets": {"pilot_usd": "99"}}, "budgets.pilot_usd: 10.00 -> 99.00"),
 ]

@@ -122,7 +122,25 @@ def test_status_for_people(proctor: Proctor, make_contract: Any, tmp_path: Path)
     fresh = proctor("pilot", "status", file)
     assert fresh.returncode == 0, fresh.stderr
     assert "stage one not begun" in fresh.stdout and "refused" not in fresh.stdout and "never tried" in fresh.stdout
+    assert "changed" not in fresh.stdout
+    write_pilot(tmp_path, [tmp_path / "contracts" / "one"], **FEW)
+    other = proctor("pilot", "status", file)
+    assert other.returncode == 0 and "\nchanged   tasks[two]: removed\n" in other.stdout, other.stdout
+    assert "proctor pilot run refuses it" in other.stdout
+    refused = proctor("pilot", "run", file)
+    assert refused.returncode == 2 and "\n  tasks[two]: removed\n" in refused.stderr
+    assert "only proctor pilot remove takes out a task" in refused.stderr and "caps" not in refused.stderr
+    write_pilot(tmp_path, [tmp_path / "contracts" / "one", tmp_path / "contracts" / "two"], **FEW)
     assert run(proctor, file)[0] == 0
+    journal = file.with_suffix(".plan") / "journal.jsonl"
+    kept = journal.read_bytes()
+    journal.unlink()
+    cut = proctor("pilot", "plan", file)
+    assert cut.returncode == 4 and "the journal was cut" in cut.stderr
+    journal.write_bytes(kept)
+    assert proctor("pilot", "plan", file).returncode == 0
+    mistaken = proctor("pilot", "report", file, "--out", "early")
+    assert mistaken.returncode == 2 and "--into FOLDER is where the report goes" in mistaken.stderr
     told = proctor("pilot", "status", file, "--watch").stdout
     for words in ("complete", "fixer", "2     0", "envelope  pilot", "envelope  task", "rule      efficacy", "no more"):
         assert words in told, (words, told)

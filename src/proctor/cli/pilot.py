@@ -44,11 +44,17 @@ def plan(pilot: Path, out: Path | None, json_: bool) -> None:
     from proctor.cli.planned import draft
     from proctor.cli.wiring import machine
     from proctor.study.pilot.artefacts import make_artefacts
-    from proctor.study.pilot.plan import freeze, plan_folder
+    from proctor.study.pilot.heads import require_head
+    from proctor.study.pilot.plan import PROTOCOL, freeze, plan_folder
 
-    made = draft(machine(), pilot)
+    here = machine()
+    made = draft(here, pilot)
     folder = out or plan_folder(made.pilot)
-    _tell(freeze(folder, made.protocol, lambda: make_artefacts(made.protocol, made.prices)), json_)
+    was_there = (folder / PROTOCOL).exists()
+    frozen = freeze(folder, made.protocol, lambda: make_artefacts(made.protocol, made.prices))
+    if was_there:
+        require_head(frozen, here.home)
+    _tell(frozen, json_)
 
 
 @command.command(epilog="Example: proctor pilot amend pilot.yaml --why 'the price list rose'")
@@ -168,6 +174,7 @@ def _tell(frozen: Plan, json_: bool) -> None:
     """What was frozen, what it can see and cost, and what a reader should know before it is run."""
     from proctor.base.canonical import parse
     from proctor.study.pilot.checks import wrong
+    from proctor.study.pilot.model import STAGES
 
     def part(name: str) -> Any:
         return parse((frozen.current / name).read_bytes())
@@ -199,7 +206,9 @@ def _tell(frozen: Plan, json_: bool) -> None:
     click.echo(f"pilot    {frozen.digest}")
     click.echo(f"plan     {counted(len(frozen.slots), 'run')}: {methods}, {tasks}, {protocol['runs_per_task']} of each")
     click.echo(f"stages   {_stages(frozen)}")
-    click.echo(f"power    {'supported' if can['supported'] else 'not supported'}: {can['why']}")
+    refused = not can["supported"] and any(slot.stage == STAGES[-1] for slot in frozen.slots)
+    told = f"{'supported' if can['supported'] else 'not supported'}: {can['why']}"
+    click.echo(f"power    {told}{' (stage three will be refused)' if refused else ''}")
     click.echo(f"cost     {_amounts(cost, protocol)}")
     for words in concerns:
         click.echo(f"concern  {words}")

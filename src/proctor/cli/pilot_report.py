@@ -46,6 +46,7 @@ def report(
 
     measured = None if oracle is None else measured_from(oracle)
     earlier = None if against is None else _earlier(against)
+    _check_plan(pilot, out)
     here = machine()
     draft, frozen = planned(here, pilot, out)
     folder = into or draft.pilot.file.with_suffix(".report")
@@ -61,6 +62,17 @@ def report(
     else:
         _show(found, folder, written)
     return 0
+
+
+def _check_plan(pilot: Path, out: Path | None) -> None:
+    """Tell who gives the folder of the report as that of the plan which is which."""
+    from proctor.base.errors import UsageFault
+    from proctor.study.pilot.plan import PROTOCOL
+
+    usual = pilot.with_suffix(".plan")
+    if out is not None and not (out / PROTOCOL).exists() and (usual / PROTOCOL).exists():
+        hint = f"--out is the plan's folder, which seems to be {usual}; --into FOLDER is where the report goes"
+        raise UsageFault("there is no plan", where=str(out), hint=hint)
 
 
 @frozen

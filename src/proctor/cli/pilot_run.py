@@ -108,9 +108,9 @@ def status(pilot: Path, watch: bool, out: Path | None, json_: bool) -> None:
     from proctor.cli.wiring import home
 
     place, plan = home(), _plan(pilot, out)
-    before = None
+    changed, before = _changed(pilot, plan), None
     while True:
-        now = _status(place, plan)
+        now = {**_status(place, plan), "changed": changed}
         if now != before:
             if json_:
                 print_json(now)
@@ -129,6 +129,21 @@ def _plan(pilot: Path, out: Path | None) -> Plan:
     from proctor.study.pilot.plan import load_plan
 
     return load_plan(out or pilot.with_suffix(".plan"))
+
+
+def _changed(pilot: Path, plan: Plan) -> list[str]:
+    """In what the pilot file differs from its plan by now, which ``pilot run`` will refuse."""
+    from proctor.base.errors import ProctorError
+    from proctor.cli.planned import draft
+    from proctor.cli.wiring import machine
+    from proctor.study.pilot.plan import changed_lines
+
+    if not pilot.is_file():
+        return []
+    try:
+        return changed_lines(plan, draft(machine(), pilot).protocol)
+    except ProctorError as error:
+        return [f"it cannot be read as it was: {error.message}"]
 
 
 def _status(place: Home, plan: Plan) -> dict[str, Any]:
@@ -186,6 +201,10 @@ def _show(now: Mapping[str, Any]) -> None:
         click.echo(printable(f"stopped   {now['stop']['rule']}: {now['stop']['words']}"))
     for words in now["deviations"]:
         click.echo(printable(f"deviation {words}"))
+    for words in now["changed"]:
+        click.echo(printable(f"changed   {words.splitlines()[0]}"))
+    if now["changed"]:
+        click.echo("          the pilot file is not what was frozen, and proctor pilot run refuses it")
 
 
 @click.command(epilog="Example: proctor pilot remove pilot.yaml a-task --reason flaky --why 'its port is random'")

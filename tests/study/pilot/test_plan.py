@@ -10,7 +10,7 @@ import pytest
 
 from proctor.base.canonical import canonical, parse, sha256
 from proctor.base.errors import BrokenSeal, UsageFault
-from proctor.study.pilot.plan import Plan, amend, freeze, journal_log, load_plan, note_amendments
+from proctor.study.pilot.plan import Plan, amend, changed_lines, freeze, journal_log, load_plan, note_amendments
 from proctor.study.pilot.protocol import design_of
 from proctor.study.pilot.randomise import randomise, to_csv
 from tests.study.pilot.planning import protocol
@@ -65,6 +65,19 @@ def test_a_change_is_refused_by_its_field_and_leaves_the_plan(tmp_path: Path) ->
     assert "runs_per_task: 3 -> 4" in str(error.value)
     assert "proctor pilot amend" in error.value.hint
     assert contents(tmp_path / "plan") == before
+
+
+def test_what_came_or_went_as_a_whole_is_one_line(tmp_path: Path) -> None:
+    plan = frozen(tmp_path / "plan")
+    tasks, methods = protocol()["tasks"], protocol()["methods"]
+    assert changed_lines(plan, protocol()) == []
+    assert changed_lines(plan, protocol(tasks=tasks[1:])) == ["tasks[a]: removed"]
+    other = {**methods[0], "name": "z"}
+    assert changed_lines(plan, protocol(methods=[*methods, other])) == ["methods[z]: added"]
+    assert changed_lines(plan, protocol(tasks=tasks[::-1]))[0].startswith("tasks (order): ")
+    with pytest.raises(UsageFault) as error:
+        frozen(tmp_path / "plan", tasks=tasks[1:])
+    assert error.value.hint.endswith("once there are runs, only proctor pilot remove takes out a task")
 
 
 def test_a_crash_before_the_end_leaves_no_plan(tmp_path: Path) -> None:

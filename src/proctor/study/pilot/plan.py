@@ -33,6 +33,7 @@ JOURNAL, AMENDMENT = "journal.jsonl", "proctor.pilot-amendment"
 FILE_BYTES = 256 << 20
 SHOWN_CHANGES = 40
 SHOWN_CHARACTERS = 60
+REMOVED = ": removed"
 
 
 @frozen
@@ -145,17 +146,33 @@ def _noted(plan: Plan) -> int:
 
 def refuse_changes(plan: Plan, protocol: Mapping[str, Any]) -> None:
     """Refuse a pilot that is no longer what was frozen, naming each field."""
-    found = changes(plan.protocol, protocol)
-    if not found:
+    lines = changed_lines(plan, protocol)
+    if not lines:
         return
-    lines = [f"{one['field']}: {shown(one['before'])} -> {shown(one['after'])}" for one in found[:SHOWN_CHANGES]]
-    if len(found) > SHOWN_CHANGES:
-        lines.append(f"and {len(found) - SHOWN_CHANGES} more")
-    raise UsageFault(
-        "the pilot has changed since it was frozen:\n  " + "\n  ".join(lines),
-        where=str(plan.folder),
-        hint='put it back, or make it known to every later report: proctor pilot amend PILOT --why "..."',
-    )
+    hint = 'put it back, or make it known to every later report: proctor pilot amend PILOT --why "..."'
+    if any(line.startswith("tasks[") and line.endswith(REMOVED) for line in lines):
+        hint += "; once there are runs, only proctor pilot remove takes out a task"
+    if len(lines) > SHOWN_CHANGES:
+        lines = [*lines[:SHOWN_CHANGES], f"and {len(lines) - SHOWN_CHANGES} more"]
+    words = "the pilot has changed since it was frozen:\n  " + "\n  ".join(lines)
+    raise UsageFault(words, where=str(plan.folder), hint=hint)
+
+
+def changed_lines(plan: Plan, protocol: Mapping[str, Any]) -> list[str]:
+    """What differs from the plan in force, a line for each field; what came or went as a whole is one line."""
+    lines: list[str] = []
+    told: list[str] = []
+    for part in ("methods", "tasks", "variations"):
+        before, after = ([one["name"] for one in each.get(part, ())] for each in (plan.protocol, protocol))
+        gone, come = [name for name in before if name not in after], [name for name in after if name not in before]
+        lines += [f"{part}[{name}]{REMOVED}" for name in gone] + [f"{part}[{name}]: added" for name in come]
+        told += [f"{part}[{name}]." for name in (*gone, *come)]
+        if [name for name in before if name not in gone] == [name for name in after if name not in come]:
+            told.append(f"{part} (order)")
+    for one in changes(plan.protocol, protocol):
+        if not str(one["field"]).startswith(tuple(told)):
+            lines.append(f"{one['field']}: {shown(one['before'])} -> {shown(one['after'])}")
+    return lines
 
 
 def amend(
