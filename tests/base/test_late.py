@@ -93,6 +93,23 @@ def start_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:8]
 
 
+IN_BETWEEN = r"""
+import sys
+from proctor.base.late import load_later
+load_later()
+from hashlib import sha256
+from urllib.parse import quote_from_bytes
+del sys.modules["hashlib"], sys.modules["urllib.parse"]
+print(sha256(b"a").hexdigest()[:8], quote_from_bytes(b"a b"))
+print(type(sha256(b"a")) is type(sys.modules["hashlib"].sha256()), sha256(b"a", usedforsecurity=False).hexdigest()[:8])
+"""
+
+
+def test_what_is_used_while_another_thread_loads_the_real_module_waits_for_it() -> None:
+    done = subprocess.run([sys.executable, "-c", IN_BETWEEN], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == (f"{start_of(b'a')} a%20b\nTrue {start_of(b'a')}\n", "")
+
+
 def test_the_stand_in_for_dates_has_all_that_the_module_has() -> None:
     program = "from proctor.base.late import load_later; load_later(); import datetime; print(*dir(datetime))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -80,7 +80,7 @@ def _counted(singular: str, plural: str, number: int) -> str:
 
 
 def _quote_from_bytes(*arguments: Any, **options: Any) -> str:
-    quoted: str = sys.modules["urllib.parse"].quote(*arguments, **options)
+    quoted: str = load("urllib.parse").quote_from_bytes(*arguments, **options)
     return quoted
 
 
@@ -96,14 +96,18 @@ def _public(name: str) -> Mapping[str, Any]:
 def _digests() -> Mapping[str, Any]:
     """SHA-256 of a little data that is at hand as a whole."""
     try:
-        little = import_module("_sha256" if sys.version_info < (3, 12) else "_sha2").sha256
+        make, late = import_module("_sha256" if sys.version_info < (3, 12) else "_sha2").sha256, True
     except ImportError:
         return {}
 
     def sha256(data: Any = None, **options: Any) -> Any:
-        if data is None or options or len(data) > LITTLE or not isinstance(sys.modules["hashlib"], LateModule):
-            return load("hashlib").sha256(b"" if data is None else data, **options)
-        return little(data)
+        nonlocal make, late
+        # While another thread loads the real module there is none under its name.
+        waits = late and isinstance(sys.modules.get("hashlib"), LateModule)
+        if late and (not waits or data is None or options or len(data) > LITTLE):
+            make = load("hashlib").sha256
+            late = False
+        return make(b"" if data is None else data, **options)
 
     return {"sha256": sha256}
 
