@@ -129,6 +129,42 @@ def test_a_cut_file_is_not_used(package: Path, monkeypatch: pytest.MonkeyPatch, 
     assert through(kept(package), monkeypatch).VALUE == 1
 
 
+@pytest.mark.parametrize("size", [1 << 40, 1 << 62, (1 << 64) - 1])
+def test_a_file_that_tells_of_more_than_can_be_is_not_used(
+    package: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    kept(package).keep(loaded())
+    file = package.parent / "modules"
+    file.write_bytes(size.to_bytes(8, "big") + file.read_bytes()[8:])
+    assert not is_kept(through(kept(package), monkeypatch))
+
+
+@pytest.mark.parametrize("left", [b"", bytes(1000)])
+def test_damaged_code_is_kept_anew(package: Path, monkeypatch: pytest.MonkeyPatch, left: bytes) -> None:
+    kept(package).keep(loaded())
+    file = package.parent / "modules"
+    data = file.read_bytes()
+    start = 8 + int.from_bytes(data[:8], "big")
+    file.write_bytes(data[:start] + left[: len(data) - start])
+    finder = kept(package)
+    module = through(finder, monkeypatch)
+    assert module.VALUE == 1 and not is_kept(module)
+    assert finder.keep([sys.modules[PACKAGE], module])
+    monkeypatch.setattr(sys, "meta_path", [one for one in sys.meta_path if one is not finder])
+    assert is_kept(through(kept(package), monkeypatch))
+
+
+def test_what_was_cut_off_is_not_written_again_as_if_it_were_whole(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept(package).keep(loaded())
+    (package / "other.py").write_text("")
+    file = package.parent / "modules"
+    file.write_bytes(file.read_bytes()[:-1])
+    assert kept(package).keep([importlib.import_module(f"{PACKAGE}.other")])
+    assert through(kept(package), monkeypatch).VALUE == 1
+
+
 @pytest.mark.parametrize("content", [7, (), (_whose(),), (_whose(), {}), (_whose(), {}, {}, {})])
 def test_a_file_of_another_form_is_not_used(package: Path, monkeypatch: pytest.MonkeyPatch, content: Any) -> None:
     index = marshal.dumps(content)
@@ -271,3 +307,43 @@ def test_beside_another_thread_nothing_is_loaded_ahead(package: Path, monkeypatc
         over.set()
         thread.join()
     assert (module.VALUE, asked) == (2, [PACKAGE, "last", "second", "first", "inner"])
+
+
+def test_a_train_of_a_source_that_changed_is_learnt_anew(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    family(package, **FAMILY)
+    for _ in range(3):
+        asked_again(package, monkeypatch)
+    family(package, last=f"from {PACKAGE} import inner\nVALUE = inner.VALUE\n")
+    for _ in range(3):
+        module, asked = asked_again(package, monkeypatch)
+    assert (module.VALUE, asked) == (1, [PACKAGE, "last"])
+    assert f"{PACKAGE}.second" not in sys.modules
+
+
+@pytest.mark.parametrize("use", ["", "ASKED = other.LIST.append(1)\n"])
+def test_modules_that_import_each_other_are_loaded_once_and_in_their_order(
+    package: Path, monkeypatch: pytest.MonkeyPatch, use: str
+) -> None:
+    family(
+        package,
+        other=f"import {PACKAGE}.last as last\nLIST = []\n",
+        last=f"import {PACKAGE}.other as other\n{use}",
+    )
+    for _ in range(4):
+        module, _ = asked_again(package, monkeypatch)
+        other = sys.modules[f"{PACKAGE}.other"]
+        assert module.other is other and other.last is module
+
+
+def test_members_that_import_each_other_are_loaded_in_their_order(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    family(
+        package,
+        one=f"import {PACKAGE}.two as two\ntwo.LIST.append(1)\n",
+        two=f"import {PACKAGE}.one as one\nLIST = []\n",
+        last=f"import {PACKAGE}.one as one\n",
+    )
+    for _ in range(4):
+        module, _ = asked_again(package, monkeypatch)
+        assert module.one.two.LIST == [1] and module.one.two.one is module.one

@@ -25,12 +25,14 @@ TYPE_CHECKING = False  # what is imported up to here is not found in one file, s
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from types import CodeType, ModuleType
+    from typing import Any
 
     Row = tuple[str, int, int, int, int]
     """Where a source lies, its time and size, and where in the file its code begins and how long it is."""
 
 _FORM = 3
 _WORD = 8
+_INDEX_BYTES = 1 << 24
 _INITIAL = "__init__.py"
 
 
@@ -83,11 +85,12 @@ class _Trains:
 
 
 class _Loader(SourceFileLoader):
-    """Loads one module whose byte code is already here."""
+    """Loads one module whose byte code is already here, with the patterns that it compiles."""
 
-    def __init__(self, fullname: str, path: str, code: bytes, trains: _Trains) -> None:
+    def __init__(self, fullname: str, path: str, code: CodeType, patterns: list[Any], trains: _Trains) -> None:
         super().__init__(fullname, path)
         self._code = code
+        self._patterns = patterns
         self._trains = trains
 
     def exec_module(self, module: ModuleType) -> None:
@@ -100,13 +103,11 @@ class _Loader(SourceFileLoader):
                 self._trains.end(self.name, loaded=loaded)
 
     def get_code(self, fullname: str) -> CodeType:
-        code: CodeType
-        code, patterns = marshal.loads(self._code)
-        if patterns:
+        if self._patterns:
             from proctor.base.kept_patterns import take_up
 
-            take_up(patterns)
-        return code
+            take_up(self._patterns)
+        return self._code
 
 
 class KeptModules:
@@ -120,6 +121,7 @@ class KeptModules:
         self._packages = frozenset(packages)
         self._rows: dict[str, Row] = {}
         self._trains = _Trains(alone or _alone)
+        self._asked = ""
         self._handle = -1
         self._start = 0
         self._open()
@@ -129,8 +131,13 @@ class KeptModules:
     ) -> ModuleSpec | None:
         """The module ``name``, if its code is kept and its source is unchanged."""
         row = self._rows.get(name)
-        if row is None or not _unchanged(row):
+        if row is None:
             return None
+        if not _unchanged(row):
+            self._trains.forget(name)
+            return None
+        if name == self._asked:
+            raise ImportError(f"{name} is imported by what it imports itself, and comes first", name=name)
         train = self._trains.before(name)
         if train:
             self._bring(name, train)
@@ -143,6 +150,7 @@ class KeptModules:
             self._trains.forget(asked)
             return
         self._trains.begin()
+        self._asked = asked
         try:
             for name, row in rows.items():
                 package, _, last = name.rpartition(".")
@@ -155,13 +163,16 @@ class KeptModules:
                 if package:
                     setattr(sys.modules[package], last, sys.modules[name])
         finally:
+            self._asked = ""
             self._trains.arrive()
 
     def _spec(self, name: str, row: Row) -> ModuleSpec | None:
-        code = self._code(row)
-        if len(code) != row[4]:
+        try:
+            code, patterns = marshal.loads(self._code(row))
+        except (OSError, ValueError, EOFError, TypeError):
+            self._rows.pop(name, None)  # it is imported in the usual way, and kept anew
             return None
-        spec = ModuleSpec(name, _Loader(name, row[0], code, self._trains), origin=row[0])
+        spec = ModuleSpec(name, _Loader(name, row[0], code, patterns, self._trains), origin=row[0])
         spec.has_location = True
         spec.cached = self._path
         if row[0].endswith(_INITIAL):
@@ -175,7 +186,11 @@ class KeptModules:
             return False
         from proctor.base.kept_patterns import patterns_of
 
-        codes = {name: (row, self._code(row)) for name, row in self._rows.items() if _unchanged(row)}
+        codes = {
+            name: (row, kept)
+            for name, row in self._rows.items()
+            if _unchanged(row) and len(kept := self._code(row)) == row[4]
+        }
         for name, (loader, module) in sources.items():
             if name not in codes and (found := _compiled(loader)):
                 row, code = found
@@ -189,8 +204,8 @@ class KeptModules:
         try:
             self._handle = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
             length = int.from_bytes(os.pread(self._handle, _WORD, 0), "big")
-            whose, *tables = marshal.loads(os.pread(self._handle, length, _WORD))
-            if whose == _whose():
+            whose, *tables = marshal.loads(os.pread(self._handle, min(length, _INDEX_BYTES), _WORD))
+            if whose == _whose() and length <= _INDEX_BYTES:
                 self._rows, self._trains.known = tables
                 self._start = _WORD + length
         except (OSError, ValueError, EOFError, TypeError):
@@ -254,8 +269,8 @@ def _load(spec: ModuleSpec) -> bool:
     try:
         spec.loader.exec_module(module)
         loaded = True
-    except ImportError:
-        pass  # whoever needs the module imports it once more and is told
+    except (ImportError, AttributeError):
+        pass  # whoever needs the module imports it once more, in an order in which nothing is missing, or is told
     finally:
         if not loaded:
             sys.modules.pop(spec.name, None)
