@@ -11,9 +11,10 @@ import pytest
 
 from proctor.base.errors import InfrastructureFault
 from proctor.conduct.batch import Place
+from proctor.study.pilot.changed import changes_since
 from proctor.study.pilot.conditions import differs, doubts, mixed, told
 from proctor.study.pilot.conduct import Scene, run_pilot
-from proctor.study.pilot.identity import Identity, changes_since, digest_of, identity_of
+from proctor.study.pilot.identity import Identity, digest_of, identity_of
 from proctor.study.pilot.journal import read_journal
 from proctor.study.pilot.ledger import Run
 from proctor.study.pilot.randomise import Slot
@@ -136,7 +137,7 @@ def test_a_pilot_whose_machine_changed_is_reported_with_both_machines(
     proctor: Proctor, make_contract: Any, tmp_path: Path
 ) -> None:
     contracts = [make_contract(name) for name in ("one", "two", "three")]
-    asked = {"comparison": {"candidate": "fixer", "against": "idler"}}
+    asked: dict[str, Any] = {"comparison": {"candidate": "fixer", "against": "idler"}}
     file = write_pilot(tmp_path, contracts, power="0.99", stages={"one": {"tasks": 1}, "two": {"runs": 1}}, **asked)
     planned(proctor, file)
     assert run(proctor, file)[0] == 1, "stage three is refused"
@@ -144,6 +145,7 @@ def test_a_pilot_whose_machine_changed_is_reported_with_both_machines(
     facts = json.loads(kept.read_bytes())
     facts["identity"]["found"]["packages"] = "sha256:" + "0" * 64
     kept.write_text(json.dumps(facts))
+    asked["budgets"] = {"pilot_usd": "90.00"}
     write_pilot(tmp_path, contracts, stages={"one": {"tasks": 1}, "two": {"runs": 1}}, **asked)
     assert proctor("pilot", "amend", file, "--why", "less is enough").returncode == 0
     stopped = proctor("pilot", "run", file)
@@ -159,9 +161,10 @@ def test_a_pilot_whose_machine_changed_is_reported_with_both_machines(
     caveats, deviating = found["headline"]["caveats"], found["deviations"]
     assert any(one.startswith("MIXED: the runs of one, three and two were made") for one in caveats)
     assert any(one.startswith("With one condition of each task alone") for one in caveats)
-    assert sum("sandbox.identity.packages. Under the first and under later ones" in one for one in deviating) == 1
+    fields = "sandbox.identity.packages, configuration.watch.batch_usd. Under the first and under later ones"
+    assert sum(fields in one for one in deviating) == 1, deviating
     assert sum("let the pilot go on: a package was missing" in one for one in deviating) == 1
     sides = [(row["counts"], row["agents"], len(row["differs"])) for row in found["comparability"]]
     page = (file.with_suffix(".report") / "report.md").read_text()
     assert "## Conditions" in page and page.count("| 1 of fixer, 1 of idler |") == 6
-    assert sorted(sides) == [([1, 1], ["fixer", "idler"], 1)] * 3 + [([1, 1], ["fixer", "idler"], 2)] * 3
+    assert sorted(sides) == [([1, 1], ["fixer", "idler"], 1)] * 3 + [([1, 1], ["fixer", "idler"], 3)] * 3

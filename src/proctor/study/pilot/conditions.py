@@ -122,13 +122,17 @@ def _apart(some: Sequence[Run], others: Sequence[Run]) -> tuple[str, ...]:
     """The fields in which two classes differ, with both values; runs of one method are held against each other."""
     methods = {run.method: run for run in some}
     one, other = next(((methods[run.method], run) for run in others if run.method in methods), (some[0], others[0]))
+    return tuple(_read(one, other) or _machines(one, other)) or ("conditions that are not told",)
+
+
+def _machines(one: Run, other: Run) -> list[str]:
     old, new = dict(one.machine), dict(other.machine)
     fields = [name for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
-    found = [f"{name}: {old.get(name, 'absent')} -> {new.get(name, 'absent')}" for name in fields]
-    return tuple(found or _read(one, other)) or ("conditions that are not told",)
+    return [f"{name}: {old.get(name, 'absent')} -> {new.get(name, 'absent')}" for name in fields]
 
 
 def _read(one: Run, other: Run) -> list[str]:
+    """What the manifests tell, which is more than the machine; nothing where they are not at hand."""
     try:
         manifests = [directory.read_json(directory.manifest) for directory in map(RunDirectory, (one.path, other.path))]
     except (ProctorError, OSError):

@@ -25,10 +25,11 @@ from proctor.conduct.machine import Machine
 from proctor.conduct.variation import setting_of
 from proctor.execute.home import Home
 from proctor.execute.watch.money import plain
+from proctor.study.pilot.changed import changes_since, require_same
 from proctor.study.pilot.charges import charged_by_task, rates_of
 from proctor.study.pilot.departures import elsewhere, note
 from proctor.study.pilot.heads import note_head, require_head
-from proctor.study.pilot.identity import Identify, Identity, changes_since, digest_of, identity_here, require_same
+from proctor.study.pilot.identity import Identify, Identity, digest_of, identity_here
 from proctor.study.pilot.journal import Accepted, add_machine, add_screen, read_journal
 from proctor.study.pilot.ledger import CHECKS, Run, holder, key_of, read_run
 from proctor.study.pilot.model import (

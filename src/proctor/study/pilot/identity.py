@@ -1,24 +1,21 @@
-"""Which machine makes the runs of a pilot, and whether it still is the one that made those before.
+"""Which machine makes the runs of a pilot, as far as that decides whether runs may be compared.
 
 What sandboxes see of a machine is its identity: packages, tools, how it isolates, and the version of the harness. Runs
-that differ in it are of several comparability classes. So a pilot stops before the first block that another machine
-would make, and goes on only where somebody accepts the change by name and reason, on record.
+that differ in it are of several comparability classes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import proctor
 from proctor.base.canonical import digest
-from proctor.base.errors import InfrastructureFault
 from proctor.base.frozen import frozen, items
 
 if TYPE_CHECKING:
     from proctor.conduct.machine import Machine
     from proctor.contract.model import Contract
-    from proctor.study.pilot.ledger import Run
 
 Identity: TypeAlias = tuple[tuple[str, str], ...]
 """The fields of a manifest that say which machine made a run, each with its value."""
@@ -70,38 +67,6 @@ def _flat(backend: object, identity: Mapping[str, Any], isolation: Mapping[str, 
 def digest_of(identity: Identity) -> str:
     """An identity as one digest."""
     return digest([list(field) for field in identity])
-
-
-def changes_since(
-    runs: Sequence[Run], now: Mapping[str, Identity], accepted: Collection[str] = ()
-) -> tuple[Change, ...]:
-    """In what the machine differs from the one that made the last run of each contract, each field once.
-
-    ``now`` is the identity for each contract, ``accepted`` holds the digests of those that may go on all the same.
-    """
-    last = {run.contract: run for run in runs if run.machine}
-    found: dict[tuple[str, str, str], Change] = {}
-    for contract, identity in now.items():
-        before = last.get(contract)
-        if before is None or digest_of(identity) in accepted:
-            continue
-        old, new = dict(before.machine), dict(identity)
-        for field in sorted({*old, *new}):
-            values = old.get(field, ""), new.get(field, "")
-            if values[0] != values[1]:
-                found.setdefault((field, *values), Change(field, *values, before.run))
-    return tuple(found.values())
-
-
-def require_same(changes: Sequence[Change], where: str) -> None:
-    """Begin nothing on a machine that is not the one that made the runs so far."""
-    if changes:
-        told = "\n  ".join(one.words for one in changes)
-        raise InfrastructureFault(
-            f"the machine has changed since {changes[0].run}, and runs on both are no longer comparable:\n  {told}",
-            where=where,
-            hint='put it back; or proctor pilot run PILOT --accept-machine "WHY" goes on, and every report tells it',
-        )
 
 
 def _short(value: str) -> str:
