@@ -88,7 +88,8 @@ def _tell(standing: Standing, stages: Sequence[Stage], named: str) -> None:
     for block in last.ahead.cut:
         click.echo(printable(f"not run for want of its task's envelope: {block[0].task}, repeat {block[0].repeat}"))
     click.echo(f"records: {standing.plan.folder}")
-    click.echo(f"next: proctor pilot report {named} writes what the runs say")
+    if ledger.held():
+        click.echo(f"next: proctor pilot report {named} writes what the runs say")
 
 
 def _unmet(criteria: Sequence[Any]) -> str:
@@ -186,6 +187,9 @@ def _show(now: Mapping[str, Any]) -> None:
     click.echo("")
     for one in now["envelopes"]:
         click.echo(printable(f"envelope  {one['envelope']}: {_cents(one['spent_usd'])} of {one['cap_usd']} USD"))
+    if now["checks"]["runs"]:
+        told = f"{now['checks']['runs']} runs, {_cents(now['checks']['spent_usd'])} USD"
+        click.echo(f"charged   checks by none of the methods: {told}")
     for one in now["charges"]:
         told = f"{one['count']} of {float(one['seconds']):.0f} s in all, {_cents(one['usd'])} USD"
         click.echo(printable(f"charged   {one['kind']}: {told}"))

@@ -100,7 +100,7 @@ def test_the_report_shows_looks_as_they_were_taken(tmp_path: Path, monkeypatch: 
     here = replace(here, plan=replace(here.plan, protocol={**here.plan.protocol, "artefacts": {}}))
     (look,) = taken.journal.looks
     told = report._extras(_labelled(here))
-    assert f"Efficacy was looked at {look.words}; it was taken with t19, removed later." in told.notes
+    assert f"A look for efficacy was taken {look.words}; it was taken with t19, removed later." in told.notes
     (shown,) = told.appendix["stages"][-1]["looks"]
     assert shown["pairs"] == [list(pair) for pair in look.pairs] and "runs" not in shown
 

@@ -12,7 +12,7 @@ import pytest
 
 from proctor.base.canonical import canonical
 from proctor.base.frozen import replace
-from proctor.study.pilot.journal import Journal
+from proctor.study.pilot.journal import Journal, Removal
 from proctor.study.pilot.ledger import CUT, RUNNING, in_order
 from proctor.study.pilot.plan import Plan
 from proctor.study.pilot.randomise import Slot
@@ -152,6 +152,24 @@ def test_stage_one_is_refused_only_when_its_checks_are_done(tmp_path: Path) -> N
         assert (now["verdict"], now["stages"][0]["verdict"]) == (verdict, verdict)
         assert next(stages_of(here)).verdict == "refused", "what is on record stays"
         assert now["unmet"]
+
+
+def test_checks_by_none_of_the_methods_complete_the_sum() -> None:
+    both = stands(8)
+    assert status_of(both, busy=False)["checks"] == {"runs": 0, "spent_usd": "0.00"}
+    only = stands(6, methods=ARMS[:3])
+    now = status_of(only, busy=False)
+    spent = [Decimal(one["spent_usd"]) for one in (*now["methods"], now["checks"])]
+    assert now["checks"]["runs"] == 4 and sum(spent) == Decimal(now["spent_usd"])
+
+
+def test_a_stage_that_lost_its_tasks_is_told() -> None:
+    here = stands(None)
+    first = sorted({slot.task for slot in here.plan.slots if slot.stage == "one"})
+    assert len(first) == 2
+    gone = tuple(Removal(task, "", "flaky", (), "", "", "", "", 0, "") for task in first)
+    told = deviations(replace(here, journal=replace(here.journal, removals=gone)))
+    assert "Removals left stage one without a task: what it asks for was not looked at." in told
 
 
 def test_places_that_do_not_count_are_told_apart() -> None:

@@ -39,13 +39,18 @@ class Look:
     @property
     def words(self) -> str:
         """What the look showed."""
-        told = "; ".join(f"{a} - {b} = {difference}, p = {p}" for a, b, difference, p in self.pairs)
-        return f"at {self.share} of the plan: {told}, held against {self.nominal}"
+        told = "; ".join(f"{a} - {b} = {_short(gap)}, p = {_short(p)}" for a, b, gap, p in self.pairs)
+        return f"at {_short(self.share)} of the plan: {told}, held against {_short(self.nominal)}"
 
     def record(self) -> dict[str, Any]:
         """The look as data."""
         lists = {"pairs": [list(pair) for pair in self.pairs], "tasks": list(self.tasks), "runs": list(self.runs)}
         return {**dict(items(self)), **lists}
+
+
+def _short(number: str) -> str:
+    """A number of a look with as many digits as a sentence takes; the record has all of them."""
+    return number if number == UNDEFINED else f"{float(number):.4g}"
 
 
 def look_from(record: Mapping[str, Any]) -> Look:

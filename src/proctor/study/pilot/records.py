@@ -280,6 +280,8 @@ def deviations(here: Standing) -> list[str]:
     if stages[-1].name == STAGES[-1] and stages[-1].verdict == EMPTY_STAGE and here.power["supported"] is not True:
         found.append(f"The plan has no stage three, and nothing asked for its power: {here.power['value']}.")
     for stage in stages:
+        if stage.verdict == EMPTY_STAGE and any(slot.stage == stage.name for slot in here.plan.slots):
+            found.append(f"Removals left stage {stage.name} without a task: what it asks for was not looked at.")
         for block in stage.ahead.cut:
             found.append(f"{block[0].task}, repeat {block[0].repeat}: not run, its task's envelope was used up.")
         if stage.stop is not None:

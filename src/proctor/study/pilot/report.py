@@ -186,7 +186,9 @@ def _extras(here: Standing) -> Extras:
     if left:
         notes.append(f"{left} of {len(here.plan.slots)} planned runs are not among these.")
     looks = rules_so_far(here.ledger, protocol)[1]
-    notes += [f"Efficacy was looked at {look.words}{_since_removed(look, here.journal.removed)}." for look in looks]
+    notes += [
+        f"A look for efficacy was taken {look.words}{_since_removed(look, here.journal.removed)}." for look in looks
+    ]
     notes += filter(None, [words(here.charges(), here.rates), _varied(here)])
     return Extras(
         kind="pilot",

@@ -38,6 +38,7 @@ def status_of(here: Standing, busy: bool) -> dict[str, Any]:
         "methods": _methods(here, ledger),
         "envelopes": _envelopes(here),
         "charges": totals(here.charges()),
+        "checks": _checks(here),
         "rules": _rules(here, ledger),
         "running": [
             {"run": run.run, "stage": run.stage, "method": run.method, "task": run.task, "repeat": run.repeat}
@@ -89,6 +90,13 @@ def _methods(here: Standing, ledger: Ledger) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def _checks(here: Standing) -> dict[str, Any]:
+    """The checks that were made by none of the methods, which no row of a method has."""
+    arms = {one["name"] for one in here.plan.protocol["methods"]}
+    runs = tuple(run for run in here.runs if run.method not in arms)
+    return {"runs": len(runs), "spent_usd": plain(account_of(runs).total())}
 
 
 def _envelopes(here: Standing) -> list[dict[str, str]]:
