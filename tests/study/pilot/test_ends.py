@@ -11,7 +11,7 @@ from proctor.base.frozen import replace
 from proctor.study.pilot.ends import EARLY, as_answered, cautions, level_of
 from proctor.study.pilot.records import Standing, take_looks
 from proctor.study.pilot.report import unfinished
-from proctor.study.stats.sequential import boundaries
+from proctor.study.stats.sequential import boundaries, spending
 from tests.study.pilot.test_looks_taken import standing_with, x_wins_but_in
 from tests.study.pilot.test_status import stands
 
@@ -83,6 +83,18 @@ def test_runs_that_are_added_to_a_complete_plan_change_no_answer(at: str, told: 
     )
     assert any(text.startswith(words) for text in cautions(kept)) == told
     assert as_answered(amended(here, at, field="budgets.pilot_usd")).plan.slots == here.plan.slots
+
+
+@pytest.mark.parametrize("early", [4, 7])
+def test_runs_that_are_added_shortly_before_the_end_have_little_left(early: int) -> None:
+    # Whoever sees that the plan will not end well cannot have a second one for it.
+    here = stands(None)
+    blocks = [list(block) for block in here.ledger.blocks() if block[0].repeat < 3][:early]
+    first = {slot.order * 10 for block in blocks for slot in block}
+    made = [replace(run, begun=(30 if run.begun in first else 90) * 10**9) for run in here.runs]
+    late = amended(replace(here, runs=tuple(made)), "1970-01-01T00:01:00Z")
+    assert as_answered(late) is late
+    assert level_of(late) == pytest.approx(0.05 - spending(early / 8))
 
 
 def test_looks_at_runs_that_were_added_are_none_of_the_answer(tmp_path: Path) -> None:

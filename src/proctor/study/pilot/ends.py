@@ -41,9 +41,10 @@ def share_of(ledger: Ledger, until: float = math.inf) -> float:
 def level_of(here: Standing) -> float:
     """What is left of alpha for the answer of a pilot that is over.
 
-    Each amendment that was made after runs counts as a look: whoever made it could know what they showed.
+    Each amendment that was made after runs counts as a look: whoever made it could know what they showed. One that
+    added runs leaves only what was not spent by the share of the plan as it was then: near its end, hardly anything.
     """
-    from proctor.study.stats.sequential import boundaries
+    from proctor.study.stats.sequential import boundaries, spending
 
     stop, looks = rules_so_far(here.ledger, here.plan.protocol)
     alpha, share = float(here.plan.protocol["alpha"]), share_of(here.ledger)
@@ -54,7 +55,9 @@ def level_of(here: Standing) -> float:
         return float(looks[-1].nominal)
     earlier = sorted({round(one, DIGITS) for one in (*shares, *late)} - {0.0})
     before = [one for one in earlier if one < round(share, DIGITS)]
-    return boundaries([*before, share], alpha).nominal[-1] if before or 0 < share < 1 else alpha
+    level = boundaries([*before, share], alpha).nominal[-1] if before or 0 < share < 1 else alpha
+    spent = max((spending(_done(here, *one), alpha) for _, *one in _longer(here)), default=0.0)
+    return max(0.0, min(level, alpha - spent))
 
 
 def cautions(here: Standing) -> Iterator[str]:
@@ -90,17 +93,21 @@ def as_answered(here: Standing) -> Standing:
 
 def _extension(here: Standing) -> tuple[int, int] | None:
     """The first amendment that added runs to a complete plan, and how many runs of a task that had."""
+    return next(((number, runs) for number, runs, until in _longer(here) if _done(here, runs, until) == 1), None)
+
+
+def _longer(here: Standing) -> Iterator[tuple[int, int, int]]:
+    """The amendments that added runs after others were made: its number, the runs of a task before, and when it was."""
     for one in here.plan.amendments:
         before = next((change["before"] for change in one["changed"] if change["field"] == "runs_per_task"), None)
-        if before is not None and one["after_runs"] and _complete(here, int(before), _ends(one)):
-            return int(one["number"]), int(before)
-    return None
+        if before is not None and one["after_runs"]:
+            yield int(one["number"]), int(before), _ends(one)
 
 
-def _complete(here: Standing, repeats: int, until: int) -> bool:
-    """Whether every place of the first repeats was filled by runs that were begun until then."""
-    ledger = here.ledger
-    return _full(ledger, [slot for slot in ledger.wanted() if slot.repeat <= repeats], until)
+def _done(here: Standing, repeats: int, until: int) -> float:
+    """The share of a plan of so many repeats that was complete by runs that were begun until then."""
+    slots = tuple(slot for slot in here.plan.slots if slot.repeat <= repeats)
+    return share_of(replace(here.ledger, slots=slots), until)
 
 
 def _full(ledger: Ledger, slots: Iterable[Slot], until: float) -> bool:
