@@ -3,10 +3,12 @@
 Here "proctor" is what was seen and "floor" what was promised. The rows of the intervals that reports do not use say
 what they would have done in the same studies; they have no bar.
 
-Each row of what reports do has a bar from above. From below, a comparison of two agents has one only where some rule
-could meet it: at rates of 0.9 with 20 or 30 tasks, and with fewer, so few tasks differ that a rule that used its 5%
-there would err far more often elsewhere. How much it could use at most is computed for single runs, in rows of its own
-that have no bar; see :mod:`proctor.study.stats.attainable`.
+Each row of what reports do has a bar from above. From below, a comparison of two agents has one where enough tasks
+differ. At rates of 0.9 with 20 tasks of one run none that keeps the bar from above everywhere could meet the one from
+below: how much any rule could claim at most is computed, in rows of its own that have no bar; see
+:mod:`proctor.study.stats.attainable`. With more runs, or with 30 tasks, nothing of the kind is proved: there the rule
+is now above 4%, now below, and is held to the bar from above alone, as it is with fewer than 20 tasks, where two tests
+have to agree.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ def _pairs(tasks: Sequence[int], rates: Sequence[float], runs: Sequence[int] = (
 MODERATE = _pairs((20, 30, 50, 100), (0.5, 0.7))
 EASY = _pairs((50, 100), (0.9,))
 HARDLY_APART = {(tasks, runs): _pairs((tasks,), (0.9,), (runs,)) for tasks, runs in product((20, 30), (1, 3, 5))}
-"""Two to fifteen tasks differ on average: too few for a test to use its 5%, so that it is held to 6% and no more."""
+"""Two to fifteen tasks differ on average: too few for the test to use its 5% in all of these, so it has no least."""
 FEW = _pairs((5, 8, 12, 16, 19), (0.5, 0.9))
 FAMILIES = tuple(product((20, 50), (1, 5), (3, 6), (False, True)))
 LOOKS = ((0.5, 1.0), (1 / 3, 2 / 3, 1.0), (0.2, 0.4, 0.6, 0.8, 1.0))
