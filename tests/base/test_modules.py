@@ -191,6 +191,16 @@ def test_a_folder_that_cannot_be_written_is_no_fault(package: Path) -> None:
     assert os.listdir(package.parent) in ([PACKAGE, "modules"], ["modules", PACKAGE])
 
 
+def test_an_interrupt_leaves_no_half_file(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*paths: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        kept(package).keep(loaded())
+    assert os.listdir(package.parent) == [PACKAGE]
+
+
 def family(package: Path, **sources: str) -> None:
     for name, source in sources.items():
         (package / f"{name}.py").write_text(source)

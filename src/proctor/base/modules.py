@@ -240,8 +240,9 @@ class KeptModules:
                 file.writelines(parts)
             os.replace(scratch, self._path)
         except OSError:
-            _remove(scratch)
             return False
+        finally:
+            _remove(scratch)
         return True
 
 

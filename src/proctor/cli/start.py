@@ -32,5 +32,7 @@ def main() -> NoReturn:
     from proctor.cli.main import leave, run_command
 
     code = run_command()
-    kept.keep(list(sys.modules.values()))
-    leave(code)
+    try:
+        kept.keep(list(sys.modules.values()))
+    finally:
+        leave(code)  # the command is done, whatever becomes of the next one's modules
