@@ -70,7 +70,7 @@ def findings(
             "pilot": question.pilot,
             "text": question.text,
         },
-        "headline": headline(cells, question, agents, pairs, [*extras.caveats, *warnings]),
+        "headline": headline(cells, question, agents, pairs, [*warnings, *extras.caveats]),
         "agents": agents,
         "pairs": pairs,
         "strata": strata(cells),

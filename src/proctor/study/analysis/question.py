@@ -105,7 +105,7 @@ class Extras:
     digest: str = ""
     deviations: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
-    """What could turn the answer and is not in the table; it is told before all other caveats."""
+    """What could turn the answer and is not in the table; told before other caveats, but for runs that are mixed."""
     cannot: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()

@@ -95,15 +95,16 @@ def doubts(protocol: Mapping[str, Any], blocks: Sequence[Sequence[Run]]) -> Iter
 def _alone(protocol: Mapping[str, Any], apart: Mapping[str, Classes], blocks: Sequence[Sequence[Run]]) -> Iterator[str]:
     """The comparison with the blocks alone that were made under the conditions with most runs of their task."""
     most = {task: max(classes, key=lambda name: len(classes[name])) for task, classes in apart.items()}
+    ((candidate, against),) = pairs = pairs_of(protocol)
+    compared = [[run for run in block if run.method in (candidate, against)] for block in blocks]
     kept = [
         run
-        for block in blocks
+        for block in compared
         if all(run.task not in most or run.comparability == most[run.task] for run in block)
         for run in block
     ]
-    pairs = pairs_of(protocol)
-    ((gap, p),) = family(kept, pairs[0], pairs, int(protocol["seeds"]["observed"]))
-    whole = f"{len(kept)} of {sum(map(len, blocks))} runs"
+    ((gap, p),) = family(kept, (candidate, against), pairs, int(protocol["seeds"]["observed"]))
+    whole = f"{len(kept)} of {sum(map(len, compared))} runs"
     if gap is not None and p is not None:
         probability = "< 0.001" if p < 0.001 else f"= {p:.3f}"
         yield (
