@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.base.errors import BrokenSeal
+from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.record.chained import alone
 from proctor.record.vault import Vault
 from tests.record.vaults import NOW, Scene, killed_at, person
@@ -51,6 +51,20 @@ def test_what_a_crash_left_stays_while_somebody_makes_a_vault(scene: Scene) -> N
     scene.vault.sweep()
     assert not left.exists() and other.exists()
     assert len(scene.vault.history()) == 1
+
+
+def test_a_vault_that_is_made_while_somebody_asks_for_it_is_not_missed(tmp_path: Path) -> None:
+    vault = Vault(tmp_path / "vault")
+
+    class Asked(Vault):
+        def _miss(self) -> None:
+            if not vault.path.exists():
+                vault.create(person("jo").person, b"k" * 32, NOW)
+            super()._miss()
+
+    with pytest.raises(UsageFault, match="there is no vault"):
+        _ = Asked(vault.path).key
+    assert Asked(vault.path).key == b"k" * 32
 
 
 def test_a_planted_rest_does_not_excuse_a_vault_that_was_taken_away(scene: Scene) -> None:

@@ -147,7 +147,8 @@ class Vault:
             return
         except (OSError, ValueError, KeyError, TypeError, InfrastructureFault):
             raise BrokenSeal("the note of how long the log is does not hold", where=self.head.name) from None
-        if count > 1 or not self._left():
+        explained = count == 1 and self._left()
+        if not explained and not os.path.lexists(self.path):  # somebody may have just made it
             records = "1 record" if count == 1 else f"{count} records"
             hint = f"put it back from a copy; to do without it for good, take {self.head.name} away as well"
             raise BrokenSeal(f"the vault was taken away: its log had {records}", where=str(self.path), hint=hint)
