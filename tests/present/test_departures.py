@@ -75,7 +75,7 @@ def test_what_was_changed_is_named_once_and_bounded() -> None:
 
 
 def test_a_late_amendment_says_how_numbers_take_it() -> None:
-    told = "Intervals and p values take the amended plan as if it had been so from the start."
+    told = "Estimates take the plan as amended; the level counts amendments after runs as looks."
     for runs, said in ((0, False), (20, True)):
         assert (told in departures({**PILOT, "appendix": {"amendments": [{"after_runs": runs}]}})) == said
 

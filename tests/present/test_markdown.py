@@ -48,7 +48,7 @@ def test_a_pilot_says_near_the_top_what_is_missing_and_what_was_amended() -> Non
     told = "The question and the plan were fixed before the first run, and amended once, after 20 runs; changed: alpha."
     assert lines[4] == told
     assert lines[5:7] == [
-        "- Intervals and p values take the amended plan as if it had been so from the start.",
+        "- Estimates take the plan as amended; the level counts amendments after runs as looks.",
         "- 2 other deviations from the plan are recorded.",
     ]
     found["progress"]["complete"] = True

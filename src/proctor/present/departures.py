@@ -11,7 +11,7 @@ NAMED = 3
 """How many amendments, or fields that they changed, a sentence names."""
 TIMES = {1: "once", 2: "twice"}
 INCOMPLETE = "This pilot is not complete"
-TAKEN = "Intervals and p values take the amended plan as if it had been so from the start."
+TAKEN = "Estimates take the plan as amended; the level counts amendments after runs as looks."
 FIXED = "The question and the plan were fixed before the first run"
 
 
