@@ -32,10 +32,11 @@ def started(home: Path, *words: str | Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def wait_until(true: Callable[[], bool], child: subprocess.Popen[str]) -> None:
-    """Wait for something that becomes true while ``child`` lives."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    """Wait for something that becomes true by what ``child`` does."""
+    deadline, lives = time.monotonic() + PATIENCE_SECONDS, True
     while not true():
-        assert time.monotonic() < deadline and child.poll() is None
+        assert lives and time.monotonic() < deadline
+        lives = child.poll() is None  # the last that it did counts, too
         time.sleep(0.02)
 
 
