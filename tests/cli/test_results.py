@@ -50,7 +50,7 @@ def test_a_broken_run_is_no_verdict_and_the_hint_works(proctor: Proctor, make_co
     assert proctor("verify", moved).returncode == 4
     moved.rename(directory)
     for words in ((), ("--status", "broken")):
-        assert " broken " in proctor("runs", *words).stdout
+        assert " broken\n" in proctor("runs", *words).stdout
     assert row["run"] not in proctor("runs", "--status", "success").stdout
 
 
