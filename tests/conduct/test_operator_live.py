@@ -45,7 +45,7 @@ def test_those_who_could_answer_are_told(proctor: Proctor, make_contract: Any, t
     assert line.startswith(f"{run} asks: forbidden-command: id; proctor decide {run} approve|deny|rollback --why")
     assert line.endswith("; 100 s left\n"), "also without a terminal, and beside --json"
     waiting = proctor("runs", "--status", "waiting").stdout
-    assert run in waiting and " waiting " in waiting
+    assert run in waiting and " waiting\n" in waiting
     assert proctor("decide", "last", "deny", "--why", "no").returncode == 0
     ended(child, directory)
     assert run not in proctor("runs", "--status", "waiting").stdout
