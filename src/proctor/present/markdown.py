@@ -104,8 +104,8 @@ def _agents(findings: Mapping[str, Any]) -> Iterator[str]:
                 agent["tasks"],
                 percents(agent["success"]),
                 percents(agent["intention_to_treat"]),
-                percents(agent["error"]) if agent["error"]["value"] else "0",
-                percents(agent["invalid"]) if agent["invalid"]["value"] else "0",
+                "0" if agent["error"]["value"] == 0 else percents(agent["error"]),
+                "0" if agent["invalid"]["value"] == 0 else percents(agent["invalid"]),
                 agent["bounds"]["unknown"],
                 _bounds(agent["bounds"]),
             )

@@ -1,8 +1,10 @@
-"""What a reader is told of a candidate that its results chose."""
+"""What a reader is told of a candidate that its results chose, and of agents that tell half of them."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import pytest
 
 from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Question
@@ -86,3 +88,21 @@ def test_a_level_that_claims_more_often_than_usual_is_told() -> None:
     assert words in findings(given, Question(alpha=0.3))["headline"]["caveats"]
     for alpha in (0.05, 0.01):
         assert not any("Alpha is" in text for text in findings(given, Question(alpha=alpha))["headline"]["caveats"])
+
+
+@pytest.mark.parametrize("untold", [False, True])
+def test_an_agent_that_only_tells_its_successes_is_not_adopted(untold: bool) -> None:
+    outcomes: Outcomes = {
+        "new": {f"t{n:02}": [1 if n < 8 else None] for n in range(24)},
+        "old": {f"t{n:02}": [None if untold and n == 23 else int(n >= 12)] for n in range(24)},
+    }
+    head = findings(table(outcomes), Question(against="old", candidate="new", minimum_effect=0.05))["headline"]
+    assert head["difference"]["value"] == pytest.approx(1.0)
+    assert head["verdict"] == "undecided"
+
+
+def test_places_of_agents_with_one_task_are_not_guessed() -> None:
+    outcomes: Outcomes = {"x": {"a": [1] * 10}, "y": {"a": [*[0] * 9, None]}}
+    caveats = findings(table(outcomes))["headline"]["caveats"]
+    assert any(text.startswith("1 of 20 outcomes are unknown") for text in caveats)
+    assert not any("the first place" in text for text in caveats)

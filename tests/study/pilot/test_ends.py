@@ -1,4 +1,4 @@
-"""Nobody gets a better answer by asking again: by a budget that is raised at each end, or by runs that are added."""
+"""Nobody gets a better answer by asking again with a budget that is raised at each end."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from proctor.base.frozen import replace
-from proctor.study.pilot.ends import EARLY, as_answered, cautions, level_of
+from proctor.study.pilot.ends import EARLY, cautions, level_of
 from proctor.study.pilot.records import Standing, take_looks
-from proctor.study.pilot.report import unfinished
-from proctor.study.stats.sequential import boundaries, spending
+from proctor.study.stats.sequential import boundaries
 from tests.study.pilot.test_looks_taken import standing_with, x_wins_but_in
 from tests.study.pilot.test_status import stands
 
@@ -69,38 +68,22 @@ def test_an_amendment_after_runs_counts_as_a_look(looks: bool, tmp_path: Path) -
     assert level_of(early) == level_of(here)
 
 
-@pytest.mark.parametrize("filled", [None, 40])
-@pytest.mark.parametrize(("at", "told"), [("1970-01-01T00:01:00Z", True), ("1970-01-01T00:00:29Z", False)])
-def test_runs_that_are_added_to_a_complete_plan_change_no_answer(at: str, told: bool, filled: int | None) -> None:
-    here = stands(filled)
-    made = [replace(run, begun=(30 if run.repeat < 3 else 90) * 10**9) for run in here.runs]
-    here = amended(replace(here, runs=tuple(made)), at)
-    kept = as_answered(here)
-    assert {slot.repeat for slot in kept.plan.slots} == ({1, 2} if told else {1, 2, 3})
-    assert bool(unfinished(kept)) == (filled is not None and not told)
-    words = (
-        "Amendment 1 added runs to a plan that was complete: they do not count, and the answer is that of the 2 runs"
-    )
-    assert any(text.startswith(words) for text in cautions(kept)) == told
-    assert as_answered(amended(here, at, field="budgets.pilot_usd")).plan.slots == here.plan.slots
+def test_the_level_of_a_look_that_ended_a_pilot_counts_amendments_before_it(tmp_path: Path) -> None:
+    here = take_looks(standing_with(tmp_path, 4 * 33, x_wins_but_in(0)))
+    (look,) = here.journal.looks
+    blocks = list(here.ledger.blocks())
+    early = {slot.order * 10 for block in blocks[: len(blocks) // 4] for slot in block}
+    made = [replace(run, begun=(30 if run.begun in early else 90) * 10**9) for run in here.runs]
+    late = amended(replace(here, runs=tuple(made)), "1970-01-01T00:01:00Z", field="budgets.pilot_usd")
+    wanted = boundaries([0.25, float(look.share)]).nominal[1]
+    assert level_of(late) == pytest.approx(wanted)
+    assert wanted < float(look.nominal)
+    assert next(cautions(late)) == EARLY
 
 
-@pytest.mark.parametrize("early", [4, 7])
-def test_runs_that_are_added_shortly_before_the_end_have_little_left(early: int) -> None:
-    # Whoever sees that the plan will not end well cannot have a second one for it.
-    here = stands(None)
-    blocks = [list(block) for block in here.ledger.blocks() if block[0].repeat < 3][:early]
-    first = {slot.order * 10 for block in blocks for slot in block}
-    made = [replace(run, begun=(30 if run.begun in first else 90) * 10**9) for run in here.runs]
-    late = amended(replace(here, runs=tuple(made)), "1970-01-01T00:01:00Z")
-    assert as_answered(late) is late
-    assert level_of(late) == pytest.approx(0.05 - spending(early / 8))
-
-
-def test_looks_at_runs_that_were_added_are_none_of_the_answer(tmp_path: Path) -> None:
-    here = take_looks(standing_with(tmp_path, None, x_wins_but_in(9)))
-    made = [replace(run, begun=(30 if run.repeat < 3 else 90) * 10**9) for run in here.runs]
-    kept = as_answered(amended(replace(here, runs=tuple(made)), "1970-01-01T00:01:00Z"))
-    assert len(here.journal.looks) == 2
-    assert all(run.split("-")[-2] != "3" for look in kept.journal.looks for run in look.runs)
-    assert level_of(kept) <= 0.05 and unfinished(kept) == ""
+@pytest.mark.parametrize("after", [0, 40])
+def test_where_the_number_of_runs_changed_after_runs_nothing_is_claimed(after: int) -> None:
+    here = amended(stands(None), "1970-01-01T00:01:00Z")
+    here = replace(here, plan=replace(here.plan, amendments=({**here.plan.amendments[0], "after_runs": after},)))
+    told = "Amendment 1 changed the number of runs of a task after runs: nothing can be claimed."
+    assert (level_of(here), list(cautions(here))) == ((0.0, [told]) if after else (0.05, []))

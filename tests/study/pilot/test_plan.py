@@ -142,13 +142,13 @@ def test_a_protocol_with_a_manifest_to_match_is_no_longer_the_pilot(tmp_path: Pa
 def test_an_amendment_keeps_the_digest_and_is_shown(tmp_path: Path) -> None:
     plan = frozen(tmp_path)
     before = (tmp_path / "protocol.json").read_bytes()
-    more = {"runs_per_task": 4, "stages": {**protocol()["stages"], "three": {"runs": 4}}}
+    more = {"budgets": {**protocol()["budgets"], "pilot_usd": "200.00", "task_usd": "70.00"}}
     once = amended(plan, 5, "the budget rose", **more)
-    assert (once.digest, once.protocol["runs_per_task"], len(once.slots)) == (plan.digest, 4, 48)
+    assert (once.digest, once.protocol["budgets"]["pilot_usd"], once.slots) == (plan.digest, "200.00", plan.slots)
     assert (tmp_path / "protocol.json").read_bytes() == before
     assert once.deviations == (
-        "Amendment 1 of 2026-03-07T12:00:00Z, after 5 runs, changed runs_per_task, stages.three.runs, "
-        "stages.three.tasks: the budget rose",
+        "Amendment 1 of 2026-03-07T12:00:00Z, after 5 runs, changed budgets.pilot_usd, budgets.task_usd: "
+        "the budget rose",
     )
     twice = amended(once, 9, "and alpha fell", alpha="0.01", **more)
     assert [one["number"] for one in twice.amendments] == [1, 2]
@@ -183,6 +183,8 @@ def test_once_there_are_runs_the_suite_stays(tmp_path: Path) -> None:
     assert len(amended(plan, 0, tasks=fewer, stages=stages).protocol["tasks"]) == 3
 
 
+ANOTHER_BASELINE = {**protocol()["methods"][2], "name": "reference"}
+MORE_RUNS = {"runs_per_task": 4, "stages": {**protocol()["stages"], "three": {"tasks": 4, "runs": 4}}}
 FEWER_RUNS = {"runs_per_task": 2, "stages": {**protocol()["stages"], "three": {"tasks": 4, "runs": 2}}}
 
 
@@ -191,11 +193,14 @@ FEWER_RUNS = {"runs_per_task": 2, "stages": {**protocol()["stages"], "three": {"
     [
         ("the comparison stays", {"comparison": None}),
         ("the comparison stays", {"comparison": {"candidate": "y", "against": "x"}}),
-        ("methods neither come nor go", {"methods": protocol()["methods"][1:]}),
+        ("methods and baselines neither come nor go", {"methods": protocol()["methods"][1:]}),
+        ("methods and baselines neither come nor go", {"methods": [*protocol()["methods"], ANOTHER_BASELINE]}),
+        ("the number of runs of a task stays", MORE_RUNS),
+        ("the looks stay", {"stopping": {**protocol()["stopping"], "looks": ["0.25", "1"]}}),
         ("the endpoint stays", {"endpoints": {"primary": "intention-to-treat", "secondary": []}}),
         ("alpha may not rise above 0.05", {"alpha": "0.051"}),
         ("the minimum effect may not fall below 0.2", {"minimum_effect": "0.19"}),
-        ("the runs of a task may not fall below 3, which would drop runs", FEWER_RUNS),
+        ("the number of runs of a task stays", FEWER_RUNS),
         ("the seed stays", {"seeds": {**protocol()["seeds"], "observed": 7}}),
         ("the number of retries stays", {"retries": 0}),
         ("the number of retries stays", {"retries": 2}),

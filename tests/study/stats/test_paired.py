@@ -124,7 +124,7 @@ def test_equal_differences_without_a_bound_are_undefined() -> None:
 def test_tasks_of_one_agent_alone_are_left_out() -> None:
     found = paired_difference([1, np.nan, 0.5, 0], [0, 1, np.nan, 0])
     assert found.difference.n == 2
-    assert paired_difference([1, np.nan], [0, 1]).difference.undefined == "because one task only was run by both"
+    assert paired_difference([1, np.nan], [0, 1]).difference.undefined == "because one task only has outcomes of both"
     assert paired_difference([np.nan], [1]).p is None
     assert sign_flip([], rng()).p is None
     assert sign_flip([0.0, 0.0], rng()).p == 1.0

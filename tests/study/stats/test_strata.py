@@ -54,15 +54,22 @@ def test_tasks_that_each_are_a_stratum_are_collapsed() -> None:
     assert (found.value, found.low, found.high) == pytest.approx((plain.value, plain.low, plain.high))
 
 
-def test_a_single_lonely_task_adds_its_distance_from_the_whole() -> None:
+def test_a_single_lonely_task_adds_its_distance_from_the_others() -> None:
     strata = np.array([0, 0, 0, 0, 0, 0, 0, 1])
     found = stratified_rate(X, N, strata)
     rates = X / 5
     value = float(rates.mean())
     own = rates[:7]
-    variance = (7 / 8) ** 2 * float(own.var(ddof=1)) / 7 + (1 / 8) ** 2 * (rates[7] - value) ** 2
+    variance = (7 / 8) ** 2 * float(own.var(ddof=1)) / 7 + (1 / 8) ** 2 * (rates[7] - own.mean()) ** 2
     low, high = korn_graubard(value, math.sqrt(variance), 40, 6, 0.95, least=8, most=40)
     assert (found.value, found.low, found.high) == pytest.approx((value, low, high))
+
+
+def test_a_lonely_task_that_counts_for_nearly_everything_tells_hardly_anything() -> None:
+    found = stratified_rate([18, *[10] * 5, *[12] * 5], [20] * 11, [0, *[1] * 10], [0.95, 0.05])
+    assert found.low is not None and found.high is not None
+    assert (found.low < 0.1, found.high > 0.99) == (True, True)
+    assert stratified_rate([18, 10], [20] * 2, [0, 1], [1.0, 1e-17]).value == pytest.approx(0.9)
 
 
 def test_strata_without_spread_use_their_exact_bounds() -> None:

@@ -41,7 +41,8 @@ def caveats(cells: Cells, question: Question, agents: list[dict[str, Any]]) -> l
         found.append(f"{unknown} of {attempted} outcomes are unknown ({percent(unknown / attempted)}%).")
     if invalid:
         found.append(f"{invalid} of {attempted} runs are invalid ({percent(invalid / attempted)}%).")
-    if (unknown or invalid) and question.endpoint != INTENTION_TO_TREAT and len(agents) > 1:
+    rated = all(agent["intention_to_treat"].value is not None for agent in agents)
+    if (unknown or invalid) and question.endpoint != INTENTION_TO_TREAT and len(agents) > 1 and rated:
         found.append(f"With every such run counted as no success, {_first_then(agents)}.")
         if (others := _could_be_first(agents)) and question.against is None:
             told = f"With such runs of {among(others, NAMED)} counted as successes"
@@ -206,7 +207,7 @@ def unconfirmed(pair: dict[str, Any], alpha: float) -> list[str]:
 
 def _first_then(agents: list[dict[str, Any]]) -> str:
     """Who would be first by intention to treat, in words."""
-    rates = [round(agent["intention_to_treat"].value or 0.0, 12) for agent in agents]
+    rates = [round(agent["intention_to_treat"].value, 12) for agent in agents]
     firsts = [agent["agent"] for agent, rate in zip(agents, rates, strict=True) if rate == max(rates)]
     if len(firsts) > 1:
         return f"{among(firsts, NAMED)} would share the first place"
@@ -215,10 +216,10 @@ def _first_then(agents: list[dict[str, Any]]) -> str:
 
 def _could_be_first(agents: list[dict[str, Any]]) -> list[str]:
     """Whose rate would be above that of the first, if all its runs without an outcome were successes."""
-    least = agents[0]["intention_to_treat"].value or 0.0
+    least = agents[0]["intention_to_treat"].value
     found = []
     for agent in agents[1:]:
         left = (agent["attempted"] - agent["success"].n) / agent["attempted"]
-        if (agent["intention_to_treat"].value or 0.0) + left > least + 1e-12 and left:
+        if agent["intention_to_treat"].value + left > least + 1e-12 and left:
             found.append(agent["agent"])
     return found

@@ -59,7 +59,7 @@ def headline(
         other = None if question.unfinished else against_all(cells, question, best, against)
         gains = best if verdict == KEEP else against
         most = None if question.unfinished else one_sided(cells, question, best, against, gains)
-        if verdict == ADOPT and other is not None and other[0] == KEEP:
+        if verdict == ADOPT and other is not None and (other[0] == KEEP or (other[1].value or 0.0) <= 0):
             at = f"{left_out(question)} counted as no success"
             verdict, sentence = UNDECIDED, _hidden(best, against, difference, other[1], at)
         elif verdict == ADOPT and most is not None and (most[0] == KEEP or (most[1].value or 0.0) <= 0):

@@ -28,7 +28,7 @@ from proctor.study.analysis.question import Extras, Measured, Question
 from proctor.study.index.rows import row_of
 from proctor.study.pilot.charges import words
 from proctor.study.pilot.conditions import differs, doubts
-from proctor.study.pilot.ends import as_answered, cautions, level_of
+from proctor.study.pilot.ends import cautions, level_of
 from proctor.study.pilot.look import Look
 from proctor.study.pilot.model import STAGES
 from proctor.study.pilot.plan import FILE_BYTES, Plan
@@ -86,7 +86,6 @@ def report_of(
 
     ``measured`` is how often the checks of its tasks were seen to err.
     """
-    here = as_answered(here)
     table, protocol = table_of(here), here.plan.protocol
     compared = table.select(_among(table, compared_in(protocol)))
     if not len(compared):

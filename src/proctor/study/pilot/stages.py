@@ -320,8 +320,8 @@ def _entry_three(facts: Facts) -> tuple[Criterion, ...]:
             threshold=str(power.get("threshold", facts.protocol["power"])),
             met=power.get("supported") is True,
             evidence=tuple(power.get("evidence", ())),
-            todo="more runs per task or a larger minimum effect: try them with proctor pilot power PILOT, then "
-            "proctor pilot amend PILOT --why; more tasks are another pilot",
+            todo="a larger minimum effect: try it with proctor pilot power PILOT, then proctor pilot amend PILOT "
+            "--why; more runs or tasks are another pilot, once there are runs",
         ),
         Criterion(
             id="budget",

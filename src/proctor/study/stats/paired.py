@@ -180,5 +180,5 @@ def _alike(value: float, tasks: int, level: float, bound: float | None) -> Compa
 
 
 def _too_few(tasks: int, level: float) -> Estimate:
-    why = "one task only was run by both" if tasks else "no task was run by both"
+    why = "one task only has outcomes of both" if tasks else "no task has outcomes of both"
     return undefined(why, level=level, method=PAIRED_T, n=tasks, clusters=tasks)

@@ -113,8 +113,9 @@ def _spread(x: Floats, n: Floats, code: Integers, share: Floats, rates: Floats) 
         centre[alone] = value if lonely == 1 else inner(share[alone], (x / n)[alone]) / share[alone].sum()
         tasks, part = np.where(alone, lonely, tasks), np.where(alone, share / share[alone].sum(), part)
     single = tasks == 1
-    pulled = np.sqrt(1 - 1 / np.where(single, 2, tasks)) / np.where(single, 1, 1 - part)
-    off = np.where(single, 1.0, pulled) * share * (x / n - centre)
+    # A single one is part of the whole that it is compared with, and the more so the more it counts.
+    left = np.maximum(1 - np.where(single, share, part), 1e-12)
+    off = np.sqrt(1 - 1 / np.where(single, np.inf, tasks)) / left * share * (x / n - centre)
     freedom = len(x) - len(np.unique(code[~alone])) - min(1, lonely)
     if freedom < 1:
         return None
