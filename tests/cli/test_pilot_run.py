@@ -123,6 +123,8 @@ def test_status_for_people(proctor: Proctor, make_contract: Any, tmp_path: Path)
     assert fresh.returncode == 0, fresh.stderr
     assert "stage one not begun" in fresh.stdout and "refused" not in fresh.stdout and "never tried" in fresh.stdout
     assert "changed" not in fresh.stdout
+    nowhere = proctor("pilot", "status", file, PROCTOR_HOME=str(tmp_path / "nowhere"))
+    assert nowhere.returncode == 0 and not (tmp_path / "nowhere").exists(), "no home is made to look at a pilot"
     write_pilot(tmp_path, [tmp_path / "contracts" / "one"], **FEW)
     other = proctor("pilot", "status", file)
     assert other.returncode == 0 and "\nchanged   tasks[two]: removed\n" in other.stdout, other.stdout

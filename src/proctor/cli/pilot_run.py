@@ -109,7 +109,7 @@ def status(pilot: Path, watch: bool, out: Path | None, json_: bool) -> None:
     from proctor.cli.wiring import home
 
     place, plan = home(), _plan(pilot, out)
-    changed, before = _changed(pilot, plan), None
+    changed, before = _changed(place, pilot, plan), None
     while True:
         now = {**_status(place, plan), "changed": changed}
         if now != before:
@@ -132,19 +132,22 @@ def _plan(pilot: Path, out: Path | None) -> Plan:
     return load_plan(out or pilot.with_suffix(".plan"))
 
 
-def _changed(pilot: Path, plan: Plan) -> list[str]:
-    """In what the pilot file differs from its plan by now, which ``pilot run`` will refuse."""
+def _changed(place: Home, pilot: Path, plan: Plan) -> list[str]:
+    """In what the pilot file differs from its plan by now, which ``pilot run`` will refuse.
+
+    Where there is no home yet, none is made only to look.
+    """
     from proctor.base.errors import ProctorError
     from proctor.cli.planned import draft
     from proctor.cli.wiring import machine
     from proctor.study.pilot.plan import changed_lines
 
-    if not pilot.is_file():
+    if not pilot.is_file() or not place.path.is_dir():
         return []
     try:
         return changed_lines(plan, draft(machine(), pilot).protocol)
     except ProctorError as error:
-        return [f"it cannot be read as it was: {error.message}"]
+        return [f"the pilot file cannot be read as it was: {error.message}"]
 
 
 def _status(place: Home, plan: Plan) -> dict[str, Any]:
@@ -208,7 +211,7 @@ def _show(now: Mapping[str, Any]) -> None:
     for words in now["changed"]:
         click.echo(printable(f"changed   {words.splitlines()[0]}"))
     if now["changed"]:
-        click.echo("          the pilot file is not what was frozen, and proctor pilot run refuses it")
+        click.echo("          until it is as it was frozen, proctor pilot run refuses it")
 
 
 @click.command(epilog="Example: proctor pilot remove pilot.yaml a-task --reason flaky --why 'its port is random'")

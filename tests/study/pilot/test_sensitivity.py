@@ -32,6 +32,12 @@ def test_runs_that_were_made_again_are_counted_by_method() -> None:
     assert (made_again(stands(None)), list(choices(stands(None)))) == ((), [])
 
 
+def test_runs_of_a_baseline_that_is_compared_count_too() -> None:
+    here = stopped_before(stands(None, comparison={"candidate": "x", "against": "noop"}))
+    assert [(method, count) for method, _, count in made_again(here)] == [("noop", 1), ("x", 3), ("y", 1)]
+    assert list(choices(here)) == ["Runs that were cut off, stopped or spoilt were made again: 3 of x, 1 of noop."]
+
+
 def test_a_run_that_goes_on_beside_a_filled_place_was_not_made_again() -> None:
     here = stands(None)
     live = run_of(here.plan.slots[0], 1, state=RUNNING)

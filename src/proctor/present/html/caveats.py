@@ -71,7 +71,7 @@ def comparability(findings: Mapping[str, Any], evidence: Evidence) -> Section:
         agents = _with_counts(row.get("agents") or (), row.get("counts") or ())
         runs = known(row.get("runs"))
         lines.append([tag("code", name[:19]), Cell(evidence.number(count(runs), link), runs), agents, differs])
-    columns = [Column("Class"), Column("Runs", True), Column("Agents"), Column("Differs from the first in")]
+    columns = [Column("Class"), Column("Runs", True), Column("Agents"), Column("Differs in")]
     return Section("comparability", title, tag("div", tag("p", intro), table("Classes of conditions", columns, lines)))
 
 

@@ -162,8 +162,10 @@ def _same_home(here: Standing) -> None:
 
 def _accept_machine(scene: Scene, here: Standing) -> Standing:
     """The standing with a change of the machine put down, where there is one and the operator accepts it."""
+    if not scene.accept:
+        return here
     now = scene.machines(_in_pilot(scene, here))
-    changes = changes_since(here.runs, now, _accepted(here)) if scene.accept else ()
+    changes = changes_since(here.runs, now, _accepted(here))
     if not changes:
         return here
     at = utc_text(scene.machine.clock.wall_ns())

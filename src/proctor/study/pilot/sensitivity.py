@@ -18,7 +18,7 @@ from proctor.study.pilot.stopping import methods_of
 
 def made_again(here: Standing) -> tuple[tuple[str, str, int], ...]:
     """How many runs of each method came to nothing on each task before another one filled their place."""
-    ledger, methods = here.ledger, methods_of(here.plan.protocol)
+    ledger, methods = here.ledger, {*methods_of(here.plan.protocol), *_asked(here)}
     found: Counter[tuple[str, str]] = Counter()
     for slot, held, counts in places(here):
         if held is None or not counts or slot.method not in methods:
