@@ -10,6 +10,7 @@ import pytest
 from proctor.base.frozen import replace
 from proctor.study.pilot.ends import EARLY, cautions, level_of
 from proctor.study.pilot.records import Standing, take_looks
+from proctor.study.pilot.report import unfinished
 from proctor.study.stats.sequential import boundaries
 from tests.study.pilot.test_looks_taken import standing_with, x_wins_but_in
 from tests.study.pilot.test_status import stands
@@ -87,3 +88,4 @@ def test_where_the_number_of_runs_changed_after_runs_nothing_is_claimed(after: i
     here = replace(here, plan=replace(here.plan, amendments=({**here.plan.amendments[0], "after_runs": after},)))
     told = "Amendment 1 changed the number of runs of a task after runs: nothing can be claimed."
     assert (level_of(here), list(cautions(here))) == ((0.0, [told]) if after else (0.05, []))
+    assert bool(unfinished(here)) == bool(after)

@@ -196,6 +196,12 @@ FEWER_RUNS = {"runs_per_task": 2, "stages": {**protocol()["stages"], "three": {"
         ("methods and baselines neither come nor go", {"methods": protocol()["methods"][1:]}),
         ("methods and baselines neither come nor go", {"methods": [*protocol()["methods"], ANOTHER_BASELINE]}),
         ("the number of runs of a task stays", MORE_RUNS),
+        (
+            "methods stay as they are",
+            {"methods": [{**protocol()["methods"][0], "digest": "e"}, *protocol()["methods"][1:]]},
+        ),
+        ("the stages stay", {"stages": {**protocol()["stages"], "two": {"tasks": 4, "runs": 3}}}),
+        ("the rule for flakes stays", {"flakes": {"tolerance": "0.1", "runs": 5}}),
         ("the looks stay", {"stopping": {**protocol()["stopping"], "looks": ["0.25", "1"]}}),
         ("the endpoint stays", {"endpoints": {"primary": "intention-to-treat", "secondary": []}}),
         ("alpha may not rise above 0.05", {"alpha": "0.051"}),

@@ -44,7 +44,7 @@ def level_of(here: Standing) -> float:
     """
     from proctor.study.stats.sequential import boundaries
 
-    if any(_of_another_length(one) for one in here.plan.amendments):
+    if any(of_another_length(one) for one in here.plan.amendments):
         return 0.0
     stop, looks = rules_so_far(here.ledger, here.plan.protocol)
     alpha, share = float(here.plan.protocol["alpha"]), share_of(here.ledger)
@@ -63,7 +63,7 @@ def cautions(here: Standing) -> Iterator[str]:
     """What to know of an answer because of where the pilot ended, and of what was amended on the way."""
     stop, looks = rules_so_far(here.ledger, here.plan.protocol)
     alpha, share, level = here.plan.protocol["alpha"], share_of(here.ledger), level_of(here)
-    for one in filter(_of_another_length, here.plan.amendments):
+    for one in filter(of_another_length, here.plan.amendments):
         yield f"Amendment {one['number']} changed the number of runs of a task after runs: nothing can be claimed."
     if stop is not None and stop.rule == EFFICACY:
         yield EARLY
@@ -78,7 +78,7 @@ def cautions(here: Standing) -> Iterator[str]:
         yield f"{told}: the answer is held against {level:.3g} of {alpha}."
 
 
-def _of_another_length(amendment: Mapping[str, Any]) -> bool:
+def of_another_length(amendment: Mapping[str, Any]) -> bool:
     """Whether an amendment changed how many runs a task has when some had been made."""
     return bool(amendment["after_runs"]) and any(one["field"] == "runs_per_task" for one in amendment["changed"])
 

@@ -224,15 +224,19 @@ def amend(
 def _looser(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """What would let the same runs show more: other comparisons, fewer that share alpha, a lower bar, other runs."""
     names = [sorted((one["name"], one["baseline"]) for one in each["methods"]) for each in (before, after)]
+    arms = [{one["name"]: one for one in each["methods"]} for each in (before, after)]
     alpha, effect = ([Decimal(each[name]) for each in (before, after)] for name in ("alpha", "minimum_effect"))
     found = {
         "the comparison stays": before["comparison"] != after["comparison"],
         "methods and baselines neither come nor go": names[0] != names[1],
+        "methods stay as they are": names[0] == names[1] and arms[0] != arms[1],
         "the endpoint stays": before["endpoints"]["primary"] != after["endpoints"]["primary"],
         f"alpha may not rise above {before['alpha']}": alpha[1] > alpha[0],
         f"the minimum effect may not fall below {before['minimum_effect']}": effect[1] < effect[0],
         "the number of runs of a task stays": before["runs_per_task"] != after["runs_per_task"],
+        "the stages stay": before["stages"] != after["stages"] and before["runs_per_task"] == after["runs_per_task"],
         "the looks stay": before["stopping"]["looks"] != after["stopping"]["looks"],
+        "the rule for flakes stays": before["flakes"] != after["flakes"],
         "the seed stays": before["seeds"]["observed"] != after["seeds"]["observed"],
         "the number of retries stays": before["retries"] != after["retries"],
     }

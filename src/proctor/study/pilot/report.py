@@ -28,7 +28,7 @@ from proctor.study.analysis.question import Extras, Measured, Question
 from proctor.study.index.rows import row_of
 from proctor.study.pilot.charges import words
 from proctor.study.pilot.conditions import differs, doubts
-from proctor.study.pilot.ends import cautions, level_of
+from proctor.study.pilot.ends import cautions, level_of, of_another_length
 from proctor.study.pilot.look import Look
 from proctor.study.pilot.model import STAGES
 from proctor.study.pilot.plan import FILE_BYTES, Plan
@@ -168,6 +168,8 @@ def unfinished(here: Standing) -> str:
 
     An answer on the way, at the level of the whole, would be a look that nobody planned.
     """
+    if any(map(of_another_length, here.plan.amendments)):
+        return "the number of runs of a task was changed after runs"
     last = list(stages_of(here))[-1]
     if last.stop is not None or (last.name == STAGES[-1] and last.verdict in (OVER, EMPTY_STAGE)):
         return ""
