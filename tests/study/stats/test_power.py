@@ -72,7 +72,7 @@ def test_formula_and_simulation_agree(icc: float, correlation: float) -> None:
 
 
 def test_with_few_tasks_signs_have_to_confirm() -> None:
-    few, enough = replace(DESIGN, tasks=19), replace(DESIGN, tasks=20)
+    few, enough = replace(DESIGN, tasks=19), replace(DESIGN, tasks=40)
     for design, alone in ((few, False), (enough, True)):
         decided, by_t = (simulated_point(design, 0.2, rng(), test=test).power for test in (decisions, rejections))
         assert (decided == by_t) == alone

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from proctor.base.frozen import frozen
+from proctor.study.stats.attainable import chances, differing_share
 from proctor.study.stats.estimate import Estimate
 from proctor.study.stats.multiplicity import max_t
 from proctor.study.stats.paired import mcnemar, paired_difference
@@ -71,6 +72,20 @@ def false_alarms(design: Design, draws: int, rng: np.random.Generator, test: Tes
         a, b = simulated_means(design, 0.0, min(rows, draws - start), rng)
         found += int(np.count_nonzero(test(b - a, design.alpha, design.runs)))
     return found / draws
+
+
+def single_run_false_alarms(design: Design) -> float:
+    """The same for one run of each task, where only counts matter: exact, all of them are asked for."""
+    import numpy as np
+
+    share = differing_share(design.rate, design.icc, design.correlation)
+    won, lost = np.tril_indices(design.tasks + 1, -1)
+    possible = won + lost <= design.tasks
+    won, lost = won[possible], lost[possible]
+    places = np.arange(design.tasks)
+    differences = (places < won[:, None]).astype(np.float64) - (places >= design.tasks - lost[:, None])
+    claimed = decisions(differences, design.alpha, 1)
+    return 2 * float(chances(design.tasks, (share,))[0][won[claimed], lost[claimed]].sum())
 
 
 def mcnemar_false_alarms(design: Design, draws: int, rng: np.random.Generator) -> float:

@@ -1,7 +1,8 @@
 """Two agents on the same tasks.
 
 The task is the unit: each has one difference, that of its two means. The t test over these differences decides from 20
-tasks on, and flipping their signs, which assumes no shape, stands beside it; with fewer tasks both have to agree.
+tasks on, by Student's distribution or, where few tasks differ, by that of these differences. Flipping their signs,
+which assumes no shape, stands beside it; with fewer than 20 tasks both have to agree.
 McNemar's test is for single paired runs that are independent, and rejects too often when runs share a task.
 """
 
@@ -14,6 +15,7 @@ from proctor.base.frozen import frozen
 from proctor.study.stats.arrays import floats
 from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
 from proctor.study.stats.limits import t_quantile, t_two_sided, unanimous
+from proctor.study.stats.resampled import few_differ, resampled_limit, resampled_p
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,9 +25,10 @@ if TYPE_CHECKING:
     from proctor.study.stats.arrays import ArrayLike, Floats
 
 PAIRED_T = "paired t over tasks"
+RESAMPLED_T = "paired t over tasks, few of which differ, by resampling them"
 ALL_ALIKE = "exact bound, all tasks differ alike"
 ENOUGH_TASKS = 20
-"""From so many tasks on the t test keeps its level, whatever the shape of differences of rates is."""
+"""From so many tasks on the t test keeps its level, of whatever sizes differences of rates are."""
 EXACT_TASKS = 20
 """Up to so many tasks that differ, every pattern of signs is looked at."""
 DRAWS = 9_999
@@ -69,6 +72,8 @@ def paired_difference(
 
     ``bound`` is the largest difference that a task can have: 1 for rates, ``None`` for what has no limit. When all
     tasks differ alike there is no spread to build a t on: the interval is an exact bound, the p value that of signs.
+    Where few tasks differ, what holds for no difference holds for no other: only the p value, and with it on which side
+    of 0 the interval ends, is by resampling.
     """
     import numpy as np
 
@@ -78,17 +83,23 @@ def paired_difference(
     if tasks < 2:
         return Comparison(_too_few(tasks, level), None)
     # Added up exactly, so that the order of tasks leaves no trace, and what cancels but for rounding is 0.
-    value = math.fsum(differences.tolist()) / tasks
     largest = float(np.abs(differences).max())
+    differences[np.abs(differences) <= TIE * largest] = 0.0
+    value = math.fsum(differences.tolist()) / tasks
     value = 0.0 if abs(value) <= TIE * largest else value
     if float(np.abs(differences - value).max()) <= TIE * largest:
         return _alike(value, tasks, level, bound)
     error = float(differences.std(ddof=1)) / math.sqrt(tasks)
-    half = t_quantile((1 + level) / 2, tasks - 1) * error
+    p, method = t_two_sided(value / error, tasks - 1), PAIRED_T
+    towards_0 = away = t_quantile((1 + level) / 2, tasks - 1)
+    if tasks >= ENOUGH_TASKS and few_differ(differences[None, :])[0]:
+        p, method = float(resampled_p(differences[None, :])[0]), RESAMPLED_T
+        if (abs(value) > towards_0 * error) != (p < 1 - level):
+            towards_0 = resampled_limit(differences, 1 - level)
+    below, above = (towards_0, away) if value > 0 else (away, towards_0)
     edge = math.inf if bound is None else bound
-    low, high = max(-edge, value - half), min(edge, value + half)
-    found = defined(value, low, high, level=level, method=PAIRED_T, n=tasks, clusters=tasks)
-    return Comparison(found, t_two_sided(value / error, tasks - 1))
+    low, high = max(-edge, value - below * error), min(edge, value + above * error)
+    return Comparison(defined(value, low, high, level=level, method=method, n=tasks, clusters=tasks), p)
 
 
 def decisive(by_t: float | None, by_signs: float | None, tasks: int) -> float | None:
