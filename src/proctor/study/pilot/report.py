@@ -29,6 +29,7 @@ from proctor.study.index.rows import row_of
 from proctor.study.pilot.charges import words
 from proctor.study.pilot.conditions import differs, doubts
 from proctor.study.pilot.ends import cautions, level_of, of_another_length
+from proctor.study.pilot.idle import unproven
 from proctor.study.pilot.look import Look
 from proctor.study.pilot.model import STAGES
 from proctor.study.pilot.plan import FILE_BYTES, Plan
@@ -48,7 +49,7 @@ from proctor.study.pilot.records import (
 )
 from proctor.study.pilot.reviewed import agreement
 from proctor.study.pilot.sensitivity import choices, made_again
-from proctor.study.pilot.stopping import rules_so_far
+from proctor.study.pilot.stopping import methods_of, rules_so_far
 from proctor.study.table import Table
 
 NOT_TO_GENERALISE = (
@@ -174,6 +175,9 @@ def unfinished(here: Standing) -> str:
     if last.stop is not None or (last.name == STAGES[-1] and last.verdict in (OVER, EMPTY_STAGE)):
         return ""
     counted = sum(counts for _, _, counts in places(here))
+    if counted == len(here.plan.slots) and last.unmet:
+        unmet = "; ".join(f"{one.words} ({one.value})" for one in last.unmet)
+        return f"stage {last.name} is {last.verdict}, since this does not hold: {unmet}"
     told = f"the pilot is not complete ({counted} of {len(here.plan.slots)} planned runs count)"
     return f"{told}, and to decide now would be a look that was not planned"
 
@@ -196,7 +200,7 @@ def _extras(here: Standing) -> Extras:
         name=protocol["pilot"]["title"] or protocol["pilot"]["name"],
         digest=here.plan.digest,
         deviations=tuple(deviations(here)),
-        caveats=() if unfinished(here) else (*cautions(here), *_doubts(here), *choices(here)),
+        caveats=(*_idle(here), *(() if unfinished(here) else (*cautions(here), *_doubts(here), *choices(here)))),
         notes=tuple(notes),
         languages=tuple(sorted({task["labels"]["language"] for task in tasks if task["labels"].get("language")})),
         kinds=tuple(sorted({task["kind"] for task in tasks})),
@@ -217,6 +221,12 @@ def _extras(here: Standing) -> Extras:
             "stages": [_stage(record_of(here, stage)) for stage in stages],
         },
     )
+
+
+def _idle(here: Standing) -> Iterator[str]:
+    """Which of the methods never changed anything: what they are compared with may have been nothing."""
+    counted = (run for _, run, counts in places(here) if run is not None and counts)
+    return unproven(counted, methods_of(here.plan.protocol))
 
 
 def _doubts(here: Standing) -> Iterator[str]:

@@ -2,7 +2,8 @@
 
 one     every task can be used: a no-op fails, a known solution passes, checks are steady, caps fit the envelopes;
         then every run of the stage has a complete record: how it ended and what it cost
-two     stage one is over, no run broke through the boundary, and checks were steady in it as well;
+two     stage one is over, no run broke through the boundary, checks were steady in it as well, and every method has
+        shown that it works: not all its runs ended with an error and without a change;
         then every task has its endpoint and subscores for every method, and the budget holds
 three   stage two is over, the plan has the power that it needs, and what is left pays for the rest;
         then the plan is complete, or a rule ended it
@@ -21,6 +22,7 @@ from typing import Any
 from proctor.base.frozen import EMPTY, frozen, items
 from proctor.execute.watch.money import plain, total_of
 from proctor.judge.status import FAILURE, SUCCESS
+from proctor.study.pilot.idle import by_method, ended_with
 from proctor.study.pilot.journal import Screen
 from proctor.study.pilot.ledger import Ledger, Run, holder
 from proctor.study.pilot.stopping import Account, Next, Stop, methods_of, run_cap
@@ -251,7 +253,28 @@ def _entry_two(facts: Facts) -> tuple[Criterion, ...]:
         evidence=tuple(run.run for run in broken),
         todo="proctor show RUN says what happened; a method that does this is no candidate for a larger stage",
     )
-    return _over(facts, "one"), boundary, _steady(facts), _baselines(facts)
+    return _over(facts, "one"), boundary, _steady(facts), _baselines(facts), _working(facts)
+
+
+def _working(facts: Facts) -> Criterion:
+    """Whether each method did more in its runs so far than to end with an error before it had changed anything."""
+    methods = methods_of(facts.protocol)
+    made = by_method(facts.ledger.held(), methods)
+    dead = {name: runs for name, runs in made.items() if all(run.vain for run in runs)}
+    wrong = [
+        f"{name} (no change in {len(runs)} of {len(runs)} runs: {ended_with(runs)})" for name, runs in dead.items()
+    ]
+    last = next((runs[-1].run for runs in dead.values()), "RUN")
+    return Criterion(
+        id="working",
+        words="every method changed something or ended without an error in some run",
+        value=f"{len(methods) - len(dead)} of {len(methods)} methods" + _but(wrong),
+        threshold=f"{len(methods)} of {len(methods)}",
+        met=not dead,
+        evidence=tuple(run.run for runs in (dead or made).values() for run in runs),
+        todo=f"proctor show {last} --output says what its agent printed; if it cannot work, mend it in another pilot, "
+        "since methods stay once there are runs",
+    )
 
 
 def _baselines(facts: Facts) -> Criterion:
@@ -313,6 +336,7 @@ def _entry_three(facts: Facts) -> tuple[Criterion, ...]:
     power = facts.power
     return (
         _over(facts, "two"),
+        _working(facts),
         Criterion(
             id="power",
             words="the plan has the power to see the smallest difference that matters",
