@@ -14,10 +14,12 @@ from proctor.base.canonical import canonical, sha256
 from proctor.cli.main import run_command
 from proctor.cli.wiring import home
 from proctor.study.pilot.conduct import alone
+from proctor.study.pilot.journal import add_removal
 from proctor.study.pilot.plan import load_plan
 from tests.conftest import ContractMaker
 from tests.study.pilot.planning import write_pilot
 from tests.study.pilot.test_charges import PRICES
+from tests.study.pilot.test_removal import removal
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -291,3 +293,27 @@ def test_a_budget_that_the_caps_of_one_block_use_up_is_a_concern(
     assert (code, len(concerns)) == (0, int(held_up)), out
     _, told, _ = call(capsys, "plan", file, "--json")
     assert json.loads(told)["concerns"] == [line.removeprefix("concern  ") for line in concerns]
+
+
+def test_what_is_said_of_a_plan_counts_the_tasks_that_are_left(
+    folder: Path, make_contract: ContractMaker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_contract("three")
+    tasks = [{"contract": f"contracts/{name}"} for name in ("one", "two", "three")]
+    file = write_pilot(folder, tasks=tasks, minimum_effect="0.8", alpha="0.3", power="0.5", assumed={"rate": "0.1"})
+    whole = json.loads(call(capsys, "plan", file, "--json")[1])
+    assert (whole["runs"], whole["tasks"], whole["supported"], whole["removed"]) == (36, 3, True, [])
+    assert call(capsys, "power", file)[0] == 0
+    plan = load_plan(folder / "pilot.plan")
+    add_removal(plan, removal("two"))
+    left = json.loads(call(capsys, "plan", file, "--json")[1])
+    assert (left["runs"], left["tasks"], left["supported"], left["removed"]) == (24, 2, False, ["two"])
+    assert left["why"].startswith("without the removed tasks, 2 tasks can show nothing")
+    assert float(left["usd"]["expected"]) == pytest.approx(float(whole["usd"]["expected"]) * 2 / 3)
+    _, out, _ = call(capsys, "plan", file)
+    assert "plan     24 runs: 4 methods, 2 tasks, 3 of each\nremoved  two; 36 runs and 3 tasks were frozen\n" in out
+    assert "stages   one 4 runs, two 4 runs, three 16 runs" in out
+    code, out, _ = call(capsys, "power", file)
+    assert (code, out.splitlines()[0]) == (1, "2 tasks, 3 runs of each by every method, without two")
+    assert call(capsys, "power", file, "--tasks", "3")[0] == 0, "who asks what if is asked nothing"
+    assert call(capsys, "power", file, "--out", folder / "elsewhere")[0] == 2

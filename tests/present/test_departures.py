@@ -42,6 +42,12 @@ def test_a_plan_that_was_amended_late_was_not_computed_before_the_first_run(runs
     assert computed_when({**PILOT, "appendix": {"amendments": amendments}}) == told
 
 
+def test_a_plan_that_lost_a_task_was_computed_anew_whatever_was_amended() -> None:
+    for runs in ([], [0], [20]):
+        given = {"appendix": {"amendments": [{"after_runs": after} for after in runs]}, "progress": {"removed": ["t"]}}
+        assert computed_when({**PILOT, **given}) == "Computed anew for the tasks that are left after the last removal."
+
+
 def test_only_a_pilot_has_a_plan_to_keep_to() -> None:
     assert fixed({}) == ""
     assert departures({"deviations": ["one"]}) == []

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from proctor.cli.output import Group, as_json, counted, print_json, print_table
+from proctor.cli.output import Group, as_json, counted, print_json, print_table, printable
 from proctor.cli.pilot_options import out_option, pilot_argument
 from proctor.cli.pilot_report import report
 from proctor.cli.pilot_run import remove, run, status
@@ -16,8 +16,10 @@ from proctor.cli.pilot_run import remove, run, status
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from proctor.cli.planned import Draft
     from proctor.study.pilot.plan import Plan
     from proctor.study.pilot.power import Question
+    from proctor.study.pilot.randomise import Slot
 
 
 @click.group(cls=Group, epilog="Example: proctor pilot plan pilot.yaml")
@@ -54,7 +56,7 @@ def plan(pilot: Path, out: Path | None, json_: bool) -> None:
     frozen = freeze(folder, made.protocol, lambda: make_artefacts(made.protocol, made.prices))
     if was_there:
         require_head(frozen, here.home)
-    _tell(frozen, json_)
+    _tell(frozen, made, json_)
 
 
 @command.command(epilog="Example: proctor pilot amend pilot.yaml --why 'the price list rose'")
@@ -84,7 +86,7 @@ def amend(pilot: Path, why: str, out: Path | None, json_: bool) -> None:
         take_looks(standing(frozen, here.home))
         at, runs = utc_text(here.clock.wall_ns()), runs_of_pilot(here, frozen.digest)
         amended = amend(frozen, made.protocol, lambda: make_artefacts(made.protocol, made.prices), why, at, runs)
-    _tell(amended, json_)
+    _tell(amended, made, json_)
 
 
 @command.command(epilog="Example: proctor pilot power pilot.yaml --tasks 40 --runs 5")
@@ -96,6 +98,7 @@ def amend(pilot: Path, why: str, out: Path | None, json_: bool) -> None:
 )
 @click.option("--icc", type=click.FloatRange(0, 1), multiple=True, help="Other correlations of runs of one task.")
 @click.option("--curve", "curve_", is_flag=True, help="Power over numbers of tasks instead.")
+@out_option
 @as_json
 def power(
     pilot: Path,
@@ -104,20 +107,24 @@ def power(
     effect: float | None,
     icc: tuple[float, ...],
     curve_: bool,
+    out: Path | None,
     json_: bool,
 ) -> int:
     """Whether PILOT can see the effect that matters, by formula and by simulation; options ask what if.
 
-    Exits with 0 when the wanted power is reached under every assumed correlation, and with 1 when it is not. Nothing
-    is written.
+    Tasks that were removed do not count. Exits with 0 when the wanted power is reached under every assumed correlation,
+    and with 1 when it is not. Nothing is written.
     """
     from proctor.base.errors import UsageFault
     from proctor.base.frozen import replace
     from proctor.cli.planned import draft
     from proctor.cli.wiring import machine
+    from proctor.study.pilot.in_force import left_of
     from proctor.study.pilot.power import analyse, question_of, record, text
 
-    asked = question_of(draft(machine(), pilot).protocol)
+    made = draft(machine(), pilot)
+    removed = _removed_from(made, out) if tasks is None else ()
+    asked = question_of(left_of(made.protocol, removed))
     given = {"tasks": tasks, "runs": runs, "effect": effect, "iccs": icc or None}
     asked = replace(asked, **{name: value for name, value in given.items() if value is not None})
     if asked.rate + asked.effect > 1:
@@ -129,7 +136,9 @@ def power(
     if json_:
         print_json(record(found))
         return 0 if found.supported else 1
-    click.echo(f"{counted(asked.tasks, 'task')}, {counted(asked.runs, 'run')} of each by every method")
+    without = f", without {', '.join(removed)}" if removed else ""
+    told = f"{counted(asked.tasks, 'task')}, {counted(asked.runs, 'run')} of each by every method{without}"
+    click.echo(printable(told))
     rows = [
         [
             f"{row.icc:g}",
@@ -147,6 +156,18 @@ def power(
         print_table(head, rows)
     click.echo(("supported: " if found.supported else "not supported: ") + found.why)
     return 0 if found.supported else 1
+
+
+def _removed_from(made: Draft, out: Path | None) -> tuple[str, ...]:
+    """The tasks of a pilot that were removed since it was planned; none where it was not."""
+    from proctor.study.pilot.journal import read_journal
+    from proctor.study.pilot.plan import PROTOCOL, load_plan, plan_folder
+
+    folder = out or plan_folder(made.pilot)
+    if out is None and not (folder / PROTOCOL).exists():
+        return ()
+    removed = read_journal(load_plan(folder)).removed
+    return tuple(task["name"] for task in made.protocol["tasks"] if task["name"] in removed)
 
 
 def _curve(asked: Question, json_: bool) -> int:
@@ -170,29 +191,34 @@ def _curve(asked: Question, json_: bool) -> int:
     return 0
 
 
-def _tell(frozen: Plan, json_: bool) -> None:
-    """What was frozen, what it can see and cost, and what a reader should know before it is run."""
+def _tell(frozen: Plan, made: Draft, json_: bool) -> None:
+    """What is in force, what it can see and cost, and what a reader should know before it is run."""
     from proctor.base.canonical import parse
     from proctor.study.pilot.checks import wrong
     from proctor.study.pilot.model import STAGES
+    from proctor.study.pilot.in_force import left_of, power_of, slots_left
+    from proctor.study.pilot.journal import read_journal
 
+    from proctor.study.pilot.projection import Projection
     def part(name: str) -> Any:
         return parse((frozen.current / name).read_bytes())
 
-    can, cost = part("power.json"), part("projection.json")
+    removed = read_journal(frozen).removed
+    protocol, slots, can = left_of(frozen.protocol, removed), slots_left(frozen, removed), power_of(frozen, removed)
+    cost = Projection(protocol, made.prices).summary(slots) if removed else part("projection.json")
     doubts = [check for checks in part("sanity.json")["checks"].values() for check in checks if not check["held"]]
-    protocol = frozen.protocol
     concerns = _concerns(cost, protocol)
     if json_:
         print_json(
             {
                 "pilot": frozen.digest,
                 "folder": str(frozen.folder),
-                "runs": len(frozen.slots),
+                "runs": len(slots),
                 "tasks": len(protocol["tasks"]),
                 "methods": [method["name"] for method in protocol["methods"]],
+                "removed": sorted(removed),
                 "supported": can["supported"],
-                "why": can["why"],
+                "why": can["value"],
                 "usd": cost["usd"],
                 "budget": cost["budget"],
                 "concerns": concerns,
@@ -204,10 +230,13 @@ def _tell(frozen: Plan, json_: bool) -> None:
         return
     methods, tasks = counted(len(protocol["methods"]), "method"), counted(len(protocol["tasks"]), "task")
     click.echo(f"pilot    {frozen.digest}")
-    click.echo(f"plan     {counted(len(frozen.slots), 'run')}: {methods}, {tasks}, {protocol['runs_per_task']} of each")
-    click.echo(f"stages   {_stages(frozen)}")
-    refused = not can["supported"] and any(slot.stage == STAGES[-1] for slot in frozen.slots)
-    told = f"{'supported' if can['supported'] else 'not supported'}: {can['why']}"
+    click.echo(f"plan     {counted(len(slots), 'run')}: {methods}, {tasks}, {protocol['runs_per_task']} of each")
+    if removed:
+        frozen_ones = f"{counted(len(frozen.slots), 'run')} and {counted(len(frozen.protocol['tasks']), 'task')}"
+        click.echo(printable(f"removed  {', '.join(sorted(removed))}; {frozen_ones} were frozen"))
+    click.echo(f"stages   {_stages(slots)}")
+    refused = not can["supported"] and any(slot.stage == STAGES[-1] for slot in slots)
+    told = f"{'supported' if can['supported'] else 'not supported'}: {can['value']}"
     click.echo(f"power    {told}{' (stage three will be refused)' if refused else ''}")
     click.echo(f"cost     {_amounts(cost, protocol)}")
     for words in concerns:
@@ -219,10 +248,10 @@ def _tell(frozen: Plan, json_: bool) -> None:
     click.echo(f"folder   {frozen.folder}")
 
 
-def _stages(frozen: Plan) -> str:
+def _stages(slots: Sequence[Slot]) -> str:
     from proctor.study.pilot.model import STAGES
 
-    counts = {stage: sum(slot.stage == stage for slot in frozen.slots) for stage in STAGES}
+    counts = {stage: sum(slot.stage == stage for slot in slots) for stage in STAGES}
     return ", ".join(f"{stage} {counted(count, 'run')}" for stage, count in counts.items())
 
 

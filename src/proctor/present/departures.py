@@ -67,7 +67,9 @@ def departures(findings: Mapping[str, Any]) -> list[str]:
 
 
 def computed_when(findings: Mapping[str, Any]) -> str:
-    """When the power and the projection of the plan in force were computed: an amendment computes them anew."""
+    """When the power and the projection of the plan in force were computed: amendments and removals do so anew."""
+    if (findings.get("progress") or {}).get("removed"):
+        return "Computed anew for the tasks that are left after the last removal."
     runs = next((known(one.get("after_runs")) for one in reversed(_amendments(findings))), None)
     return f"Computed anew with the last amendment, after {_runs(runs)}." if runs else "Computed before the first run."
 

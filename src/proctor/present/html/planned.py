@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from proctor.present.amounts import Currency, count, known, share
+from proctor.present.amounts import Currency, count, counted, known, share
 from proctor.present.figures.curves import power, projection
 from proctor.present.html.table import Cell, Column, absent, folded, framed, table
 from proctor.present.markup import Piece, tag
@@ -35,9 +35,21 @@ def _power(given: Mapping[str, Any]) -> list[Piece]:
     columns = [Column("Tasks", True), *(Column(name, True) for name, _ in lines)]
     made = table("Power by number of tasks", columns, rows)
     if given.get("supported") is not None:
-        said = "The plan reached it." if given["supported"] else "The plan did not reach it."
-        heading = tag("div", heading, tag("p", tag("strong", said), " ", str(given.get("why") or "")))
+        said = tag("p", tag("strong", f"The plan {_reached(given)}:"), " ", str(given.get("why") or ""))
+        heading = tag("div", heading, said, _original(given.get("original") or {}))
     return [heading, framed(figure, "Power by number of tasks, as a figure"), folded("The same as a table", made)]
+
+
+def _reached(given: Mapping[str, Any]) -> str:
+    return "reached it" if given.get("supported") else "did not reach it"
+
+
+def _original(given: Mapping[str, Any]) -> Piece:
+    """What the plan promised when it was first frozen, where that is no longer what is in force."""
+    if not given:
+        return ""
+    many = counted(given.get("tasks"), "task")
+    return tag("p", f"The original plan, of {many}, {_reached(given)}: {given.get('why') or ''}")
 
 
 def _projection(given: Mapping[str, Any], paid: Currency) -> list[Piece]:

@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from proctor.base.canonical import parse
-from proctor.base.files import read_bounded
 from proctor.base.frozen import frozen, replace
 from proctor.execute.home import Home
 from proctor.execute.watch.money import plain, total_of
@@ -21,14 +19,14 @@ from proctor.study.pilot.charges import REVIEW, Charge, Rates, due, patches, rat
 from proctor.study.pilot.departures import departures, require_noted
 from proctor.study.pilot.heads import require_head
 from proctor.study.pilot.journal import Journal, add_look, read_journal
+from proctor.study.pilot.in_force import power_of
 from proctor.study.pilot.ledger import CHECKS, CUT, Ledger, Run, holder, in_order, read_runs
 from proctor.study.pilot.model import STAGES
-from proctor.study.pilot.plan import FILE_BYTES, Plan
+from proctor.study.pilot.plan import Plan
 from proctor.study.pilot.randomise import Slot
 from proctor.study.pilot.stages import Criterion, Facts, entry, exit_
 from proctor.study.pilot.stopping import EFFICACY, TASK_BUDGET, Account, Next, Stop, rules_so_far, what_next
 
-POWER = "power.json"
 REFUSED, OPEN, STOPPED, OVER, EMPTY_STAGE = "refused", "open", "stopped", "over", "empty"
 
 
@@ -90,7 +88,7 @@ def standing(plan: Plan, home: Home) -> Standing:
     journal = read_journal(plan)  # before the runs: what is noted by now is there
     runs = in_order(read_runs(home, plan.digest), tuple(journal.runs))
     require_noted(plan, home, journal.runs, runs)
-    return Standing(plan, journal, runs, _power(plan, journal), rates_of(plan))
+    return Standing(plan, journal, runs, power_of(plan, journal.removed), rates_of(plan))
 
 
 def take_looks(here: Standing) -> Standing:
@@ -107,19 +105,6 @@ def account_of(runs: tuple[Run, ...]) -> Account:
     for run in runs:
         spent.setdefault(run.contract, []).append(run.usd or Decimal(0))
     return Account({task: total_of(amounts) for task, amounts in spent.items()})
-
-
-def _power(plan: Plan, journal: Journal) -> dict[str, Any]:
-    """Whether the plan is powered: as it was frozen, or anew for the tasks that are left of it."""
-    frozen_one = parse(read_bounded(plan.current / POWER, FILE_BYTES))
-    told = {"threshold": plan.protocol["power"], "evidence": [POWER]}
-    if not journal.removals:
-        return {**told, "supported": frozen_one["supported"] is True, "value": str(frozen_one["why"])}
-    from proctor.study.pilot.power import analyse, question_of
-
-    kept = [task for task in plan.protocol["tasks"] if task["name"] not in journal.removed]
-    again = analyse(question_of({**plan.protocol, "tasks": kept}))
-    return {**told, "supported": again.supported, "value": f"without the removed tasks, {again.why}"}
 
 
 @frozen

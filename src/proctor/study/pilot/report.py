@@ -11,15 +11,11 @@ The same plan, journal and run directories give the same findings: no clock, no 
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from sys import float_info
 from typing import Any
 
-from proctor.base.canonical import parse
 from proctor.base.errors import UsageFault
-from proctor.base.files import read_bounded
 from proctor.base.frozen import replace
 from proctor.record.rundir import RunDirectory
 from proctor.study.analysis.comparability import ALL
@@ -32,13 +28,11 @@ from proctor.study.pilot.ends import cautions, level_of, of_another_length
 from proctor.study.pilot.idle import unproven
 from proctor.study.pilot.look import Look
 from proctor.study.pilot.model import STAGES
-from proctor.study.pilot.plan import FILE_BYTES, Plan
-from proctor.study.pilot.projection import LEVELS
+from proctor.study.pilot.in_force import promised
 from proctor.study.pilot.records import (
     EMPTY_STAGE,
     OPEN,
     OVER,
-    POWER,
     REFUSED,
     Stage,
     Standing,
@@ -97,7 +91,7 @@ def report_of(
     if protocol.get("variations"):
         found["variations"] = variations_of(here)
     found["progress"] = progress_of(here)
-    found["plan"] = {"power": _power(here.plan), "projection": _projection(here.plan)}
+    found["plan"] = promised(here.plan, here.journal.removed, here.power)
     return found, table
 
 
@@ -324,34 +318,3 @@ def _baselines(table: Table, protocol: Mapping[str, Any], level: float) -> list[
             {"method": method["name"], "runs": len(rows), "success": estimate, "expected": expected, "held": held}
         )
     return found
-
-
-def _power(plan: Plan) -> dict[str, Any]:
-    """The curves of the power analysis, the least favourable correlation of methods."""
-    rows = _csv(plan, "power.csv")
-    least = min((float(row["correlation"]) for row in rows), default=0.0)
-    curves: dict[str, list[list[float]]] = {}
-    for row in rows:
-        if float(row["correlation"]) == least:
-            curves.setdefault(f"icc {row['icc']}", []).append([float(row["tasks"]), float(row["power"])])
-    record = parse(read_bounded(plan.current / POWER, FILE_BYTES))
-    return {
-        "curves": [{"name": name, "points": points} for name, points in curves.items()],
-        "target": float(plan.protocol["power"]),
-        "minimum_effect": float(plan.protocol["minimum_effect"]),
-        "supported": record["supported"],
-        "why": record["why"],
-    }
-
-
-def _projection(plan: Plan) -> dict[str, Any]:
-    """Projected cost, summed over the runs of the plan."""
-    points = [
-        [float(row["runs_so_far"]), *(float(row[f"{level}_usd_so_far"]) for level in LEVELS)]
-        for row in _csv(plan, "projection.csv")
-    ]
-    return {"points": points, "budget_usd": float(plan.protocol["budgets"]["pilot_usd"])}
-
-
-def _csv(plan: Plan, name: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(read_bounded(plan.current / name, FILE_BYTES).decode())))
