@@ -68,7 +68,7 @@ def amend(pilot: Path, why: str, out: Path | None, json_: bool) -> None:
     """Let PILOT hold as it is now, with what changed, why, when and after how many runs on record for good.
 
     The pilot keeps its digest. Once there are runs its tasks stay as they were frozen, and so does what decides
-    (comparison, methods, endpoint, runs, looks, seed, retries); alpha may only fall, the minimum effect only rise.
+    (question, comparison, methods, endpoint, runs, looks, seed, retries); alpha may only fall, the minimum effect rise.
     """
     from proctor.base.clock import utc_text
     from proctor.cli.planned import draft, runs_of_pilot

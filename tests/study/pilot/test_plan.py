@@ -199,6 +199,8 @@ FEWER_RUNS = {"runs_per_task": 2, "stages": {**protocol()["stages"], "three": {"
         (
             "methods stay as they are",
             {"methods": [{**protocol()["methods"][0], "digest": "e"}, *protocol()["methods"][1:]]},
+        ("the question stays", {"pilot": {**protocol()["pilot"], "question": "Is x as good as anybody?"}}),
+        ("the name stays", {"pilot": {**protocol()["pilot"], "name": "other"}}),
         ),
         ("the stages stay", {"stages": {**protocol()["stages"], "two": {"tasks": 4, "runs": 3}}}),
         ("the rule for flakes stays", {"flakes": {"tolerance": "0.1", "runs": 5}}),

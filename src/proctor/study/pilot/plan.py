@@ -222,11 +222,13 @@ def amend(
 
 
 def _looser(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """What would let the same runs show more: other comparisons, fewer that share alpha, a lower bar, other runs."""
+    """What would let the same runs show more: another question, fewer that share alpha, a lower bar, other runs."""
     names = [sorted((one["name"], one["baseline"]) for one in each["methods"]) for each in (before, after)]
     arms = [{one["name"]: one for one in each["methods"]} for each in (before, after)]
     alpha, effect = ([Decimal(each[name]) for each in (before, after)] for name in ("alpha", "minimum_effect"))
     found = {
+        "the question stays": before["pilot"]["question"] != after["pilot"]["question"],
+        "the name stays": before["pilot"]["name"] != after["pilot"]["name"],
         "the comparison stays": before["comparison"] != after["comparison"],
         "methods and baselines neither come nor go": names[0] != names[1],
         "methods stay as they are": names[0] == names[1] and arms[0] != arms[1],
