@@ -11,7 +11,7 @@ import pytest
 from proctor.base.canonical import canonical, parse, sha256
 from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.study.pilot.plan import Plan, amend, changed_lines, freeze, journal_log, load_plan, note_amendments
-from proctor.study.pilot.protocol import design_of
+from proctor.study.pilot.protocol import NOT_SO, design_of
 from proctor.study.pilot.randomise import randomise, to_csv
 from tests.study.pilot.planning import protocol
 
@@ -165,6 +165,14 @@ def test_an_amended_pilot_is_found_again(tmp_path: Path) -> None:
         frozen(tmp_path)
 
 
+def test_a_plan_whose_deviations_were_told_in_other_words_is_still_the_same(tmp_path: Path) -> None:
+    plan = frozen(tmp_path, deviations=[*NOT_SO, "There is another."])
+    assert plan.deviations == ("There is another.",)
+    assert changed_lines(plan, protocol()) == []
+    with pytest.raises(UsageFault, match="nothing has changed"):
+        amended(plan)
+
+
 def test_an_amendment_needs_a_change_and_a_reason(tmp_path: Path) -> None:
     plan = frozen(tmp_path)
     with pytest.raises(UsageFault, match="nothing has changed"):
@@ -191,6 +199,8 @@ FEWER_RUNS = {"runs_per_task": 2, "stages": {**protocol()["stages"], "three": {"
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
+        ("the question stays", {"pilot": {**protocol()["pilot"], "question": "Is x as good as anybody?"}}),
+        ("the name stays", {"pilot": {**protocol()["pilot"], "name": "other"}}),
         ("the comparison stays", {"comparison": None}),
         ("the comparison stays", {"comparison": {"candidate": "y", "against": "x"}}),
         ("methods and baselines neither come nor go", {"methods": protocol()["methods"][1:]}),
@@ -199,8 +209,6 @@ FEWER_RUNS = {"runs_per_task": 2, "stages": {**protocol()["stages"], "three": {"
         (
             "methods stay as they are",
             {"methods": [{**protocol()["methods"][0], "digest": "e"}, *protocol()["methods"][1:]]},
-        ("the question stays", {"pilot": {**protocol()["pilot"], "question": "Is x as good as anybody?"}}),
-        ("the name stays", {"pilot": {**protocol()["pilot"], "name": "other"}}),
         ),
         ("the stages stay", {"stages": {**protocol()["stages"], "two": {"tasks": 4, "runs": 3}}}),
         ("the rule for flakes stays", {"flakes": {"tolerance": "0.1", "runs": 5}}),

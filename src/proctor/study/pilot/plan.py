@@ -25,7 +25,7 @@ from proctor.base.files import read_bounded, write_whole
 from proctor.base.frozen import frozen
 from proctor.record.chained import ANCHOR, ChainedLog
 from proctor.study.pilot.model import Pilot
-from proctor.study.pilot.protocol import ARTEFACTS, changes, with_artefacts
+from proctor.study.pilot.protocol import ARTEFACTS, DEVIATIONS, NOT_SO, changes, with_artefacts
 from proctor.study.pilot.randomise import Slot, from_csv
 
 PROTOCOL, MANIFEST, AMENDMENTS, RANDOMISATION = "protocol.json", "manifest.json", "amendments", "randomisation.csv"
@@ -58,7 +58,7 @@ class Plan:
             f"{', '.join(change['field'] for change in one['changed'])}: {one['why']}"
             for one in self.amendments
         )
-        return (*self.protocol["deviations"], *amended)
+        return (*(one for one in self.protocol["deviations"] if one not in NOT_SO), *amended)
 
     def log(self, path: Path, anchor: str = ANCHOR) -> ChainedLog:
         """The log at ``path``, each time the same one: what it has checked it does not check again for every run."""
@@ -169,6 +169,7 @@ def changed_lines(plan: Plan, protocol: Mapping[str, Any]) -> list[str]:
         told += [f"{part}[{name}]." for name in (*gone, *come)]
         if [name for name in before if name not in gone] == [name for name in after if name not in come]:
             told.append(f"{part} (order)")
+    told.append(DEVIATIONS)  # they follow from the rest, in the words of the program that froze it
     for one in changes(plan.protocol, protocol):
         if not str(one["field"]).startswith(tuple(told)):
             lines.append(f"{one['field']}: {shown(one['before'])} -> {shown(one['after'])}")
@@ -183,8 +184,7 @@ def amend(
     Once there are runs the suite stays: a task leaves by a removal with a reason that was checked, and none comes. What
     decides stays too, or gets stricter, since whoever knows the runs could else choose what they show.
     """
-    found = changes(plan.protocol, protocol)
-    if not found:
+    if not changed_lines(plan, protocol):
         raise UsageFault("nothing has changed since the pilot was frozen", where=str(plan.folder))
     if not why.strip():
         raise UsageFault("an amendment needs a reason", hint='--why "..."')
@@ -210,7 +210,7 @@ def amend(
         "pilot": plan.digest,
         "previous": sha256(canonical(plan.amendments[-1])) if plan.amendments else plan.digest,
         "protocol": digest,
-        "changed": found,
+        "changed": changes(plan.protocol, protocol),
         "why": why.strip(),
         "at": at,
         "after_runs": after_runs,

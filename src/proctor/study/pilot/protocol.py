@@ -21,7 +21,9 @@ from proctor.study.pilot.suite import SuiteTask, file_digest
 SCHEMA = 1
 KIND = "proctor.pilot"
 SCRIPT_BYTES = 4 << 20
-ARTEFACTS = "artefacts"
+ARTEFACTS, DEVIATIONS = "artefacts", "deviations"
+NOT_SO = ("There is no baseline without a change: tasks that are solved already would not be noticed.",)
+"""What earlier plans told as a deviation and is none: stage one tries every task without a change, whatever runs."""
 _LEFT_OUT = ("agent", "key_env", "key_file", "files", "script", "configuration")
 _CAPS = ("usd", "wall_seconds", "command_seconds", "tokens", "tool_calls", "failed_cycles", "cpu_seconds")
 
@@ -70,7 +72,7 @@ def protocol_of(
         "stopping": {"violations": pilot.stopping.violations, "looks": list(pilot.stopping.looks)},
         "retries": pilot.retries,
         **({"variations": [_variation(pilot, one) for one in pilot.variations]} if pilot.variations else {}),
-        "deviations": deviations(pilot, methods),
+        DEVIATIONS: deviations(pilot, methods),
     }
 
 
@@ -82,8 +84,6 @@ def deviations(pilot: Pilot, methods: Sequence[Mapping[str, Any]]) -> list[str]:
             f"The order was drawn with seed {pilot.seed} and not with the planned {PLANNED_SEED}; comparisons of "
             "numbers across seeds are provisional."
         )
-    if not pilot.baselines.noop:
-        found.append("There is no baseline without a change: tasks that are solved already would not be noticed.")
     if not (pilot.baselines.reference or pilot.baselines.human):
         found.append("There is no baseline with a known or a person's solution.")
     for method in methods:
