@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.present.html.linked import check_numbers
 from tests.study.pilot.live import Proctor, planned, run, runs_in, write_pilot
 
 
@@ -58,6 +59,7 @@ def test_a_pilot_is_reported_again_byte_by_byte_held_against_another_and_refused
     assert [one["stage"] for one in found["appendix"]["stages"]] == ["one", "two", "three"]
     assert found["plan"]["power"]["curves"]
     assert found["plan"]["projection"]["points"][-1][0] == 24
+    assert check_numbers(pilot.with_suffix(".report"))["the head of the page"] == 12
     assert str(tmp_path) not in first["report.html"].decode() + first["findings.json"].decode()
     report(proctor, pilot, "--into", tmp_path / "again")
     assert content(tmp_path / "again") == first

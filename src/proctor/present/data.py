@@ -56,6 +56,7 @@ def tables(findings: Mapping[str, Any]) -> dict[str, list[Row]]:
         "versus": (findings.get("versus") or {}).get("rows") or (),
         "statements": _statements(findings),
         "runs": findings["runs"],
+        "baseline_runs": findings.get("baseline_runs") or (),
     }
     return {name: [flat(row) for row in rows] for name, rows in found.items()}
 

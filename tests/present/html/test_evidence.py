@@ -43,7 +43,9 @@ def stored(found: dict[str, Any]) -> duckdb.DuckDBPyConnection:
     base.execute(
         "create table runs (run text, method text, task text, trial int, status text, tags text, stratum text)"
     )
-    base.execute("alter table runs add column comparability text")
+    extra = "comparability text, scorable int, success int, censored int, seconds double, cost_usd double"
+    for column in (*extra.split(", "), *(f"gate{number} int" for number in range(1, 5))):
+        base.execute(f"alter table runs add column {column}")
     for row in found["runs"]:
         values = [
             row["run"],
@@ -54,8 +56,11 @@ def stored(found: dict[str, Any]) -> duckdb.DuckDBPyConnection:
             row["tags"],
             "python / small",
             "c",
+            int(row["status"] != "invalid"),
+            {"success": 1, "invalid": None, "unknown": None}.get(row["status"], 0),
         ]
-        base.execute("insert into runs values (?, ?, ?, ?, ?, ?, ?, ?)", values)
+        names = "run, method, task, trial, status, tags, stratum, comparability, scorable, success"
+        base.execute(f"insert into runs ({names}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
     return base
 
 
@@ -89,14 +94,19 @@ def test_a_query_selects_the_runs_it_is_about(given: dict[str, Any]) -> None:
 
     mine = {row["run"] for row in rows if row["agent"] == QUOTED}
     assert selected(f"runs of {QUOTED}") == mine
-    assert selected(f"runs of {QUOTED} and of {other}") == mine | {row["run"] for row in rows if row["agent"] == other}
+    known = [row for row in rows if row["status"] in ("success", "failure", "acceptance-error")]
+    tasks = [{row["task"] for row in known if row["agent"] == name} for name in (QUOTED, other)]
+    both = {row["run"] for row in known if row["agent"] in (QUOTED, other) and row["task"] in tasks[0] & tasks[1]}
+    assert both
+    assert selected(f"runs of {QUOTED} and of {other}, with an outcome, on tasks that both have") == both
     failed = {row["run"] for row in rows if row["agent"] == QUOTED and row["status"] == "failure"}
     assert selected(f"runs of {QUOTED} with status failure") == failed
-    tagged = {row["run"] for row in rows if row["agent"] == other and some in row["tags"].split(";")}
+    failed = {row["run"] for row in rows if row["agent"] == other and row["status"] != "success"}
+    tagged = {row["run"] for row in rows if row["run"] in failed and some in row["tags"].split(";")}
     assert tagged
-    assert selected(f"runs of {other} with tag {some}") == tagged
+    assert selected(f"runs of {other} with tag {some} and no success") == tagged
     assert selected("runs with task task-001") == {row["run"] for row in rows if row["task"] == "task-001"}
-    assert selected("all runs") == {row["run"] for row in rows}
+    assert selected("all runs but those of baselines") == {row["run"] for row in rows}
 
 
 def test_a_number_links_to_its_query_and_from_there_to_its_runs(given: dict[str, Any]) -> None:

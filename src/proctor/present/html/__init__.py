@@ -51,6 +51,7 @@ def page(findings: Mapping[str, Any]) -> bytes:
             hint="give the findings.json that an analysis of this version wrote",
         )
     evidence = Evidence(findings)
+    every = evidence.everything()
     first = decision(findings, evidence)
     sections = [section for make in SECTIONS if (section := make(findings, evidence))]
-    return document(findings, first, sections).encode()
+    return document(findings, first, sections, every).encode()

@@ -95,19 +95,24 @@ def _rates(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
     lines: list[list[Cell | Piece]] = []
     for row in rows:
         name = str(row.get("agent"))
-        link = evidence.agent(name)
         cost = row.get("cost") or {}
+        parts = ("success", "intention_to_treat", "error", "invalid")
         each, solved = known(cost.get("per_run_usd")), known(cost.get("per_success_usd"))
         prices = ((each, cost.get("per_run")), (solved, cost.get("per_success")))
-        runs = f"{count(row.get('scorable'))} / {count(row.get('attempted'))}"
+        scorable, attempted = known(row.get("scorable")), known(row.get("attempted"))
+        runs = [
+            evidence.number(count(scorable), evidence.scorable(name)) if scorable else count(scorable),
+            " / ",
+            evidence.number(count(attempted), evidence.agent(name)),
+        ]
         lines.append(
             [
                 name,
                 Cell(ranks(row), known((row.get("rank") or {}).get("position"))),
-                *(estimated(row.get(part), link) for part in ("success", "intention_to_treat", "error", "invalid")),
-                Cell(evidence.number(runs, link), known(row.get("attempted"))),
+                *(estimated(row.get(part), evidence.rate(name, part)) for part in parts),
+                Cell(runs, attempted),
                 Cell(count(row.get("tasks")), known(row.get("tasks"))),
-                *([_price(*one, form, link, evidence) for one in prices] if priced else []),
+                *([_price(*one, form, evidence.metered(name), evidence) for one in prices] if priced else []),
             ]
         )
     text = f"Rank is the range of places that cannot be told apart at {confidence(findings)}. "
@@ -140,10 +145,13 @@ def _baselines(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None
     held = {True: "yes", False: tag("b", "NO", class_="broken"), None: "\u2013"}
     lines: list[list[Cell | Piece]] = []
     for row in rows:
-        link = evidence.where(None, method=str(row.get("method")))
+        name = str(row.get("method"))
         runs, wanted = known(row.get("runs")), known(row.get("expected"))
-        cells = [Cell(evidence.number(count(runs), link), runs), estimated(row.get("success"), link)]
-        lines.append([str(row.get("method")), *cells, Cell(share(wanted), wanted), held.get(row.get("held"), "\u2013")])
+        cells = [
+            Cell(evidence.number(count(runs), evidence.agent(name)) if runs else count(runs), runs),
+            estimated(row.get("success"), evidence.scored(name)),
+        ]
+        lines.append([name, *cells, Cell(share(wanted), wanted), held.get(row.get("held"), "\u2013")])
     columns = [
         Column("Baseline"),
         Column("Runs", True),
@@ -187,7 +195,7 @@ def _repeats(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup | 
     columns += [Column(f"{word} of {k:g}", True) for word in ("one", "all") for k in tries]
     lines: list[list[Cell | Piece]] = []
     for row in rows:
-        link = evidence.agent(str(row.get("agent")))
+        link = evidence.scorable(str(row.get("agent")))
         line: list[Cell | Piece] = [str(row.get("agent"))]
         for part in ("pass_at", "all_of"):
             found = {known(one.get("k")): one.get("estimate") for one in row.get(part) or ()}
@@ -212,18 +220,20 @@ def _unknown(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup:
     columns += [Column(_erring(check), True) for check in checks]
     lines: list[list[Cell | Piece]] = []
     for row in rows:
-        link = evidence.agent(str(row.get("agent")))
+        agent = str(row.get("agent"))
+        link = evidence.scorable(agent)
         bounds = row.get("bounds") or {}
         low, high, unknown = (known(bounds.get(part)) for part in ("low", "high", "unknown"))
         line: list[Cell | Piece] = [
-            str(row.get("agent")),
-            Cell(evidence.number(count(unknown), link), unknown),
+            agent,
+            Cell(evidence.number(count(unknown), evidence.unknown(agent)) if unknown else count(unknown), unknown),
             Cell(evidence.number(share(low), link), low),
             Cell(evidence.number(share(high), link), high),
             estimated(row["imputed"], link) if row.get("imputed") else Cell("\u2013"),
         ]
         corrected = {_check(one): one.get("estimate") for one in row.get("corrected") or ()}
-        line += [estimated(corrected[check], link) if check in corrected else Cell("\u2013") for check in checks]
+        scored = evidence.scored(agent)
+        line += [estimated(corrected[check], scored) if check in corrected else Cell("\u2013") for check in checks]
         lines.append(line)
     text = "Outcomes that are unknown are never dropped: the bounds hold whatever they were. "
     if checks:

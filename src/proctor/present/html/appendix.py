@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from proctor.present.amounts import Form, count, currency, duration, known
-from proctor.present.html.evidence import Evidence, whole
+from proctor.present.amounts import Form, count, counted, currency, duration, known
+from proctor.present.html.evidence import MOST_SHOWN, Evidence, shown_runs, whole
 from proctor.present.html.table import Cell, Column, Section, absent, folded, note, table
-from proctor.present.markup import Markup, Piece, clean, tag
+from proctor.present.markup import Markup, Piece, tag
 
-MOST_RUNS = 5000
-MOST_BYTES = 2_500_000
-"""What the rows of runs may add to the page, whatever their names are."""
 MOST_FACTS = 300
 LONG = 6000
 """Letters from which on a part of the appendix is folded away."""
@@ -61,7 +58,6 @@ def _facts(pairs: Iterable[tuple[Any, Any]]) -> Markup:
 
 def evidence_list(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     """Where the links of the numbers lead."""
-    evidence.everything()
     intro = tag(
         "p",
         "Each number of this page links to an entry here. Its query selects the runs behind it from the table that ",
@@ -74,7 +70,7 @@ def evidence_list(findings: Mapping[str, Any], evidence: Evidence) -> Section:
 
 def runs(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     """The runs that the page carries along, as rows to link to."""
-    rows = list(findings.get("runs") or ())
+    rows = shown_runs(findings)
     if not rows:
         return Section("runs", "Runs", absent("the findings name no single runs; the queries above select them"))
     columns = [
@@ -89,24 +85,18 @@ def runs(findings: Mapping[str, Any], evidence: Evidence) -> Section:
         Column("Source"),
     ]
     form = currency(findings).form
-    lines = [_run(row, form) for row in _bounded(rows)]
+    lines = [_run(row, form) for row in rows]
     keys = [f"r{place}" for place in range(1, len(lines) + 1)]
-    hidden = (known(findings.get("runs_left_out")) or 0) + len(rows) - len(lines)
-    rest = note(f"{count(hidden)} more runs are not on this page; the queries above select them.") if hidden else None
-    made = table("Runs", columns, lines, most=MOST_RUNS, keys=keys, look="runs")
-    return Section("runs", "Runs", tag("div", rest, folded(f"{count(len(lines))} runs", made, key="all-runs")))
-
-
-def _bounded(rows: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """As many of the first rows as a page may hold."""
-    size = 0
-    for place, row in enumerate(rows[:MOST_RUNS]):
-        size += 350 + sum(
-            len(clean(str(row.get(part))).encode()) for part in ("run", "agent", "task", "tags", "source")
-        )
-        if size > MOST_BYTES:
-            return rows[:place]
-    return rows[:MOST_RUNS]
+    compared = min(len(lines), len(findings.get("runs") or ()))
+    beside = sum(known(row.get("runs")) or 0 for row in findings.get("baselines") or ())
+    listed = len(findings.get("runs") or ()) + (known(findings.get("runs_left_out")) or 0)
+    hidden = listed + (beside if findings.get("baseline_runs") else 0) - len(lines)
+    more = f"{counted(hidden, 'more run')} {'is' if hidden == 1 else 'are'}"
+    rest = note(f"{more} not on this page; the queries above select them.") if hidden else None
+    made = table("Runs", columns, lines, most=MOST_SHOWN, keys=keys, look="runs")
+    others = f", and {count(len(lines) - compared)} of baselines" if len(lines) > compared else ""
+    summary = f"{counted(compared, 'run')}{others}"
+    return Section("runs", "Runs", tag("div", rest, folded(summary, made, key="all-runs")))
 
 
 def _run(row: Mapping[str, Any], form: Form) -> list[Cell | Piece]:

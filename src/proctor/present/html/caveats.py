@@ -27,7 +27,7 @@ def counterfactual(findings: Mapping[str, Any], evidence: Evidence) -> Section:
         [
             agent,
             *(
-                estimated(found[case, agent], evidence.agent(agent)) if (case, agent) in found else Cell("\u2013")
+                estimated(found[case, agent], evidence.scored(agent)) if (case, agent) in found else Cell("\u2013")
                 for case in cases[:MOST_CASES]
             ),
         ]

@@ -151,8 +151,8 @@ def versus(findings: Mapping[str, Any], evidence: Evidence) -> Section | None:
         [
             str(row.get("agent")),
             estimated(row.get("before"), None),
-            estimated(row.get("after"), evidence.agent(str(row.get("agent")))),
-            estimated(row.get("difference"), evidence.agent(str(row.get("agent"))), points),
+            estimated(row.get("after"), link := _after(row, evidence)),
+            estimated(row.get("difference"), link, points),
         ]
         for row in other.get("rows") or ()
     ]
@@ -162,3 +162,9 @@ def versus(findings: Mapping[str, Any], evidence: Evidence) -> Section | None:
     if other.get("notes"):
         body.append(listed(str(text) for text in other["notes"]))
     return Section("versus", "Against earlier findings", tag("div", body))
+
+
+def _after(row: Mapping[str, Any], evidence: Evidence) -> str | None:
+    """Where the later runs of an agent stand; nowhere where only those on some tasks are compared."""
+    agent, compared = str(row.get("agent")), known((row.get("after") or {}).get("n"))
+    return evidence.scored(agent) if compared is not None and compared == evidence.outcomes(agent) else None

@@ -188,7 +188,7 @@ def _sure_of_ranking(findings: Mapping[str, Any], evidence: Evidence) -> list[Pi
     rate = first.get(part)
     parts: list[Piece] = []
     if rate and not reason(rate):
-        value = evidence.number(share(rate["value"]), evidence.agent(name))
+        value = evidence.number(share(rate["value"]), evidence.rate(name, part))
         parts.append(tag("p", value, tag("small", f" {called}"), class_="big"))
         parts.append(tag("p", f"{name}; the data fit anything from {span(rate)}{_level(rate)}."))
     else:
@@ -221,7 +221,7 @@ def _cost(findings: Mapping[str, Any], evidence: Evidence) -> list[Piece]:
         cost = row.get("cost") or {}
         each = known(cost.get("per_run_usd"))
         if each is not None:
-            link = evidence.agent(str(row["agent"]))
+            link = evidence.metered(str(row["agent"]))
             parts.append(tag("p", evidence.number(form(each), link), tag("small", " a run"), class_="big"))
     parts.append(tag("p", str(headline.get("cost") or "No costs are recorded.")))
     return parts
@@ -270,7 +270,7 @@ def _rate(row: Mapping[str, Any], part: str, evidence: Evidence) -> Piece:
     if reason(success):
         return "undefined"
     assert success is not None
-    return evidence.number(share(success["value"]), evidence.agent(str(row.get("agent"))))
+    return evidence.number(share(success["value"]), evidence.rate(str(row.get("agent")), part))
 
 
 def _whisker(place: int, row: Mapping[str, Any], part: str, last: bool) -> Markup:

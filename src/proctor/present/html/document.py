@@ -15,14 +15,14 @@ from typing import Any
 from proctor.present.amounts import count, counted, known
 from proctor.present.figures.canvas import look
 from proctor.present.html.table import Section
-from proctor.present.markup import Markup, tag, trusted
+from proctor.present.markup import Markup, Piece, join, tag, trusted
 
 HERE = Path(__file__).parent
 FONT = HERE / "fonts" / "inter-latin.woff2"
 
 
-def document(findings: Mapping[str, Any], first: Markup, sections: Sequence[Section]) -> str:
-    """The whole file."""
+def document(findings: Mapping[str, Any], first: Markup, sections: Sequence[Section], every: str) -> str:
+    """The whole file; ``every`` is where the query for all runs stands."""
     style = _font() + look() + (HERE / "look.css").read_text("utf-8")
     script = (HERE / "sort.js").read_text("utf-8")
     name = str((findings.get("source") or {}).get("name") or "report")
@@ -38,7 +38,7 @@ def document(findings: Mapping[str, Any], first: Markup, sections: Sequence[Sect
     body = tag(
         "body",
         tag("a", "Skip to the decision", href="#main", class_="skip"),
-        _banner(findings, name),
+        _banner(findings, name, every),
         tag(
             "div",
             _contents(sections),
@@ -66,12 +66,14 @@ def _font() -> str:
     return f'@font-face{{font-family:"Inter Report";font-weight:100 900;font-display:swap;src:{source}}}\n'
 
 
-def _banner(findings: Mapping[str, Any], name: str) -> Markup:
+def _banner(findings: Mapping[str, Any], name: str, every: str) -> Markup:
     source = findings.get("source") or {}
     trials = source.get("trials") or {}
     low, high = known(trials.get("min")), known(trials.get("max"))
     kept = (("agents", "agent"), ("tasks", "task"), ("rows", "run"))
-    parts = [counted(source.get(key), noun) for key, noun in kept if known(source.get(key)) is not None]
+    parts: list[Piece] = [counted(source.get(key), noun) for key, noun in kept if known(source.get(key)) is not None]
+    if known(source.get("rows")) is not None:
+        parts[-1] = tag("a", parts[-1], href=every, class_="n")
     if low is not None and high is not None:
         some = count(low) if low == high else f"{count(low)} to {count(high)}"
         parts.append(f"{some} {'try' if some == '1' else 'tries'} of each task")
@@ -79,7 +81,7 @@ def _banner(findings: Mapping[str, Any], name: str) -> Markup:
     return tag(
         "header",
         tag("p", tag("span", kind, class_="kicker"), " ", tag("strong", name)),
-        tag("p", " \u00b7 ".join(parts), class_="quiet"),
+        tag("p", join(parts, " \u00b7 "), class_="quiet"),
     )
 
 

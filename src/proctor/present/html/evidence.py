@@ -10,8 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from proctor.base.frozen import frozen
+from proctor.present.amounts import known
 from proctor.present.html.table import folded
 from proctor.present.markup import Markup, Piece, clean, join, tag, trusted
+from proctor.study.analysis.cells import NAMELESS
+from proctor.study.analysis.question import INTENTION_TO_TREAT
+from proctor.study.analysis.strata import SEVERAL
 
 MOST_ENTRIES = 1500
 """Beyond so many entries a number links to the entry of its agent, or of all runs."""
@@ -19,8 +23,17 @@ MOST_ENTRIES = 1500
 MOST_RUNS = 40
 """Runs that an entry names; its query finds the others."""
 
+MOST_SHOWN = 5000
+MOST_BYTES = 2_500_000
+"""How many rows of runs a page has, and what they may add to it, whatever their names are."""
+
 MOST_LETTERS = 2000
 """Characters of a query that a page holds."""
+
+SCORABLE = "scorable IS DISTINCT FROM 0"
+KNOWN = f"{SCORABLE} AND success IS NOT NULL"
+LOST = "(scorable = 0 OR success IS DISTINCT FROM 1)"
+"""Which runs the analysis counts as scorable, as those with an outcome, and as no successes."""
 
 
 @frozen
@@ -34,37 +47,86 @@ class Entry:
 
 
 class Evidence:
-    """The entries of one page."""
+    """The entries of one page. The table has the runs of baselines too, which no number but their own counts."""
 
     def __init__(self, findings: Mapping[str, Any]) -> None:
         self._agents = {str(row.get("agent")): row for row in findings.get("agents") or ()}
-        self._rows = {str(row.get("run")): f"r{place}" for place, row in enumerate(findings.get("runs") or (), 1)}
+        self._beside = [str(row.get("method")) for row in findings.get("baselines") or ()]
+        for row in findings.get("baselines") or ():
+            name = str(row.get("method"))
+            runs = [one.get("run") for one in findings.get("baseline_runs") or () if one.get("agent") == name]
+            self._agents[name] = {"attempted": row.get("runs"), "success": row.get("success"), "runs": runs}
+        self._every = (findings.get("question") or {}).get("endpoint") == INTENTION_TO_TREAT
+        self._several = any(row.get("stratum") == SEVERAL for row in findings.get("strata") or ())
+        self._rows = {str(row.get("run")): f"r{place}" for place, row in enumerate(shown_runs(findings), 1)}
         self._entries: dict[tuple[str, ...], Entry] = {}
 
     def everything(self) -> str:
-        """Where the query for all runs stands."""
-        return self._entry(("",), "all runs", "SELECT * FROM runs")
+        """Where the query for all runs stands that are compared."""
+        what = "all runs but those of baselines" if self._beside else "all runs"
+        return self._entry(("",), what, f"SELECT * FROM runs{self._compared()}")
 
     def agent(self, name: str) -> str:
-        """Where the runs of one agent stand."""
+        """Where the runs of one agent, or of one baseline, stand."""
         row = self._agents.get(name, {})
         runs = tuple(str(run) for run in row.get("runs") or ())
         return self._entry((name,), f"runs of {name}", self._query(name), runs)
 
     def pair(self, first: str, second: str) -> str:
-        """Where the runs of two agents stand."""
-        query = f"SELECT * FROM ({self._query(first)}) UNION ALL SELECT * FROM ({self._query(second)})"
-        return self._entry((first, second, ""), f"runs of {first} and of {second}", query)
+        """Where the runs stand that the difference of two agents is made of: those on tasks that both have."""
+        which = "" if self._every else f" AND {KNOWN}"
+        both = f"SELECT * FROM runs WHERE method IN ({quoted(first)}, {quoted(second)}){which}"
+        tasks = "SELECT task FROM both_of GROUP BY task HAVING count(DISTINCT method) = 2"
+        query = f"WITH both_of AS ({both}) SELECT * FROM both_of WHERE task IN ({tasks})"
+        with_outcome = "" if self._every else ", with an outcome,"
+        what = f"runs of {first} and of {second}{with_outcome} on tasks that both have"
+        return self._entry((first, second, ""), what, query)
 
-    def where(self, agent: str | None, **columns: str) -> str:
-        """Where the runs stand whose columns have these values, of one agent or of all."""
-        wanted = [f"{name} = {quoted(value)}" for name, value in columns.items()]
-        what = ", ".join(f"{name} {value}" for name, value in columns.items())
-        return self._some(agent, " AND ".join(wanted), what)
+    def where(self, agent: str | None, condition: str = "", told: str = "", **columns: str) -> str:
+        """Where the runs stand whose columns have these values, of one agent or of all; and a condition, as told."""
+        wanted = [self._of_stratum(value) if name == "stratum" else has(name, value) for name, value in columns.items()]
+        what = [f"{name} {value}" for name, value in columns.items()]
+        if condition:
+            wanted, what = [*wanted, condition], [*what, told]
+        return self._some(agent, " AND ".join(wanted), ", ".join(what))
 
-    def tagged(self, agent: str, label: str) -> str:
-        """Where the runs of an agent stand that carry a failure tag."""
-        return self._some(agent, f"list_contains(string_split(tags, ';'), {quoted(label)})", f"tag {label}")
+    def tagged(self, agent: str, label: str | None = None) -> str:
+        """Where the runs of an agent stand that did not succeed and carry a failure tag, this one or any."""
+        has_it = "tags <> ''" if label is None else f"list_contains(string_split(tags, ';'), {quoted(label)})"
+        what = "any tag" if label is None else f"tag {label}"
+        return self._some(agent, f"{has_it} AND {LOST}", f"{what} and no success")
+
+    def part(self, agent: str, condition: str, what: str, runs: float | None) -> str:
+        """Where the ``runs`` of an agent stand for which a condition holds; all of its runs where it has no others."""
+        if runs is None or runs == known(self._agents.get(agent, {}).get("attempted")):
+            return self.agent(agent)
+        return self._some(agent, condition, what)
+
+    def scorable(self, agent: str) -> str:
+        """Where the scorable runs of an agent stand."""
+        return self.part(agent, SCORABLE, "a verdict", known(self._agents.get(agent, {}).get("scorable")))
+
+    def outcomes(self, agent: str) -> float | None:
+        """How many runs of an agent have an outcome."""
+        return known((self._agents.get(agent, {}).get("success") or {}).get("n"))
+
+    def scored(self, agent: str) -> str:
+        """Where the runs of an agent stand that its success is the rate of."""
+        return self.part(agent, KNOWN, "an outcome", self.outcomes(agent))
+
+    def unknown(self, agent: str) -> str:
+        """Where the scorable runs of an agent stand of which nobody knows the outcome."""
+        return self._some(agent, f"{SCORABLE} AND success IS NULL", "an unknown outcome")
+
+    def metered(self, agent: str) -> str:
+        """Where the runs of an agent stand whose cost is known."""
+        cost = self._agents.get(agent, {}).get("cost") or {}
+        return self.part(agent, "cost_usd IS NOT NULL", "a known cost", known(cost.get("metered")))
+
+    def rate(self, agent: str, name: str) -> str:
+        """Where the runs of an agent stand over which a rate of it, by its name in the findings, is taken."""
+        over = {"success": self.scored, "error": self.scorable}
+        return over.get(name, self.agent)(agent)
 
     def run(self, name: str) -> Markup:
         """A run by its name, linked where the page has its row."""
@@ -81,13 +143,30 @@ class Evidence:
 
     def _some(self, agent: str | None, condition: str, what: str) -> str:
         if agent is None:
-            return self._entry(("", condition), f"runs with {what}", f"SELECT * FROM runs WHERE {condition}")
-        within = f"SELECT * FROM runs WHERE run IN (SELECT run FROM ({self._query(agent)})) AND {condition}"
-        return self._entry((agent, condition), f"runs of {agent} with {what}", within)
+            query = f"SELECT * FROM runs{self._compared(condition)}"
+            return self._entry(("", condition), f"runs with {what}", query)
+        query = f"SELECT * FROM runs WHERE {has('method', agent)} AND {condition}"
+        return self._entry((agent, condition), f"runs of {agent} with {what}", query)
+
+    def _compared(self, condition: str = "") -> str:
+        """What leaves out the runs of baselines, where there are any, and those for which a condition does not hold."""
+        beside = [f"method NOT IN ({', '.join(map(quoted, self._beside))})"] if self._beside else []
+        wanted = [*beside, *([condition] if condition else [])]
+        return f" WHERE {' AND '.join(wanted)}" if wanted else ""
+
+    def _of_stratum(self, value: str) -> str:
+        """The condition for runs of a stratum. It belongs to the task, which has one that its runs agree on."""
+        if not self._several:
+            return has("stratum", value)
+        name, wanted = f"coalesce(stratum, {quoted(NAMELESS)})", quoted(value)
+        which = f"min({name}) = {wanted} AND max({name}) = {wanted}"
+        if value == SEVERAL:
+            which = f"min({name}) < max({name})"
+        return f"task IN (SELECT task FROM runs{self._compared()} GROUP BY task HAVING {which})"
 
     def _query(self, agent: str) -> str:
         stated = str(self._agents.get(agent, {}).get("query") or "").strip().rstrip(";")
-        return stated or f"SELECT * FROM runs WHERE method = {quoted(agent)}"
+        return stated or f"SELECT * FROM runs WHERE {has('method', agent)}"
 
     def _entry(self, name: tuple[str, ...], what: str, query: str, runs: Sequence[str] = ()) -> str:
         if name not in self._entries:
@@ -107,9 +186,29 @@ class Evidence:
         return tag("div", parts, id=entry.key, class_="entry")
 
 
+def shown_runs(findings: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The runs that a page has rows for, those of baselines last: as many of the first as it may hold."""
+    rows = [*(findings.get("runs") or ()), *(findings.get("baseline_runs") or ())][:MOST_SHOWN]
+    size = 0
+    for place, row in enumerate(rows):
+        size += 350 + sum(
+            len(clean(str(row.get(part))).encode()) for part in ("run", "agent", "task", "tags", "source")
+        )
+        if size > MOST_BYTES:
+            return rows[:place]
+    return rows
+
+
 def quoted(value: str) -> str:
     """A text in SQL."""
     return "'" + value.replace("'", "''") + "'"
+
+
+def has(column: str, value: str) -> str:
+    """The condition that a column has a value; the name of what has none stands for nothing as well."""
+    return (
+        f"coalesce({column}, {quoted(value)}) = {quoted(value)}" if value == NAMELESS else f"{column} = {quoted(value)}"
+    )
 
 
 def whole(text: str) -> Markup:

@@ -8,13 +8,20 @@ from typing import Any
 from proctor.present.amounts import Currency, count, currency, duration, known, left_after, plain, share
 from proctor.present.figures.bars import funnel as funnel_figure
 from proctor.present.figures.curves import SMALL, Curve, curves
-from proctor.present.html.evidence import Evidence
+from proctor.present.html.evidence import SCORABLE, Evidence
 from proctor.present.html.table import Cell, Column, Section, absent, estimated, folded, methods, note, ranked, table
 from proctor.present.markup import Markup, Piece, tag
 
 MOST_TAGS = 60
 FEW = 6
 MOST = 60
+STEPS: Mapping[str, tuple[str, ...]] = {
+    "scorable": (SCORABLE,),
+    "outcome known": ("success IS NOT NULL",),
+    **{f"gate {number}": (f"gate{number} = 1",) for number in range(1, 5)},
+    "success": ("success = 1",),
+}
+"""What a run must be for each step, beside what the steps before it ask for."""
 
 
 def modes(findings: Mapping[str, Any], evidence: Evidence) -> Section:
@@ -73,14 +80,14 @@ def _discovery(rows: Sequence[Mapping[str, Any]], paid: Currency, evidence: Evid
     ]
     lines: list[list[Cell | Piece]] = []
     for row in rows:
-        link = evidence.agent(str(row.get("agent")))
+        link = evidence.tagged(str(row.get("agent")))
         found, unseen = known(row.get("found")), known(row.get("unseen_estimate"))
         lines.append(
             [
                 str(row.get("agent")),
                 Cell(evidence.number(count(found), link), found),
                 Cell(plain(unseen), unseen),
-                estimated(row.get("marginal_usd"), link, paid.form),
+                estimated(row.get("marginal_usd"), evidence.agent(str(row.get("agent"))), paid.form),
             ]
         )
     more = folded(f"{len(drawn) - FEW} more agents", tag("div", drawn[FEW:], class_="small-figures"))
@@ -161,9 +168,11 @@ def funnel(findings: Mapping[str, Any], evidence: Evidence) -> Section:
 def _steps(row: Mapping[str, Any], names: Sequence[str], evidence: Evidence) -> list[Cell | Piece]:
     agent = str(row.get("agent"))
     left = {str(step.get("name")): known(step.get("count")) for step in row.get("steps") or ()}
-    link = evidence.agent(agent)
-    shown = left_after([left.get(name) for name in names])
-    return [
-        agent,
-        *(Cell(evidence.number(text, link), left.get(name)) for text, name in zip(shown, names, strict=True)),
-    ]
+    cells: list[Cell | Piece] = [agent]
+    held: list[str] = []
+    for text, name in zip(left_after([left.get(name) for name in names]), names, strict=True):
+        runs = left.get(name)
+        held += STEPS.get(name, ())
+        shown = evidence.number(text, evidence.part(agent, " AND ".join(held), f"step {name}", runs)) if runs else text
+        cells.append(Cell(shown, runs))
+    return cells

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from proctor.present.amounts import Form, count, currency, known, reason
-from proctor.present.html.evidence import Evidence
+from proctor.present.html.evidence import KNOWN, Evidence
 from proctor.present.html.table import (
     Cell,
     Column,
@@ -53,18 +53,26 @@ def _grid(findings: Mapping[str, Any], rows: list[Mapping[str, Any]], evidence: 
     lines: list[list[Cell | Piece]] = []
     for name in kinds if upright else agents:
         places = [(name, agent) for agent in agents] if upright else [(kind, name) for kind in kinds]
-        lines.append([name, *(_cell(found.get(place), place, evidence) for place in places)])
+        lines.append([name, *(_cell(found.get(place), evidence) for place in places)])
     made = table("Success by stratum and agent", columns, lines, look="grid")
     return tag("div", made, methods(row.get("success") for row in rows))
 
 
-def _cell(row: Mapping[str, Any] | None, place: tuple[str, str], evidence: Evidence) -> Cell:
+def _cell(row: Mapping[str, Any] | None, evidence: Evidence) -> Cell:
     """A rate; why one is undefined stands in the list of all."""
     if row is None:
         return Cell("\u2013")
     if reason(row.get("success")):
         return Cell(tag("span", "undefined", class_="quiet"))
-    return estimated(row.get("success"), evidence.where(place[1], stratum=place[0]))
+    return estimated(row.get("success"), _scored(row, evidence))
+
+
+def _scored(row: Mapping[str, Any], evidence: Evidence) -> str:
+    """Where the runs of an agent in a stratum stand that have an outcome."""
+    stratum, agent = str(row.get("stratum")), str(row.get("agent"))
+    if known((row.get("success") or {}).get("n")) == known(row.get("runs")):
+        return evidence.where(agent, stratum=stratum)
+    return evidence.where(agent, KNOWN, "an outcome", stratum=stratum)
 
 
 def _list(rows: list[Mapping[str, Any]], form: Form, evidence: Evidence) -> Markup:
@@ -81,7 +89,7 @@ def _list(rows: list[Mapping[str, Any]], form: Form, evidence: Evidence) -> Mark
                 agent,
                 Cell(count(row.get("tasks")), known(row.get("tasks"))),
                 Cell(evidence.number(count(runs), link), runs),
-                estimated(row.get("success"), link),
+                estimated(row.get("success"), _scored(row, evidence)),
                 Cell(evidence.number(form(usd), link), usd),
             ]
         )
@@ -96,7 +104,7 @@ def _weighted(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
         [
             str(row.get("agent")),
             str(row.get("weights")),
-            estimated(row.get("estimate"), evidence.agent(str(row.get("agent")))),
+            estimated(row.get("estimate"), evidence.scored(str(row.get("agent")))),
         ]
         for row in rows
     ]

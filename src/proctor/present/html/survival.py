@@ -45,13 +45,17 @@ def _kind(kind: str, name: str, form: Form, rows: list[Mapping[str, Any]], evide
     columns += [Column("Median", True), Column("Mean", True), Column("Mean is up to", True)]
     lines: list[list[Cell | Piece]] = []
     for row in rows:
-        link = evidence.agent(str(row.get("agent")))
+        agent = str(row.get("agent"))
         ended, cut, cap, median = (known(row.get(part)) for part in ("events", "censored", "cap", "median"))
+        measured = f"{kind} IS NOT NULL"
+        link = evidence.part(agent, measured, f"a known {name}", (ended or 0) + (cut or 0))
         lines.append(
             [
-                str(row.get("agent")),
-                Cell(evidence.number(count(ended), link), ended),
-                Cell(evidence.number(count(cut), link), cut),
+                agent,
+                _counted(
+                    ended, agent, f"{measured} AND censored IS DISTINCT FROM 1", f"a known {name}, ended", evidence
+                ),
+                _counted(cut, agent, f"{measured} AND censored = 1", f"a known {name}, cut short", evidence),
                 Cell(("several" if cut else "none") if cap is None else form(cap), cap),
                 Cell("not reached" if median is None else evidence.number(form(median), link), median),
                 estimated(row.get("mean"), link, form),
@@ -64,6 +68,12 @@ def _kind(kind: str, name: str, form: Form, rows: list[Mapping[str, Any]], evide
         note("\u201cNot reached\u201d: more than half of the runs were still at work at the end of the curve.")
     )
     return parts
+
+
+def _counted(runs: float | None, agent: str, condition: str, what: str, evidence: Evidence) -> Cell:
+    """A number of runs that leads to them; none leads nowhere."""
+    link = evidence.part(agent, condition, what, runs) if runs else ""
+    return Cell(evidence.number(count(runs), link) if link else count(runs), runs)
 
 
 def _figure(key: str, name: str, form: Form, row: Mapping[str, Any]) -> Markup:

@@ -39,13 +39,12 @@ def offers(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
 
 
 def _offer(offer: Offer, paid: Currency, evidence: Evidence) -> list[Cell | Piece]:
-    link = evidence.agent(offer.name)
     half = None if offer.half_width is None else f"\u00b1 {points(offer.half_width).lstrip('+')}"
     return [
         offer.name,
         Cell(count(offer.rank), float(offer.rank)),
-        Cell(evidence.number(paid.form(offer.usd), link), offer.usd),
-        Cell(evidence.number(share(offer.success), link), offer.success),
+        Cell(evidence.number(paid.form(offer.usd), evidence.metered(offer.name)), offer.usd),
+        Cell(evidence.number(share(offer.success), evidence.scored(offer.name)), offer.success),
         Cell(half or "\u2013", offer.half_width),
     ]
 

@@ -145,6 +145,12 @@ def _appendix(extras: Extras) -> dict[str, Any]:
     return {**empty, **extras.appendix}
 
 
+def runs_beside(table: Table, question: Question) -> list[dict[str, Any]]:
+    """The runs of ``table``, which are not compared, as findings list those that are."""
+    listed: list[dict[str, Any]] = tidy(_runs(Cells(table, question))[0]) if len(table) else []
+    return listed
+
+
 def _runs(cells: Cells) -> tuple[list[dict[str, Any]], int]:
     """Runs by name with where they are, as many of each agent, and how many were left out."""
     share = max(1, MAX_RUNS // len(cells.agents))

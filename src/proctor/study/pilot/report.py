@@ -19,7 +19,7 @@ from proctor.base.errors import UsageFault
 from proctor.base.frozen import replace
 from proctor.record.rundir import RunDirectory
 from proctor.study.analysis.comparability import ALL
-from proctor.study.analysis.findings import findings
+from proctor.study.analysis.findings import findings, runs_beside
 from proctor.study.analysis.question import Extras, Measured, Question
 from proctor.study.index.rows import row_of
 from proctor.study.pilot.charges import words
@@ -88,6 +88,7 @@ def report_of(
     question = replace(_question(here), measured=measured)
     found = findings(compared, question, _extras(here), tell)
     found["baselines"] = _baselines(table, protocol, question.level)
+    found["baseline_runs"] = runs_beside(table.select(~_among(table, compared_in(protocol))), question)
     if protocol.get("variations"):
         found["variations"] = variations_of(here)
     found["progress"] = progress_of(here)
