@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from proctor.base.frozen import replace
-from proctor.study.pilot.ends import EARLY, cautions, level_of
+from proctor.study.pilot.ends import EARLY, _apart, cautions, level_of, share_of
 from proctor.study.pilot.records import Standing, take_looks
 from proctor.study.pilot.report import unfinished
 from proctor.study.stats.sequential import boundaries
@@ -89,3 +89,15 @@ def test_where_the_number_of_runs_changed_after_runs_nothing_is_claimed(after: i
     told = "Amendment 1 changed the number of runs of a task after runs: nothing can be claimed."
     assert (level_of(here), list(cautions(here))) == ((0.0, [told]) if after else (0.05, []))
     assert bool(unfinished(here)) == bool(after)
+
+
+def test_without_a_complete_block_nothing_is_spent() -> None:
+    here = stands(1, budgets=POOR)
+    assert share_of(here.ledger) == 0
+    assert level_of(here) == 0.0
+
+
+def test_looks_at_the_same_runs_are_one() -> None:
+    assert _apart([0.5, 1.0, 0.0, 0.4999]) == [0.5, 1.0]
+    assert _apart([1 / 3, 0.333333333, 2 / 3]) == [1 / 3, 2 / 3]
+    assert _apart([0.0]) == []

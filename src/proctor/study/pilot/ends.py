@@ -22,8 +22,8 @@ from proctor.study.pilot.stopping import EFFICACY, rules_so_far
 SECOND = 10**9
 SMALL = 1e-4
 """A difference of levels that nobody needs to know of."""
-DIGITS = 9
-"""Shares of a plan that are alike so far are one."""
+NEAR = 1e-3
+"""Looks whose shares of a plan differ by less show the same runs, and are one."""
 EARLY = (
     "The comparison crossed its limit at a look, which ended the pilot early: a difference that does so tends to be "
     "larger than the true one."
@@ -54,9 +54,8 @@ def level_of(here: Standing) -> float:
         share = shares[-1]
         if not late:
             return float(looks[-1].nominal)
-    earlier = sorted({round(one, DIGITS) for one in (*shares, *late)} - {0.0})
-    before = [one for one in earlier if one < round(share, DIGITS)]
-    return float(boundaries([*before, share], alpha).nominal[-1]) if before or 0 < share < 1 else alpha
+    taken = _apart([*(one for one in (*shares, *late) if one < share), share])
+    return alpha if taken == [1.0] else float(boundaries(taken, alpha).nominal[-1]) if taken else 0.0
 
 
 def cautions(here: Standing) -> Iterator[str]:
@@ -81,6 +80,17 @@ def cautions(here: Standing) -> Iterator[str]:
 def of_another_length(amendment: Mapping[str, Any]) -> bool:
     """Whether an amendment changed how many runs a task has when some had been made."""
     return bool(amendment["after_runs"]) and any(one["field"] == "runs_per_task" for one in amendment["changed"])
+
+
+def _apart(shares: Iterable[float]) -> list[float]:
+    """Rising shares above 0; of those that are near each other the last."""
+    found: list[float] = []
+    for share in sorted(shares):
+        if found and share - found[-1] < NEAR:
+            found.pop()
+        if share > 0:
+            found.append(share)
+    return found
 
 
 def _full(ledger: Ledger, slots: Iterable[Slot], until: float) -> bool:
