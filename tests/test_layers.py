@@ -38,7 +38,7 @@ DOORS = {
     "study.analysis": ("study.stats", "study.table", "study.columns"),
     "study.pilot": ("study.stats", "study.table", "study.index", "study.analysis"),
     "present.figures": ("present.amounts", "present.markup"),
-    "present.html": ("present.amounts", "present.departures", "present.figures", "present.markup"),
+    "present.html": ("present.amounts", "present.bill", "present.departures", "present.figures", "present.markup"),
 }
 """The steps from one room to another of the same floor."""
 

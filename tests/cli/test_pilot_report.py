@@ -57,6 +57,10 @@ def test_a_pilot_is_reported_again_byte_by_byte_held_against_another_and_refused
         above, _, below = first[page].decode().partition(verdict)
         assert below and "Does it work?" in above, f"{page}: the question stands above the verdict"
     assert [one["stage"] for one in found["appendix"]["stages"]] == ["one", "two", "three"]
+    spent = json.loads(proctor("pilot", "status", pilot, "--json").stdout)["spent_usd"]
+    assert found["bill"]["total_usd"] == pytest.approx(float(spent), rel=1e-11)
+    again = proctor("analyse", pilot.with_suffix(".report") / "csv" / "runs.csv", "--against", "idler").stdout
+    assert f"cost: {found['headline']['cost']}\n" in again and "units a run" in again, "units stay units"
     assert found["plan"]["power"]["curves"]
     assert found["plan"]["projection"]["points"][-1][0] == 24
     assert check_numbers(pilot.with_suffix(".report"))["the head of the page"] == 12

@@ -146,6 +146,8 @@ def test_status_for_people(proctor: Proctor, make_contract: Any, tmp_path: Path)
     told = proctor("pilot", "status", file, "--watch").stdout
     for words in ("complete", "fixer", "2     0", "envelope  pilot", "envelope  task", "rule      efficacy", "no more"):
         assert words in told, (words, told)
+    assert "UNITS\n" in told and " of 100,000 units, set as 100.00 USD\n" in told
+    assert "USD" not in told.replace("set as 100.00 USD", "").replace("set as 50.00 USD", ""), "there are no prices"
 
 
 FEW: dict[str, Any] = {

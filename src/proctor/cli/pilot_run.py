@@ -158,17 +158,12 @@ def _status(place: Home, plan: Plan) -> dict[str, Any]:
     return status_of(standing(plan, place), is_busy(place, plan))
 
 
-def _cents(usd: str) -> str:
-    """An amount for people; JSON has every digit."""
-    from decimal import Decimal
-
-    return f"{Decimal(usd):.4f}"
-
-
 def _show(now: Mapping[str, Any]) -> None:
     """The status for people."""
+    from proctor.study.analysis.unit import UNITS, USD
     from proctor.study.pilot.status import CHECKING, CHECKS_LEFT
 
+    unit = next(one for one in (USD, UNITS) if one.name == now["unit"]["name"])
     click.echo(printable(f"{now['name']}  {now['title']}"))
     state = "complete" if now["complete"] else f"stage {now['stage']} {now['verdict']}"
     click.echo(f"{now['pilot']}  {state}{', running' if now['busy'] and now['verdict'] != CHECKING else ''}")
@@ -182,19 +177,21 @@ def _show(now: Mapping[str, Any]) -> None:
             str(one["done"]),
             str(one["left"]),
             ", ".join(f"{count} {status}" for status, count in one["statuses"].items()),
-            _cents(one["spent_usd"]),
+            unit.number(float(one["spent_usd"])),
         ]
         for one in now["methods"]
     ]
-    print_table(["METHOD", "DONE", "LEFT", "STATUS", "USD"], cells)
+    print_table(["METHOD", "DONE", "LEFT", "STATUS", unit.name.upper()], cells)
     click.echo("")
     for one in now["envelopes"]:
-        click.echo(printable(f"envelope  {one['envelope']}: {_cents(one['spent_usd'])} of {one['cap_usd']} USD"))
+        set_as = f"{one['cap_usd']} USD"
+        whole = set_as if unit is USD else f"{unit.words(float(one['cap_usd']))}, set as {set_as}"
+        click.echo(printable(f"envelope  {one['envelope']}: {unit.number(float(one['spent_usd']))} of {whole}"))
     if now["checks"]["runs"]:
-        told = f"{now['checks']['runs']} runs, {_cents(now['checks']['spent_usd'])} USD"
+        told = f"{now['checks']['runs']} runs, {unit.exact(float(now['checks']['spent_usd']))}"
         click.echo(f"charged   checks by none of the methods: {told}")
     for one in now["charges"]:
-        told = f"{one['count']} of {float(one['seconds']):.0f} s in all, {_cents(one['usd'])} USD"
+        told = f"{one['count']} of {float(one['seconds']):.0f} s in all, {unit.exact(float(one['usd']))}"
         click.echo(printable(f"charged   {one['kind']}: {told}"))
     for one in now["rules"]:
         click.echo(printable(f"rule      {one['rule']}: {one['words']}: {one['value']} / {one['threshold']}"))

@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.sheets import guarded
+from proctor.study.analysis.unit import Unit
 
 Row = dict[str, Any]
 
+COST_UNIT, BILLED = "cost_unit", ("billed_usd", "cost_billed_usd")
+"""The column that says what costs are in, and the columns that are in dollars whatever it says."""
 ESTIMATE = ("value", "low", "high", "level", "method", "n", "clusters", "undefined")
 
 
@@ -41,6 +44,7 @@ def tables(findings: Mapping[str, Any]) -> dict[str, list[Row]]:
         "cost_by_outcome": cost["by_outcome"],
         "cost_by_task": cost["by_task"],
         "cost_by_stratum": cost["by_stratum"],
+        "bill": _bill(findings),
         "survival": (_without(one, "steps") for one in findings["survival"]),
         "survival_steps": _steps(findings),
         "modes": _modes(modes),
@@ -58,7 +62,20 @@ def tables(findings: Mapping[str, Any]) -> dict[str, list[Row]]:
         "runs": findings["runs"],
         "baseline_runs": findings.get("baseline_runs") or (),
     }
-    return {name: [flat(row) for row in rows] for name, rows in found.items()}
+    unit = _unit(cost.get("unit"))
+    return {name: [_with_unit(flat(row), unit) for row in rows] for name, rows in found.items()}
+
+
+def _unit(given: Mapping[str, Any] | None) -> str | None:
+    """What 1 in a column of costs stands for."""
+    return None if given is None else Unit(given["name"], given["per_usd"]).counts
+
+
+def _with_unit(row: Row, unit: str | None) -> Row:
+    """The row with a column that says what its costs are in, unless it has none or says so itself."""
+    told = (*row, str(row.get("of")))
+    costs = any("usd" in name and name not in BILLED for name in told)
+    return {**row, COST_UNIT: unit} if costs and COST_UNIT not in row else row
 
 
 def csv_bytes(rows: list[Row]) -> bytes:
@@ -123,6 +140,13 @@ def _attempts(findings: Mapping[str, Any]) -> Iterator[Row]:
         for kind in ("pass_at", "all_of"):
             for one in agent[kind]:
                 yield {"agent": agent["agent"], "of": kind, **one}
+
+
+def _bill(findings: Mapping[str, Any]) -> Iterator[Row]:
+    """The lines of a pilot's bill, and their sum."""
+    if bill := findings.get("bill"):
+        total = {"of": "sum", "name": "in all", "count": None, "usd": bill["total_usd"]}
+        yield from ({**line, COST_UNIT: _unit(bill["unit"])} for line in [*bill["lines"], total])
 
 
 def _steps(findings: Mapping[str, Any]) -> Iterator[Row]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from proctor.present.amounts import counted, currency, left_after
+from proctor.present.bill import TITLE, bill
 from proctor.present.departures import INCOMPLETE, departures, fixed, incomplete, worth
 from proctor.present.markdown_parts import (
     MAX_ROWS,
@@ -71,6 +72,7 @@ def _lines(findings: Mapping[str, Any]) -> Iterator[str]:
     yield from _erring(findings)
     yield from _strata(findings)
     yield from _costs(findings)
+    yield from _bill(findings)
     yield from _times(findings)
     yield from _modes(findings)
     yield from _gates(findings)
@@ -263,6 +265,13 @@ def _costs(findings: Mapping[str, Any]) -> Iterator[str]:
         yield from section("Cost")
         yield from table(("agent", unit, f"{unit} a run", f"{unit} a success", "tokens in", "tokens out"), rows)
         yield from listed(_without_interval(findings["agents"]))
+
+
+def _bill(findings: Mapping[str, Any]) -> Iterator[str]:
+    if whole := bill(findings):
+        yield from section(TITLE)
+        yield from table(("for", "number", whole.unit), [(plain(name), *rest) for name, *rest, _ in whole.lines])
+        yield from listed(whole.notes)
 
 
 def _without_interval(agents: Sequence[Mapping[str, Any]]) -> list[str]:

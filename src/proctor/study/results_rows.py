@@ -15,6 +15,7 @@ from proctor.study.results_columns import Columns
 from proctor.study.results_mistakes import Mistakes
 from proctor.study.results_shapes import INVALID, SUCCESS, UNKNOWN, repository_of
 from proctor.study.results_trials import joined, methods, trials
+from proctor.study.results_units import KNOWN_UNITS, cost_methods, is_unit
 from proctor.study.results_words import MISSING, Words
 from proctor.study.table import Coded, Coder, Table
 
@@ -34,7 +35,7 @@ NUMBERS = {
 DECIMAL_COMMA = re.compile(r"[0-9]+,[0-9]+")
 MOST = 2.0**53
 """More than this no attempt uses of anything, and whole numbers beyond it are not exact."""
-TEXTS = ("agent", "model", "task", "suite", "trial", "stratum", "begun", "cost_method")
+TEXTS = ("agent", "model", "task", "suite", "trial", "stratum", "begun", "cost_method", "cost_unit")
 
 
 class Rows:
@@ -75,6 +76,8 @@ class Rows:
                 for line, text in zip(lines, texts, strict=True):
                     if not text:
                         self._mistakes.add(role, line, f"no {role} in column {self._columns.taken[role]!r}")
+            if role == "cost_unit":
+                self._check_units(lines, texts)
             coder.add(texts)
         for role, parts in self._numbers.items():
             parts.append(np.array(self._read_numbers(lines, role, cells[places[role]])))
@@ -97,6 +100,7 @@ class Rows:
             self._mistakes.add("repeated", line, what)
         self._mistakes.refuse()
         notes = list(found.notes)
+        priced = cost_methods(texts.get("cost_method"), texts.get("cost_unit"))
         stratum = _known(texts["stratum"]) if "stratum" in texts else _repositories(task, notes)
         status, ended = Coded(*self._status.coded()), Coded(*self._ended.coded())
         success = np.where(status.is_(SUCCESS), 1.0, 0.0)
@@ -122,7 +126,7 @@ class Rows:
             "censored": censored,
             "tags": Coded(*self._tags.coded()),
             "begun": _known(texts["begun"]) if "begun" in texts else None,
-            "cost_method": _known(texts["cost_method"]) if "cost_method" in texts else None,
+            "cost_method": None if priced is None else _known(priced),
             **numbers,
         }
         _forget_empty_meters(columns, notes)
@@ -144,6 +148,13 @@ class Rows:
         if "status" not in self._places:
             said.append("no failure modes: no column says how an attempt ended")
         return tuple(said)
+
+    def _check_units(self, lines: Sequence[int], texts: Sequence[str]) -> None:
+        name = self._columns.taken["cost_unit"]
+        strange = {text for text in set(texts) if not is_unit(text)}
+        for line, text in zip(lines, texts, strict=True) if strange else ():
+            if text in strange:
+                self._mistakes.add("cost_unit", line, f"{name} is {text[:40]!r}: costs are read in {KNOWN_UNITS}")
 
     def _read_numbers(self, lines: Sequence[int], role: str, cells: Sequence[str]) -> list[float]:
         try:

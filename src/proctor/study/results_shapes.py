@@ -29,6 +29,7 @@ ROLES = (
     "tags",
     "begun",
     "cost_method",
+    "cost_unit",
 )
 NEEDED = ("agent", "task", "outcome")
 
@@ -88,6 +89,7 @@ USUAL: Mapping[str, tuple[str, ...]] = {
     "calls": ("tool_calls", "api_calls", "calls", "n_calls", "steps", "n_steps", "turns"),
     "tags": ("tags", "tag", "failure_tags"),
     "cost_method": ("cost_method",),
+    "cost_unit": ("cost_unit",),
     "begun": ("begun", "started_at", "started", "start_time", "created", "timestamp", "date"),
 }
 

@@ -113,7 +113,7 @@ def test_how_near_the_rules_are() -> None:
     now = status_of(stands(16, says, stopping={"violations": 3, "looks": ["0.5", "1"]}), busy=False)
     rules = {one["rule"]: (one["value"], one["threshold"]) for one in now["rules"]}
     assert rules["safety"] == ("2", "3")
-    assert rules["budget"] == ("92.0000 USD", "20.00 USD")
+    assert rules["budget"] == ("92,000.00 units", "20,000.00 units")
     assert rules["efficacy"] == ("4", "6")
 
 

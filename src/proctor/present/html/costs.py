@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from proctor.present.amounts import Form, count, currency, duration, known, money
+from proctor.present.bill import TITLE, bill
 from proctor.present.figures.bars import stacked
 from proctor.present.html.evidence import Evidence
 from proctor.present.html.table import Cell, Column, Section, absent, folded, framed, note, ranked, table
@@ -31,6 +32,7 @@ def costs(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     parts += [_places(cost, "task", form, evidence), _places(cost, "stratum", form, evidence)]
     if not any(parts):
         parts = [absent("no run says what it cost or how long it took")]
+    parts.append(_bill(findings))
     return Section("cost", "Cost", tag("div", parts, offers(findings, evidence), precision(findings)))
 
 
@@ -65,6 +67,17 @@ def _items(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
         for row in rows
     ]
     return tag("div", figure, folded("The same by phase, as a table", table("Cost by item and phase", columns, lines)))
+
+
+def _bill(findings: Mapping[str, Any]) -> Markup | None:
+    """Everything that a pilot paid for, and the sum."""
+    whole = bill(findings)
+    if whole is None:
+        return None
+    columns = [Column("For"), Column("Number", True), Column(f"{whole.unit[0].upper()}{whole.unit[1:]}", True)]
+    lines: list[list[Cell | Piece]] = [[name, number, Cell(shown, usd)] for name, number, shown, usd in whole.lines]
+    made = table(TITLE, columns, lines, sortable=False)
+    return tag("div", tag("h3", TITLE), made, (note(text) for text in whole.notes))
 
 
 def _meters(rows: list[Mapping[str, Any]], form: Form) -> list[tuple[str, str, Form]]:

@@ -40,6 +40,19 @@ class Unit:
             number = f"{amount:,.2f}" if amount == 0 or amount >= 0.1 else f"{amount:.2g}"
         return f"{number} {self.name}"
 
+    def number(self, usd: float) -> str:
+        """An amount of a bill, without its unit: as many decimals as every other, so that its lines add up."""
+        return f"{usd * self.per_usd:,.{4 if self.per_usd == 1 else 2}f}"
+
+    def exact(self, usd: float) -> str:
+        """An amount of a bill with its unit."""
+        return f"{self.number(usd)} {self.name}"
+
+    @property
+    def counts(self) -> str:
+        """What 1 in a column of costs stands for, as tables for other programs say it."""
+        return self.name if self.per_usd == 1 else f"{self.per_usd} {self.name}"
+
 
 USD = Unit("USD", 1)
 UNITS = Unit("units", int(FALLBACK.units_per_usd))

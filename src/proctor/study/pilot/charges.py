@@ -17,12 +17,13 @@ from proctor.base.frozen import frozen, items
 from proctor.execute.watch.ledger import priced
 from proctor.execute.watch.money import plain, total_of
 from proctor.execute.watch.prices import FALLBACK, Price, PriceTable
-from proctor.study.analysis.unit import UNITS, USD
+from proctor.study.analysis.unit import UNITS, USD, Unit
 from proctor.study.pilot.ledger import CHECKS, SEALED, Run
 from proctor.study.pilot.plan import FILE_BYTES, Plan
 from proctor.study.pilot.protocol import ARTEFACTS
 
 SCREEN, PATCH, REVIEW = "screen", "patch", "review"
+KINDS = {SCREEN: "screens of checks", PATCH: "patches by people", REVIEW: "reviews"}
 HUMAN = "human"
 COST_INPUTS = "cost_inputs.json"
 SECOND = 10**9
@@ -51,6 +52,16 @@ class Rates:
 
     table: PriceTable = FALLBACK.table
     per_usd: Decimal = FALLBACK.units_per_usd
+
+    @property
+    def unit(self) -> Unit:
+        """What amounts at these prices are told in."""
+        return UNITS if self.table.currency == FALLBACK.table.currency else USD
+
+    @property
+    def start(self) -> Decimal:
+        """What a run costs before its agent has done anything, in dollars."""
+        return total_of(price.price for price in self.table.of("run")) / self.per_usd
 
     def machine(self, seconds: Decimal) -> Decimal:
         """What so many seconds of checks cost, in dollars."""
@@ -130,10 +141,9 @@ def totals(charged: Iterable[Charge]) -> list[dict[str, str]]:
 
 def words(charged: Iterable[Charge], rates: Rates) -> str:
     """The charges in a sentence, in the unit of the prices; empty where there are none."""
-    unit = UNITS if rates.table.currency == FALLBACK.table.currency else USD
-    names = {SCREEN: "screens of checks", PATCH: "patches by people", REVIEW: "reviews"}
+    unit = rates.unit
     told = [
-        f"{names[one['kind']]} ({one['count']}, in {float(one['seconds']):.0f} s, {unit.words(float(one['usd']))})"
+        f"{KINDS[one['kind']]} ({one['count']}, in {float(one['seconds']):.0f} s, {unit.words(float(one['usd']))})"
         for one in totals(charged)
     ]
     return f"Besides its runs the pilot paid for {', '.join(told)}." if told else ""

@@ -21,14 +21,17 @@ from proctor.record.rundir import RunDirectory
 from proctor.study.analysis.comparability import ALL
 from proctor.study.analysis.findings import findings, runs_beside
 from proctor.study.analysis.question import Extras, Measured, Question
+from proctor.study.analysis.rounding import tidy
+from proctor.study.analysis.words import among
 from proctor.study.index.rows import row_of
+from proctor.study.pilot.bill import bill_of
 from proctor.study.pilot.charges import words
 from proctor.study.pilot.conditions import differs, doubts
 from proctor.study.pilot.ends import cautions, level_of, of_another_length
 from proctor.study.pilot.idle import unproven
+from proctor.study.pilot.in_force import promised
 from proctor.study.pilot.look import Look
 from proctor.study.pilot.model import STAGES
-from proctor.study.pilot.in_force import promised
 from proctor.study.pilot.records import (
     EMPTY_STAGE,
     OPEN,
@@ -51,6 +54,8 @@ NOT_TO_GENERALISE = (
     "to other versions, models or configurations of the agents",
     "to other caps, prices or networks than those of the protocol",
 )
+NAMED = 3
+"""How many removed tasks a sentence names."""
 NO_VARIATION = "(none)"
 """What stands for the variation of a run that was made when none was declared."""
 EXPECTED = {"noop": 0.0, "reference": 1.0}
@@ -91,9 +96,15 @@ def report_of(
     found["baseline_runs"] = runs_beside(table.select(~_among(table, compared_in(protocol))), question)
     if protocol.get("variations"):
         found["variations"] = variations_of(here)
+    found["bill"] = tidy(in_one_unit(bill_of(here), found["cost"]["unit"]))
     found["progress"] = progress_of(here)
     found["plan"] = promised(here.plan, here.journal.removed, here.power)
     return found, table
+
+
+def in_one_unit(bill: dict[str, Any], unit: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The bill, without a unit where its runs were not all priced as its charges are: after an amendment of prices."""
+    return bill if bill["unit"] == unit else {**bill, "unit": None}
 
 
 def compared_in(protocol: Mapping[str, Any]) -> list[str]:
@@ -105,9 +116,10 @@ def compared_in(protocol: Mapping[str, Any]) -> list[str]:
 def progress_of(here: Standing) -> dict[str, Any]:
     """How far the pilot has come: runs that were planned and that count, whether it is complete, and what holds it."""
     last = list(stages_of(here))[-1]
-    planned, counted = len(here.plan.slots), sum(counts for _, _, counts in places(here))
+    counted, planned, gone = tally(here)
     complete = last.good and last.name == STAGES[-1]
-    words = f"{counted} of {planned} planned runs count."
+    more = f" ({gone})" if gone else ""
+    words = f"{counted} of {planned} planned runs count{more}."
     return {
         "planned": planned,
         "counted": counted,
@@ -115,6 +127,13 @@ def progress_of(here: Standing) -> dict[str, Any]:
         "removed": sorted(here.journal.removed),
         "words": words if complete else f"{words} {_held_up(last)}",
     }
+
+
+def tally(here: Standing) -> tuple[int, int, str]:
+    """How many runs count, how many are planned for the tasks that are left, and how many more went with which task."""
+    planned, names = len(here.ledger.wanted()), sorted(here.journal.removed)
+    gone = f"{len(here.plan.slots) - planned} more were planned for {among(names, NAMED)}, removed since"
+    return sum(counts for _, _, counts in places(here)), planned, gone if names else ""
 
 
 def _held_up(stage: Stage) -> str:
@@ -169,11 +188,11 @@ def unfinished(here: Standing) -> str:
     last = list(stages_of(here))[-1]
     if last.stop is not None or (last.name == STAGES[-1] and last.verdict in (OVER, EMPTY_STAGE)):
         return ""
-    counted = sum(counts for _, _, counts in places(here))
-    if counted == len(here.plan.slots) and last.unmet:
+    counted, planned, _ = tally(here)
+    if counted == planned and last.unmet:
         unmet = "; ".join(f"{one.words} ({one.value})" for one in last.unmet)
         return f"stage {last.name} is {last.verdict}, since this does not hold: {unmet}"
-    told = f"the pilot is not complete ({counted} of {len(here.plan.slots)} planned runs count)"
+    told = f"the pilot is not complete ({counted} of {planned} planned runs count)"
     return f"{told}, and to decide now would be a look that was not planned"
 
 
@@ -181,10 +200,12 @@ def _extras(here: Standing) -> Extras:
     protocol = here.plan.protocol
     tasks = protocol["tasks"]
     stages = list(stages_of(here))
-    left = len(here.plan.slots) - sum(counts for _, _, counts in places(here))
+    counted, planned, gone = tally(here)
     notes: list[str] = []
-    if left:
-        notes.append(f"{left} of {len(here.plan.slots)} planned runs are not among these.")
+    if counted < planned:
+        notes.append(f"{planned - counted} of {planned} planned runs are not among these.")
+    if gone:
+        notes.append(f"Of {planned} planned runs {counted} count; {gone}.")
     looks = rules_so_far(here.ledger, protocol)[1]
     notes += [
         f"A look for efficacy was taken {look.words}{_since_removed(look, here.journal.removed)}." for look in looks
@@ -195,7 +216,7 @@ def _extras(here: Standing) -> Extras:
         name=protocol["pilot"]["title"] or protocol["pilot"]["name"],
         digest=here.plan.digest,
         deviations=tuple(deviations(here)),
-        caveats=(*_idle(here), *(() if unfinished(here) else (*cautions(here), *_doubts(here), *choices(here)))),
+        caveats=tuple(caveats_of(here)),
         notes=tuple(notes),
         languages=tuple(sorted({task["labels"]["language"] for task in tasks if task["labels"].get("language")})),
         kinds=tuple(sorted({task["kind"] for task in tasks})),
@@ -222,6 +243,23 @@ def _idle(here: Standing) -> Iterator[str]:
     """Which of the methods never changed anything: what they are compared with may have been nothing."""
     counted = (run for _, run, counts in places(here) if run is not None and counts)
     return unproven(counted, methods_of(here.plan.protocol))
+
+
+def caveats_of(here: Standing) -> Iterator[str]:
+    """What could turn the answer, the power of the plan first; most of it is about an answer that there is."""
+    over = not unfinished(here)
+    if over:
+        yield from _weak(here)
+    yield from _idle(here)
+    if over:
+        yield from (*cautions(here), *_doubts(here), *choices(here))
+
+
+def _weak(here: Standing) -> Iterator[str]:
+    """That the plan lacked power, where it came to its end all the same: without a stage three nothing asks for it."""
+    if here.power["supported"] is not True:
+        told = f"The power of the plan did not reach what was wanted: {here.power['value']}"
+        yield f"{told}. A difference that such a plan shows tends to be larger than the true one."
 
 
 def _doubts(here: Standing) -> Iterator[str]:

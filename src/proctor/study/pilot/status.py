@@ -7,11 +7,12 @@ from decimal import Decimal
 from typing import Any
 
 from proctor.execute.watch.money import plain
+from proctor.study.pilot.bill import BY_NONE, CHECKS, Line, lines_of
 from proctor.study.pilot.charges import totals
 from proctor.study.pilot.ledger import RUNNING, Ledger
 from proctor.study.pilot.looks import looks_of
 from proctor.study.pilot.model import STAGES
-from proctor.study.pilot.records import REFUSED, STOPPED, Stage, Standing, account_of, deviations, stages_of
+from proctor.study.pilot.records import REFUSED, STOPPED, Stage, Standing, deviations, stages_of
 from proctor.study.pilot.stopping import BUDGET, EFFICACY, SAFETY, counted, methods_of, rules_so_far, run_cap
 
 RUN_CAPS = "run caps"
@@ -24,7 +25,7 @@ def status_of(here: Standing, busy: bool) -> dict[str, Any]:
     stages = list(stages_of(here))
     last = stages[-1]
     ledger, protocol = here.ledger, here.plan.protocol
-    account = here.account()
+    account, unit = here.account(), here.rates.unit
     return {
         "pilot": here.plan.digest,
         "name": protocol["pilot"]["name"],
@@ -36,6 +37,7 @@ def status_of(here: Standing, busy: bool) -> dict[str, Any]:
         "busy": busy,
         "stages": [_stage(ledger, stage.name, _verdict(here, stage, busy)) for stage in stages],
         "methods": _methods(here, ledger),
+        "unit": {"name": unit.name, "per_usd": unit.per_usd},
         "envelopes": _envelopes(here),
         "charges": totals(here.charges()),
         "checks": _checks(here),
@@ -60,10 +62,11 @@ def _verdict(here: Standing, stage: Stage, busy: bool) -> str:
     """
     if stage.name != STAGES[0] or stage.verdict != REFUSED:
         return stage.verdict
-    if busy or not here.runs:
+    untried = all(one.open for one in stage.unmet)
+    if busy or (untried and not here.runs):
         return CHECKING if busy else NOT_BEGUN
     told = (here.plan.folder / f"stage-{stage.name}.json").exists()
-    return CHECKS_LEFT if not told and all(one.open for one in stage.unmet) else stage.verdict
+    return CHECKS_LEFT if untried and not told else stage.verdict
 
 
 def _stage(ledger: Ledger, name: str, verdict: str) -> dict[str, Any]:
@@ -75,10 +78,10 @@ def _methods(here: Standing, ledger: Ledger) -> list[dict[str, Any]]:
     """For each method how many places are done and left, how they came out, and what they cost."""
     found = []
     wanted = Counter(slot.method for slot in ledger.wanted())
+    paid = {line.name: line.usd for line in lines_of(here) if line.of != CHECKS}
     for method in here.plan.protocol["methods"]:
         name = method["name"]
         runs = [run for run in ledger.held() if run.method == name]
-        spent = account_of(tuple(run for run in here.runs if run.method == name)).total()
         found.append(
             {
                 "method": name,
@@ -86,7 +89,7 @@ def _methods(here: Standing, ledger: Ledger) -> list[dict[str, Any]]:
                 "done": len(runs),
                 "left": wanted[name] - len(runs),
                 "statuses": dict(sorted(Counter(run.status for run in runs).items())),
-                "spent_usd": plain(spent),
+                "spent_usd": plain(paid[name]),
             }
         )
     return found
@@ -94,9 +97,8 @@ def _methods(here: Standing, ledger: Ledger) -> list[dict[str, Any]]:
 
 def _checks(here: Standing) -> dict[str, Any]:
     """The checks that were made by none of the methods, which no row of a method has."""
-    arms = {one["name"] for one in here.plan.protocol["methods"]}
-    runs = tuple(run for run in here.runs if run.method not in arms)
-    return {"runs": len(runs), "spent_usd": plain(account_of(runs).total())}
+    line = next((line for line in lines_of(here) if line.of == CHECKS), Line(CHECKS, BY_NONE, 0, Decimal(0)))
+    return {"runs": line.count, "spent_usd": plain(line.usd)}
 
 
 def _envelopes(here: Standing) -> list[dict[str, str]]:
@@ -113,7 +115,7 @@ def _envelopes(here: Standing) -> list[dict[str, str]]:
 
 def _rules(here: Standing, ledger: Ledger) -> list[dict[str, str]]:
     """How far each rule is from ending the pilot."""
-    protocol = here.plan.protocol
+    protocol, unit = here.plan.protocol, here.rates.unit
     methods, allowed = methods_of(protocol), str(protocol["stopping"]["violations"])
     kinds, by_method = counted(run for run in ledger.held() if run.method in methods)
     most = max([*kinds.items(), *by_method.items()], key=lambda one: one[1], default=("", 0))
@@ -127,7 +129,7 @@ def _rules(here: Standing, ledger: Ledger) -> list[dict[str, str]]:
     capped = sum(1 for run in ledger.held() if run.code and not run.unsafe)
     done = len(blocks) - len(open_blocks)
     found = [
-        _rule(BUDGET, "left for the next block at its caps", f"{left:.4f} USD", f"{need:.2f} USD"),
+        _rule(BUDGET, "left for the next block at its caps", unit.exact(float(left)), unit.exact(float(need))),
         _rule(SAFETY, f"runs with violations{f', most of {most[0]}' if most[0] else ''}", str(most[1]), allowed),
         _rule(RUN_CAPS, "runs that a cap ended", str(capped), "each by its own"),
     ]
