@@ -295,6 +295,15 @@ def test_a_budget_that_the_caps_of_one_block_use_up_is_a_concern(
     assert json.loads(told)["concerns"] == [line.removeprefix("concern  ") for line in concerns]
 
 
+def test_a_plan_without_a_stage_three_is_told_that_nothing_will_refuse_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_pilot(folder, runs_per_task=1, stages={"one": {"tasks": 1}, "two": {"runs": 1}})
+    _, out, _ = call(capsys, "plan", file)
+    assert "three 0 runs" in out
+    assert " (there is no stage three to be refused; reports will say so)\n" in out
+
+
 def test_what_is_said_of_a_plan_counts_the_tasks_that_are_left(
     folder: Path, make_contract: ContractMaker, capsys: pytest.CaptureFixture[str]
 ) -> None:

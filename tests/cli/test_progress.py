@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 
+from proctor.base.frozen import replace
+from proctor.cli.pilot_crew import done_of
 from proctor.cli.progress import MOST_LINES, Attempts
+from proctor.study.pilot.journal import Journal, Removal
+from tests.study.pilot.test_status import stands
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -41,3 +45,11 @@ def test_a_screen_for_flaky_checks_tells_its_attempts(proctor: Proctor, make_con
     told = [line for line in done.stderr.splitlines() if "attempts" in line]
     assert told == [f"[{count}/4] small: attempts at base and reference" for count in (1, 2, 3, 4)]
     assert "attempts at base" not in done.stdout
+
+
+def test_a_pilot_that_lost_a_task_does_not_pass_its_total() -> None:
+    here = stands(20)
+    assert done_of(here) == (48 + 8, 20 + 8)
+    gone = Removal("a", "", "flaky", (), "", "", "", "", 0, "")
+    left = sum(slot.task != "a" for slot in here.plan.slots[:20])
+    assert done_of(replace(here, journal=Journal(here.journal.screens, (gone,)))) == (36 + 6, left + 6)

@@ -195,11 +195,11 @@ def _tell(frozen: Plan, made: Draft, json_: bool) -> None:
     """What is in force, what it can see and cost, and what a reader should know before it is run."""
     from proctor.base.canonical import parse
     from proctor.study.pilot.checks import wrong
-    from proctor.study.pilot.model import STAGES
     from proctor.study.pilot.in_force import left_of, power_of, slots_left
     from proctor.study.pilot.journal import read_journal
-
+    from proctor.study.pilot.model import STAGES
     from proctor.study.pilot.projection import Projection
+
     def part(name: str) -> Any:
         return parse((frozen.current / name).read_bytes())
 
@@ -215,8 +215,8 @@ def _tell(frozen: Plan, made: Draft, json_: bool) -> None:
                 "folder": str(frozen.folder),
                 "runs": len(slots),
                 "tasks": len(protocol["tasks"]),
-                "methods": [method["name"] for method in protocol["methods"]],
                 "removed": sorted(removed),
+                "methods": [method["name"] for method in protocol["methods"]],
                 "supported": can["supported"],
                 "why": can["value"],
                 "usd": cost["usd"],
@@ -235,9 +235,10 @@ def _tell(frozen: Plan, made: Draft, json_: bool) -> None:
         frozen_ones = f"{counted(len(frozen.slots), 'run')} and {counted(len(frozen.protocol['tasks']), 'task')}"
         click.echo(printable(f"removed  {', '.join(sorted(removed))}; {frozen_ones} were frozen"))
     click.echo(f"stages   {_stages(slots)}")
-    refused = not can["supported"] and any(slot.stage == STAGES[-1] for slot in slots)
+    third = any(slot.stage == STAGES[-1] for slot in slots)
+    so = " (stage three will be refused)" if third else " (there is no stage three to be refused; reports will say so)"
     told = f"{'supported' if can['supported'] else 'not supported'}: {can['value']}"
-    click.echo(f"power    {told}{' (stage three will be refused)' if refused else ''}")
+    click.echo(f"power    {told}{'' if can['supported'] else so}")
     click.echo(f"cost     {_amounts(cost, protocol)}")
     for words in concerns:
         click.echo(f"concern  {words}")

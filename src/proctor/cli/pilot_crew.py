@@ -25,7 +25,7 @@ from proctor.execute.workspace.store import hold
 from proctor.study.pilot.conduct import Scene, method_named, run_pilot
 from proctor.study.pilot.departures import note
 from proctor.study.pilot.heads import note_head
-from proctor.study.pilot.ledger import CHECKS, SEALED, read_run
+from proctor.study.pilot.ledger import read_run
 from proctor.study.pilot.model import agent_files, located, model_settings
 from proctor.study.pilot.plan import Plan
 from proctor.study.pilot.records import Stage, Standing, standing
@@ -108,6 +108,14 @@ class Crew:
         return agent, planned_model(place.model, settings)
 
 
+def done_of(here: Standing) -> tuple[int, int]:
+    """How many runs the tasks that are left take in all, their checks included, and how many of these there are."""
+    ledger = here.ledger
+    tasks = {slot.task for slot in ledger.wanted()}
+    checks = {(task, run.method) for task in tasks for run in ledger.checks(task)}
+    return len(ledger.wanted()) + 2 * len(tasks), len(ledger.held()) + len(checks)
+
+
 def conducted(
     machine: Machine, made: Draft, plan: Plan, jobs: int, again: str, accept: tuple[str, str], *, quiet: bool
 ) -> tuple[Standing, tuple[Stage, ...]]:
@@ -116,11 +124,7 @@ def conducted(
     ``accept`` is why a machine that has changed may go on, and who says so.
     """
     prices = str(located(made.pilot, made.pilot.prices).absolute()) if made.pilot.prices else ""
-    before = standing(plan, machine.home)
-    checks = {(run.contract, run.method) for run in before.runs if run.stage == CHECKS and run.state == SEALED}
-    wanted, done = before.ledger.wanted(), len(before.ledger.held()) + len(checks)
-    total = len(wanted) + 2 * len({slot.task for slot in wanted})
-    progress = Noting(total, done, quiet=quiet, resume=again)
+    progress = Noting(*done_of(standing(plan, machine.home)), quiet=quiet, resume=again)
     progress.plan, progress.home = plan, machine.home
 
     def tell(words: str) -> None:

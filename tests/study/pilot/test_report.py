@@ -9,7 +9,7 @@ import pytest
 from proctor.base.frozen import replace
 from proctor.study.pilot.journal import Journal, Removal
 from proctor.study.pilot.records import stages_of
-from proctor.study.pilot.report import compared_in, progress_of, unfinished
+from proctor.study.pilot.report import caveats_of, compared_in, progress_of, tally, unfinished
 from tests.study.pilot.running import arms
 from tests.study.pilot.test_status import stands
 
@@ -73,4 +73,30 @@ def test_progress_names_the_tasks_that_were_removed() -> None:
     gone = Removal(task, "", "flaky", (), "", "", "", "", 0, "")
     now = progress_of(replace(here, journal=Journal(here.journal.screens, (gone,))))
     assert now["removed"] == [task]
-    assert now["counted"] == 48 - sum(slot.task == task for slot in here.plan.slots)
+    assert (now["counted"], now["planned"]) == (36, 36)
+    assert now["words"] == f"36 of 36 planned runs count (12 more were planned for {task}, removed since)."
+
+
+def test_places_of_a_removed_task_are_no_runs_that_are_still_to_come() -> None:
+    here = stands(20)
+    gone = Removal("a", "", "flaky", (), "", "", "", "", 0, "")
+    after = replace(here, journal=Journal(here.journal.screens, (gone,)))
+    counted = sum(slot.task != "a" for slot in here.plan.slots[:20])
+    assert unfinished(after).startswith(f"the pilot is not complete ({counted} of 36 planned runs count), and to")
+    assert tally(after) == (counted, 36, "12 more were planned for a, removed since")
+    assert tally(here) == (20, 48, "")
+
+
+def test_a_plan_without_the_power_that_was_wanted_says_so_before_every_other_caveat() -> None:
+    stages = {"one": {"tasks": 2, "runs": 1}, "two": {"tasks": 4, "runs": 2}, "three": {"tasks": 4, "runs": 2}}
+    parts: dict[str, Any] = {"stages": stages, "runs_per_task": 2}
+    weak = {"supported": False, "value": "an effect of 0.3 is seen with a power of 0.26, 0.8 is wanted"}
+    here = replace(stands(None, lambda slot: {"changed": False}, **parts), power=weak)
+    assert unfinished(here) == "", "no stage three refuses it"
+    first, *others = caveats_of(here)
+    assert others and first == (
+        f"The power of the plan did not reach what was wanted: {weak['value']}. A difference that such a plan shows "
+        "tends to be larger than the true one."
+    )
+    assert first not in caveats_of(stands(None, **parts))
+    assert first not in caveats_of(replace(stands(32), power=weak)), "stage three is refused, and nothing is decided"

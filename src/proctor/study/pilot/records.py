@@ -18,8 +18,8 @@ from proctor.study.pilot import conditions
 from proctor.study.pilot.charges import REVIEW, Charge, Rates, due, patches, rates_of, reviews
 from proctor.study.pilot.departures import departures, require_noted
 from proctor.study.pilot.heads import require_head
-from proctor.study.pilot.journal import Journal, add_look, read_journal
 from proctor.study.pilot.in_force import power_of
+from proctor.study.pilot.journal import Journal, add_look, read_journal
 from proctor.study.pilot.ledger import CHECKS, CUT, Ledger, Run, holder, in_order, read_runs
 from proctor.study.pilot.model import STAGES
 from proctor.study.pilot.plan import Plan
