@@ -143,6 +143,7 @@ def test_a_run_that_cannot_pay_for_its_start_is_refused_and_fails_nothing(
     done = proctor("run", contract, "--agent", "command:true", "--prices", "prices.csv", *options)
     assert done.returncode == 3
     assert "not run for want of resources: to start costs 1.00 USD" in done.stderr and hint in done.stderr
+    assert "not run: not run" not in done.stderr
     assert not list((tmp_path / "home").glob("runs/*")), "nothing has begun"
 
 

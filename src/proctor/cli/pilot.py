@@ -194,6 +194,7 @@ def _curve(asked: Question, json_: bool) -> int:
 def _tell(frozen: Plan, made: Draft, json_: bool) -> None:
     """What is in force, what it can see and cost, and what a reader should know before it is run."""
     from proctor.base.canonical import parse
+    from proctor.study.pilot.charges import rates_of
     from proctor.study.pilot.checks import wrong
     from proctor.study.pilot.in_force import left_of, power_of, slots_left
     from proctor.study.pilot.journal import read_journal
@@ -207,7 +208,7 @@ def _tell(frozen: Plan, made: Draft, json_: bool) -> None:
     protocol, slots, can = left_of(frozen.protocol, removed), slots_left(frozen, removed), power_of(frozen, removed)
     cost = Projection(protocol, made.prices).summary(slots) if removed else part("projection.json")
     doubts = [check for checks in part("sanity.json")["checks"].values() for check in checks if not check["held"]]
-    concerns = _concerns(cost, protocol)
+    concerns = _concerns(cost, protocol, rates_of(frozen).start)
     if json_:
         print_json(
             {
@@ -269,16 +270,23 @@ def _amounts(cost: Mapping[str, Any], protocol: Mapping[str, Any]) -> str:
     return f"{expected} expected, {low} to {high}; the budget is {budget}"
 
 
-def _concerns(cost: Mapping[str, Any], protocol: Mapping[str, Any]) -> list[str]:
+def _concerns(cost: Mapping[str, Any], protocol: Mapping[str, Any], start: Decimal) -> list[str]:
+    """What would end the pilot early, or let it not begin at all."""
     from decimal import Decimal
 
+    from proctor.study.pilot.means import caps
+
     budget, found = cost["budget"], []
+    for one in caps(protocol, protocol["tasks"], start):
+        if not one.met:
+            told = f"it does not hold that {one.words}: {one.value}, asked for: {one.threshold}"
+            found.append(f"{told}; stage one will be refused: {one.todo}")
     if not budget["fits"]["expected"]:
         found.append("the expected cost is above the budget: the pilot would be stopped before its end")
     elif not budget["fits"]["high"]:
         found.append("the high end of the cost is above the budget: the pilot may be stopped before its end")
     block, whole = _block_caps(protocol), Decimal(budget["pilot_usd"])
-    if budget["fits"]["high"] and whole - block < Decimal(cost["usd"]["expected"]):
+    if budget["fits"]["high"] and 0 <= whole - block < Decimal(cost["usd"]["expected"]):
         why = f"a block begins only while the caps of its runs are left, {block:.2f} of {whole:.2f} USD"
         found.append(f"{why}: the pilot would be stopped early; lower budgets.run_usd, or raise budgets.pilot_usd")
     if budget["tasks_over"]:

@@ -113,7 +113,8 @@ class Progress(BatchWatcher):
     def unprepared(self, place: Place, error: ProctorError) -> None:
         with self._lock:
             self._done += 1
-            self._line(f"[{self._done}/{self._total}] {place.contract}: not run: {error.message.splitlines()[0]}")
+            why = error.message.splitlines()[0].removeprefix("not run ")
+            self._line(f"[{self._done}/{self._total}] {place.contract}: not run: {why}")
             self._draw()
 
     def __enter__(self) -> Progress:

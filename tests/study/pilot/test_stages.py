@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from proctor.study.pilot.criterion import Criterion
 from proctor.study.pilot.ledger import Ledger
-from proctor.study.pilot.stages import Criterion, Facts, entry, exit_
+from proctor.study.pilot.stages import Facts, entry, exit_
 from proctor.study.pilot.stopping import Account, Next, Stop
 from tests.study.pilot.planning import task
 from tests.study.pilot.running import SPOILT, UNSAFE, arms, checked, facts, ledger, run_of, screens

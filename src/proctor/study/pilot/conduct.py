@@ -134,7 +134,10 @@ def run_pilot(scene: Scene) -> tuple[Standing, tuple[Stage, ...]]:
         here = take_looks(_with_notes(here).with_runs(()))
         note_head(here.plan, scene.machine.home)
         here = _accept_machine(scene, here)
-        here = _check_tasks(scene, here)
+        first = stage_of(here, STAGES[0])
+        if first.beyond_means and not here.runs:
+            return here, (first,)
+        here = here if first.beyond_means else _check_tasks(scene, here)
         stages: list[Stage] = []
         for name in STAGES:
             stage = stage_of(here, name)

@@ -16,15 +16,17 @@ from proctor.execute.home import Home
 from proctor.execute.watch.money import plain, total_of
 from proctor.study.pilot import conditions
 from proctor.study.pilot.charges import REVIEW, Charge, Rates, due, patches, rates_of, reviews
+from proctor.study.pilot.criterion import Criterion
 from proctor.study.pilot.departures import departures, require_noted
 from proctor.study.pilot.heads import require_head
 from proctor.study.pilot.in_force import power_of
 from proctor.study.pilot.journal import Journal, add_look, read_journal
 from proctor.study.pilot.ledger import CHECKS, CUT, Ledger, Run, holder, in_order, read_runs
+from proctor.study.pilot.means import CAPS
 from proctor.study.pilot.model import STAGES
 from proctor.study.pilot.plan import Plan
 from proctor.study.pilot.randomise import Slot
-from proctor.study.pilot.stages import Criterion, Facts, entry, exit_
+from proctor.study.pilot.stages import Facts, entry, exit_
 from proctor.study.pilot.stopping import EFFICACY, TASK_BUDGET, Account, Next, Stop, rules_so_far, what_next
 
 REFUSED, OPEN, STOPPED, OVER, EMPTY_STAGE = "refused", "open", "stopped", "over", "empty"
@@ -58,7 +60,7 @@ class Standing:
         ledger = self.through(through)
         account = self.account(through)
         ahead = what_next(ledger, self.plan.protocol, stage, account)
-        return Facts(self.plan.protocol, ledger, self.journal.screens, account, self.power, ahead)
+        return Facts(self.plan.protocol, ledger, self.journal.screens, account, self.power, ahead, self.rates.start)
 
     def charges(self, through: str = STAGES[-1]) -> tuple[Charge, ...]:
         """What was spent besides the runs up to the end of a stage; reviews are charged in the last."""
@@ -119,9 +121,15 @@ class Stage:
 
     @property
     def unmet(self) -> tuple[Criterion, ...]:
-        """What does not hold: before the stage, or at its end."""
+        """What does not hold: before the stage, or at its end. What was only not tried yet is told by itself alone."""
         before = tuple(one for one in self.entry if not one.met)
-        return before or tuple(one for one in self.exit if not one.met)
+        tried = tuple(one for one in before if not one.open)
+        return tried or before or tuple(one for one in self.exit if not one.met)
+
+    @property
+    def beyond_means(self) -> bool:
+        """Whether its caps let no run begin, which no check of a task can mend."""
+        return any(one.id.startswith(CAPS) and not one.met for one in self.entry)
 
     @property
     def stop(self) -> Stop | None:

@@ -1,7 +1,7 @@
 """What must hold before a stage of a pilot begins and when it is over, computed from what lies there. Pure.
 
-one     every task can be used: a no-op fails, a known solution passes, checks are steady, caps fit the envelopes;
-        then every run of the stage has a complete record: how it ended and what it cost
+one     every task can be used: a no-op fails, a known solution passes, checks are steady, caps fit the envelopes and
+        pay the start of a run; then every run of the stage has a complete record: how it ended and what it cost
 two     stage one is over, no run broke through the boundary, checks were steady in it as well, and every method has
         shown that it works: not all its runs ended with an error and without a change;
         then every task has its endpoint and subscores for every method, and the budget holds
@@ -14,17 +14,19 @@ has nothing to hold back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from proctor.base.frozen import EMPTY, frozen, items
+from proctor.base.frozen import EMPTY, frozen
 from proctor.execute.watch.money import plain, total_of
 from proctor.judge.status import FAILURE, SUCCESS
+from proctor.study.pilot.criterion import Criterion
 from proctor.study.pilot.idle import by_method, ended_with
 from proctor.study.pilot.journal import Screen
 from proctor.study.pilot.ledger import Ledger, Run, holder
+from proctor.study.pilot.means import caps
 from proctor.study.pilot.stopping import Account, Next, Stop, methods_of, run_cap
 
 NOOP, REFERENCE, HUMAN = "noop", "reference", "human"
@@ -32,32 +34,11 @@ MOST_SHOWN = 5
 
 
 @frozen
-class Criterion:
-    """One thing that must hold: what it is, what was found and asked for, what shows it, and what to do about it.
-
-    ``open`` is that it is not met only because something was not tried yet.
-    """
-
-    id: str
-    words: str
-    value: str
-    threshold: str
-    met: bool
-    evidence: tuple[str, ...] = ()
-    todo: str = ""
-    open: bool = False
-
-    def record(self) -> dict[str, Any]:
-        """The criterion as data."""
-        told = {name: value for name, value in items(self) if name != "open"}
-        return {**told, "evidence": list(self.evidence)}
-
-
-@frozen
 class Facts:
     """What criteria are computed from.
 
-    ``power`` says whether the plan is powered: ``supported``, ``value``, ``threshold`` and ``evidence``.
+    ``power`` says whether the plan is powered: ``supported``, ``value``, ``threshold`` and ``evidence``. ``start`` is
+    what a run costs before its agent has done anything.
     """
 
     protocol: Mapping[str, Any]
@@ -66,6 +47,7 @@ class Facts:
     account: Account
     power: Mapping[str, Any] = EMPTY
     ahead: Next = Next()
+    start: Decimal = Decimal(0)
 
     @property
     def tasks(self) -> tuple[Mapping[str, Any], ...]:
@@ -88,7 +70,7 @@ def _entry_one(facts: Facts) -> tuple[Criterion, ...]:
         _checked(facts, "noop-fails", "a no-op fails on every task", (NOOP,), FAILURE),
         _checked(facts, "solution-passes", "a known solution passes on every task", (REFERENCE, HUMAN), SUCCESS),
         _steady(facts),
-        *_caps(facts),
+        *caps(facts.protocol, facts.tasks, facts.start),
     )
 
 
@@ -152,25 +134,6 @@ def _adjudicated(facts: Facts, task: str) -> bool:
     wanted = (facts.protocol["adjudication"]["rule"], int(facts.protocol["adjudication"]["reruns"]))
     solved = [run for run in facts.ledger.checks(task) if run.method != NOOP and run.status == SUCCESS]
     return wanted[1] > 1 and bool(solved) and all(rule == wanted for rule in solved[-1].rules)
-
-
-def _caps(facts: Facts) -> Iterable[Criterion]:
-    """Whether each envelope holds a block in which every run costs its cap."""
-    arms = len(facts.protocol["methods"])
-    blocks = {task["name"]: run_cap(facts.protocol, task["contract"]) * arms for task in facts.tasks}
-    largest = max(blocks, key=lambda name: blocks[name], default="")
-    for name, words in (("task_usd", "a task's envelope"), ("pilot_usd", "the pilot's envelope")):
-        cap = facts.protocol["budgets"][name]
-        if cap is None:
-            continue
-        yield Criterion(
-            id=f"caps-{name.removesuffix('_usd')}",
-            words=f"{words} holds a whole block at the caps of its runs",
-            value=f"{plain(blocks[largest])} USD ({largest}, {arms} runs)" if largest else "no task",
-            threshold=f"{cap} USD",
-            met=bool(largest) and blocks[largest] <= Decimal(cap),
-            todo=f"a smaller budgets.run_usd, or a larger budgets.{name}",
-        )
 
 
 def _exit_one(facts: Facts) -> tuple[Criterion, ...]:
@@ -317,7 +280,7 @@ def _exit_two(facts: Facts) -> tuple[Criterion, ...]:
             id="spend",
             words="what was spent is within the pilot's envelope",
             value=f"{plain(spent)} USD",
-            threshold=f"{plain(cap)} USD",
+            threshold=f"at most {plain(cap)} USD",
             met=spent <= cap,
             todo="proctor pilot amend PILOT with a larger budget, on record",
         ),
@@ -350,8 +313,8 @@ def _entry_three(facts: Facts) -> tuple[Criterion, ...]:
         Criterion(
             id="budget",
             words="what is left pays for the rest at the cost seen so far",
-            value=f"{plain(_cents(expected))} USD for {len(left)} runs",
-            threshold=f"{plain(_cents(free))} USD left",
+            value=f"{plain(_cents(free))} USD left",
+            threshold=f"{plain(_cents(expected))} USD for {len(left)} runs",
             met=expected <= free,
             todo="proctor pilot amend PILOT with a larger budget, on record",
         ),
