@@ -112,6 +112,13 @@ def test_an_interrupted_pilot_says_how_it_goes_on(proctor: Proctor, make_contrac
     after = json.loads(proctor("pilot", "status", file, "--json").stdout)
     assert after["busy"] is False and after["running"] == []
     assert after["verdict"] == "open"
+    told = proctor("pilot", "status", file).stdout
+    assert "\nwaiting   nobody runs stage one; proctor pilot run PILOT goes on\n" in told
+    file.rename(tmp_path / "moved.yaml")
+    moved = proctor("pilot", "status", file)
+    assert moved.returncode == 0 and "\nchanged   the pilot file is not there\n" in moved.stdout, moved.stderr
+    moved = proctor("pilot", "status", tmp_path / "moved.yaml", "--out", file.with_suffix(".plan"))
+    assert moved.returncode == 0 and "\nchanged " not in moved.stdout
 
 
 def test_status_for_people(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
@@ -171,3 +178,5 @@ def test_bad_input_gets_one_message(words: list[str], code: int, proctor: Procto
     done = proctor(*words)
     assert done.returncode == code
     assert done.stderr.strip() and "Traceback" not in done.stderr
+    if "too-hard" not in words and "nowhere.yaml" in words:
+        assert "nowhere.yaml: does not exist" in done.stderr and "name the YAML file of a pilot" in done.stderr

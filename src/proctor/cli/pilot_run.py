@@ -126,10 +126,14 @@ def status(pilot: Path, watch: bool, out: Path | None, json_: bool) -> None:
 
 
 def _plan(pilot: Path, out: Path | None) -> Plan:
-    """The plan alone: to look at a pilot its contracts need not be there."""
+    """The plan alone: to look at a pilot neither its file nor its contracts need be there."""
+    from proctor.base.errors import UsageFault
     from proctor.study.pilot.plan import load_plan
 
-    return load_plan(out or pilot.with_suffix(".plan"))
+    folder = out or pilot.with_suffix(".plan")
+    if not pilot.exists() and not folder.exists():
+        raise UsageFault("does not exist", where=str(pilot), hint="name the YAML file of a pilot")
+    return load_plan(folder)
 
 
 def _changed(place: Home, pilot: Path, plan: Plan) -> list[str]:
@@ -142,7 +146,9 @@ def _changed(place: Home, pilot: Path, plan: Plan) -> list[str]:
     from proctor.cli.wiring import machine
     from proctor.study.pilot.plan import changed_lines
 
-    if not pilot.is_file() or not place.path.is_dir():
+    if not pilot.is_file():
+        return ["the pilot file is not there"]
+    if not place.path.is_dir():
         return []
     try:
         return changed_lines(plan, draft(machine(), pilot).protocol)
@@ -161,6 +167,7 @@ def _status(place: Home, plan: Plan) -> dict[str, Any]:
 def _show(now: Mapping[str, Any]) -> None:
     """The status for people."""
     from proctor.study.analysis.unit import UNITS, USD
+    from proctor.study.pilot.records import OPEN
     from proctor.study.pilot.status import CHECKING, CHECKS_LEFT
 
     unit = next(one for one in (USD, UNITS) if one.name == now["unit"]["name"])
@@ -201,6 +208,8 @@ def _show(now: Mapping[str, Any]) -> None:
         click.echo(printable(f"not met   {one['id']}: {one['value']}; asked for: {one['threshold']}"))
     if now["verdict"] == CHECKS_LEFT:
         click.echo("stopped   before the checks of all tasks were done; proctor pilot run PILOT goes on")
+    if now["verdict"] == OPEN and not now["busy"] and not now["running"]:
+        click.echo(f"waiting   nobody runs stage {now['stage']}; proctor pilot run PILOT goes on")
     if now["stop"]:
         click.echo(printable(f"stopped   {now['stop']['rule']}: {now['stop']['words']}"))
     for words in now["deviations"]:
