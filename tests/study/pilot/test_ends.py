@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from proctor.base.frozen import replace
-from proctor.study.pilot.ends import EARLY, _apart, cautions, level_of, share_of
+from proctor.study.pilot.ends import EARLY, WATCHED, _apart, cautions, level_of, share_of
 from proctor.study.pilot.records import Standing, take_looks
 from proctor.study.pilot.report import unfinished
 from proctor.study.stats.sequential import boundaries
@@ -21,13 +23,24 @@ POOR = {"pilot_usd": "30.00", "task_usd": None, "run_usd": None}
 def test_a_pilot_that_ends_early_spends_no_more_than_its_share() -> None:
     levels = [level_of(stands(filled, budgets=POOR)) for filled in (8, 24, 40, None)]
     assert levels == sorted(levels)
-    assert levels[1:] == [boundaries([0.5]).nominal[0], boundaries([10 / 12]).nominal[0], 0.05]
+    watched = [boundaries([*(one for one in WATCHED if one < share), share]) for share in (0.5, 10 / 12)]
+    assert levels[1:] == [*(one.nominal[-1] for one in watched), 0.05]
     assert levels[0] < 1e-6
+
+
+def test_who_watches_and_ends_a_pilot_when_it_pleases_gains_nothing() -> None:
+    rng, looks = np.random.default_rng(20260307), 60
+    shares = np.arange(1, looks + 1) / looks
+    path = np.cumsum(rng.standard_normal((20_000, looks)), axis=1) / np.sqrt(np.arange(1, looks + 1))
+    p = 2 * ndtr(-np.abs(path))
+    for watched, least, most in ((WATCHED, 0.05, 0.065), ((), 0.07, 0.09)):
+        levels = [boundaries(_apart([*(one for one in watched if one < share), share])).nominal[-1] for share in shares]
+        assert least < (p < np.array([*levels[:-1], 0.05])).any(axis=1).mean() < most
 
 
 def test_an_early_end_is_told_with_its_level() -> None:
     (told,) = cautions(stands(40, budgets=POOR))
-    assert told.startswith("The pilot ended with 83.3% of its plan.") and "0.028 of 0.05" in told
+    assert told.startswith("The pilot ended with 83.3% of its plan.") and "0.017 of 0.05" in told
     assert list(cautions(stands(None))) == []
 
 

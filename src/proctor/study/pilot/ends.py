@@ -3,7 +3,9 @@
 Whoever is not content with an answer can raise a budget and ask again. With all of alpha at each end five ends of one
 pilot claimed a difference that is not there in 13% of simulated studies. So a pilot that ends before its plan is
 complete is held against what alpha spending leaves for the share that was run, and the rest is there if it goes on;
-each amendment on the way counts as a look. A plan that was complete has spent everything: nothing can be added to it.
+each amendment on the way counts as a look. Who ends a pilot may have watched it and waited for the moment: an early end
+is held against limits for somebody who looked all the time. A plan that was complete has spent everything: nothing can
+be added to it.
 """
 
 from __future__ import annotations
@@ -16,12 +18,14 @@ from typing import Any
 from proctor.study.analysis.words import percent
 from proctor.study.pilot.ledger import Ledger, holder
 from proctor.study.pilot.randomise import Slot
-from proctor.study.pilot.records import Standing
+from proctor.study.pilot.records import Standing, stages_of
 from proctor.study.pilot.stopping import EFFICACY, rules_so_far
 
 SECOND = 10**9
 SMALL = 1e-4
 """A difference of levels that nobody needs to know of."""
+WATCHED = tuple(step / 50 for step in range(1, 50))
+"""At these shares of a plan somebody may have looked who then ended it."""
 NEAR = 1e-3
 """Looks whose shares of a plan differ by less show the same runs, and are one."""
 EARLY = (
@@ -39,8 +43,9 @@ def share_of(ledger: Ledger, until: float = math.inf) -> float:
 def level_of(here: Standing) -> float:
     """What is left of alpha for the answer of a pilot that is over.
 
-    Each amendment that was made after runs counts as a look: whoever made it could know what they showed. Where one
-    changed the number of runs, which no amendment may any more, nothing is left.
+    Each amendment that was made after runs counts as a look: whoever made it could know what they showed. So does every
+    moment before an end that a rule brought about, since a budget can be used up when somebody likes. Where an amendment
+    changed the number of runs, which none may any more, nothing is left.
     """
     from proctor.study.stats.sequential import boundaries
 
@@ -54,6 +59,8 @@ def level_of(here: Standing) -> float:
         share = shares[-1]
         if not late:
             return float(looks[-1].nominal)
+    elif share < 1 and list(stages_of(here))[-1].stop is not None:
+        late.update(WATCHED)
     taken = _apart([*(one for one in (*shares, *late) if one < share), share])
     return alpha if taken == [1.0] else float(boundaries(taken, alpha).nominal[-1]) if taken else 0.0
 
