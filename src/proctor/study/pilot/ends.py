@@ -44,8 +44,8 @@ def level_of(here: Standing) -> float:
     """What is left of alpha for the answer of a pilot that is over.
 
     Each amendment that was made after runs counts as a look: whoever made it could know what they showed. So does every
-    moment before an end that a rule brought about, since a budget can be used up when somebody likes. Where an amendment
-    changed the number of runs, which none may any more, nothing is left.
+    moment before an end that a rule brought about, since a budget can be used up when somebody likes. Where an
+    amendment changed the number of runs, which none may any more, nothing is left.
     """
     from proctor.study.stats.sequential import boundaries
 
