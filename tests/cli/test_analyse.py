@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -88,6 +90,26 @@ def test_everything_is_written_and_the_same_each_time(results: Path, tmp_path: P
     assert found["agents"][0]["agent"] == "new"
     assert len(read_table(folders[0] / "runs.parquet")) == 120
     assert run_command(["analyse", str(results), "--out", str(folders[0])]) == 0, "a report may be written anew"
+
+
+def test_what_was_made_of_the_names_of_tasks_is_told_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "swe.csv"
+    path.write_text("agent,task,outcome\na,django__django-1,1\na,astropy__astropy-2,0\n")
+    assert run_command(["analyse", str(path)]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == "strata: the repository in the task's name"
+
+
+def test_a_difference_over_one_task_is_undefined(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "one.csv"
+    path.write_text("agent,task,outcome\na,t,1\nb,t,0\n")
+    assert run_command(["analyse", str(path)]) == 0
+    assert "\n  a - b: undefined, because one task only has outcomes of both\n" in capsys.readouterr().out
+
+
+def test_a_dash_is_standard_input(results: Path) -> None:
+    command = [sys.executable, "-m", "proctor", "analyse", "-", "--json"]
+    done = subprocess.run(command, input=results.read_bytes(), capture_output=True, check=True, timeout=60)
+    assert json.loads(done.stdout)["source"]["name"] == "stdin"
 
 
 def test_json_is_the_findings(results: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ OPEN_PAIRS = 10
 NEEDS = {"cap_seconds": "seconds", "what_if_seconds": "seconds", "what_if_usd": "cost", "timeout": "status"}
 """Options that say nothing about a table without that column."""
 WIDE = 60
+STANDARD_INPUT = Path("/dev/stdin")
 
 
 def _once(name: str, metavar: str, text: str) -> Callable[[Any], Any]:
@@ -77,9 +78,9 @@ def _columns(command: Any) -> Any:
 def command(results: Path, out: Path | None, json_: bool, **options: Any) -> int:
     """Rank the agents in a CSV file of RESULTS, with intervals, all comparisons, costs and what cannot be said.
 
-    One row for each attempt. Columns with usual names are found, such as those of SWE-bench, Terminal-Bench, Harbor and
-    Inspect; the others are named by option. With --against the answer is adopt, keep or undecided, and anything but
-    adopt exits with 1.
+    One row for each attempt; - is standard input. Columns with usual names are found, such as those of SWE-bench,
+    Terminal-Bench, Harbor and Inspect; the others are named by option. With --against the answer is adopt, keep or
+    undecided, and anything but adopt exits with 1.
     """
     from proctor.present.data import findings_json
     from proctor.present.folder import check_folder, write_report
@@ -88,6 +89,7 @@ def command(results: Path, out: Path | None, json_: bool, **options: Any) -> int
     from proctor.study.results import read_results
 
     question = _question(options)
+    results = STANDARD_INPUT if results == Path("-") else results
     if out is not None:
         check_folder(out)
     _tell(f"reading {results.name}")
@@ -110,7 +112,7 @@ def command(results: Path, out: Path | None, json_: bool, **options: Any) -> int
         sys.stdout.buffer.write(findings_json(found))
         sys.stdout.buffer.flush()
     else:
-        _show(found, taken, bool(question.caps), written, out)
+        _show(found, (taken, *read.notes), bool(question.caps), written, out)
     return 1 if question.against is not None and found["headline"]["verdict"] != "adopt" else 0
 
 
@@ -184,7 +186,7 @@ def _taken(read: Results) -> str:
     return f"columns{f' of a {read.shape} table' if read.shape else ''}: {names}"
 
 
-def _show(found: Mapping[str, Any], taken: str, what_if: bool, written: list[str], out: Path | None) -> None:
+def _show(found: Mapping[str, Any], notes: Sequence[str], what_if: bool, written: list[str], out: Path | None) -> None:
     """The short version for a terminal."""
     from proctor.present.amounts import currency
     from proctor.present.departures import worth
@@ -210,7 +212,8 @@ def _show(found: Mapping[str, Any], taken: str, what_if: bool, written: list[str
             value = last["estimate"]["value"]
             row.append("-" if value is None else f"{100 * value:.1f}% (k = {last['k']})")
         rows.append(row)
-    click.echo(one_line(taken))
+    for text in notes:
+        click.echo(one_line(text))
     print_table([*names, "PASS@K"] if most > 1 else names, rows)
     click.echo()
     click.echo(one_line(f"{head['verdict']}: {head['sentence']}"))
@@ -221,7 +224,9 @@ def _show(found: Mapping[str, Any], taken: str, what_if: bool, written: list[str
     if open_:
         click.echo(f"\nnot separable ({len(open_)} of {len(found['pairs'])} pairs, all comparisons counted):")
         for pair in open_[:OPEN_PAIRS]:
-            click.echo(one_line(f"  {pair['a']} - {pair['b']}: {points(pair['difference'])} points"))
+            why = pair["difference"]["undefined"]
+            told = f"undefined, {why}" if why else f"{points(pair['difference'])} points"
+            click.echo(one_line(f"  {pair['a']} - {pair['b']}: {told}"))
         if len(open_) > OPEN_PAIRS:
             click.echo(f"  ... and {len(open_) - OPEN_PAIRS} more")
         click.echo("  (an interval is that of its pair alone: one that leaves out 0 is not enough)")

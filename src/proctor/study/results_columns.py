@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from proctor.base.errors import UsageFault
 from proctor.base.frozen import frozen
 from proctor.base.sheets import unguarded
-from proctor.study.results_shapes import NEEDED, ROLES, shape_of, usual_columns
+from proctor.study.results_shapes import NEEDED, ROLES, USUAL, plain, shape_of, usual_columns
 
 OPTIONS = {"tokens_in": "--tokens", "tokens_out": "--tokens"}
 """The options whose name is not that of the role."""
@@ -30,6 +30,11 @@ class Columns:
         """Where the column of ``role`` stands; -1 when there is none."""
         name = self.taken.get(role)
         return -1 if name is None else self.header.index(name)
+
+    def others(self, role: str) -> list[str]:
+        """Columns with a usual name for ``role`` that were taken for nothing."""
+        taken = self.taken.values()
+        return [name for name in self.header if plain(name) in USUAL[role] and name not in taken]
 
 
 def choose(file: str, header: Sequence[str], given: Mapping[str, str]) -> Columns:

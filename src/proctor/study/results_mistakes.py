@@ -23,6 +23,16 @@ class Mistakes:
         self._kept: dict[str, dict[str, list[int]]] = {}
         self._rows: dict[tuple[str, str], int] = {}
         self._left_out = 0
+        self._whole: list[str] = []
+        self._hints: list[str] = []
+
+    def add_whole(self, what: str) -> None:
+        """Note what is wrong with the whole file, and with no line of it."""
+        self._whole.append(what)
+
+    def hint(self, what: str) -> None:
+        """Say what may be done besides putting rows right."""
+        self._hints.append(what)
 
     def add(self, kind: str, line: int, what: str) -> None:
         """Note what is wrong at ``line``; ``kind`` is the column or the sort of the mistake."""
@@ -42,15 +52,17 @@ class Mistakes:
             for kind, kept in self._kept.items()
             for place, (what, lines) in enumerate(kept.items())
         ]
-        if not found:
+        if not found and not self._whole:
             return
         found.sort()
         shown = sorted(found[:SHOWN], key=lambda one: one[1])
-        told = [f"{self._file}:{lines[0]}: {what}{_also(lines[1:], rows)}" for _, lines, rows, what in shown]
+        told = [f"{self._file}: {what}" for what in self._whole]
+        told += [f"{self._file}:{lines[0]}: {what}{_also(lines[1:], rows)}" for _, lines, rows, what in shown]
         more = self._left_out + sum(rows for _, _, rows, _ in found[SHOWN:])
         if more:
             told.append(f"... and {more:,} more")
-        raise UsageFault("\n".join(told), hint="put these rows right, or map their words by option")
+        usual = ["put these rows right, or map their words by option"] if found else []
+        raise UsageFault("\n".join(told), hint="; ".join([*self._hints, *usual]))
 
 
 def _also(lines: list[int], rows: int) -> str:

@@ -32,6 +32,8 @@ NUMBERS = {
     "calls": "tool_calls",
 }
 """The roles whose cells are numbers, and the columns of the table they become."""
+SHOWN_VALUES = 10
+"""How many values of a column are told where a word is none of them."""
 DECIMAL_COMMA = re.compile(r"[0-9]+,[0-9]+")
 MOST = 2.0**53
 """More than this no attempt uses of anything, and whole numbers beyond it are not exact."""
@@ -51,6 +53,7 @@ class Rows:
         self._numbers: dict[str, list[Floats]] = {role: [] for role in NUMBERS if role in columns.taken}
         self._lines: list[int] = []
         self._status, self._ended, self._tags = Coder(), Coder(), Coder()
+        self._seen: dict[str, list[str]] = {"outcome": [], "status": []}
 
     def add(self, lines: Sequence[int], records: Sequence[list[str]]) -> None:
         """Take the records that begin at ``lines``."""
@@ -98,6 +101,10 @@ class Rows:
         found = trials(self._lines, method, task, texts.get("trial"), number_trials)
         for line, what in found.repeated:
             self._mistakes.add("repeated", line, what)
+        if found.repeated and (others := self._columns.others("agent")):
+            self._mistakes.hint(f"if another column says what is compared, name it: --agent {' or '.join(others)}")
+        for role in self._seen:
+            self._check_words(role)
         self._mistakes.refuse()
         notes = list(found.notes)
         priced = cost_methods(texts.get("cost_method"), texts.get("cost_unit"))
@@ -149,6 +156,24 @@ class Rows:
             said.append("no failure modes: no column says how an attempt ended")
         return tuple(said)
 
+    def _check_words(self, role: str) -> None:
+        """Refuse a word for a column that no row has there: it would be passed over, or make everything a failure."""
+        missing = self._words.unmet(role) if role in self._places else ()
+        for word in missing:
+            values = ", ".join(self._seen[role][:SHOWN_VALUES]) + (
+                " ..." if len(self._seen[role]) > SHOWN_VALUES else ""
+            )
+            self._mistakes.add_whole(
+                f"no row has {word[:40]!r} in column {self._columns.taken[role]}; its values are {values}"
+            )
+        if missing:
+            self._mistakes.hint("give a value that the column has, or leave the option out")
+
+    def _see(self, role: str, cells: set[str]) -> None:
+        """Keep the first values of a column, by their order, as far as they may be told."""
+        known = {cell.strip()[:40] or "(empty)" for cell in cells}
+        self._seen[role] = sorted({*self._seen[role], *known})[: SHOWN_VALUES + 1]
+
     def _check_units(self, lines: Sequence[int], texts: Sequence[str]) -> None:
         name = self._columns.taken["cost_unit"]
         strange = {text for text in set(texts) if not is_unit(text)}
@@ -180,7 +205,9 @@ class Rows:
             return math.nan
 
     def _read_outcomes(self, lines: Sequence[int], cells: Sequence[str]) -> list[str]:
-        meaning = {cell: self._words.outcome(cell) for cell in set(cells)}
+        words = set(cells)
+        self._see("outcome", words)
+        meaning = {cell: self._words.outcome(cell) for cell in words}
         if "" in meaning.values():
             name = self._columns.taken["outcome"]
             for line, cell in zip(lines, cells, strict=True):
@@ -194,7 +221,9 @@ class Rows:
             self._ended.add(["unknown"] * len(own))
             cells = ("",) * len(own)
         else:
-            ends = {cell: self._words.end(cell) for cell in set(cells)}
+            words = set(cells)
+            self._see("status", words)
+            ends = {cell: self._words.end(cell) for cell in words}
             self._ended.add([ends[cell] for cell in cells])
         pairs = list(zip(own, cells, strict=True))
         tags = {pair: self._words.tags(*pair) for pair in set(pairs)}
@@ -216,7 +245,7 @@ def _repositories(task: Coded, notes: list[str]) -> Coded:
     import numpy as np
 
     names = Coded.of(repository_of(name) or None for name in task.names)
-    if names.names:
+    if len(names.names) > 1:
         notes.append("strata: the repository in the task's name")
     return Coded(names.codes[task.codes] if len(names.codes) else np.full(len(task), -1), names.names)
 

@@ -29,10 +29,20 @@ class Words:
         self._threshold = min(thresholds) if thresholds else None
         self._unknown = frozenset(word.strip().lower() for word in unknown)
         self._timeout = frozenset(plain(word) for word in timeout)
+        exact = [word for word in success if not THRESHOLD.match(word.strip())]
+        self._unmet = {
+            "outcome": {word.strip().lower(): word for word in (*exact, *unknown)},
+            "status": {plain(word): word for word in timeout},
+        }
+
+    def unmet(self, role: str) -> tuple[str, ...]:
+        """The words given for the column of a role that none of its cells was so far; a threshold need not be met."""
+        return tuple(self._unmet[role].values())
 
     def outcome(self, cell: str) -> str:
         """The status that an outcome stands for; empty when it means nothing."""
         word = cell.strip().lower()
+        self._unmet["outcome"].pop(word, None)
         if word in self._unknown:
             return UNKNOWN
         if not self._success:
@@ -50,6 +60,7 @@ class Words:
     def end(self, cell: str) -> str:
         """What ended an attempt."""
         word = plain(cell)
+        self._unmet["status"].pop(word, None)
         if word in self._timeout or word in CAPPED:
             return "resource"
         if word in BROKEN:

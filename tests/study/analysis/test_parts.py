@@ -67,8 +67,10 @@ def test_one_stratum_is_none() -> None:
 
 
 def test_weights_need_strata() -> None:
-    with pytest.raises(UsageFault, match="weights need strata"):
+    with pytest.raises(UsageFault, match="weights need several strata, and the table has none"):
         findings(table(ONE), Question(weights={"easy": 1.0}))
+    with pytest.raises(UsageFault, match="and the table has one: all tasks are of 'django/django'"):
+        findings(table(ONE, stratum="django/django"), Question(weights={"django/django": 1.0}))
 
 
 def test_a_stratum_counts_the_tasks_that_an_agent_attempted() -> None:

@@ -9,7 +9,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from proctor.base.errors import UsageFault
-from proctor.study.analysis.cells import Cells, named
+from proctor.study.analysis.cells import NAMELESS, Cells, named
 from proctor.study.analysis.question import Question
 from proctor.study.stats.rates import cluster_rate
 from proctor.study.stats.strata import stratified_rate
@@ -90,7 +90,9 @@ def weighted(cells: Cells, question: Question) -> list[dict[str, Any]]:
     labels, of_task = strata_of(cells)
     if len(labels) < 2:
         if question.weights:
-            raise UsageFault("weights need strata, and the table has none", hint="name the column of strata")
+            only = "" if labels[0] == NAMELESS else f": all tasks are of {labels[0]!r}"
+            words = f"weights need several strata, and the table has {'one' if only else 'none'}{only}"
+            raise UsageFault(words, hint="name the column of strata")
         return []
     weights, words = shares(labels, question)
     known = cells.count(cells.known)
