@@ -84,7 +84,7 @@ class Crew:
         )
 
     def charge(self, charged: Mapping[str, Decimal]) -> None:
-        """Learn what was spent on each task besides its runs, by now and in all."""
+        """Learn what was spent besides runs, on each task and on none of them, by now and in all."""
         self._charged = dict(charged)
 
     def _prepared(self, place: Place) -> Prepared:

@@ -92,7 +92,7 @@ class Envelopes:
             self._turn.notify_all()
 
     def charge(self, task: str, usd: Decimal) -> None:
-        """Count what was spent on ``task`` besides its runs."""
+        """Count what was spent on ``task`` besides its runs; what is charged to no task (an empty name) only in all."""
         with self._turn:
             self._add(task, usd)
             self._turn.notify_all()

@@ -14,7 +14,7 @@ from proctor.base.frozen import replace
 from proctor.conduct.envelopes import Envelopes
 from proctor.execute.watch.prices import load_prices
 from proctor.study.pilot import conduct
-from proctor.study.pilot.charges import Charge, Rates, rates_of, words
+from proctor.study.pilot.charges import Charge, Rates, charged_by_task, rates_of, words
 from proctor.study.pilot.journal import add_screen, read_journal
 from proctor.study.pilot.plan import Plan, journal_log, load_plan
 from proctor.study.pilot.records import Standing, record_of, stage_of
@@ -95,6 +95,33 @@ def test_reviews_are_charged_to_what_is_ahead_and_change_no_stage_that_is_over()
     assert words(later.charges(), Rates()).endswith(" for reviews (1, in 150 s, 5,000 units).")
 
 
+def test_people_use_up_the_envelope_of_no_task() -> None:
+    """Whoever could end a task by a long review would choose which tasks have more runs."""
+    budgets = {"pilot_usd": "100.00", "task_usd": "26.00", "run_usd": None}
+    here = replace(stands(16, budgets=budgets), rates=RATES)
+    held = [run for run in here.ledger.held() if run.method == "x"]
+    reviewed = tuple(replace(run, review_minutes=Decimal(5)) if run in held else run for run in here.runs)
+    later = replace(here, runs=reviewed)
+    before, after = (one.facts("two", "three").ahead for one in (here, later))
+    assert before.blocks and (after.blocks, after.cut) == (before.blocks, before.cut) and not before.cut
+    assert later.account().total() - here.account().total() == 10 * len(held)
+    assert all(later.account().spent[task] == here.account().spent[task] for task in here.account().spent)
+    assert charged_by_task(later.charges()) == {"": Decimal(10 * len(held))}
+
+
+def test_a_persons_patch_needs_nothing_of_the_envelope_of_its_task() -> None:
+    here = with_people(0, budgets={"pilot_usd": "100.00", "task_usd": "25.00", "run_usd": None})
+    ahead = here.facts("one", "one").ahead
+    assert ahead.blocks and not ahead.cut, "five runs at their cap of 5.00; the person is paid by the pilot"
+
+
+def test_what_is_charged_to_no_task_comes_out_of_the_whole_alone() -> None:
+    shared = Envelopes("2.00", "3.00")
+    shared.charge("", Decimal("1.25"))
+    assert shared.take("a", "1.50", lambda: False).usd == Decimal("1.50")
+    assert shared.take("b", "5.00", lambda: True).usd == Decimal("0.25")
+
+
 def test_what_was_charged_is_read_back(tmp_path: Path) -> None:
     plan = Plan(tmp_path, tmp_path, "sha256:" + "0" * 64, {}, ())
     add_screen(plan, "a", "sha256:a", 5, (), "12.5", "0.25")
@@ -134,7 +161,8 @@ def test_the_crew_learns_of_every_charge(tmp_path: Path, make_contract: Any, mon
 
 
 def test_nothing_is_screened_without_money(tmp_path: Path, make_contract: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    stage = Stage(tmp_path, [make_contract("one")], monkeypatch, budgets={"pilot_usd": "100.00", "task_usd": "1.00"})
+    budgets = {"pilot_usd": "100.00", "task_usd": "1.00", "run_usd": "0.25"}
+    stage = Stage(tmp_path, [make_contract("one")], monkeypatch, budgets=budgets)
     stage.says = lambda place, number: {"usd": Decimal("0.50")}
     with pytest.raises(BudgetExceeded, match="the task has spent 1\\.00 of 1\\.00 USD"):
         stage.run()

@@ -71,6 +71,17 @@ def test_a_run_costs_no_more_than_its_cap_and_people_besides() -> None:
     assert expected(plan(tasks=tasks), "y") == Decimal("0.95")
 
 
+def test_people_are_not_expected_to_use_up_the_envelope_of_a_task() -> None:
+    made = plan(budgets={"pilot_usd": "100.00", "task_usd": None, "run_usd": None})
+    slots = randomise(design_of(made))
+    whole = Decimal(Projection(made, PRICES).summary(slots)["by_task"]["a"]["expected"])
+    people = Decimal("0.75") * sum(slot.task == "a" and slot.method in ("x", "y") for slot in slots)
+    enough = {"pilot_usd": "100.00", "task_usd": str(whole - people), "run_usd": None}
+    assert people and "a" not in Projection(plan(budgets=enough), PRICES).summary(slots)["budget"]["tasks_over"]
+    short = {**enough, "task_usd": str(whole - people - Decimal("0.01"))}
+    assert "a" in Projection(plan(budgets=short), PRICES).summary(slots)["budget"]["tasks_over"]
+
+
 def test_usage_ends_at_the_caps_of_a_task() -> None:
     tasks = [task("a", "c", tokens=1000, wall_seconds=20, judge_seconds=10), *protocol()["tasks"][1:]]
     # 1,000 tokens either way, 30 s, half a minute of a person, the run.
@@ -97,7 +108,7 @@ def test_without_prices_units_count_by_the_rate_of_the_fallback() -> None:
 
 
 def test_sums_and_envelopes() -> None:
-    made = plan(budgets={"pilot_usd": "20.00", "task_usd": "7.00", "run_usd": None})
+    made = plan(budgets={"pilot_usd": "20.00", "task_usd": "3.00", "run_usd": None})
     slots = randomise(design_of(made))
     summary = Projection(made, PRICES).summary(slots)
     # Twelve runs each of x (0.79), y (1.82) and the baseline (0.02).

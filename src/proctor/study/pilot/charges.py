@@ -1,8 +1,9 @@
 """What a pilot spends besides its runs: its flake screens, the patches that people made, and their reviews.
 
-All of it is paid from the pilot's envelopes, at the prices that were frozen with it. A screen is charged when it is put
-down, a person's patch with its first run on a task. Reviews come when they come, and are charged to what is still
-ahead, so that the records of stages that are over do not change with them.
+All of it is paid from the pilot's envelope, at the prices that were frozen with it. A screen is charged when it is put
+down, and to the envelope of its task as well; a person's patch with its first run on a task. Reviews come when they
+come, and are charged to what is still ahead, so that the records of stages that are over do not change with them. What
+people cost counts in the envelope of no task: a review that uses it up would choose which tasks have more runs.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from proctor.study.pilot.protocol import ARTEFACTS
 SCREEN, PATCH, REVIEW = "screen", "patch", "review"
 KINDS = {SCREEN: "screens of checks", PATCH: "patches by people", REVIEW: "reviews"}
 HUMAN = "human"
+PEOPLE = ""
+"""Stands for the task where what people cost is counted: none."""
 COST_INPUTS = "cost_inputs.json"
 SECOND = 10**9
 
@@ -40,6 +43,11 @@ class Charge:
     seconds: str
     usd: Decimal
     evidence: str
+
+    @property
+    def envelope(self) -> str:
+        """The task whose envelope pays for it as well as the pilot's: none for what people cost."""
+        return self.contract if self.kind == SCREEN else PEOPLE
 
     def record(self) -> dict[str, Any]:
         """The charge as data."""
@@ -116,10 +124,10 @@ def due(charged: Iterable[Charge], protocol: Mapping[str, Any], rates: Rates) ->
 
 
 def charged_by_task(charged: Iterable[Charge]) -> dict[str, Decimal]:
-    """What was charged to each task, by its content id."""
+    """What was charged to each task, by its content id, and to none of them for people (``PEOPLE``)."""
     found: dict[str, Decimal] = {}
     for one in charged:
-        found[one.contract] = total_of((found.get(one.contract, Decimal(0)), one.usd))
+        found[one.envelope] = total_of((found.get(one.envelope, Decimal(0)), one.usd))
     return found
 
 

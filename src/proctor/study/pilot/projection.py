@@ -90,7 +90,8 @@ class Projection:
         total = self._sum(slots)
         tasks = self._sums(slots, "task")
         cap, task_cap = Decimal(budgets["pilot_usd"]), budgets["task_usd"]
-        over = [name for name, sums in tasks.items() if task_cap and sums[1] > Decimal(task_cap)]
+        people = self._people(slots)
+        over = [name for name, sums in tasks.items() if task_cap and sums[1] - people[name] > Decimal(task_cap)]
         return {
             "schema": 1,
             "kind": "proctor.projection",
@@ -113,6 +114,14 @@ class Projection:
     def _sum(self, slots: Iterable[Slot]) -> tuple[Decimal, ...]:
         costs = [self.run(slot.task, slot.method, slot.repeat == 1).usd for slot in slots]
         return tuple(total_of(level) for level in zip(*costs, strict=True)) if costs else (Decimal(0),) * len(LEVELS)
+
+    def _people(self, slots: Iterable[Slot]) -> dict[str, Decimal]:
+        """What people are expected to cost on each task, which its envelope does not pay."""
+        found: dict[str, Decimal] = {}
+        for slot in slots:
+            items = self.run(slot.task, slot.method, slot.repeat == 1).items
+            found[slot.task] = total_of((found.get(slot.task, Decimal(0)), self._human(items)))
+        return found
 
     def _sums(self, slots: Sequence[Slot], field: str) -> dict[str, tuple[Decimal, ...]]:
         groups: dict[str, list[Slot]] = {}
@@ -139,9 +148,11 @@ class Projection:
 
     def _held(self, items: Sequence[Item], cap: Decimal) -> Decimal:
         """The amount of a run in dollars. People are paid outside a run's cap."""
-        people = total_of(item.amount for item in items if item.part == "human") / self._rate
         rest = total_of(item.amount for item in items if item.part != "human") / self._rate
-        return total_of((min(rest, cap), people))
+        return total_of((min(rest, cap), self._human(items)))
+
+    def _human(self, items: Sequence[Item]) -> Decimal:
+        return total_of(item.amount for item in items if item.part == "human") / self._rate
 
     def _meters(
         self, task: Mapping[str, Any], method: Mapping[str, Any], factor: Decimal, paid: bool

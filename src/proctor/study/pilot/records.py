@@ -69,11 +69,11 @@ class Standing:
         return (*self.journal.charges, *patches(runs, self.plan.protocol, self.rates), *reviewed)
 
     def account(self, through: str = STAGES[-1]) -> Account:
-        """What was spent up to the end of a stage, by task, runs and charges together."""
+        """What was spent up to the end of a stage, runs and charges together: by task, but for what people cost."""
         charged = self.charges(through)
         account = account_of(self.through(through).runs)
         for one in charged:
-            account = account.plus(one.contract, one.usd)
+            account = account.plus(one.envelope, one.usd)
         return Account(account.spent, due(charged, self.plan.protocol, self.rates))
 
     def with_runs(self, runs: tuple[Run, ...]) -> Standing:
@@ -258,11 +258,12 @@ def deviations(here: Standing) -> list[str]:
     found += [one.words for one in here.journal.machines]
     for run in here.runs:
         if run.spoilt:
-            found.append(f"A fault of the machine spoilt {run.run} ({run.task}, {run.method}): {run.problem}.")
+            problem = "; ".join(line.strip() for line in run.problem.splitlines())
+            found.append(f"A fault of the machine spoilt {_whose(run)}: {problem}.")
     counted = [run for _, run, counts in places(here) if run is not None and counts]
     found += [*departures(here.plan, here.runs, counted), *conditions.told(counted)]
-    cut = [run.run for run in here.runs if run.state == CUT]
-    stopped = [run.run for run in here.runs if run.stopped]
+    cut = [_whose(run) for run in here.runs if run.state == CUT]
+    stopped = [_whose(run) for run in here.runs if run.stopped]
     for runs, words in ((cut, "cut off before their end"), (stopped, "stopped by an operator")):
         if runs:
             found.append(f"Runs that were {words} and fill no place: {', '.join(runs)}.")
@@ -281,3 +282,8 @@ def deviations(here: Standing) -> list[str]:
             found.append(f"The pilot was stopped in stage {stage.name} by the rule for {stage.stop.rule}: ")
             found[-1] += f"{stage.stop.words}."
     return found
+
+
+def _whose(run: Run) -> str:
+    """A run with the task and the method that it was made for."""
+    return f"{run.run} ({run.task}, {run.method})"

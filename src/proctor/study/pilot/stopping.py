@@ -6,7 +6,8 @@ efficacy   at a look, the comparison crosses its boundary, whoever is ahead
 
 Rules are held against whole blocks in the order of the plan, so that a pilot ends with as many runs of one method as of
 any other, and whoever looks again comes to the same end. A block that its task's own envelope cannot pay for is left
-out, and the pilot goes on. Baselines are no method that a rule could be about.
+out, and the pilot goes on. What people cost is in no envelope of a task: whoever reviews a run could end its task so.
+Baselines are no method that a rule could be about.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 from proctor.base.frozen import EMPTY, frozen, items
 from proctor.conduct.envelopes import least_usd
 from proctor.execute.watch.money import plain, total_of
+from proctor.study.pilot.charges import PEOPLE
 from proctor.study.pilot.ledger import Ledger, Run
 from proctor.study.pilot.look import Look
 from proctor.study.pilot.looks import look_at, looks_of
@@ -53,7 +55,8 @@ class Stop:
 class Account:
     """What a pilot has spent, by content id of the task; runs that were cut off count too.
 
-    ``people`` is what a person's patch of a task will cost, where it was not run yet.
+    What people cost stands below no task (``PEOPLE``). ``people`` is what a person's patch of a task will cost, where it
+    was not run yet.
     """
 
     spent: Mapping[str, Decimal] = EMPTY
@@ -105,15 +108,16 @@ def what_next(ledger: Ledger, protocol: Mapping[str, Any], stage: str, account: 
         if not left:
             continue
         task = block[0].contract
-        need = run_cap(protocol, task) * len(left) + held.patch(left)
-        if not _fits(protocol["budgets"]["task_usd"], held.spent.get(task, Decimal(0)), need):
+        caps = run_cap(protocol, task) * len(left)
+        if not _fits(protocol["budgets"]["task_usd"], held.spent.get(task, Decimal(0)), caps):
             cut.append(block)
             continue
+        need = caps + held.patch(left)
         if not _fits(protocol["budgets"]["pilot_usd"], held.total(), need):
             stop = None if found else _broke(protocol, held, need, sum(1 for _ in _complete(ledger)))
             return Next(tuple(found), stop, tuple(cut))
         found.append(block)
-        waiting, held = waiting + len(left), held.plus(task, need)
+        waiting, held = waiting + len(left), held.plus(task, caps).plus(PEOPLE, need - caps)
         if waiting >= places:
             break
     return Next(tuple(found), None, tuple(cut))
