@@ -11,16 +11,18 @@ import pytest
 
 from proctor.base.errors import InfrastructureFault
 from proctor.conduct.batch import Place
+from proctor.judge.report import comparability
 from proctor.study.pilot.changed import changes_since
-from proctor.study.pilot.conditions import differs, doubts, mixed, told
+from proctor.study.pilot.conditions import alike, differs, doubts, mixed, told
 from proctor.study.pilot.conduct import Scene, run_pilot
+from proctor.study.pilot.envelopes import conditions_of
 from proctor.study.pilot.identity import Identity, digest_of, identity_of
 from proctor.study.pilot.journal import read_journal
 from proctor.study.pilot.ledger import Run
 from proctor.study.pilot.randomise import Slot
 from proctor.study.pilot.records import deviations
 from proctor.study.pilot.report import unfinished
-from tests.study.pilot.live import Proctor, planned, run, write_pilot
+from tests.study.pilot.live import Proctor, planned, run, runs_in, write_pilot
 from tests.study.pilot.running import arms, ledger
 from tests.study.pilot.test_going_on import Stage
 from tests.study.pilot.test_going_on import stage as stage  # a fixture
@@ -79,6 +81,58 @@ def test_a_block_that_the_change_went_through_is_told_by_itself() -> None:
     assert words.startswith("In 1 of 12 blocks the conditions changed between the runs of the methods")
 
 
+def manifest(**watch: Any) -> dict[str, Any]:
+    """A manifest with the settings that envelopes are part of."""
+    usual = {"caps": {"usd": "5.00"}, "task_usd": None, "batch_usd": "20.00", "batch_spent_usd": "0"}
+    return {"contract": {"id": "sha256:c"}, "configuration": {"watch": {**usual, **watch}}}
+
+
+@pytest.mark.parametrize(
+    ("watch", "bound"),
+    [
+        ({}, False),
+        ({"batch_usd": "90.00"}, False),
+        ({"batch_spent_usd": "15.00"}, False),
+        ({"task_usd": "5.00", "task_spent_usd": "0"}, False),
+        ({"batch_usd": None}, False),
+        ({"batch_spent_usd": "15.01"}, True),
+        ({"task_usd": "7.00", "task_spent_usd": "2.50"}, True),
+        ({"caps": {"usd": None}}, True),
+    ],
+)
+def test_an_envelope_is_a_condition_only_of_a_run_that_it_bound(watch: dict[str, Any], bound: bool) -> None:
+    one = manifest(**watch)
+    found = conditions_of(one, comparability(one)["class"])
+    assert found == ("" if bound else conditions_of(manifest(), comparability(manifest())["class"]))
+    assert (found == "") == bound
+    assert conditions_of(one, "sha256:another") == "", "a class that was made in another way is left as it is"
+    other = manifest(caps={"usd": "4.00"})
+    assert conditions_of(other, comparability(other)["class"]) != found
+
+
+def richer(block: int, bound: str = "") -> Callable[[Slot], Mapping[str, Any]]:
+    """Every task had a larger envelope since a block; the envelope bound the first run of a task."""
+
+    def says(slot: Slot) -> Mapping[str, Any]:
+        made = {**FIRST, "comparability": f"sha256:{slot.task}-{slot.block > block}"}
+        return {**made, "conditions": "" if slot.task == bound and slot.repeat == 1 else f"sha256:{slot.task}"}
+
+    return says
+
+
+def test_runs_that_differ_in_envelopes_only_are_of_the_class_of_the_first() -> None:
+    blocks = blocks_of(richer(6))
+    runs = [run for block in blocks for run in block]
+    assert len({run.comparability for run in runs}) > 4
+    assert {run.comparability for run in alike(runs)} == {
+        min((one for one in runs if one.task == task), key=lambda one: one.begun).comparability for task in "abde"
+    }
+    assert mixed(runs) == {} and list(told(runs)) == [] and list(doubts(arms(), blocks)) == []
+    assert list(mixed(run for block in blocks_of(richer(6, "a")) for run in block)) == ["a"]
+    torn = richer(6, "a")
+    assert len(list(doubts(arms(), blocks_of(torn)))) == 1
+
+
 def test_a_change_is_found_against_the_last_run_of_a_contract() -> None:
     runs = ledger(arms(), 8, lambda slot: FIRST).runs
     contract = runs[-1].contract
@@ -133,6 +187,25 @@ def test_a_machine_that_changes_stops_a_pilot_before_the_next_block_until_it_is_
     assert len(read_journal(stage.plan).machines) == 1, "nothing has changed since"
 
 
+def test_a_pilot_that_was_given_more_money_was_made_under_one_condition(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    contracts = [make_contract(name) for name in ("one", "two", "three")]
+    asked: dict[str, Any] = {"comparison": {"candidate": "fixer", "against": "idler"}}
+    asked["stages"] = {"one": {"tasks": 1}, "two": {"runs": 1}}
+    file = write_pilot(tmp_path, contracts, power="0.99", budgets={"pilot_usd": "100.00", "task_usd": "90.00"}, **asked)
+    planned(proctor, file)
+    assert run(proctor, file)[0] == 1, "stage three is refused"
+    write_pilot(tmp_path, contracts, budgets={"pilot_usd": "200.00", "task_usd": "150.00"}, **asked)
+    assert proctor("pilot", "amend", file, "--why", "more money").returncode == 0
+    assert run(proctor, file)[0] == 0
+    found = json.loads(proctor("pilot", "report", file, "--json").stdout)
+    assert not any("condition" in one for one in (*found["headline"]["caveats"], *found["deviations"]))
+    assert sorted((row["runs"], len(row["differs"])) for row in found["comparability"]) == [(4, 1)] * 3
+    recorded = {one["run"]: one["report"]["comparability"]["class"] for one in runs_in(tmp_path / "home")}
+    assert {row["class"] for row in found["comparability"]} < set(recorded.values()), "those of the first runs"
+
+
 def test_a_pilot_whose_machine_changed_is_reported_with_both_machines(
     proctor: Proctor, make_contract: Any, tmp_path: Path
 ) -> None:
@@ -145,7 +218,7 @@ def test_a_pilot_whose_machine_changed_is_reported_with_both_machines(
     facts = json.loads(kept.read_bytes())
     facts["identity"]["found"]["packages"] = "sha256:" + "0" * 64
     kept.write_text(json.dumps(facts))
-    asked["budgets"] = {"pilot_usd": "90.00"}
+    asked["budgets"] = {"pilot_usd": "110.00"}
     write_pilot(tmp_path, contracts, stages={"one": {"tasks": 1}, "two": {"runs": 1}}, **asked)
     assert proctor("pilot", "amend", file, "--why", "less is enough").returncode == 0
     stopped = proctor("pilot", "run", file)
@@ -161,10 +234,10 @@ def test_a_pilot_whose_machine_changed_is_reported_with_both_machines(
     caveats, deviating = found["headline"]["caveats"], found["deviations"]
     assert caveats[0].startswith("MIXED: the runs of one, three and two were made")
     assert any(one.startswith("With one condition of each task alone") for one in caveats)
-    fields = "sandbox.identity.packages, configuration.watch.batch_usd. Under the first and under later ones"
+    fields = "sandbox.identity.packages. Under the first and under later ones"
     assert sum(fields in one for one in deviating) == 1, deviating
     assert sum("let the pilot go on: a package was missing" in one for one in deviating) == 1
     sides = [(row["counts"], row["agents"], len(row["differs"])) for row in found["comparability"]]
     page = (file.with_suffix(".report") / "report.md").read_text()
     assert "## Conditions" in page and page.count("| 1 of fixer, 1 of idler |") == 6
-    assert sorted(sides) == [([1, 1], ["fixer", "idler"], 1)] * 3 + [([1, 1], ["fixer", "idler"], 3)] * 3
+    assert sorted(sides) == [([1, 1], ["fixer", "idler"], 1)] * 3 + [([1, 1], ["fixer", "idler"], 2)] * 3

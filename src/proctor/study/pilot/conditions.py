@@ -3,7 +3,8 @@
 They are counted together, and told: to leave some out would be to choose runs with the results in view. A block has one
 run of each method, so conditions that change between blocks change for all methods alike, and what differs within a
 block still is the method. Blocks that a change went through do not have that, and are counted by themselves. How the
-comparison comes out with one condition of each task alone stands beside the answer, and is none.
+comparison comes out with one condition of each task alone stands beside the answer, and is none. Envelopes are no
+conditions of runs that they did not bind.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from proctor.base.errors import ProctorError
+from proctor.base.frozen import replace
 from proctor.judge.compare import differences
 from proctor.record.rundir import RunDirectory
 from proctor.study.analysis.words import among
@@ -33,15 +35,35 @@ PARTS = (
 """The fields of a manifest that a comparability class is made of."""
 DIGEST = "sandbox.identity.digest"
 """What follows from other fields."""
+BUDGETS = {
+    "configuration.watch.task_usd": "budgets.task_usd",
+    "configuration.watch.batch_usd": "budgets.pilot_usd",
+}
+"""The envelopes in a manifest, and what they are called in a pilot file."""
 
 Classes = dict[str, list[Run]]
 """The runs of a task by their comparability class, in the order in which the classes came."""
 
 
+def alike(counted: Iterable[Run]) -> tuple[Run, ...]:
+    """The runs, those under one class, the first, that differ in envelopes only; not on tasks where one bound a run."""
+    runs = tuple(counted)
+    bound = {run.task for run in runs if run.comparability and not run.conditions}
+    first: dict[str, str] = {}
+    for run in sorted(runs, key=lambda one: (one.begun, one.run)):
+        first.setdefault(run.conditions, run.comparability)
+    return tuple(
+        replace(run, comparability=first[run.conditions])
+        if run.conditions and run.task not in bound
+        else replace(run, conditions="")
+        for run in runs
+    )
+
+
 def mixed(counted: Iterable[Run]) -> dict[str, Classes]:
     """The tasks whose runs are of several classes; ``counted`` are the runs that count."""
     found: dict[str, Classes] = {}
-    for run in sorted(counted, key=lambda one: one.begun):
+    for run in sorted(alike(counted), key=lambda one: one.begun):
         if run.comparability:
             found.setdefault(run.task, {}).setdefault(run.comparability, []).append(run)
     return {task: classes for task, classes in sorted(found.items()) if len(classes) > 1}
@@ -79,7 +101,9 @@ def differs(counted: Iterable[Run]) -> dict[str, tuple[str, ...]]:
 
 def doubts(protocol: Mapping[str, Any], blocks: Sequence[Sequence[Run]]) -> Iterator[str]:
     """What different conditions could do to the answer, in sentences for the first screen."""
-    apart = mixed(run for block in blocks for run in block)
+    classes = {run.run: run for run in alike(run for block in blocks for run in block)}
+    blocks = [tuple(classes[run.run] for run in block) for block in blocks]
+    apart = mixed(classes.values())
     if not apart:
         return
     torn = [block for block in blocks if len({run.comparability for run in block}) > 1]
@@ -138,8 +162,9 @@ def _read(one: Run, other: Run) -> list[str]:
         manifests = [directory.read_json(directory.manifest) for directory in map(RunDirectory, (one.path, other.path))]
     except (ProctorError, OSError):
         return []
+    left_out = {DIGEST, *(BUDGETS if one.conditions and other.conditions else ())}
     return [
-        f"{item.path}: {item.one} -> {item.other}"
+        f"{BUDGETS.get(item.path, item.path)}: {item.one} -> {item.other}"
         for item in differences(manifests[0], manifests[1])
-        if item.path.startswith(PARTS) and item.path != DIGEST
+        if item.path.startswith(PARTS) and item.path not in left_out
     ]

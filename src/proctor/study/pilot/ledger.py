@@ -26,6 +26,7 @@ from proctor.record.reviews import minutes_of, read_reviews
 from proctor.record.rundir import RunDirectory
 from proctor.record.seal import load_seal
 from proctor.record.shelf import state
+from proctor.study.pilot.envelopes import conditions_of
 from proctor.study.pilot.identity import Identity, identity_of
 from proctor.study.pilot.look import Look
 from proctor.study.pilot.randomise import Slot
@@ -51,7 +52,8 @@ class Run:
     ``violations`` are kinds: the tags of the safety gate, and the code of an end for safety. ``agent`` is the digest of
     the agent, and ``seal`` that of the seal. ``review_minutes`` is what people took to review it, ``variation`` names
     the one that it was made under, and ``preface`` is the digest of the text that stood before its task by that.
-    ``machine`` made it, and ``comparability`` is its class: runs of one class were made under the same conditions.
+    ``machine`` made it, and ``comparability`` is its class: runs of one class were made under the same conditions;
+    ``conditions`` is the same without envelopes, and empty where one of them bound the run.
     ``changed`` is whether the agent left any change, and ``exit_code`` is what it ended with, where it had one.
     """
 
@@ -82,6 +84,7 @@ class Run:
     preface: str = ""
     machine: Identity = ()
     comparability: str = ""
+    conditions: str = ""
     exit_code: int | None = None
     changed: bool = True
 
@@ -194,7 +197,9 @@ def _run(run: RunDirectory, manifest: Mapping[str, Any]) -> Run:
         return Run(**known, state=RUNNING) if is_held(run) else Run(**known, state=CUT, usd=spent_by(run))
     seal = load_seal(run).digest
     minutes = minutes_of(read_reviews(run, seal))
-    return Run(**known, state=SEALED, seal=seal, review_minutes=minutes, **_told(run.read_json(run.report)))
+    told = _told(run.read_json(run.report))
+    known["conditions"] = conditions_of(manifest, told["comparability"])
+    return Run(**known, state=SEALED, seal=seal, review_minutes=minutes, **told)
 
 
 def _told(report: Mapping[str, Any]) -> dict[str, Any]:

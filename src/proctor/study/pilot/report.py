@@ -26,7 +26,7 @@ from proctor.study.analysis.words import among
 from proctor.study.index.rows import row_of
 from proctor.study.pilot.bill import bill_of
 from proctor.study.pilot.charges import words
-from proctor.study.pilot.conditions import differs, doubts
+from proctor.study.pilot.conditions import alike, differs, doubts
 from proctor.study.pilot.ends import cautions, level_of, of_another_length
 from proctor.study.pilot.idle import unproven
 from proctor.study.pilot.in_force import promised
@@ -47,6 +47,7 @@ from proctor.study.pilot.records import (
 from proctor.study.pilot.reviewed import agreement
 from proctor.study.pilot.sensitivity import choices, made_again
 from proctor.study.pilot.stopping import methods_of, rules_so_far
+from proctor.study.pilot.uneven import evened, unequal
 from proctor.study.table import Table
 
 NOT_TO_GENERALISE = (
@@ -69,6 +70,7 @@ def table_of(here: Standing) -> Table:
 
 def _rows(here: Standing) -> Iterator[dict[str, Any]]:
     minutes = float(here.plan.protocol["baselines"]["human_minutes"])
+    classes = {run.run: run.comparability for run in alike(run for _, run, counts in places(here) if run and counts)}
     for slot, run, counts in places(here):
         if run is None or not counts:
             continue
@@ -76,7 +78,7 @@ def _rows(here: Standing) -> Iterator[dict[str, Any]]:
         own = {"source": f"runs/{run.run}", "method": slot.method, "stratum": slot.stratum, "trial": slot.repeat}
         if slot.method == "human" and slot.repeat == 1:
             own["human_minutes"] = (row["human_minutes"] or 0.0) + minutes
-        yield {**row, **own, "stage": slot.stage}
+        yield {**row, **own, "stage": slot.stage, "comparability": classes[run.run] or row["comparability"]}
 
 
 def report_of(
@@ -90,8 +92,11 @@ def report_of(
     compared = table.select(_among(table, compared_in(protocol)))
     if not len(compared):
         raise UsageFault("no run of the pilot counts yet", hint="proctor pilot run PILOT")
-    question = replace(_question(here), measured=measured)
-    found = findings(compared, question, _extras(here), tell)
+    question = evened(here, compared, replace(_question(here), measured=measured))
+    extras = _extras(here)
+    if not question.unfinished:
+        extras = replace(extras, caveats=(*unequal(here, question), *extras.caveats))
+    found = findings(compared, question, extras, tell)
     found["baselines"] = _baselines(table, protocol, question.level)
     found["baseline_runs"] = runs_beside(table.select(~_among(table, compared_in(protocol))), question)
     if protocol.get("variations"):
