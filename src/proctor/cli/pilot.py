@@ -68,7 +68,8 @@ def amend(pilot: Path, why: str, out: Path | None, json_: bool) -> None:
     """Let PILOT hold as it is now, with what changed, why, when and after how many runs on record for good.
 
     The pilot keeps its digest. Once there are runs its tasks stay as they were frozen, and so does what decides
-    (question, comparison, methods, endpoint, runs, looks, seed, retries); alpha may only fall, the minimum effect rise.
+    (question, comparison, methods, endpoint, runs, looks, variations, cap of a run, seed, retries). Alpha and the
+    violations that end the pilot may only fall, the minimum effect and the budgets of tasks and pilot only rise.
     """
     from proctor.base.clock import utc_text
     from proctor.cli.planned import draft, runs_of_pilot

@@ -140,15 +140,15 @@ def test_a_protocol_with_a_manifest_to_match_is_no_longer_the_pilot(tmp_path: Pa
 
 
 def test_an_amendment_keeps_the_digest_and_is_shown(tmp_path: Path) -> None:
-    plan = frozen(tmp_path)
+    plan = frozen(tmp_path, budgets={**protocol()["budgets"], "task_usd": "60.00"})
     before = (tmp_path / "protocol.json").read_bytes()
     more = {"budgets": {**protocol()["budgets"], "pilot_usd": "200.00", "task_usd": "70.00"}}
     once = amended(plan, 5, "the budget rose", **more)
     assert (once.digest, once.protocol["budgets"]["pilot_usd"], once.slots) == (plan.digest, "200.00", plan.slots)
     assert (tmp_path / "protocol.json").read_bytes() == before
     assert once.deviations == (
-        "Amendment 1 of 2026-03-07T12:00:00Z, after 5 runs, changed budgets.pilot_usd, budgets.task_usd: "
-        "the budget rose",
+        "Amendment 1 of 2026-03-07T12:00:00Z, after 5 runs, changed budgets.pilot_usd (100.00 -> 200.00), "
+        "budgets.task_usd (60.00 -> 70.00): the budget rose",
     )
     twice = amended(once, 9, "and alpha fell", alpha="0.01", **more)
     assert [one["number"] for one in twice.amendments] == [1, 2]
@@ -220,6 +220,11 @@ FEWER_RUNS = {"runs_per_task": 2, "stages": {**protocol()["stages"], "three": {"
         ("the seed stays", {"seeds": {**protocol()["seeds"], "observed": 7}}),
         ("the number of retries stays", {"retries": 0}),
         ("the number of retries stays", {"retries": 2}),
+        ("violations that end the pilot may not rise above 3", {"stopping": {"violations": 4, "looks": []}}),
+        ("the variations stay", {"variations": [{"name": "late", "seed": None, "preface": "sha256:1"}]}),
+        ("the cap of a run stays", {"budgets": {**protocol()["budgets"], "run_usd": "0.10"}}),
+        ("the budget of a task may only rise", {"budgets": {**protocol()["budgets"], "task_usd": "9.00"}}),
+        ("the budget of the pilot may only rise", {"budgets": {**protocol()["budgets"], "pilot_usd": "99"}}),
     ],
 )
 def test_once_there_are_runs_nobody_chooses_what_they_show(words: str, parts: dict[str, Any], tmp_path: Path) -> None:
@@ -231,6 +236,14 @@ def test_once_there_are_runs_nobody_chooses_what_they_show(words: str, parts: di
     assert len(amended(plan, 0, **wanted).amendments) == 1
     stricter = amended(frozen(tmp_path / "other", minimum_effect="0.2"), 8, alpha="0.049", minimum_effect="0.21")
     assert len(stricter.amendments) == 1
+    assert (
+        len(
+            amended(
+                stricter, 8, stopping={"violations": 2, "looks": []}, minimum_effect="0.21", alpha="0.01"
+            ).amendments
+        )
+        == 2
+    )
 
 
 def _first(folder: Path) -> dict[str, Any]:

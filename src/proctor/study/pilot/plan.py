@@ -34,6 +34,7 @@ FILE_BYTES = 256 << 20
 SHOWN_CHANGES = 40
 SHOWN_CHARACTERS = 60
 REMOVED = ": removed"
+BUDGETS = ("run_usd", "task_usd", "pilot_usd")
 
 
 @frozen
@@ -54,8 +55,8 @@ class Plan:
     def deviations(self) -> tuple[str, ...]:
         """What departs from the planned way, amendments included, in sentences for reports."""
         amended = (
-            f"Amendment {one['number']} of {one['at']}, after {one['after_runs']} runs, changed "
-            f"{', '.join(change['field'] for change in one['changed'])}: {one['why']}"
+            f"Amendment {one['number']} of {one['at']}, after {runs_in_words(one['after_runs'])}, changed "
+            f"{', '.join(map(_changed, one['changed']))}: {one['why']}"
             for one in self.amendments
         )
         return (*(one for one in self.protocol["deviations"] if one not in NOT_SO), *amended)
@@ -222,10 +223,15 @@ def amend(
 
 
 def _looser(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """What would let the same runs show more: another question, fewer that share alpha, a lower bar, other runs."""
+    """What would let the same runs show more: another question, fewer that share alpha, a lower bar, other runs.
+
+    A rule that may have ended the pilot can only get stricter, and no envelope ends it sooner than was fixed.
+    """
     names = [sorted((one["name"], one["baseline"]) for one in each["methods"]) for each in (before, after)]
     arms = [{one["name"]: one for one in each["methods"]} for each in (before, after)]
     alpha, effect = ([Decimal(each[name]) for each in (before, after)] for name in ("alpha", "minimum_effect"))
+    most = [int(each["stopping"]["violations"]) for each in (before, after)]
+    caps = {name: [Decimal(each["budgets"][name] or "Infinity") for each in (before, after)] for name in BUDGETS}
     found = {
         "the question stays": before["pilot"]["question"] != after["pilot"]["question"],
         "the name stays": before["pilot"]["name"] != after["pilot"]["name"],
@@ -241,8 +247,23 @@ def _looser(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
         "the rule for flakes stays": before["flakes"] != after["flakes"],
         "the seed stays": before["seeds"]["observed"] != after["seeds"]["observed"],
         "the number of retries stays": before["retries"] != after["retries"],
+        "the variations stay": before.get("variations", []) != after.get("variations", []),
+        f"violations that end the pilot may not rise above {most[0]}": most[1] > most[0],
+        "the cap of a run stays": caps["run_usd"][0] != caps["run_usd"][1],
+        "the budget of a task may only rise": caps["task_usd"][1] < caps["task_usd"][0],
+        "the budget of the pilot may only rise": caps["pilot_usd"][1] < caps["pilot_usd"][0],
     }
     return [words for words, broken in found.items() if broken]
+
+
+def runs_in_words(many: int) -> str:
+    """``1 run``, ``2 runs``."""
+    return "1 run" if many == 1 else f"{many} runs"
+
+
+def _changed(change: Mapping[str, Any]) -> str:
+    """What an amendment did to a field."""
+    return f"{change['field']} ({shown(change['before'])} -> {shown(change['after'])})"
 
 
 def shown(value: object) -> str:
