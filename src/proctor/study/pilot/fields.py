@@ -123,7 +123,7 @@ BUDGETS = Shape(
     "budgets",
     (
         Field("pilot_usd", Money(), "The most that the whole pilot may cost."),
-        Field("task_usd", Optional(Money()), "The most that all runs of one task may cost.", None),
+        Field("task_usd", Optional(Money()), "The most that all runs of one task may cost, without people.", None),
         Field("run_usd", Optional(Money()), "The most that one run may cost; the contract's own cap stays.", None),
     ),
 )

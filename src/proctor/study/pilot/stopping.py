@@ -55,8 +55,8 @@ class Stop:
 class Account:
     """What a pilot has spent, by content id of the task; runs that were cut off count too.
 
-    What people cost stands below no task (``PEOPLE``). ``people`` is what a person's patch of a task will cost, where it
-    was not run yet.
+    What people cost stands below no task (``PEOPLE``). ``people`` is what a person's patch of a task will cost, where
+    it was not run yet.
     """
 
     spent: Mapping[str, Decimal] = EMPTY

@@ -1,0 +1,93 @@
+"""Nobody is adopted because the budgets of those tasks were used up on which the candidate led."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proctor.base.frozen import replace
+from proctor.record.rundir import RunDirectory
+from proctor.study.analysis.question import Extras
+from proctor.study.pilot import report
+from proctor.study.pilot.journal import Journal
+from proctor.study.pilot.plan import Plan
+from proctor.study.pilot.randomise import Slot
+from proctor.study.pilot.records import Standing
+from proctor.study.pilot.uneven import common_repeats, cut_tasks
+from tests.study.pilot.running import POWERED, ledger, screens
+from tests.study.pilot.test_stopping import looking
+
+BUDGETS = {"pilot_usd": "9000.00", "task_usd": "25.00", "run_usd": None}
+LED = tuple(f"t{number:02d}" for number in range(12))
+"""The tasks on which x leads at first."""
+
+
+def stands(led_cost: str, later: int) -> Standing:
+    """x wins the first repeat of twelve tasks and loses that of eight, and wins all that come after it."""
+
+    def says(slot: Slot) -> Mapping[str, Any]:
+        ahead = slot.task in LED or slot.repeat > later
+        usd = Decimal(led_cost if slot.task in LED else "0.50")
+        baseline = {"success": slot.method == "reference"}
+        won = baseline if slot.method in ("noop", "reference") else {"success": (slot.method == "x") == ahead}
+        return {"usd": usd, **won, "status": "success" if won["success"] else "failure"}
+
+    wanted = looking([], budgets=BUDGETS, comparison={"candidate": "x", "against": "y"})
+    book = ledger(wanted, None, says)
+    cut = {slot.task for slot in book.slots} & (set(LED) if led_cost != "0.50" else set())
+    runs = tuple(run for run in book.runs if run.task not in cut or run.stage == "checks" or run.repeat == 1)
+    plan = Plan(Path("/plan"), Path("/plan"), "sha256:p", wanted, book.slots)
+    return Standing(plan, Journal(screens(wanted), ()), runs, POWERED)
+
+
+def head(here: Standing, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    runs = {run.path: run for run in here.runs}
+
+    def row(directory: RunDirectory) -> dict[str, Any]:
+        run = runs[directory.path]
+        told = {"run": run.run, "agent": run.method, "task": run.task, "contract": run.contract, "status": run.status}
+        return {**told, "success": int(run.success), "scorable": 1, "human_minutes": None, "comparability": "c"}
+
+    monkeypatch.setattr(report, "row_of", row)
+    monkeypatch.setattr(report, "_extras", lambda here: Extras(kind="pilot", name="a pilot"))
+    monkeypatch.setattr(report, "promised", lambda *plan: {})
+    found: dict[str, Any] = report.report_of(here)[0]["headline"]
+    return found
+
+
+def test_an_advantage_that_rests_on_tasks_that_were_cut_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = stands("2.00", later=1)
+    assert cut_tasks(here) == LED and common_repeats(here) == (1,)
+    told = head(here, monkeypatch)
+    assert told["difference"]["low"] > 0 and told["verdict"] == "undecided"
+    assert "with only the repeats that every task has (1), which does not show an advantage" in told["sentence"]
+    first, second = told["caveats"][:2]
+    assert first.startswith(
+        "Tasks have unequal numbers of runs: the budget of a task cut those of 12 of 20 tasks (t00, "
+    )
+    assert second.startswith("With only the repeats that every task has (1), the difference is +20.0 points")
+    assert second.endswith(": undecided.")
+
+
+def test_an_advantage_that_equal_numbers_show_as_well_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = head(stands("2.00", later=0), monkeypatch)
+    assert told["verdict"] == "adopt" and told["caveats"][0].startswith("Tasks have unequal numbers of runs")
+    assert told["caveats"][1].endswith(": adopt.")
+
+
+def test_nothing_is_told_where_no_budget_cut_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = stands("0.50", later=1)
+    assert cut_tasks(here) == () and common_repeats(here) == (1, 2, 3)
+    told = head(here, monkeypatch)
+    assert told["verdict"] == "adopt" and "unequal" not in " ".join(told["caveats"])
+
+
+def test_the_end_of_a_pilot_cuts_no_single_task() -> None:
+    whole = stands("0.50", later=1)
+    poor = {**whole.plan.protocol, "budgets": {**BUDGETS, "task_usd": None, "pilot_usd": "70.00"}}
+    early = replace(whole, plan=replace(whole.plan, protocol=poor), runs=whole.runs[: 40 + 4 * 30])
+    assert cut_tasks(early) == ()
