@@ -131,7 +131,7 @@ def test_one_pair_is_adjusted_for_no_other() -> None:
     found = findings(made(("x", "y", "z")))
     found["pairs"][0].update(p=0.25, p_adjusted=0.5, p_sign_flip=0.375)
     text = report(found).decode()
-    assert "0 of 3 pairs are separable, p adjusted over all of them." in text
+    assert "0 of 3 pairs are separable, p adjusted over all of them; to be separable takes" in text
     assert "| 0.250 | 0.500 | 0.375 | no |" in text
 
 

@@ -26,6 +26,8 @@ from proctor.present.markdown_parts import (
 )
 from proctor.study.analysis.words import level_words
 
+SEPARABLE = "to be separable takes p adjusted below alpha, and an interval that leaves out 0"
+
 
 def report(findings: Mapping[str, Any]) -> bytes:
     """The report on ``findings``."""
@@ -157,7 +159,12 @@ def _versus(findings: Mapping[str, Any]) -> Iterator[str]:
         yield from table(
             ("agent", "before", "after", "after - before, points"),
             [
-                (plain(row["agent"]), percents(row["before"]), percents(row["after"]), points(row["difference"]))
+                (
+                    plain(row["agent"]) + (" (another agent than before)" if row.get("another") else ""),
+                    percents(row["before"]),
+                    percents(row["after"]),
+                    points(row["difference"]),
+                )
                 for row in other["rows"]
             ],
         )
@@ -175,9 +182,10 @@ def _pairs(findings: Mapping[str, Any]) -> Iterator[str]:
     yield from section("Comparisons")
     open_ = [pair for pair in pairs if not pair["separable"]]
     if len(pairs) == 1:
-        yield f"The pair is {'not ' if open_ else ''}separable. It is the only one, and p adjusted decides on it."
+        yield f"The pair is {'not ' if open_ else ''}separable. It is the only one; {SEPARABLE}."
     else:
-        yield f"{len(pairs) - len(open_)} of {len(pairs)} pairs are separable, p adjusted over all of them."
+        told = f"{len(pairs) - len(open_)} of {len(pairs)} pairs are separable, p adjusted over all of them"
+        yield f"{told}; {SEPARABLE}."
     yield ""
     if len(pairs) <= MAX_ROWS:
         shown = pairs

@@ -33,6 +33,10 @@ FEW = 15
 WIDEST = 40
 """Agents in the matrix."""
 
+SEPARABLE = (
+    "Bold pairs are separable: p adjusted is below alpha, and the interval leaves out 0. "
+    "Intervals are for one pair each."
+)
 AHEAD, BEHIND, OPEN = "\u25b2", "\u25bc", "\u00b7"
 
 
@@ -70,7 +74,7 @@ def _plot(pairs: Sequence[Mapping[str, Any]], findings: Mapping[str, Any]) -> Ma
         marks.append((effect, f"worth it: {points(effect)}"))
     title = "Difference of success between two agents with its interval"
     figure = forest("pairs", lines, title=title, measure="percentage points", form=points, marks=marks)
-    return tag("div", framed(figure, title), note("Bold pairs are separable. Intervals are for one pair each."))
+    return tag("div", framed(figure, title), note(SEPARABLE))
 
 
 def _list(pairs: Sequence[Mapping[str, Any]], evidence: Evidence) -> Markup:
@@ -149,7 +153,7 @@ def versus(findings: Mapping[str, Any], evidence: Evidence) -> Section | None:
     columns = [Column("Agent"), Column("Before", True), Column("After", True), Column("Difference, points", True)]
     lines: list[list[Cell | Piece]] = [
         [
-            str(row.get("agent")),
+            f"{row.get('agent')}{' (another agent than before)' if row.get('another') else ''}",
             estimated(row.get("before"), None),
             estimated(row.get("after"), link := _after(row, evidence)),
             estimated(row.get("difference"), link, points),

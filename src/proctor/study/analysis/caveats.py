@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from proctor.study.analysis.cells import Cells
 from proctor.study.analysis.pairs import told_apart
-from proctor.study.analysis.question import ENDPOINTS, INTENTION_TO_TREAT, SEED, Question
+from proctor.study.analysis.question import ENDPOINTS, INTENTION_TO_TREAT, SEED, Counted, Question
 from proctor.study.analysis.unit import UNITS, Unit
 from proctor.study.analysis.verdict import ADOPT, decide
 from proctor.study.analysis.words import among, percent, points
@@ -22,12 +22,17 @@ NAMED = 3
 """How many agents a sentence names."""
 
 
+def _alpha(alpha: float) -> str:
+    """Alpha with three digits, or with as many as tell it from the usual one."""
+    return next(text for digits in range(3, 18) if (text := f"{alpha:.{digits}g}") != f"{USUAL_ALPHA:g}")
+
+
 def caveats(cells: Cells, question: Question, agents: list[dict[str, Any]]) -> list[str]:
     """What could turn the answer, in the order in which a reader should know it."""
     found = []
     if question.alpha > USUAL_ALPHA:
         claimed = f"a difference that is not there would be claimed in up to {percent(question.alpha)}% of studies"
-        found.append(f"Alpha is {question.alpha:g}, and not {USUAL_ALPHA:g}: {claimed}.")
+        found.append(f"Alpha is {_alpha(question.alpha)}, and not {USUAL_ALPHA:g}: {claimed}.")
     found.append(f"Agents are ranked by {ENDPOINTS[question.endpoint]}.")
     if len(agents) > 1 and (cells.attempts == 0).any():
         told = "Not all agents ran the same tasks: rates are over each agent's own"
@@ -145,6 +150,16 @@ def left_out(question: Question) -> str:
     return "unknown, invalid and repeated runs" if question.repeated else "unknown and invalid runs"
 
 
+def untold(question: Question, against: str, other: Supposed | None, most: Supposed | None) -> list[Counted]:
+    """Both suppositions about runs that are neither success nor failure, as ways to count them."""
+    left = left_out(question)
+    ways = (
+        (f"{left} counted as no success", other),
+        (f"{left} of {against} counted as successes, and others as none", most),
+    )
+    return [Counted(how, *supposed) for how, supposed in ways if supposed is not None]
+
+
 def turned(other: Supposed | None, most: Supposed | None, verdict: str, gains: str, question: Question) -> list[str]:
     """Whether the verdict is another one when runs that are neither success nor failure count in some way."""
     if other is not None and other[1].value is not None and other[0] != verdict:
@@ -202,6 +217,10 @@ def unconfirmed(pair: dict[str, Any], alpha: float) -> list[str]:
             "The interval of the difference leaves out 0, but flipping signs, which assumes less, does not confirm it"
         )
         return [f"{told} (p = {flipped:.3f})."]
+    if pair["p_adjusted"] is not None and pair["p_adjusted"] < alpha and not pair["separable"]:
+        told = f"All {pair['tasks']} tasks differ alike: p counts their signs ({pair['p_adjusted']:.3f})"
+        bound = "the interval is an exact bound on what other tasks may show"
+        return [f"{told}, and {bound}; it holds 0, so that the pair is not separable."]
     return []
 
 

@@ -5,6 +5,9 @@ than 20 tasks must confirm it. With more than two agents the p values of flipped
 together by the step-down maximum, so that the chance of any false claim stays at alpha; a pair has then to pass its own
 test and this one. The one comparison that was named in advance stands for itself, as that of two agents does. The rank
 of an agent is a range: from the number of agents shown to be better, to the number shown to be worse.
+
+A pair is separable where its p value is below alpha and its interval leaves out 0. The two say the same, unless all
+tasks differ alike: p is then that of their signs, the interval an exact bound on what other tasks may show.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from proctor.study.analysis.cells import Cells
+from proctor.study.analysis.question import level_of
 from proctor.study.stats.multiplicity import max_t, rank_ranges
 from proctor.study.stats.paired import DRAWS, EXACT_TASKS, decisive, paired_difference, sign_flip
 
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from proctor.study.stats.arrays import Floats
+    from proctor.study.stats.estimate import Estimate
 
 PRODUCTS = 2e10
 """How many products the random signs may cost; with very many tasks and agents fewer patterns are drawn."""
@@ -53,7 +58,7 @@ def compare_pairs(
                 "p": compared.p,
                 "p_adjusted": adjusted,
                 "p_sign_flip": flipped,
-                "separable": adjusted is not None and adjusted < cells.alpha,
+                "separable": _apart(adjusted, compared.difference, cells.alpha),
             }
         )
     return found
@@ -62,12 +67,17 @@ def compare_pairs(
 def told_apart(means: Floats, pair: tuple[int, int], alone: bool, alpha: float, rng: np.random.Generator) -> bool:
     """Whether two columns of task means are separable: by themselves where ``alone``, else among all pairs."""
     one, other = means[:, pair[0]], means[:, pair[1]]
-    compared = paired_difference(one, other)
+    compared = paired_difference(one, other, level_of(alpha))
     p = decisive(compared.p, sign_flip(one - other, rng).p, compared.difference.clusters)
     if p is not None and not alone and means.shape[1] > 2:
         together = max_t(means, rng, _draws(*means.shape))
         p = max(p, together.p_adjusted[together.pairs.index((min(pair), max(pair)))])
-    return p is not None and p < alpha
+    return _apart(p, compared.difference, alpha)
+
+
+def _apart(p: float | None, difference: Estimate, alpha: float) -> bool:
+    low, high = difference.low, difference.high
+    return p is not None and p < alpha and low is not None and high is not None and not low <= 0 <= high
 
 
 def ranking(cells: Cells) -> list[int]:

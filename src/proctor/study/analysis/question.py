@@ -8,6 +8,7 @@ from typing import Any
 
 from proctor.base.errors import UsageFault
 from proctor.base.frozen import EMPTY, frozen
+from proctor.study.stats.estimate import Estimate
 
 SUCCESS = "success"
 INTENTION_TO_TREAT = "intention-to-treat"
@@ -21,6 +22,11 @@ SEED = 20260307
 MOST_ALPHA = 0.5
 MOST_LEVEL = 1 - 1e-12
 """An early look may leave so little of alpha that its complement is 1, and no interval has that level."""
+
+
+def level_of(alpha: float) -> float:
+    """The level of the intervals that go with alpha."""
+    return min(round(1 - alpha, 12), MOST_LEVEL)
 
 
 @frozen
@@ -46,6 +52,15 @@ def measured_from(text: str) -> Measured:
 
 
 @frozen
+class Counted:
+    """What the comparison comes to when runs are counted in another way, and in which, after the word *with*."""
+
+    how: str
+    verdict: str
+    difference: Estimate
+
+
+@frozen
 class Question:
     """What is asked: the endpoint, how sure is sure enough, and whom a candidate is held against."""
 
@@ -65,6 +80,8 @@ class Question:
     """Tasks whose runs may be counted together although they were made under different conditions; ``all`` for any."""
     repeated: tuple[tuple[str, str, int], ...] = ()
     """Agent, task, and how many runs came to nothing and were made again: no rows, but what could turn the answer."""
+    counted: tuple[Counted, ...] = ()
+    """Other ways to count the runs, each of which has to say adopt as well before anybody adopts."""
     caps: Mapping[str, tuple[float, ...]] = EMPTY
     """Caps for counterfactual re-scoring, by column (seconds, cost_usd); without them two are taken from the data."""
     weights: Mapping[str, float] = EMPTY
@@ -93,7 +110,7 @@ class Question:
     @property
     def level(self) -> float:
         """The level of the intervals."""
-        return min(round(1 - self.alpha, 12), MOST_LEVEL)
+        return level_of(self.alpha)
 
 
 @frozen
