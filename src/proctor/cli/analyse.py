@@ -87,19 +87,22 @@ def command(results: Path, out: Path | None, json_: bool, **options: Any) -> int
     from proctor.study.analysis.findings import findings
     from proctor.study.analysis.question import Extras
     from proctor.study.results import read_results
+    from proctor.study.results_choices import choices
 
     question = _question(options)
     results = STANDARD_INPUT if results == Path("-") else results
     if out is not None:
         check_folder(out)
     _tell(f"reading {results.name}")
-    read = read_results(results, _reading(options), lambda rows: _tell(f"{rows:,} rows read"))
+    reading = _reading(options)
+    read = read_results(results, reading, lambda rows: _tell(f"{rows:,} rows read"))
     _check_needs(options, read)
     taken = _taken(read)
     extras = Extras(
         kind="results",
         name=read.name,
         digest=read.digest,
+        caveats=tuple(choices(reading)),
         notes=(taken, *read.notes),
         cannot=read.cannot,
     )
