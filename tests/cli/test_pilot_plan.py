@@ -165,7 +165,7 @@ def test_an_amendment_goes_on_record(folder: Path, capsys: pytest.CaptureFixture
     code, out, _ = call(capsys, "amend", file, "--why", "the board asks for more care")
     assert code == 0
     assert f"pilot    {digest}" in out
-    assert "after 0 runs, changed alpha: the board asks for more care" in out
+    assert "after 0 runs, changed alpha (0.05 -> 0.01): the board asks for more care" in out
     record = json.loads((folder / "pilot.plan/amendments/001.json").read_bytes())
     assert record["changed"] == [{"field": "alpha", "before": "0.05", "after": "0.01"}]
     assert (record["pilot"], record["previous"], record["after_runs"]) == (digest, digest, 0)
@@ -245,7 +245,7 @@ def test_questions_that_make_no_sense(words: list[str], folder: Path, capsys: py
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"methods": [{"name": "x", "agent": "nobody"}]}, "pilot.yaml: method x: there is no agent 'nobody'"),
+    ({"methods": [{"name": "x", "agent": "nobody"}]}, "method x: there is no agent 'nobody'"),
     ({"methods": [{"name": "x", "agent": "codex", "model": "openai/m"}]}, "proctor agents install codex"),
     ({"methods": [{"name": "x", "agent": "noop", "model": "openai/m"}]}, "the agent noop uses no model"),
     ({"methods": [{"name": "x", "agent": "command:a", "files": "contracts"}]}, "lie in each other"),
@@ -265,6 +265,44 @@ def test_bad_input_is_one_message(
     assert (code, out) == (2, "")
     assert words in err
     assert not (folder / "pilot.plan").exists()
+
+
+def test_mistakes_of_agents_are_told_with_those_of_contracts_each_with_its_place(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    methods = [
+        {"name": "w", "agent": "command:true"},
+        {"name": "x", "agent": "codex --fast", "files": "agent"},
+        {"name": "y", "agent": "noop", "model": "openai/m"},
+        {"name": "z", "agent": "builtin"},
+    ]
+    (folder / "agent").mkdir()
+    (folder / "contracts" / "two" / "contract.yaml").write_text("schema: 1\ncolour: blue\n")
+    file = write_pilot(folder, methods=methods)
+    code, _, err = call(capsys, "plan", file)
+    assert code == 2 and "unknown key 'colour'" in err
+    lines = file.read_text().splitlines()
+    for method, told in (
+        ("codex --fast", "method x: there is no agent 'codex --fast'; did you mean codex?"),
+        ("noop", "method y: the agent noop uses no model (run it without model)"),
+        ("builtin", "method z: the built-in agent needs a model (write model: PROVIDER/NAME)"),
+    ):
+        (line,) = (number for number, text in enumerate(lines, 1) if f"agent: {method}" in text)
+        column = lines[line - 1].index(f"agent: {method}") + len("agent: ") + 1
+        assert f"pilot.yaml:{line}:{column}: {told}" in err
+    assert "method w" not in err and "--model" not in err and "--agent" not in err
+
+
+def test_a_task_may_be_named_by_the_file_of_its_contract(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def planned(*tasks: str) -> tuple[int, str]:
+        file = write_pilot(folder, tasks=[{"contract": f"contracts/{task}"} for task in tasks])
+        code, out, err = call(capsys, "plan", file, "--json")
+        return code, json.loads(out)["pilot"] if out else err
+
+    by_file = planned("one/contract.yaml", "two/contract.yaml")
+    assert by_file[0] == 0 and planned("one", "two") == by_file, "it is the same pilot"
+    twice, told = planned("one", "one/contract.yaml")
+    assert twice == 2 and "is a task already" in told
 
 
 def test_a_model_needs_no_key_to_be_planned(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import canonical
+from proctor.cli.run import why
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -18,6 +19,7 @@ def test_gates_that_a_run_never_came_to_are_not_called_failures(proctor: Proctor
     assert done.returncode == 3
     assert json.loads(done.stdout)["runs"][0]["status"] == "invalid"
     shown = proctor("show", "last").stdout
+    assert "ended        the agent could not be started\n" in shown
     gates = [
         line.split("  ")[0] + " " + line[6:17].strip()
         for line in shown.splitlines()
@@ -83,3 +85,13 @@ def test_what_is_asked_of_a_run_is_not_passed_over_for_a_contract(proctor: Proct
     for option in ("--output", "--why"):
         done = proctor("show", contract, option)
         assert (done.returncode, done.stdout) == (2, "") and "this is a contract" in done.stderr
+
+
+def test_why_a_run_failed_stands_on_one_line() -> None:
+    ending = {"code": "", "reason": "not-started", "exit_code": None}
+    report = {
+        "status": "invalid",
+        "termination": ending,
+        "problems": ["cannot run x: nothing there\n\n  check --agent"],
+    }
+    assert why(report) == "cannot run x: nothing there; check --agent"

@@ -47,7 +47,7 @@ CASES: list[tuple[Form, float, str]] = [
     (plain, 123456, "123,456"),
     (probability, 0.0001, "< 0.001"),
     (probability, 0.0123, "0.012"),
-    (probability, 0.5, "0.50"),
+    (probability, 0.125, "0.125"),
 ]
 
 

@@ -22,6 +22,7 @@ PILOT: dict[str, Any] = {"question": {"pilot": "sha256:p"}}
         ([20, 31], "amended twice, after 20 and 31 runs"),
         ([0, 20, 31], "amended 3 times, twice after 20 and 31 runs"),
         ([0, 1, 2, 3, 1200], "amended 5 times, 4 times after runs were made, the last time after 1,200 runs"),
+        ([1, 2, 3, 4], "amended 4 times, each time after runs were made, the last time after 4 runs"),
         ([None], "amended once, still before the first run"),
     ],
 )
@@ -75,9 +76,31 @@ def test_an_amendment_is_told_once() -> None:
     assert departures(given) == []
 
 
-def test_what_was_changed_is_named_once_and_bounded() -> None:
-    changes = [{"changed": [{"field": name} for name in "abcd"]}, {"changed": [{"field": "a"}]}]
-    assert fixed({**PILOT, "appendix": {"amendments": changes}}).endswith("; changed: a, b, c and 1 more.")
+ASSUMED = ["assumed.high", "assumed.icc", "assumed.invalid", "assumed.rate"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        (["a", "b", "c", "d", "a"], "a, b, c, d"),
+        (ASSUMED, "assumed.high, assumed.icc, assumed.invalid and 1 more with no part in the answer"),
+        (
+            [*ASSUMED, "budgets.run_usd", "stopping.violations"],
+            "budgets.run_usd, stopping.violations, assumed.high and 3 more with no part in the answer",
+        ),
+        (
+            ["alpha", *ASSUMED, "budgets.run_usd", "pilot.title", "prices.id", "stopping.violations"],
+            "alpha, budgets.run_usd, prices.id, stopping.violations and 5 more with no part in the answer",
+        ),
+        (
+            ["methods[x].agent", "methods[x].model", "tasks (order)", "tasks[a].caps.usd", "tasks[b].caps.usd"],
+            "methods[x], tasks",
+        ),
+    ],
+)
+def test_nothing_that_can_move_the_answer_hides_behind_what_cannot(fields: list[str], told: str) -> None:
+    changes = [{"changed": [{"field": name} for name in fields]}, {"changed": [{"field": fields[0]}]}]
+    assert fixed({**PILOT, "appendix": {"amendments": changes}}).endswith(f"; changed: {told}.")
 
 
 def test_a_late_amendment_says_how_numbers_take_it() -> None:

@@ -88,7 +88,7 @@ def test_tasks_and_agents_of_one_study_only_are_named() -> None:
 
 
 def test_other_seeds_make_it_provisional() -> None:
-    assert "provisional" in versus(study(BEFORE), study(AFTER), "spring", (1, 2))["notes"][-1]
+    assert any("provisional" in note for note in versus(study(BEFORE), study(AFTER), "spring", (1, 2))["notes"])
     assert not any("seed" in note for note in versus(study(BEFORE), study(AFTER), "spring", (1, 1))["notes"])
 
 
@@ -102,7 +102,7 @@ def test_runs_that_are_in_both_are_told() -> None:
     assert told.replace("All 2 runs", "2 of the 4 runs") in some
     assert "Both are made from the same 8 runs." in versus(study(BEFORE), study(BEFORE), "spring")["notes"]
     apart = versus(study(BEFORE, "old-"), study(AFTER, "new-"), "spring")["notes"]
-    assert apart == ["Compared on 4 tasks that are the same in both."]
+    assert apart == ["Compared on 4 tasks that are the same in both.", "Intervals are at a level of 95%."]
 
 
 def test_an_earlier_report_of_the_same_name_is_told_apart() -> None:
@@ -115,3 +115,28 @@ def test_nothing_in_common_is_undefined_and_not_nought() -> None:
     (row,) = versus(study({"ant": {"a": [1]}}), study({"ant": {"b": [1]}}), "spring")["rows"]
     assert row["difference"]["value"] is None
     assert row["difference"]["undefined"].startswith("because")
+
+
+def test_intervals_are_at_the_level_of_the_report_and_say_so() -> None:
+    found = versus(study(BEFORE), study(AFTER), "spring", level=0.700266)
+    (row,) = found["rows"]
+    assert {row[part]["level"] for part in ("before", "after", "difference")} == {0.700266}
+    assert "Intervals are at a level of 70%." in found["notes"]
+
+
+def test_an_agent_of_the_same_name_and_another_configuration_is_told() -> None:
+    before, after = study({**BEFORE, "bee": BEFORE["ant"]}), study({**AFTER, "bee": AFTER["ant"]})
+    other = {"ant": "sha256:2", "bee": "sha256:1"}
+    found = versus(before, after, "spring", digests=({"ant": "sha256:1", "bee": "sha256:1"}, other))
+    assert {row["agent"]: row["another"] for row in found["rows"]} == {"ant": True, "bee": False}
+    told = "ant is another agent than before: the same name has another configuration"
+    assert any(note.startswith(told) for note in found["notes"])
+    unsaid = versus(before, after, "spring", digests=({}, other))
+    assert {row["another"] for row in unsaid["rows"]} == {None}
+    assert not any("another agent" in note for note in unsaid["notes"])
+
+
+def test_one_task_is_one_task() -> None:
+    assert versus(study({"ant": {"a": [1]}}), study({"ant": {"a": [0]}}), "spring")["notes"][0] == (
+        "Compared on 1 task that is the same in both."
+    )

@@ -77,18 +77,25 @@ def _check_plan(pilot: Path, out: Path | None) -> None:
 
 @frozen
 class Earlier:
-    """An earlier report: its runs, its name, and the seeds of its order."""
+    """An earlier report: its runs, its name, the seeds of its order, and the digests of its agents' configurations."""
 
     table: Table
     name: str
     seeds: tuple[object, ...]
+    digests: Mapping[str, str]
 
     def beside(self, table: Table, found: Mapping[str, Any]) -> dict[str, Any]:
         """How the findings on ``table`` differ from it."""
         from proctor.study.versus import versus
 
         seeds, own = tuple(found["appendix"]["seeds"]["observed"]), str(found["source"]["name"])
-        return versus(self.table, table, self.name, (self.seeds, seeds), own=own)
+        level, digests = 1 - float(found["question"]["alpha"]), (self.digests, _digests(found))
+        return versus(self.table, table, self.name, (self.seeds, seeds), level, own, digests)
+
+
+def _digests(found: Mapping[str, Any]) -> dict[str, str]:
+    """The digests of the configurations of agents that findings have, by their names."""
+    return {str(one["name"]): str(one["digest"]) for one in found["appendix"]["agents"] if one.get("digest")}
 
 
 def _earlier(folder: Path) -> Earlier:
@@ -105,9 +112,10 @@ def _earlier(folder: Path) -> Earlier:
     try:
         told = parse(read_bounded(folder / FINDINGS, 1 << 30))
         name, seeds = str(told["source"]["name"]), tuple(told["appendix"]["seeds"]["observed"])
-    except (ValueError, TypeError, LookupError):
+        digests = _digests(told)
+    except (ValueError, TypeError, LookupError, AttributeError):
         raise UsageFault("holds no findings of a report", where=str(folder / FINDINGS), hint=hint) from None
-    return Earlier(read_table(folder / RUNS), name, seeds)
+    return Earlier(read_table(folder / RUNS), name, seeds, digests)
 
 
 def _show(found: Mapping[str, Any], folder: Path, written: list[str]) -> None:
@@ -138,7 +146,8 @@ def _show_versus(other: Mapping[str, Any]) -> None:
         change = points(row["difference"])
         told = f"{change} points" if change != "-" else f"no difference, {row['difference']['undefined']}"
         rates = f"{percents(row['before'])} before, {percents(row['after'])} after"
-        click.echo(one_line(f"  {row['agent']}: {rates}, {told}"))
+        name = f"{row['agent']} (another agent than before)" if row["another"] else row["agent"]
+        click.echo(one_line(f"  {name}: {rates}, {told}"))
     for text in other["notes"]:
         click.echo(one_line(f"  {text}"))
 

@@ -166,7 +166,7 @@ def why(report: Mapping[str, Any]) -> str:
     if report["status"] == "invalid" and termination["code"]:
         return f"{ending}{termination['rationale']}"
     if report["problems"]:
-        return f"{ending}{report['problems'][0]}"
+        return ending + "; ".join(line.strip() for line in report["problems"][0].splitlines() if line.strip())
     missed = [f"{gate['id']}: {gate['why']}" for gate in report["gates"] if not gate["passed"]]
     return ending + (missed[0] if missed else "every gate passed")
 

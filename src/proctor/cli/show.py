@@ -24,6 +24,9 @@ STATES = {
 }
 """What is said of a run without a report, by its state."""
 
+ENDINGS = {"not-started": "could not be started", "timed-out": "ran out of time"}
+"""What is said of how an agent ended, where its reason is no word of a sentence."""
+
 MOST_TESTS = 10
 MOST_PROGRAMS = 10
 
@@ -239,4 +242,6 @@ def _ending(termination: Mapping[str, Any]) -> None:
         click.echo(printable(f"ended        {termination['code']}: {termination['rationale']}"))
     elif termination["reason"] not in ("", "finished"):
         code = f" with exit code {termination['exit_code']}" if termination.get("exit_code") else ""
-        click.echo(f"ended        the agent {termination['reason']}{code}")
+        click.echo(
+            printable(f"ended        the agent {ENDINGS.get(termination['reason'], termination['reason'])}{code}")
+        )

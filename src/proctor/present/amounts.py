@@ -142,7 +142,7 @@ def probability(value: float | None) -> str:
         return MISSING
     if value < 0.001:
         return "< 0.001"
-    return f"{value:.3f}" if value < 0.1 else f"{value:.2f}"
+    return f"{value:.3f}"
 
 
 def reason(estimate: Mapping[str, Any] | None) -> str:

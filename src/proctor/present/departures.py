@@ -8,7 +8,9 @@ from typing import Any
 from proctor.present.amounts import count, known
 
 NAMED = 3
-"""How many amendments, or fields that they changed, a sentence names."""
+"""How many amendments a sentence names, or fields that they changed and that have no part in the answer."""
+HARMLESS = ("assumed.", "deviations", "pilot.title", "endpoints.secondary")
+"""How the names of fields begin that no answer rests on: what was assumed for the power, and words."""
 TIMES = {1: "once", 2: "twice"}
 INCOMPLETE = "This pilot is not complete"
 TAKEN = "Estimates take the plan as amended; the level counts amendments after runs as looks."
@@ -41,9 +43,22 @@ def fixed(findings: Mapping[str, Any]) -> str:
 
 
 def _changed(amendments: list[Mapping[str, Any]]) -> str:
-    fields = list(dict.fromkeys(str(one.get("field")) for each in amendments for one in each.get("changed") or ()))
-    more = f" and {len(fields) - NAMED} more" if len(fields) > NAMED else ""
-    return f"; changed: {', '.join(fields[:NAMED])}{more}" if fields else ""
+    """What amendments changed: all that can move the answer, and then some of the rest."""
+    fields = list(
+        dict.fromkeys(_whole(str(one.get("field"))) for each in amendments for one in each.get("changed") or ())
+    )
+    named = [field for field in fields if not field.startswith(HARMLESS)]
+    rest = [field for field in fields if field.startswith(HARMLESS)]
+    shown = max(NAMED - len(named), 0)
+    more = f" and {len(rest) - shown} more with no part in the answer" if len(rest) > shown else ""
+    return f"; changed: {', '.join([*named, *rest[:shown]])}{more}" if fields else ""
+
+
+def _whole(field: str) -> str:
+    """The method or variation that a field is of, and for a task that it is one of the tasks: there may be many."""
+    if field.startswith("tasks"):
+        return "tasks"
+    return field.partition("].")[0] + "]" if "]." in field else field
 
 
 def departures(findings: Mapping[str, Any]) -> list[str]:
@@ -83,7 +98,8 @@ def amended(amendments: list[Mapping[str, Any]]) -> str:
     if not late:
         return f"{text}, still before the first run"
     if len(late) > NAMED:
-        return f"{text}, {_times(len(late))} after runs were made, the last time after {_runs(late[-1])}"
+        often = "each time" if len(late) == len(amendments) else _times(len(late))
+        return f"{text}, {often} after runs were made, the last time after {_runs(late[-1])}"
     often = "" if len(late) == len(amendments) else f"{_times(len(late))} "
     earlier = "".join(f"{count(runs)} and " for runs in late[:-1])
     return f"{text}, {often}after {earlier}{_runs(late[-1])}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from proctor.study.analysis.words import level_words
 from proctor.study.stats.arrays import by_task
 from proctor.study.stats.estimate import LEVEL, rounded
 from proctor.study.stats.multiplicity import holm
@@ -25,6 +26,8 @@ SEED = 20260307
 NAMED = 10
 """How many tasks or agents a note names."""
 
+Digests = Mapping[str, str]
+"""Digests of configurations by the names of agents."""
 Counts = dict[str, tuple[float, float]]
 """Successes and scored runs by task."""
 
@@ -36,8 +39,12 @@ def versus(
     seeds: tuple[object, object] = (None, None),
     level: float = LEVEL,
     own: str = "",
+    digests: tuple[Digests, Digests] = ({}, {}),
 ) -> dict[str, Any]:
-    """How ``after``, which is called ``own``, differs from the study ``before``, which is called ``name``."""
+    """How ``after``, which is called ``own``, differs from the study ``before``, which is called ``name``.
+
+    ``digests`` are those of the agents' configurations, as far as the two studies have them.
+    """
     shared, notes = _shared(before, after)
     notes += _overlap(before, after)
     agents = [agent for agent in after.method.used().names if agent in before.method.used().names]
@@ -49,6 +56,11 @@ def versus(
     if name == own:
         name = f"{name}, as an earlier report has it with {_runs(len(before))}"
     rows = [_row(agent, _counts(before, agent, shared), _counts(after, agent, shared), level) for agent in agents]
+    for row in rows:
+        old, new = (each.get(row["agent"]) for each in digests)
+        row["another"] = old != new if old and new else None
+    notes += _another([row["agent"] for row in rows if row["another"]])
+    notes.append(f"Intervals are at a level of {level_words(level)}.")
     notes += _adjust(rows, 1 - level)
     return {"name": name, "rows": rows, "notes": notes}
 
@@ -72,6 +84,14 @@ def _row(agent: str, before: Counts, after: Counts, level: float) -> dict[str, A
     }
 
 
+def _another(agents: list[str]) -> list[str]:
+    """Of whom the name is the same in both, and nothing else is known to be."""
+    if not agents:
+        return []
+    told = f"{_listed(agents)} {'is another agent' if len(agents) == 1 else 'are other agents'} than before"
+    return [f"{told}: the same name has another configuration, and a change may be that of the configuration."]
+
+
 def _adjust(rows: list[dict[str, Any]], alpha: float) -> list[str]:
     """Count all agents together where each counted alone, and say of which the change is then beyond chance."""
     known = [row for row in rows if row["p_adjusted"] is not None]
@@ -90,7 +110,8 @@ def _shared(before: Table, after: Table) -> tuple[frozenset[str], list[str]]:
     shared = frozenset(task for task in old.keys() & new.keys() if old[task] == new[task])
     changed = sorted(task for task in old.keys() & new.keys() if old[task] != new[task])
     missing = sorted(old.keys() ^ new.keys())
-    notes = [f"Compared on {len(shared)} tasks that are the same in both."]
+    one = "1 task that is" if len(shared) == 1 else f"{len(shared)} tasks that are"
+    notes = [f"Compared on {one} the same in both."]
     if changed:
         notes.append(f"Left out, since the contract changed: {_listed(changed)}.")
     if missing:

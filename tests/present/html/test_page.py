@@ -248,6 +248,7 @@ def test_a_ranking_counts_those_that_its_sentence_counts() -> None:
     [
         (0.0004, "fewer than 1 in 1,000 of such studies"),
         (0.034, "3.4% of such studies"),
+        (0.125, "12.5% of such studies"),
         (0.5, "50% of such studies"),
         (0.99, "99% of such studies"),
         (0.995, ", nearly all such studies"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from proctor.present.amounts import money
+from proctor.present.markdown import report
 from tests.present.html.test_page import first_screen, shown
 from tests.present.sample import findings, ranking
 from tests.present.sample_parts import rate
@@ -28,7 +29,9 @@ def test_the_first_screen_shows_the_rate_that_agents_are_ranked_by_and_its_level
     given["agents"][0]["intention_to_treat"] = {**rate(0.1234, 0.02), "level": 0.7}
     text = read("<i " + first_screen(given)).text
     assert "12.3% success over all attempted runs" in text and ", at a level of 70%." in text
-    assert "Success over all attempted runs, with what chance leaves open" in text
+    assert "Success over all attempted runs, with what chance leaves open at 95%" in text
+    given["question"]["alpha"] = 0.299734
+    assert "with what chance leaves open at 70%" in read("<i " + first_screen(given)).text
 
 
 def test_variations_have_a_table_where_a_pilot_declares_them() -> None:
@@ -72,3 +75,46 @@ def test_a_cost_without_an_interval_says_why() -> None:
 def test_one_pair_is_adjusted_for_no_other() -> None:
     for agents, told in ((2, False), (3, True)):
         assert ("after adjusting for the number of comparisons" in read(shown(ranking(agents))).text) == told
+
+
+def test_a_level_is_rounded_for_people() -> None:
+    given = findings()
+    for row in given["agents"]:
+        row["success"]["level"] = 0.700266396581
+    assert "Korn-Graubard, 70% interval" in shown(given)
+    assert "70.02" not in shown(given)
+
+
+def test_the_appendix_has_no_words_of_a_program() -> None:
+    given = findings()
+    given["appendix"]["stages"] = [
+        {
+            "stage": "one",
+            "stop": None,
+            "looks": [],
+            "entry": [{"met": True, "todo": ""}, {"met": False, "todo": "mend it"}],
+        }
+    ]
+    html = shown(given)
+    appendix = read("<i " + html[html.index('id="appendix"') : html.index('id="evidence"')]).text
+    for word in ("True", "False", "None", "[]"):
+        assert word not in appendix
+    assert "yes" in appendix and "no" in appendix and "none" in appendix
+
+
+def test_one_is_one_in_what_is_told_of_figures() -> None:
+    given = findings(2, runs=20)
+    for row in given["modes"]["discovery"]:
+        row["curve"] = [[1, 0.1, 0.5], [2, 0.2, 1]]
+    html = shown(given)
+    assert "1 line, each with an estimate" in html
+    assert "A rising curve that ends at 1 mode after 2 runs." in html
+
+
+def test_an_agent_that_is_another_one_than_before_is_marked() -> None:
+    given = findings(2)
+    name = given["agents"][0]["agent"]
+    row = {"agent": name, "before": rate(0.5), "after": rate(0.6), "difference": rate(0.1), "another": True}
+    given["versus"] = {"name": "spring", "rows": [row], "notes": ["Intervals are at a level of 95%."]}
+    assert f"{name} (another agent than before)" in shown(given)
+    assert f"{name} (another agent than before)" in report({**given, "survival": []}).decode()

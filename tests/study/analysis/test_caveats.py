@@ -86,6 +86,7 @@ def test_a_level_that_claims_more_often_than_usual_is_told() -> None:
     words = "Alpha is 0.3, and not 0.05: a difference that is not there would be claimed in up to 30.0% of studies."
     given = made("best", "old")
     assert words in findings(given, Question(alpha=0.3))["headline"]["caveats"]
+    assert words in findings(given, Question(alpha=0.29997))["headline"]["caveats"], "rounded for people"
     for alpha in (0.05, 0.01):
         assert not any("Alpha is" in text for text in findings(given, Question(alpha=alpha))["headline"]["caveats"])
 

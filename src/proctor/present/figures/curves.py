@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from proctor.base.frozen import frozen
-from proctor.present.amounts import DOLLARS, Currency, Form, count, share
+from proctor.present.amounts import DOLLARS, Currency, Form, count, counted, share
 from proctor.present.figures.canvas import Point, across, dot, frame, line, path, scale, stairs, upward, words
 from proctor.present.markup import Markup, Piece
 
@@ -92,7 +92,8 @@ def power(key: str, lines: Sequence[tuple[str, Sequence[Point]]], *, target: flo
         key,
         [Curve(name, points) for name, points in lines],
         title=f"Power to see a difference of {effect * 100:.0f} points, by number of tasks",
-        describe=f"{len(lines)} lines of power by tasks, one for each assumption; the dashed line is {share(target)}.",
+        describe=f"{counted(len(lines), 'line')} of power by tasks, one for each assumption; "
+        f"the dashed line is {share(target)}.",
         across_form=count,
         across_title="tasks",
         up_form=share,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from proctor.base.frozen import frozen
-from proctor.present.amounts import Form, share
+from proctor.present.amounts import Form, counted, share
 from proctor.present.figures.canvas import Scale, across, box, fit, frame, line, scale, words
 from proctor.present.markup import Markup, Piece, tag
 
@@ -48,8 +48,8 @@ def forest(
         side = -5 if value == min(other for other, _ in marks) and len(marks) > 1 else 5
         shapes.append(words(axis(value) + side, top - 8, name, "t axis", "end" if side < 0 else None))
     shapes += [_row(row, top + ROW * (index + 0.5), axis, form) for index, row in enumerate(rows)]
-    describe = f"{len(rows)} lines, each with an estimate and its interval on the scale from {form(axis.low)} to "
-    describe += f"{form(axis.high)}. The table beside the figure has the same numbers."
+    describe = f"{counted(len(rows), 'line')}, each with an estimate and its interval on the scale from "
+    describe += f"{form(axis.low)} to {form(axis.high)}. The table beside the figure has the same numbers."
     return frame(key, (WIDTH, bottom + 46), title, describe, *shapes)
 
 

@@ -40,15 +40,24 @@ def appendix(findings: Mapping[str, Any], evidence: Evidence) -> Section:
 
 
 def _value(value: Any) -> Markup:
-    """Any recorded value: mappings as facts, lists as items, text as it is."""
+    """Any recorded value: mappings as facts, lists as items, text as it is; what is empty is none."""
+    if isinstance(value, Mapping | list | tuple) and not value:
+        return tag("code", _word(None))
     if isinstance(value, Mapping):
         return _facts(value.items())
     if isinstance(value, list | tuple):
         kept = value[:MOST_FACTS]
         if not any(isinstance(item, Mapping | list | tuple) for item in kept):
-            return tag("code", whole(", ".join(str(item) for item in kept)))
+            return tag("code", whole(", ".join(_word(item) for item in kept)))
         return tag("ul", (tag("li", _value(item)) for item in kept), class_="records")
-    return tag("code", whole(str(value)))
+    return tag("code", whole(_word(value)))
+
+
+def _word(value: Any) -> str:
+    """A single value as people write it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None or value == "" else str(value)
 
 
 def _facts(pairs: Iterable[tuple[Any, Any]]) -> Markup:

@@ -10,7 +10,7 @@ from proctor.present.amounts import count, currency, known, points, probability,
 from proctor.present.departures import INCOMPLETE, departures, fixed, incomplete, worth
 from proctor.present.figures.canvas import box, frame, line, scale, words
 from proctor.present.html.evidence import Evidence
-from proctor.present.html.table import listed
+from proctor.present.html.table import confidence, listed
 from proctor.present.markup import Markup, Piece, tag
 from proctor.study.analysis.words import level_words
 
@@ -164,7 +164,7 @@ def _often(p: float) -> str:
         return "fewer than 1 in 1,000 of"
     if p > NEARLY_ALL:
         return "all" if p >= 1 else "nearly all"
-    return f"{p * 100:.2g}% of"
+    return f"{100 * round(p, 3):.3g}% of"
 
 
 def _p(value: float) -> str:
@@ -259,7 +259,7 @@ def _evidence_card(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
         )
         for place, row in enumerate(shown)
     ]
-    title = f"{called[0].upper()}{called[1:]}, with what chance leaves open"
+    title = f"{called[0].upper()}{called[1:]}, with what chance leaves open at {confidence(findings)}"
     more = len(rows) - len(shown)
     rest = tag("a", f"and {count(more)} more", href="#agents") if more > 0 else None
     return tag("div", tag("h2", title), tag("ol", items, class_="whiskers"), tag("p", rest) if rest else None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from proctor.present.amounts import Currency, count, currency, duration, known, left_after, plain, share
+from proctor.present.amounts import Currency, count, counted, currency, duration, known, left_after, plain, share
 from proctor.present.figures.bars import funnel as funnel_figure
 from proctor.present.figures.curves import SMALL, Curve, curves
 from proctor.present.html.evidence import SCORABLE, Evidence
@@ -111,7 +111,7 @@ def _curve(key: str, row: Mapping[str, Any], paid: Currency) -> Markup | None:
         key,
         [Curve(agent, [(float(step[1] if priced else step[0]), float(step[2])) for step in steps])],
         title=f"{agent}: failure modes found by {'cost' if priced else 'runs'}",
-        describe=f"A rising curve that ends at {plain(steps[-1][2])} modes after {count(steps[-1][0])} runs.",
+        describe=f"A rising curve that ends at {_modes(steps[-1][2])} after {counted(steps[-1][0], 'run')}.",
         across_form=paid.tick if priced else count,
         across_title=paid.title if priced else "runs",
         up_form=plain,
@@ -119,6 +119,10 @@ def _curve(key: str, row: Mapping[str, Any], paid: Currency) -> Markup | None:
         size=SMALL,
     )
     return tag("figure", tag("figcaption", agent), figure)
+
+
+def _modes(many: float) -> str:
+    return f"{plain(many)} {'mode' if many == 1 else 'modes'}"
 
 
 def _agreement(findings: Mapping[str, Any]) -> Markup:

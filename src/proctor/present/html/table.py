@@ -12,6 +12,7 @@ from typing import Any
 from proctor.base.frozen import frozen
 from proctor.present.amounts import Form, known, reason, share, span
 from proctor.present.markup import EMPTY, Markup, Piece, tag
+from proctor.study.analysis.words import level_words
 
 MOST_ROWS = 500
 
@@ -115,7 +116,7 @@ def folded(summary: Piece, *inside: Piece, key: str | None = None) -> Markup:
 def confidence(findings: Mapping[str, Any]) -> str:
     """The level at which the study tells agents apart, such as 95%."""
     alpha = known((findings.get("question") or {}).get("alpha"))
-    return f"{100 * (1 - (0.05 if alpha is None else alpha)):.3g}%"
+    return level_words(1 - (0.05 if alpha is None else alpha))
 
 
 def by_rank(findings: Mapping[str, Any], names: Iterable[str]) -> list[str]:
@@ -156,5 +157,5 @@ def methods(estimates: Iterable[Mapping[str, Any] | None]) -> Markup:
     for estimate in estimates:
         if estimate and estimate.get("method"):
             level = known(estimate.get("level"))
-            found[f"{estimate['method']}" + (f", {level * 100:g}% interval" if level else "")] = None
+            found[f"{estimate['method']}" + (f", {level_words(level)} interval" if level else "")] = None
     return note("Method: ", "; ".join(found), ".") if found else EMPTY

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from proctor.present.amounts import Currency, count, currency, known, points, share
+from proctor.present.amounts import Currency, count, counted, currency, known, points, share
 from proctor.present.figures.curves import Curve, curves
 from proctor.present.figures.scatter import Offer, tradeoff
 from proctor.present.html.evidence import Evidence
@@ -64,7 +64,7 @@ def precision(findings: Mapping[str, Any]) -> Markup:
         "precision",
         _sizes(rows, bool(priced)),
         title=title,
-        describe=f"{len(rows)} sizes of a study; the larger it is, the narrower the interval.",
+        describe=f"{counted(len(rows), 'size')} of a study; the larger it is, the narrower the interval.",
         across_form=paid.tick if priced else count,
         across_title=f"{paid.title} for one agent" if priced else "runs of one agent",
         up_form=share,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import floor, log10
 
 from proctor.study.stats.estimate import LEVEL, Estimate
 
@@ -34,8 +35,11 @@ def _level(estimate: Estimate) -> str:
 
 
 def level_words(level: float) -> str:
-    """``95%``; with as many digits as it takes not to look like certainty."""
-    return next(text for digits in range(4, 18) if (text := f"{100 * level:.{digits}g}") != "100" or digits == 17) + "%"
+    """``95%``; with one digit after the point, and above 99% with two that tell what is missing from certainty."""
+    missing = 100 * (1 - level)
+    digits = 1 if missing >= 1 or missing <= 0 else 1 - floor(log10(missing))
+    text = f"{100 * level:.{digits}f}"
+    return f"{text.rstrip('0').rstrip('.')}%"
 
 
 def among(names: Sequence[str], most: int) -> str:

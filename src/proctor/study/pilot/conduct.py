@@ -377,7 +377,7 @@ def _screen(scene: Scene, task: SuiteTask, times: int) -> None:
         return read_bounded(located(scene.pilot, human), PATCH_BYTES) if human else None
 
     tell()
-    scene.tell(f"screening the checks of {task.name}, {times} times on each tree")
+    scene.tell(f"screening the checks of {task.name}, {'once' if times == 1 else f'{times} times'} on each tree")
     try:
         with ready(scene.machine, task.loaded) as prepared:
             with scene.machine.scratch("reference") as scratch:

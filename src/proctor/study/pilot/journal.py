@@ -17,7 +17,7 @@ from proctor.base.frozen import EMPTY, frozen, items
 from proctor.study.pilot.charges import Charge, screened
 from proctor.study.pilot.identity import Change
 from proctor.study.pilot.look import Look, look_from
-from proctor.study.pilot.plan import AMENDMENT, JOURNAL, Plan, journal_log
+from proctor.study.pilot.plan import AMENDMENT, JOURNAL, Plan, journal_log, runs_in_words
 
 SCREEN, REMOVAL, RUNS = "proctor.pilot-screen", "proctor.pilot-removal", "proctor.pilot-runs"
 LOOK, MACHINE = "proctor.pilot-look", "proctor.pilot-machine"
@@ -60,8 +60,8 @@ class Removal:
     def words(self) -> str:
         """The removal in a sentence that every report shows."""
         return (
-            f"{self.task} was removed after {self.after_runs} runs and not replaced ({self.reason}): {self.found}. "
-            f"{self.why}"
+            f"{self.task} was removed after {runs_in_words(self.after_runs)} and not replaced ({self.reason}): "
+            f"{self.found}. {self.why}"
         )
 
 
@@ -85,7 +85,7 @@ class Accepted:
     def words(self) -> str:
         """The change in a sentence that every report shows."""
         told = "; ".join(one.words for one in self.changed)
-        changed = f"The machine was changed after {self.after_runs} runs ({told})"
+        changed = f"The machine was changed after {runs_in_words(self.after_runs)} ({told})"
         return f"{changed}, and {self.by} let the pilot go on: {self.why}"
 
 

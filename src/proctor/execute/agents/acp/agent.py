@@ -165,7 +165,8 @@ def _converse(scene: Scene, command: Command) -> Ending:
 
 def _ending(finished: Finished, problem: str, transcript: Output) -> Ending:
     if not finished.started or (finished.exit_code == NOT_FOUND and not transcript.prefix.count(b"\n< ")):
-        return Ending("not-started", problem=finished.problem or finished.stderr.prefix[-300:].decode(errors="replace"))
+        said = finished.stderr.prefix[-300:].decode(errors="replace").strip()
+        return Ending("not-started", problem=finished.problem or said)
     if finished.timed_out:
         return Ending("timed-out", finished.exit_code, trajectory=transcript)
     reason = "failed" if problem else "finished"
