@@ -8,7 +8,7 @@ import pytest
 
 from proctor.base.errors import UsageFault
 from proctor.study.analysis.findings import findings
-from proctor.study.analysis.question import Question
+from proctor.study.analysis.question import Counted, Question
 from proctor.study.analysis.unit import USD
 from proctor.study.analysis.verdict import ADOPT, KEEP, UNDECIDED, decide
 from proctor.study.analysis.words import among, level_words, percent
@@ -112,7 +112,7 @@ def test_a_verdict_that_turns_with_unknown_runs_says_so() -> None:
 @pytest.mark.parametrize("endpoint", ["success", "intention-to-treat"])
 @pytest.mark.parametrize(
     ("least", "verdict", "worst"),
-    [(0.02, "adopt", None), (0.07, "adopt", "undecided"), (0.1, "undecided", "keep")],
+    [(0.02, "adopt", None), (0.07, "undecided", "undecided"), (0.1, "undecided", "keep")],
 )
 def test_successes_of_the_agent_in_use_that_nobody_tells_win_nothing(
     least: float, verdict: str, worst: str | None, endpoint: str
@@ -131,7 +131,12 @@ def test_successes_of_the_agent_in_use_that_nobody_tells_win_nothing(
 
 @pytest.mark.parametrize(
     ("agent", "tasks", "each", "verdict"),
-    [("x", range(12), 4, "adopt"), ("x", range(24), 4, "undecided"), ("y", range(12, 24), 9, "undecided")],
+    [
+        ("x", range(4), 1, "adopt"),
+        ("x", range(12), 4, "undecided"),
+        ("x", range(24), 4, "undecided"),
+        ("y", range(12, 24), 9, "undecided"),
+    ],
 )
 def test_runs_that_were_made_again_until_they_came_out_well_win_nothing(
     agent: str, tasks: range, each: int, verdict: str
@@ -142,7 +147,7 @@ def test_runs_that_were_made_again_until_they_came_out_well_win_nothing(
     assert head["verdict"] == verdict
     words = "unknown, invalid and repeated runs"
     assert (words in head["sentence"]) == (verdict == "undecided")
-    assert any(words in text for text in head["caveats"])
+    assert any(words in text for text in head["caveats"]) == (verdict == "undecided")
 
 
 def test_a_candidate_that_loses_by_runs_that_nobody_tells_is_kept_out_with_a_word() -> None:
@@ -377,8 +382,36 @@ def test_failures_that_are_not_told_win_nothing() -> None:
     head = found["headline"]
     assert found["pairs"][0]["separable"] and head["difference"]["value"] > 0
     assert head["verdict"] == "undecided"
-    assert head["sentence"].endswith(") with unknown and invalid runs counted as no success.")
+    assert head["sentence"].endswith(
+        ") with unknown and invalid runs counted as no success, which does not show an advantage."
+    )
     assert head["caveats"][0].endswith(": keep.")
+
+
+def test_an_advantage_that_is_only_likely_with_untold_failures_counted_is_none() -> None:
+    """Five failures of x are not told. Counted, x still leads, and the interval reaches below 0."""
+    outcomes: Outcomes = {
+        "x": {f"t{n}": [1, None if n < 5 else int(n < 25)] for n in range(30)},
+        "y": {f"t{n}": [1, int(n < 15)] for n in range(30)},
+    }
+    head = findings(table(outcomes), Question(against="y", candidate="x"))["headline"]
+    assert head["sentence"] == (
+        "Undecided on x rather than y: the difference is +16.7 points (+7.7 to +25.6), but +8.3 points (-4.7 to +21.4) "
+        "with unknown and invalid runs counted as no success, which does not show an advantage."
+    )
+    assert head["verdict"] == "undecided" and head["difference"]["low"] > 0
+
+
+@pytest.mark.parametrize(("verdict", "told"), [("adopt", False), ("undecided", True), ("keep", True)])
+def test_who_is_adopted_is_so_whichever_way_runs_are_counted(verdict: str, told: bool) -> None:
+    other = defined(0.08, -0.01, 0.17, level=0.95, method="made", n=40, clusters=40)
+    ways = (Counted("everything counted", verdict, other),)
+    head = findings(made(30, 10), Question(against="y", minimum_effect=0.1, counted=ways))["headline"]
+    assert head["verdict"] == ("undecided" if told else "adopt")
+    shown = ", but +8.0 points (-1.0 to +17.0) with everything counted, which does not show an advantage of at least "
+    assert head["sentence"].endswith(f"{shown}10.0 points.") == told
+    kept = findings(made(30, 10), Question(against="x", minimum_effect=0.1, counted=ways))["headline"]
+    assert kept["verdict"] == "keep", "who stays needs less"
 
 
 def test_costs_that_are_not_known_are_counted() -> None:

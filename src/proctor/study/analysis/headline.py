@@ -10,15 +10,15 @@ from proctor.study.analysis.caveats import (
     against_all,
     caveats,
     cheaper,
-    left_out,
     one_sided,
     picked,
     smaller,
     turned,
     unconfirmed,
+    untold,
 )
 from proctor.study.analysis.cells import Cells
-from proctor.study.analysis.question import INTENTION_TO_TREAT, Question
+from proctor.study.analysis.question import INTENTION_TO_TREAT, Counted, Question
 from proctor.study.analysis.unit import Unit
 from proctor.study.analysis.verdict import ADOPT, KEEP, RANKING, UNDECIDED, decide, toward
 from proctor.study.analysis.words import among, percent, points, span
@@ -59,12 +59,10 @@ def headline(
         other = None if question.unfinished else against_all(cells, question, best, against)
         gains = best if verdict == KEEP else against
         most = None if question.unfinished else one_sided(cells, question, best, against, gains)
-        if verdict == ADOPT and other is not None and (other[0] == KEEP or (other[1].value or 0.0) <= 0):
-            at = f"{left_out(question)} counted as no success"
-            verdict, sentence = UNDECIDED, _hidden(best, against, difference, other[1], at)
-        elif verdict == ADOPT and most is not None and (most[0] == KEEP or (most[1].value or 0.0) <= 0):
-            at = f"{left_out(question)} of {against['agent']} counted as successes, and others as none"
-            verdict, sentence = UNDECIDED, _hidden(best, against, difference, most[1], at)
+        ways = [*untold(question, against["agent"], other, most), *question.counted]
+        turning = next((one for one in ways if one.verdict != ADOPT), None)
+        if verdict == ADOPT and turning is not None:
+            verdict, sentence = UNDECIDED, _hidden(best, against, difference, turning, question)
         if question.unfinished:
             verdict = UNDECIDED
             sentence = f"Undecided on {best['agent']} rather than {against['agent']}: {question.unfinished}."
@@ -155,9 +153,7 @@ def _decided(
     names = f"{best['agent']} rather than {against['agent']}"
     if difference.value is None:
         return f"Undecided on {names}: the difference is undefined, {difference.undefined}."
-    gap = points(difference)
-    wanted = question.minimum_effect or 0.0
-    at_least = f" of at least {percent(wanted)} points" if wanted else ""
+    gap, at_least = points(difference), _at_least(question)
     if verdict == ADOPT:
         return f"Adopt {names}: the success rate differs by {gap}."
     if verdict == KEEP:
@@ -166,10 +162,17 @@ def _decided(
     return f"Undecided on {names}: the difference is {gap}, which neither shows nor rules out an advantage{at_least}."
 
 
-def _hidden(best: dict[str, Any], against: dict[str, Any], seen: Estimate, all_: Estimate, how: str) -> str:
+def _hidden(best: dict[str, Any], against: dict[str, Any], seen: Estimate, other: Counted, question: Question) -> str:
     """Why an advantage is none that rests on leaving out runs: a failure that is not told would be such a run too."""
     text = f"Undecided on {best['agent']} rather than {against['agent']}: the difference is {points(seen)}"
-    return f"{text}, but {points(all_)} with {how}."
+    shows = f"which does not show an advantage{_at_least(question)}"
+    return f"{text}, but {points(other.difference)} with {other.how}, {shows}."
+
+
+def _at_least(question: Question) -> str:
+    """How large an advantage has to be, after the word."""
+    wanted = question.minimum_effect or 0.0
+    return f" of at least {percent(wanted)} points" if wanted else ""
 
 
 def _cost(best: dict[str, Any], against: dict[str, Any] | None, unit: Unit) -> str:

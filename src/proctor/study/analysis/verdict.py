@@ -8,9 +8,9 @@ that is worth a change, 0 when none is given:
                 all comparisons counted
     undecided   anything else; the data allow both
 
-An *adopt* that would be *keep*, or no advantage at all, with unknown and invalid runs counted as no success is
-undecided as well: it rests on runs that were left out. So is one that would be either if such runs of the agent in use
-were successes and those of the candidate were none.
+An *adopt* that is none with unknown and invalid runs counted as no success is undecided as well: it rests on runs that
+were left out. So is one that is none if such runs of the agent in use were successes and those of the candidate were
+none, and in a pilot one that is none with the runs of removed tasks counted.
 """
 
 from __future__ import annotations
