@@ -287,8 +287,9 @@ def test_mistakes_of_agents_are_told_with_those_of_contracts_each_with_its_place
         ("noop", "method y: the agent noop uses no model (run it without model)"),
         ("builtin", "method z: the built-in agent needs a model (write model: PROVIDER/NAME)"),
     ):
-        (line,) = (number for number, text in enumerate(lines, 1) if f"agent: {method}" in text)
-        column = lines[line - 1].index(f"agent: {method}") + len("agent: ") + 1
+        written = f'"agent": "{method}"'
+        (line,) = (number for number, text in enumerate(lines, 1) if written in text)
+        column = lines[line - 1].index(written) + len('"agent": ') + 1
         assert f"pilot.yaml:{line}:{column}: {told}" in err
     assert "method w" not in err and "--model" not in err and "--agent" not in err
 

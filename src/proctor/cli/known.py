@@ -42,6 +42,6 @@ def near(word: str, known: Iterable[str]) -> list[str]:
 def _require(name: str, known: tuple[str, ...], problem: str, listing: str) -> None:
     if name in known:
         return
-    meant = near(name, known)
+    meant = near(name, known) or near(name.partition(" ")[0], known)
     question = f"; did you mean {' or '.join(meant)}?" if meant else ""
     raise UsageFault(f"{problem}{question}", hint=f"{listing}{', '.join(known)}")

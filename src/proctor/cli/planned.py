@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from proctor.base.errors import UsageFault
+from proctor.base.errors import ContractError, Mistake, UsageFault
 from proctor.base.frozen import frozen
 from proctor.execute.watch.prices import PriceTable
 from proctor.study.pilot.model import Pilot
@@ -16,7 +17,15 @@ from proctor.study.pilot.suite import SuiteTask
 if TYPE_CHECKING:
     from proctor.conduct.machine import Machine
     from proctor.contract.model import Contract
-    from proctor.study.pilot.model import Method
+
+_FIELDS = {
+    "--agent-files": "files",
+    **{
+        f"--{name.replace('_', '-')}": name
+        for name in ("agent", "model", "endpoint", "key_env", "key_file", "dialect", "script", "provider_tools")
+    },
+}
+"""What an option of ``proctor run`` is called in a pilot file."""
 
 
 @frozen
@@ -34,20 +43,28 @@ class Draft:
 
 
 def draft(machine: Machine, path: Path) -> Draft:
-    """The pilot in the file ``path`` as it is now; every mistake in it and in its contracts is told at once."""
-    from proctor.cli.wiring import read_prices, refuse_secrets_in_files
+    """The pilot in the file ``path`` as it is now.
+
+    Every mistake in the file is told at once; so is, where it has none, every mistake in its contracts and its agents.
+    """
+    from proctor.cli.wiring import read_prices
     from proctor.study.pilot.file import load_pilot
-    from proctor.study.pilot.model import agent_files, located
+    from proctor.study.pilot.model import located
     from proctor.study.pilot.protocol import protocol_of
     from proctor.study.pilot.suite import load_suite
 
     pilot = load_pilot(path)
-    suite = load_suite(pilot, lambda contract: _tier(machine, contract), machine.home.parsed)
+    suite: tuple[SuiteTask, ...] = ()
+    mistakes: list[Mistake] = []
+    try:
+        suite = load_suite(pilot, lambda contract: _tier(machine, contract), machine.home.parsed)
+    except ContractError as error:
+        mistakes += error.mistakes
+    known = _identities(machine, pilot, suite, mistakes)
+    if mistakes:
+        raise ContractError(mistakes)
     prices = read_prices(str(located(pilot, pilot.prices)) if pilot.prices else "")
-    for method in pilot.methods:
-        for task in suite:
-            refuse_secrets_in_files(task.loaded, agent_files(pilot, method))
-    protocol = protocol_of(pilot, suite, lambda method: _identity(machine, pilot, method), prices)
+    protocol = protocol_of(pilot, suite, lambda method: known.get(method.name, ""), prices)
     return Draft(pilot, suite, prices, protocol)
 
 
@@ -82,16 +99,35 @@ def _tier(machine: Machine, contract: Contract) -> str:
     return "" if set(found.unknown) - {"test_seconds"} else found.tier
 
 
-def _identity(machine: Machine, pilot: Pilot, method: Method) -> str:
-    """The digest of a method's agent; baselines have none, their contracts pin what they do."""
-    from proctor.cli.wiring import identified_agent
+def _identities(
+    machine: Machine, pilot: Pilot, suite: tuple[SuiteTask, ...], mistakes: list[Mistake]
+) -> dict[str, str]:
+    """The digest of each method's agent; baselines have none, their contracts pin what they do.
+
+    What is wrong with an agent is added to ``mistakes``, with its place in the pilot file.
+    """
+    from proctor.cli.known import require_agent
+    from proctor.cli.wiring import identified_agent, refuse_secrets_in_files
     from proctor.study.pilot.model import agent_files, agent_words, model_settings
 
-    if method.baseline:
-        return ""
-    words = agent_words(pilot, method, pilot.tasks[0])
-    settings = model_settings(pilot, method)
-    try:
-        return identified_agent(machine, words, agent_files(pilot, method), method.model, settings).digest
-    except UsageFault as fault:
-        raise UsageFault(fault.message, where=f"{pilot.file}: method {method.name}", hint=fault.hint) from None
+    found: dict[str, str] = {}
+    for method in pilot.methods:
+        files, settings = agent_files(pilot, method), model_settings(pilot, method)
+        words = agent_words(pilot, method, pilot.tasks[0])
+        try:
+            require_agent(words.partition(":")[0])
+            found[method.name] = identified_agent(machine, words, files, method.model, settings).digest
+            for task in suite:
+                refuse_secrets_in_files(task.loaded, files)
+        except UsageFault as fault:
+            told = f"method {method.name}: {_as_fields(fault.message)}"
+            mistakes.append(Mistake(str(pilot.file), method.line, method.column, told, _as_fields(fault.hint)))
+    return found
+
+
+def _as_fields(words: str) -> str:
+    """Advice for the command line as advice for a pilot file: its fields have the names of the options."""
+    for option, field in _FIELDS.items():
+        words = re.sub(rf"\buse {option} (?!and\b)", f"write {field}: ", words)
+        words = re.sub(rf"(?<![\w-]){option}(?![\w-])", field, words)
+    return words

@@ -70,9 +70,11 @@ def test_every_field_arrives(folder: Path) -> None:
     file.write_text(FULL)
     pilot = load_pilot(file)
     assert (pilot.name, pilot.title, pilot.question) == ("full", "Everything", "Should we adopt x?")
+    agent = "command:python3 /agent/run.py"
     assert pilot.methods[0] == Method(
-        "x", "command:python3 /agent/run.py", files="agent", configuration={"temperature": "0.2"}
+        "x", agent, files="agent", configuration={"temperature": "0.2"}, line=4, column=22
     )
+    assert FULL.splitlines()[3][21:].startswith(f'"{agent}"'), "a mistake in an agent is told where its words begin"
     assert pilot.comparison == Comparison("x", "y")
     assert pilot.baselines == Baselines(noop=True, reference=False, human=True, human_minutes="12.5")
     assert [arm.name for arm in pilot.arms] == ["x", "y", "z", "noop", "human"]

@@ -114,7 +114,7 @@ BASELINES = Shape(
 TASK = Shape(
     "task",
     (
-        Field("contract", PATH, "The contract's directory, relative to the pilot file."),
+        Field("contract", PATH, "The contract's directory, or its contract.yaml, relative to the pilot file."),
         Field("strata", MapOf(LABEL, WORDS), "Labels besides the contract's own, or in place of them.", {}),
         Field("human_patch", OPTIONAL_PATH, "The patch that a person made.", model.Task.human_patch),
     ),

@@ -132,7 +132,9 @@ class _Reader:
         kind, _, argument = part["agent"].partition(":")
         if kind == "patch" and argument:
             self.there(part, "agent", argument)
-        return model.Method(**{**part, "configuration": _mapping(part["configuration"])})
+        place = part.place("agent")
+        known = {**part, "configuration": _mapping(part["configuration"])}
+        return model.Method(**known, line=place.line, column=place.column)
 
     def names(self, part: Part, methods: tuple[model.Method, ...]) -> None:
         """Methods have names of their own, and no two are the same but for the name."""
@@ -164,7 +166,7 @@ class _Reader:
         return model.Comparison(inner["candidate"], inner["against"])
 
     def task(self, part: Part, human: bool) -> model.Task:
-        path = part["contract"]
+        path = self.contract_directory(part["contract"])
         if path and self.there(part, "contract", path, directory=True):
             inside = Path(path, CONTRACT_NAME)
             if not Path(self.directory, inside).is_file():
@@ -176,6 +178,11 @@ class _Reader:
             self.report.add(part.node, "task: the key 'human_patch' is missing", "needed with baselines.human: true")
         place = part.place("contract")
         return model.Task(path, _mapping(part["strata"]), part["human_patch"], place.line, place.column)
+
+    def contract_directory(self, path: str) -> str:
+        """The directory of a contract, which may be named by the file in it."""
+        named = Path(path)
+        return str(named.parent) if named.name == CONTRACT_NAME and not Path(self.directory, path).is_dir() else path
 
     def tasks(self, part: Part, tasks: tuple[model.Task, ...]) -> None:
         seen: dict[str, int] = {}

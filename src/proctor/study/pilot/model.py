@@ -27,7 +27,7 @@ class Method:
     """One thing that is compared: an agent in the words of ``proctor run --agent``, its model and its settings.
 
     ``configuration`` is what the agent itself is told to do (temperature, tools); it is declared and shown, and makes
-    nothing happen by itself.
+    nothing happen by itself. ``line`` and ``column`` are where the agent stands in the pilot file.
     """
 
     name: str
@@ -43,6 +43,8 @@ class Method:
     files: str = ""
     configuration: Mapping[str, str] = EMPTY
     baseline: bool = False
+    line: int = 0
+    column: int = 0
 
 
 @frozen

@@ -24,7 +24,7 @@ SCRIPT_BYTES = 4 << 20
 ARTEFACTS, DEVIATIONS = "artefacts", "deviations"
 NOT_SO = ("There is no baseline without a change: tasks that are solved already would not be noticed.",)
 """What earlier plans told as a deviation and is none: stage one tries every task without a change, whatever runs."""
-_LEFT_OUT = ("agent", "key_env", "key_file", "files", "script", "configuration")
+_LEFT_OUT = ("agent", "key_env", "key_file", "files", "script", "configuration", "line", "column")
 _CAPS = ("usd", "wall_seconds", "command_seconds", "tokens", "tool_calls", "failed_cycles", "cpu_seconds")
 
 _ABSENT = object()
