@@ -82,6 +82,23 @@ def test_a_look_names_the_runs_that_it_was_taken_from(tmp_path: Path) -> None:
     assert "t03" not in look.tasks and len(look.tasks) == 19
 
 
+def test_by_intention_to_treat_a_look_counts_runs_without_a_verdict(tmp_path: Path) -> None:
+    """y has no verdict on most tasks, and succeeds on the others: nothing differs but by intention to treat."""
+    lost = {task["name"] for task in TASKS[:16]}
+
+    def says(slot: Slot) -> Mapping[str, Any]:
+        return {"success": True, "scorable": slot.method != "y" or slot.task not in lost}
+
+    scored = standing_with(tmp_path, 4 * 30, says)
+    stop, (look,) = rules_so_far(scored.ledger, scored.plan.protocol)
+    assert stop is None and look.pairs[0][2] == "0"
+    all_runs = {"primary": "intention-to-treat", "minimum_effect": "0.05"}
+    treated = standing_with(tmp_path, 4 * 30, says, endpoints=all_runs)
+    stop, (look,) = rules_so_far(treated.ledger, treated.plan.protocol)
+    assert stop is not None and stop.rule == EFFICACY and float(look.pairs[0][2]) == pytest.approx(0.8)
+    assert len(look.tasks) == 20 and len(look.runs) == 60
+
+
 def test_earlier_stages_know_nothing_of_looks(tmp_path: Path) -> None:
     rich = {"pilot_usd": "1000.00", "task_usd": None, "run_usd": None}
     here = take_looks(standing_with(tmp_path, 4 * 30, x_wins_but_in(0), budgets=rich))
@@ -128,7 +145,7 @@ def test_pairs_share_the_level_as_in_the_report(tmp_path: Path) -> None:
     (look,) = rules_so_far(here.ledger, here.plan.protocol)[1]
     means = np.array([[number < 16, number < 9, number < 3] for number in range(20)], dtype=float)
     joint = max_t(means, np.random.default_rng(20260307))
-    alone = [family(here.ledger.held(), pair, (pair,), 20260307)[0][1] for pair in ALL]
+    alone = [family(here.ledger.held(), pair, (pair,), here.plan.protocol)[0][1] for pair in ALL]
     for (*_, p), own, adjusted in zip(look.pairs, alone, joint.p_adjusted, strict=True):
         assert own is not None
         assert float(p) == pytest.approx(max(own, adjusted))
@@ -139,12 +156,13 @@ def test_a_named_comparison_stands_for_itself(tmp_path: Path) -> None:
     here = standing_with(tmp_path, 4 * 30, x_wins_but_in(3), methods=THREE)
     (look,) = rules_so_far(here.ledger, here.plan.protocol)[1]
     ((_, _, _, p),) = look.pairs
-    own = family(here.ledger.held(), ("x", "y"), (("x", "y"),), 20260307)[0][1]
+    own = family(here.ledger.held(), ("x", "y"), (("x", "y"),), here.plan.protocol)[0][1]
     assert own is not None and float(p) == pytest.approx(own)
 
 
 def test_a_pair_without_a_task_in_common_has_no_p_value() -> None:
-    slots = ledger(looking(["1"], methods=THREE)).slots
+    protocol = looking(["1"], methods=THREE)
+    slots = ledger(protocol).slots
     apart = [run_of(slot) for slot in slots if (slot.method == "x") == (slot.task < "t10")]
-    found = family(apart, ("x", "y", "z"), ALL, 1)
+    found = family(apart, ("x", "y", "z"), ALL, protocol)
     assert [p is None for _, p in found] == [True, True, False]

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
 from proctor.base.frozen import replace
-from proctor.study.pilot.journal import Removal
+from proctor.study.pilot.journal import Journal, Removal
 from proctor.study.pilot.ledger import CUT, RUNNING
+from proctor.study.pilot.plan import Plan
+from proctor.study.pilot.randomise import Slot
 from proctor.study.pilot.records import Standing
 from proctor.study.pilot.sensitivity import choices, made_again
-from tests.study.pilot.running import SPOILT, STOPPED, run_of
+from tests.study.pilot.running import POWERED, SPOILT, STOPPED, ledger, run_of, screens
 from tests.study.pilot.test_status import stands
+from tests.study.pilot.test_stopping import looking
+from tests.study.pilot.test_uneven import head
 
 
 def stopped_before(here: Standing) -> Standing:
@@ -53,3 +64,32 @@ def test_removed_tasks_are_counted_beside_the_answer() -> None:
     ]
     never = replace(removed, runs=tuple(run for run in here.runs if run.task not in ("a", "d")))
     assert list(choices(never)) == [], "nothing was run there"
+
+
+def test_nobody_is_adopted_who_is_not_with_removed_tasks_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """x loses on five tasks of twenty; there is a reason to remove each of them, and somebody finds it."""
+    lost = ("t00", "t05", "t10", "t15", "t19")
+    whole = solved_but(lost)
+    assert head(whole, monkeypatch)["verdict"] == "undecided"
+    gone = tuple(Removal(task, "", "flaky", (), "", "", "", "", 0, "") for task in lost)
+    chosen = replace(whole, journal=replace(whole.journal, removals=gone))
+    told = head(chosen, monkeypatch)
+    assert told["difference"]["low"] > 0 and told["verdict"] == "undecided"
+    assert "with the runs of removed tasks counted, which does not show an advantage" in told["sentence"]
+    never = replace(chosen, runs=tuple(run for run in whole.runs if run.task not in lost))
+    assert head(never, monkeypatch)["verdict"] == "adopt", "nobody could choose by runs that were never made"
+
+
+def solved_but(lost: tuple[str, ...]) -> Standing:
+    """A complete pilot in which x wins half of twenty tasks, loses ``lost``, and both solve the others."""
+
+    def says(slot: Slot) -> Mapping[str, Any]:
+        won = {"noop": False, "reference": True, "x": slot.task not in lost, "y": int(slot.task[1:]) % 2 > 0}
+        success = won[slot.method] or (slot.task in lost and slot.method == "y")
+        return {"usd": Decimal("0.50"), "success": success, "status": "success" if success else "failure"}
+
+    budgets = {"pilot_usd": "9000.00", "task_usd": None, "run_usd": None}
+    wanted = looking([], budgets=budgets, comparison={"candidate": "x", "against": "y"})
+    book = ledger(wanted, None, says)
+    plan = Plan(Path("/plan"), Path("/plan"), "sha256:p", wanted, book.slots)
+    return Standing(plan, Journal(screens(wanted), ()), book.runs, POWERED)

@@ -127,7 +127,7 @@ def _alone(protocol: Mapping[str, Any], apart: Mapping[str, Classes], blocks: Se
         if all(run.task not in most or run.comparability == most[run.task] for run in block)
         for run in block
     ]
-    ((gap, p),) = family(kept, (candidate, against), pairs, int(protocol["seeds"]["observed"]))
+    ((gap, p),) = family(kept, (candidate, against), pairs, protocol)
     whole = f"{len(kept)} of {sum(map(len, compared))} runs"
     if gap is not None and p is not None:
         probability = "< 0.001" if p < 0.001 else f"= {p:.3f}"

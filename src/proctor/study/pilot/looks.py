@@ -1,10 +1,11 @@
 """Looks at the comparison before a pilot is complete, as its protocol planned them. Pure.
 
-A look falls after the block that brings the plan to the look's share. It compares task means of the primary endpoint
-over scorable runs, and holds the p value against the nominal level that alpha spending leaves for it. As in the report,
-the t test decides from 20 tasks on; with fewer the larger of its p value and that of flipped signs does. It has to lie
-below the level. The rule is symmetric: it does not matter who is ahead. Where a pilot names no two methods to compare,
-every pair of methods has to cross, by p values that are adjusted over all pairs together, as those of the report are.
+A look falls after the block that brings the plan to the look's share. It compares task means of the primary endpoint,
+and holds the p value against the nominal level that alpha spending leaves for it. By intention to treat every run of a
+complete block counts, else the scorable ones, as in the report. As there, the t test decides from 20 tasks on; with
+fewer the larger of its p value and that of flipped signs does. It has to lie below the level. The rule is symmetric:
+it does not matter who is ahead. Where a pilot names no two methods to compare, every pair of methods has to cross, by
+p values that are adjusted over all pairs together, as those of the report are.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
+from proctor.study.analysis.question import INTENTION_TO_TREAT
 from proctor.study.pilot.ledger import Run
 from proctor.study.pilot.look import UNDEFINED, Look
 
@@ -46,8 +48,8 @@ def look_at(
     nominal = boundaries(shares, float(protocol["alpha"])).nominal[-1]
     pairs = pairs_of(protocol)
     methods = tuple(dict.fromkeys(name for pair in pairs for name in pair))
-    used = [run for run in runs if run.method in methods and run.scorable]
-    seen = family(used, methods, pairs, int(protocol["seeds"]["observed"]))
+    used = [run for run in runs if run.method in methods and tells(run, protocol)]
+    seen = family(used, methods, pairs, protocol)
     crossed = bool(seen) and all(p is not None and p < nominal for _, p in seen)
     return Look(
         blocks=blocks,
@@ -61,14 +63,20 @@ def look_at(
     )
 
 
-def family(
-    runs: Iterable[Run], methods: Sequence[str], pairs: Sequence[tuple[str, str]], seed: int
-) -> list[tuple[float | None, float | None]]:
-    """For each pair the mean difference over the tasks that both were scored on, and the p value that decides.
+def tells(run: Run, protocol: Mapping[str, Any]) -> bool:
+    """Whether a run counts for the primary endpoint."""
+    return run.scorable or protocol["endpoints"]["primary"] == INTENTION_TO_TREAT
 
-    Several pairs share the level, by the step-down maximum over all of them. ``seed`` is for signs that are drawn.
+
+def family(
+    runs: Iterable[Run], methods: Sequence[str], pairs: Sequence[tuple[str, str]], protocol: Mapping[str, Any]
+) -> list[tuple[float | None, float | None]]:
+    """For each pair the mean difference of the primary endpoint over the tasks of both, and the p value that decides.
+
+    Several pairs share the level, by the step-down maximum over all of them. Signs are drawn by the protocol's seed.
     """
-    means = _means(runs, methods)
+    seed = int(protocol["seeds"]["observed"])
+    means = _means([run for run in runs if tells(run, protocol)], methods)
     found = [_compared(means, methods.index(a), methods.index(b), seed) for a, b in pairs]
     if len(pairs) < 2:
         return found
@@ -78,14 +86,14 @@ def family(
 
 
 Means = tuple[tuple[float, ...], ...]
-"""The share of successes, a line for each task and a column for each method; nan where none was scored."""
+"""The share of successes, a line for each task and a column for each method; nan where no run counts."""
 
 
 def _means(runs: Iterable[Run], methods: Sequence[str]) -> Means:
     seen: dict[str, dict[str, list[bool]]] = {}
     for run in runs:
-        if run.method in methods and run.scorable:
-            seen.setdefault(run.task, {}).setdefault(run.method, []).append(run.success)
+        if run.method in methods:
+            seen.setdefault(run.task, {}).setdefault(run.method, []).append(run.scorable and run.success)
     return tuple(tuple(_mean(seen[task].get(method, [])) for method in methods) for task in sorted(seen))
 
 

@@ -45,7 +45,7 @@ from proctor.study.pilot.records import (
     stages_of,
 )
 from proctor.study.pilot.reviewed import agreement
-from proctor.study.pilot.sensitivity import choices, made_again
+from proctor.study.pilot.sensitivity import choices, made_again, put_back, restored
 from proctor.study.pilot.stopping import methods_of, rules_so_far
 from proctor.study.pilot.uneven import evened, unequal
 from proctor.study.table import Table
@@ -93,6 +93,9 @@ def report_of(
     if not len(compared):
         raise UsageFault("no run of the pilot counts yet", hint="proctor pilot run PILOT")
     question = evened(here, compared, replace(_question(here), measured=measured))
+    if here.journal.removals:
+        whole = table_of(put_back(here))
+        question = restored(here, whole.select(_among(whole, compared_in(protocol))), question)
     extras = _extras(here)
     if not question.unfinished:
         extras = replace(extras, caveats=(*unequal(here, question), *extras.caveats))

@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proctor.base.frozen import replace
-from proctor.study.analysis.cells import Cells
-from proctor.study.analysis.pairs import compare_pairs
-from proctor.study.analysis.question import SEED, Counted, Question
-from proctor.study.analysis.verdict import decide, toward
+from proctor.study.analysis.counted import counted
+from proctor.study.analysis.question import Question
 from proctor.study.analysis.words import among, points
 from proctor.study.pilot.records import Standing, stages_of
 from proctor.study.table import Table
@@ -51,17 +49,7 @@ def evened(here: Standing, table: Table, question: Question) -> Question:
     even = table.select(np.isin(table.trial, common_repeats(here)))
     if not len(even):
         return replace(question, unfinished="the budgets of tasks left no repeat that every task has")
-    return replace(question, counted=(*question.counted, _counted(even, question, _how(here))))
-
-
-def _counted(table: Table, question: Question, how: str) -> Counted:
-    """The comparison that was asked for, on the rows of ``table`` alone."""
-    import numpy as np
-
-    pairs = compare_pairs(Cells(table, question), np.random.default_rng(SEED), question.planned)
-    pair = next(one for one in pairs if {one["a"], one["b"]} == question.planned)
-    difference = toward(pair, str(question.candidate))
-    return Counted(how, decide(difference, question.minimum_effect, pair["separable"]), difference)
+    return replace(question, counted=(*question.counted, counted(even, question, _how(here))))
 
 
 def _how(here: Standing) -> str:
@@ -77,5 +65,5 @@ def unequal(here: Standing, question: Question) -> Iterator[str]:
     told = f"Tasks have unequal numbers of runs: the budget of a task cut those of {len(cut)} of {of} tasks"
     yield f"{told} ({among(cut, NAMED)})."
     for one in question.counted:
-        if one.how == _how(here) and one.difference.value is not None:
+        if one.how.startswith(_how(here)) and one.difference.value is not None:
             yield f"With {one.how}, the difference is {points(one.difference)}: {one.verdict}."
