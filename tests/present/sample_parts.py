@@ -50,7 +50,7 @@ def cost_part(names: list[str], usd: list[float], attempted: int, draw: random.R
     shares = (
         ("model", "agent", 0.8),
         ("execution", "agent", 0.1),
-        ("human", "review", 0.06),
+        ("human", "approval", 0.06),
         ("overhead", "setup", 0.04),
     )
     return {

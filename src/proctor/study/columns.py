@@ -31,10 +31,12 @@ COLUMNS = (
     Column("scorable", FLAG, "1 when the run says something about the agent"),
     Column("ended", TEXT, "what ended the agent: finished, resource, safety, operator, infrastructure or unknown"),
     Column("censored", FLAG, "1 when a cap cut cost and time short: both are at least what is written"),
-    Column("cost_usd", NUMBER, "the whole projected cost: model, execution, human and overhead"),
+    Column("exit_code", WHOLE, "what the agent exited with; negative for a signal, missing where it has no exit code"),
+    Column("changed_files", WHOLE, "files that the patch changes; 0 when the agent left no change"),
+    Column("cost_usd", NUMBER, "what the run itself cost, projected: model, execution, human and overhead; no reviews"),
     Column("model_usd", NUMBER, "the part that model calls cost"),
     Column("execution_usd", NUMBER, "the part that running commands and checks cost"),
-    Column("human_usd", NUMBER, "the part that people's time cost"),
+    Column("human_usd", NUMBER, "the part that people's time cost while it ran"),
     Column("overhead_usd", NUMBER, "the part that the harness itself cost"),
     Column("tokens_in", WHOLE, "tokens the model read"),
     Column("tokens_out", WHOLE, "tokens the model wrote"),
@@ -59,6 +61,7 @@ COLUMNS = (
     ),
     Column("billed_usd", NUMBER, "what a provider billed, as far as it said so; no part of cost_usd"),
     Column("human_minutes", NUMBER, "minutes that people spent on reviews of the run"),
+    Column("review_usd", NUMBER, "what these minutes cost where the price table prices them; no part of cost_usd"),
     Column("setup_execution_usd", NUMBER, "the part of execution_usd before the agent began"),
     Column("agent_execution_usd", NUMBER, "the part of execution_usd while the agent acted"),
     Column("acceptance_execution_usd", NUMBER, "the part of execution_usd in acceptance"),
@@ -66,6 +69,8 @@ COLUMNS = (
     Column("agent_overhead_usd", NUMBER, "the part of overhead_usd while the agent acted"),
     Column("acceptance_overhead_usd", NUMBER, "the part of overhead_usd in acceptance"),
 )
+LATER = ("exit_code", "changed_files", "review_usd")
+"""Columns that files of earlier versions do not have."""
 NAMES = tuple(column.name for column in COLUMNS)
 TEXT_NAMES = tuple(column.name for column in COLUMNS if column.kind == TEXT)
 NUMBER_NAMES = tuple(column.name for column in COLUMNS if column.kind != TEXT)

@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self
 
 from proctor.base.errors import UsageFault
-from proctor.study.columns import COLUMNS, FLAG, NAMES, NUMBER_NAMES, TEXT, TEXT_NAMES, WHOLE
+from proctor.study.columns import COLUMNS, FLAG, LATER, NAMES, NUMBER_NAMES, TEXT, TEXT_NAMES, WHOLE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int32]
     Mask = NDArray[np.bool_]
 
-__all__ = ["COLUMNS", "NAMES", "NUMBER_NAMES", "TEXT_NAMES", "Coded", "Table", "chunks_of"]
+__all__ = ["COLUMNS", "LATER", "NAMES", "NUMBER_NAMES", "TEXT_NAMES", "Coded", "Table", "chunks_of"]
 
 CHUNK_ROWS = 1024
 """How many rows are turned into columns at once: few enough to stay in the processor's cache."""
@@ -168,6 +168,8 @@ class Table:
     scorable: Floats
     ended: Coded
     censored: Floats
+    exit_code: Floats
+    changed_files: Floats
     cost_usd: Floats
     model_usd: Floats
     execution_usd: Floats
@@ -194,6 +196,7 @@ class Table:
     cost_method: Coded
     billed_usd: Floats
     human_minutes: Floats
+    review_usd: Floats
     setup_execution_usd: Floats
     agent_execution_usd: Floats
     acceptance_execution_usd: Floats

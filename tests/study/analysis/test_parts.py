@@ -107,20 +107,23 @@ def test_items_of_a_cost_add_up() -> None:
         setup_execution_usd=0.05,
         agent_execution_usd=0.15,
         human_usd=0.1,
+        review_usd=0.2,
     )
     items = findings(made)["cost"]["items"]
     amounts = {(row["item"], row["phase"]): row["usd"] for row in items}
     assert amounts == pytest.approx(
         {
             ("model", "attempt"): 4.0,
-            ("human", "approval and review"): 0.8,
+            ("human", "approval"): 0.8,
+            ("human", "review, besides"): 1.6,
             ("execution", "setup"): 0.4,
             ("execution", "attempt"): 1.2,
             ("execution", "phase unknown"): 0.8,
             ("unattributed", "not itemised"): 0.8,
         }
     )
-    assert sum(amounts.values()) == pytest.approx(8.0)
+    assert sum(amounts.values()) - amounts["human", "review, besides"] == pytest.approx(8.0)
+    assert findings(made)["agents"][0]["cost"]["total_usd"] == pytest.approx(8.0)
 
 
 def test_costs_by_outcome_and_task() -> None:

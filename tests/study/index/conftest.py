@@ -107,6 +107,7 @@ def _report(name: str) -> dict[str, Any]:
         "durations": {"agent_seconds": "2.500", "check_seconds": "0.750"},
         "usage": {"tool_calls": 1, "cost": COST},
         "conversation": None,
+        "patch": {"files": 2},
     }
 
 

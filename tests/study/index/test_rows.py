@@ -42,6 +42,8 @@ def test_every_column_comes_from_its_place(runs: Runs) -> None:
         "scorable": 1,
         "ended": "finished",
         "censored": 0,
+        "exit_code": 0,
+        "changed_files": 2,
         "cost_usd": pytest.approx(1.5),
         "model_usd": pytest.approx(1.0),
         "execution_usd": pytest.approx(0.38),
@@ -68,6 +70,7 @@ def test_every_column_comes_from_its_place(runs: Runs) -> None:
         "cost_method": "sha256:prices",
         "billed_usd": 1.25,
         "human_minutes": None,
+        "review_usd": None,
         "setup_execution_usd": 0.1,
         "agent_execution_usd": 0.2,
         "acceptance_execution_usd": 0.08,
@@ -112,6 +115,13 @@ def test_only_a_cap_cuts_cost_and_time_short(runs: Runs) -> None:
         assert row["censored"] == cut
 
 
+def test_an_agent_that_failed_and_changed_nothing_can_be_asked_for(runs: Runs) -> None:
+    row = row_of(runs.make(termination={"reason": "failed", "exit_code": 2, "code": None}, patch={"files": 0}))
+    assert (row["exit_code"], row["changed_files"]) == (2, 0)
+    row = row_of(runs.make(termination={"reason": "", "exit_code": None, "code": None}, patch=None))
+    assert (row["exit_code"], row["changed_files"]) == (None, None)
+
+
 def test_a_run_without_a_verdict_has_no_endpoint_and_no_gates(runs: Runs) -> None:
     invalid: dict[str, Any] = {
         "status": "invalid",
@@ -152,12 +162,13 @@ def test_reviews_are_counted_and_priced(runs: Runs) -> None:
     review(run, "0.5")
     row = row_of(run)
     assert row["human_minutes"] == 3.0
-    assert row["human_usd"] == pytest.approx(0.05 + 3.0)
-    assert row["cost_usd"] == pytest.approx(1.5 + 3.0)
+    assert row["review_usd"] == pytest.approx(3.0)
+    assert row["human_usd"] == pytest.approx(0.05), "people's time while it ran"
+    assert row["cost_usd"] == pytest.approx(1.5), "what the run itself cost, whoever looks at it afterwards"
     unpriced = runs.make(configuration={"watch": {"prices": None}})
     review(unpriced, "4")
     assert row_of(unpriced)["human_minutes"] == 4.0
-    assert row_of(unpriced)["human_usd"] == pytest.approx(0.05)
+    assert row_of(unpriced)["review_usd"] is None
 
 
 def test_a_run_under_retention_still_has_a_row(runs: Runs) -> None:

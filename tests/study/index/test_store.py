@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 from proctor.base.errors import InfrastructureFault, UsageFault
+from proctor.study.columns import LATER
 from proctor.study.index import store
+from proctor.study.index.query import Question
 from proctor.study.index.store import ingest, read_table, write_table
 from proctor.study.table import NAMES, Coded, Table
 
@@ -157,6 +159,22 @@ def test_rows_that_break_off_leave_the_file_as_it_was(tmp_path: Path) -> None:
         ingest([{"agent": 7}], path)
     assert path.read_bytes() == before
     assert [place.name for place in tmp_path.iterdir()] == ["runs.parquet"]
+
+
+def test_a_file_of_an_earlier_version_has_nothing_in_columns_that_came_later(tmp_path: Path) -> None:
+    path, old = tmp_path / "runs.parquet", tmp_path / "old.parquet"
+    ingest([{"run": "a", "agent": "ada", "exit_code": 2, "changed_files": 0}], path)
+    kept = ", ".join(name for name in NAMES if name not in LATER)
+    form = "(FORMAT parquet, KV_METADATA {kind: 'proctor.runs', schema: '1'})"
+    duckdb.execute(f"COPY (SELECT {kept} FROM read_parquet('{path}')) TO '{old}' {form}")
+    assert list(read_table(path).rows()) == [{"run": "a", "agent": "ada", "exit_code": 2, "changed_files": 0}]
+    assert list(read_table(old).rows()) == [{"run": "a", "agent": "ada"}]
+    with Question.over(old) as question:
+        assert list(question.ask("select run, exit_code, changed_files from runs").rows) == [("a", None, None)]
+    bare = tmp_path / "bare.parquet"
+    duckdb.execute(f"COPY (SELECT run FROM read_parquet('{path}')) TO '{bare}' {form}")
+    with pytest.raises(UsageFault, match="cannot be read as Parquet"):
+        read_table(bare)
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:

@@ -93,6 +93,7 @@ def _agents(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
         ("billed_usd", "Billed by providers", money),
         ("tokens_in", "Tokens read", count),
         ("tokens_out", "Tokens written", count),
+        ("review_usd", "Reviews, besides", currency(findings).form),
         ("human_minutes", "Time of people", lambda minutes: duration(None if minutes is None else minutes * 60)),
     )
     rows = [(str(row.get("agent")), row.get("cost") or {}) for row in findings.get("agents") or ()]

@@ -1,7 +1,8 @@
 """What runs cost: by item, by outcome, by task and by stratum. Only what was metered is added up.
 
 The parts of a cost are those of the table: model, execution, human and overhead; execution and overhead by phase. What
-a cost holds beyond the parts that are known is ``unattributed``, so that an agent's items add up to its total.
+a cost holds beyond the parts that are known is ``unattributed``, so that an agent's items add up to its total. Reviews
+after the runs are itemised, too, and are in no total: how long people look at a run says nothing of its agent.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 PHASES = {"setup": "setup", "agent": "attempt", "acceptance": "acceptance"}
 """The phases of which the table tells the costs, by how its columns begin."""
+REVIEW = "review, besides"
+"""The phase of what people cost after the runs."""
 SPREAD = ("usd", "seconds")
 """What is told with its quartiles as well."""
 MAX_CELLS = 5_000
@@ -47,7 +50,8 @@ def items(cells: Cells) -> list[dict[str, Any]]:
     table = cells.table
     parts: list[tuple[str, str, Floats]] = [
         ("model", "attempt", table.model_usd),
-        ("human", "approval and review", table.human_usd),
+        ("human", "approval", table.human_usd),
+        ("human", REVIEW, table.review_usd),
     ]
     for item, whole in (("execution", table.execution_usd), ("overhead", table.overhead_usd)):
         rest = whole

@@ -76,6 +76,7 @@ def agent_costs(cells: Cells) -> list[dict[str, Any]]:
                 "per_success": price,
                 "billed_usd": _sum(table.billed_usd[rows]),
                 "human_minutes": _sum(table.human_minutes[rows]),
+                "review_usd": _sum(table.review_usd[rows]),
                 "tokens_in": _total(table.tokens_in[rows]),
                 "tokens_out": _total(table.tokens_out[rows]),
             }

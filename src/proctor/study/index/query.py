@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from proctor.base.errors import UsageFault
 from proctor.base.frozen import frozen
-from proctor.study.index.store import check, quoted, reading
-from proctor.study.table import NAMES
+from proctor.study.index.store import check, quoted, reading, selected
 
 if TYPE_CHECKING:
     import duckdb
@@ -59,7 +58,8 @@ class Question:
         try:
             with reading(path):
                 check(database, path)
-                database.execute(f"CREATE TABLE runs AS SELECT {', '.join(NAMES)} FROM read_parquet({quoted(path)})")
+                columns = selected(database, path)
+                database.execute(f"CREATE TABLE runs AS SELECT {columns} FROM read_parquet({quoted(path)})")
             for setting in CLOSED:
                 database.execute(setting)
         except BaseException:

@@ -117,6 +117,8 @@ def _verdict(report: Mapping[str, Any]) -> dict[str, Any]:
         "scorable": int(scorable),
         "ended": ended,
         "censored": int(ended == RESOURCE),
+        "exit_code": _count(_map(report, "termination").get("exit_code")),
+        "changed_files": _count(_map(report, "patch").get("files")),
         **{f"gate{gate[1]}": int(passed[gate] is True) if scorable and gate in passed else None for gate in GATES},
         "score": _number(_map(report, "score").get("value")),
         "contract_score": _number(_map(_map(report, "scores"), "contract").get("value")),
@@ -137,7 +139,7 @@ def ending(report: Mapping[str, Any]) -> str:
 
 
 def _cost(report: Mapping[str, Any], configuration: Mapping[str, Any], minutes: Decimal | None) -> dict[str, Any]:
-    """The projected cost by part and phase, with what reviews cost after it; nothing where nothing was projected."""
+    """The projected cost by part and phase, and what reviews cost besides; nothing where nothing was projected."""
     cost = _map(_map(report, "usage"), "cost")
     reviewed = {"human_minutes": None if minutes is None else float(minutes)}
     if not cost:
@@ -150,9 +152,10 @@ def _cost(report: Mapping[str, Any], configuration: Mapping[str, Any], minutes: 
         for part in PARTS
     }
     sums = {part: sum((spent[phase, part] for phase in PHASES), Decimal(0)) for part in PARTS}
-    sums["human"] += (minutes or Decimal(0)) * _minute_price(configuration)
+    price = _minute_price(configuration)
     return {
         **reviewed,
+        "review_usd": None if minutes is None or price is None else float(minutes * price),
         "cost_usd": float(sum(sums.values(), Decimal(0))),
         **{f"{part}_usd": float(amount) for part, amount in sums.items()},
         **{f"{phase}_{part}_usd": float(spent[phase, part]) for phase in PHASES for part in PHASED},
@@ -161,11 +164,12 @@ def _cost(report: Mapping[str, Any], configuration: Mapping[str, Any], minutes: 
     }
 
 
-def _minute_price(configuration: Mapping[str, Any]) -> Decimal:
+def _minute_price(configuration: Mapping[str, Any]) -> Decimal | None:
     """What a minute of a reviewer costs by the price table of the run; nothing where it has no such price."""
     rows = _map(_map(configuration, "watch"), "prices").get("rows", ())
     prices = [(row[1], _decimal(row[2])) for row in rows if row[0] == "human_review" and row[1] in _MINUTES]
-    return sum((price * _MINUTES[unit] for unit, price in prices if price is not None), Decimal(0))
+    known = [price * _MINUTES[unit] for unit, price in prices if price is not None]
+    return sum(known, Decimal(0)) if known else None
 
 
 def _minutes(run: RunDirectory, seal: Seal, heads: reviews.Heads | None) -> Decimal | None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.base.files import sync_directory
-from proctor.study.table import COLUMNS, NAMES, TEXT_NAMES, Coded, Table, chunks_of
+from proctor.study.table import COLUMNS, LATER, NAMES, TEXT_NAMES, Coded, Table, chunks_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -113,7 +113,7 @@ def read_table(path: Path) -> Table:
     """The table in the file at ``path``; :class:`UsageFault` when it holds none."""
     with connect() as database, reading(path):
         check(database, path)
-        database.execute(f"CREATE VIEW runs AS SELECT * FROM read_parquet({quoted(path)})")
+        database.execute(f"CREATE VIEW runs AS SELECT {selected(database, path)} FROM read_parquet({quoted(path)})")
         length = int(_one(database, "SELECT count(*) FROM runs"))
         if length <= FEW_ROWS:
             found = database.execute(f"SELECT {', '.join(map(_column, NAMES))} FROM runs").fetchnumpy()
@@ -137,6 +137,15 @@ def check(database: duckdb.DuckDBPyConnection, path: Path) -> dict[str, str]:
     if said.get("schema") != str(SCHEMA):
         raise UsageFault(f"has the schema {said.get('schema')}, not {SCHEMA}", where=str(path), hint="write it anew")
     return said
+
+
+def selected(database: duckdb.DuckDBPyConnection, path: Path) -> str:
+    """The columns of a table as they are asked for from a file; what an earlier version did not have is missing."""
+    said = database.execute(f"DESCRIBE SELECT * FROM read_parquet({quoted(path)})").fetchall()
+    lacking = set(LATER) - {row[0] for row in said}
+    return ", ".join(
+        f"NULL::{TYPES[column.kind]} AS {column.name}" if column.name in lacking else column.name for column in COLUMNS
+    )
 
 
 def join(database: duckdb.DuckDBPyConnection, parts: list[Path], path: Path) -> None:
