@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,15 @@ def test_a_pilot_is_reported_again_byte_by_byte_held_against_another_and_refused
         (tmp_path / "again" / "findings.json").write_bytes(foreign)
         done = proctor("pilot", "report", pilot, "--against", tmp_path / "again")
         assert (done.returncode, "holds no findings of a report" in done.stderr) == (2, True), done.stderr
+
+    shutil.rmtree(tmp_path / "contracts" / "three")
+    pilot.write_text(pilot.read_text().replace("Does it work?", "Did it work?"))
+    done = proctor("pilot", "report", pilot, "--into", tmp_path / "alone")
+    assert done.returncode == 0 and "changed since it was frozen, and not in this report: " in done.stderr
+    pilot.unlink()
+    done = proctor("pilot", "report", pilot, "--into", tmp_path / "alone")
+    assert done.returncode == 0 and "the pilot file is not there" in done.stderr
+    assert content(tmp_path / "alone") == first, "the plan and the runs are enough"
 
     path = next(one["path"] for one in runs_in(tmp_path / "home") if one["method"] == "idler")
     text = (path / "report.json").read_text()

@@ -32,12 +32,13 @@ def report(
 ) -> int:
     """Write what the runs of PILOT say: the decision, how sure it is, what it cost, and everything behind it.
 
-    The same plan and runs give the same bytes. A pilot that is not complete gives a report that says so. Whatever the
+    The same plan and runs give the same bytes: neither the pilot file nor its contracts and agents are needed, and what
+    has changed in them since is only told. A pilot that is not complete gives a report that says so. Whatever the
     decision is, the exit code is 0. With --against the agents are held against an earlier report, on the tasks whose
     contracts are the same in both.
     """
-    from proctor.cli.planned import planned
-    from proctor.cli.wiring import machine
+    from proctor.cli.planned import changed_since, plan_alone
+    from proctor.cli.wiring import home
     from proctor.present.data import findings_json
     from proctor.present.folder import check_folder, write_report
     from proctor.study.analysis.question import measured_from
@@ -47,11 +48,12 @@ def report(
     measured = None if oracle is None else measured_from(oracle)
     earlier = None if against is None else _earlier(against)
     _check_plan(pilot, out)
-    here = machine()
-    draft, frozen = planned(here, pilot, out)
-    folder = into or draft.pilot.file.with_suffix(".report")
+    place, plan = home(), plan_alone(pilot, out)
+    folder = into or pilot.with_suffix(".report")
     check_folder(folder)
-    found, table = report_of(standing(frozen, here.home), _tell, measured)
+    for line in changed_since(place, pilot, plan):
+        click.echo(one_line(f"changed since it was frozen, and not in this report: {line}"), err=True)
+    found, table = report_of(standing(plan, place), _tell, measured)
     if earlier is not None:
         found["versus"] = earlier.beside(table, found)
     _tell(f"writing {folder}")

@@ -106,10 +106,11 @@ def status(pilot: Path, watch: bool, out: Path | None, json_: bool) -> None:
 
     Everything is told by the runs and the folder of the plan; it can be asked at any time.
     """
+    from proctor.cli.planned import changed_since, plan_alone
     from proctor.cli.wiring import home
 
-    place, plan = home(), _plan(pilot, out)
-    changed, before = _changed(place, pilot, plan), None
+    place, plan = home(), plan_alone(pilot, out)
+    changed, before = changed_since(place, pilot, plan), None
     while True:
         now = {**_status(place, plan), "changed": changed}
         if now != before:
@@ -123,37 +124,6 @@ def status(pilot: Path, watch: bool, out: Path | None, json_: bool) -> None:
         if not watch or not (now["busy"] or now["running"]):
             return
         time.sleep(LOOK_SECONDS)
-
-
-def _plan(pilot: Path, out: Path | None) -> Plan:
-    """The plan alone: to look at a pilot neither its file nor its contracts need be there."""
-    from proctor.base.errors import UsageFault
-    from proctor.study.pilot.plan import load_plan
-
-    folder = out or pilot.with_suffix(".plan")
-    if not pilot.exists() and not folder.exists():
-        raise UsageFault("does not exist", where=str(pilot), hint="name the YAML file of a pilot")
-    return load_plan(folder)
-
-
-def _changed(place: Home, pilot: Path, plan: Plan) -> list[str]:
-    """In what the pilot file differs from its plan by now, which ``pilot run`` will refuse.
-
-    Where there is no home yet, none is made only to look.
-    """
-    from proctor.base.errors import ProctorError
-    from proctor.cli.planned import draft
-    from proctor.cli.wiring import machine
-    from proctor.study.pilot.plan import changed_lines
-
-    if not pilot.is_file():
-        return ["the pilot file is not there"]
-    if not place.path.is_dir():
-        return []
-    try:
-        return changed_lines(plan, draft(machine(), pilot).protocol)
-    except ProctorError as error:
-        return [f"the pilot file cannot be read as it was: {error.message}"]
 
 
 def _status(place: Home, plan: Plan) -> dict[str, Any]:
@@ -242,13 +212,14 @@ def remove(
     checks is evidence, too.
     """
     from proctor.base.clock import SystemClock, utc_text
+    from proctor.cli.planned import plan_alone
     from proctor.cli.wiring import home, shelf
     from proctor.study.pilot.conduct import alone
     from proctor.study.pilot.records import standing
     from proctor.study.pilot.removal import Request
     from proctor.study.pilot.removal import remove as remove_task
 
-    place, plan = home(), _plan(pilot, out)
+    place, plan = home(), plan_alone(pilot, out)
     place.create()
     runs = tuple(shelf().find(name) for name in evidence)
     at = utc_text(SystemClock().wall_ns())

@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from proctor.base.errors import ContractError, Mistake, UsageFault
+from proctor.base.errors import ContractError, Mistake, ProctorError, UsageFault
 from proctor.base.frozen import frozen
 from proctor.execute.watch.prices import PriceTable
 from proctor.study.pilot.model import Pilot
-from proctor.study.pilot.plan import Plan, load_plan, plan_folder, refuse_changes
+from proctor.study.pilot.plan import Plan, changed_lines, load_plan, plan_folder, refuse_changes
 from proctor.study.pilot.suite import SuiteTask
 
 if TYPE_CHECKING:
     from proctor.conduct.machine import Machine
     from proctor.contract.model import Contract
+    from proctor.execute.home import Home
 
 _FIELDS = {
     "--agent-files": "files",
@@ -76,9 +77,33 @@ def planned(machine: Machine, path: Path, folder: Path | None = None) -> tuple[D
     return made, plan
 
 
+def plan_alone(path: Path, folder: Path | None) -> Plan:
+    """The plan of the pilot in the file ``path``: to look at one, neither the file nor its contracts need be there."""
+    place = folder or path.with_suffix(".plan")
+    if not path.exists() and not place.exists():
+        raise UsageFault("does not exist", where=str(path), hint="name the YAML file of a pilot")
+    return load_plan(place)
+
+
+def changed_since(place: Home, path: Path, plan: Plan) -> list[str]:
+    """In what the pilot file differs from its plan by now, which ``pilot run`` will refuse.
+
+    Where there is no home yet, none is made only to look.
+    """
+    from proctor.cli.wiring import machine
+
+    if not path.is_file():
+        return ["the pilot file is not there"]
+    if not place.path.is_dir():
+        return []
+    try:
+        return changed_lines(plan, draft(machine(), path).protocol)
+    except ProctorError as error:
+        return [f"the pilot file cannot be read as it was: {error.message}"]
+
+
 def runs_of_pilot(machine: Machine, digest: str) -> int:
     """How many runs carry the pilot's digest, finished or not."""
-    from proctor.base.errors import ProctorError
     from proctor.record.rundir import RunDirectory
 
     found = 0

@@ -153,6 +153,8 @@ def refuse_changes(plan: Plan, protocol: Mapping[str, Any]) -> None:
     hint = 'put it back, or make it known to every later report: proctor pilot amend PILOT --why "..."'
     if any(line.startswith("tasks[") and line.endswith(REMOVED) for line in lines):
         hint += "; once there are runs, only proctor pilot remove takes out a task"
+    elif any(line.startswith(("methods[", "tasks[")) for line in lines):
+        hint += "; once there are runs, methods and tasks stay, and proctor pilot report needs neither"
     if len(lines) > SHOWN_CHANGES:
         lines = [*lines[:SHOWN_CHANGES], f"and {len(lines) - SHOWN_CHANGES} more"]
     words = "the pilot has changed since it was frozen:\n  " + "\n  ".join(lines)
