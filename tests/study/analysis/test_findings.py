@@ -107,9 +107,9 @@ def test_one_pair_is_compared_by_task_means() -> None:
     assert pair["difference"]["value"] == pytest.approx(0.5)
     # Ten of twenty differences are 1: t = 0.5 / (0.51299 / sqrt(20)) = 4.3589 with 19 degrees of freedom.
     assert pair["difference"]["low"] == pytest.approx(0.25991, abs=1e-5)
-    # Student's p is 0.000338. Fewer than 20 tasks differ, so t is held against 9,999 studies drawn from them: a draw in
-    # which all that differ point one way, of 20 tasks ten of which differ, is as rare as that.
-    assert pair["p"] == pytest.approx(0.0005, abs=2e-4)
+    # Fewer than 20 tasks differ, and hardly a study drawn from them has so large a t: p is the larger one of Student's,
+    # 0.000338, and that of signs.
+    assert pair["p"] == pytest.approx(2 / 1024)
     # Of 2^10 patterns of signs two are as extreme.
     assert pair["p_sign_flip"] == pytest.approx(2 / 1024)
     assert pair["p_adjusted"] == pair["p"], "with 20 tasks the t test decides a single comparison"

@@ -49,6 +49,33 @@ def test_of_one_size_it_is_what_counting_gives(won: int, lost: int) -> None:
     assert drawn == pytest.approx(exact, abs=4 * (exact / DRAWS) ** 0.5)
 
 
+@pytest.mark.parametrize("tasks", [20, 25, 40])
+def test_more_that_win_never_make_it_less_sure(tasks: int) -> None:
+    """Also far out, where a draw or none goes as far, and where enough tasks differ for Student alone."""
+    found = [compared([1.0] * won, tasks=tasks).p for won in range(4, tasks)]
+    ps = [p for p in found if p is not None]
+    assert len(ps) == tasks - 4 and ps == sorted(ps, reverse=True)
+    assert ps[12 - 4] == pytest.approx(2 / 2**12) and ps[15 - 4] == pytest.approx(2 / 2**15), "signs, all patterns"
+
+
+def test_what_few_draws_reach_is_claimed_no_more_often_than_its_level() -> None:
+    """Single runs of 20 to 40 tasks, any number of which differ: enumerated at levels of early looks."""
+    for tasks, level in product((20, 30, 40), (0.00305, 0.0015, 0.0001)):
+        claims = {
+            (won, lost): (p := compared([1.0] * won + [-1.0] * lost, 0.95, tasks).p) is not None and p < level
+            for won in range(tasks + 1)
+            for lost in range(min(won, tasks - won) + 1)
+        }
+        for share, chance in zip(shares := (0.1, 0.2, 0.3, 0.5), chances(tasks, shares), strict=True):
+            wrong = sum(
+                chance[max(a, b), min(a, b)]
+                for a in range(tasks + 1)
+                for b in range(tasks + 1 - a)
+                if claims[max(a, b), min(a, b)]
+            )
+            assert wrong <= 1.05 * level, (tasks, level, share)
+
+
 def test_four_of_twenty_are_the_least_that_is_claimed() -> None:
     threes = np.array([line([a / 5, b / 5, c / 5]) for a, b, c in product(range(1, 6), repeat=3)])
     assert resampled_p(threes).min() > 0.05
@@ -71,7 +98,7 @@ def test_rounding_is_no_difference() -> None:
 
 
 @settings(max_examples=150, deadline=None)
-@given(some_differ, st.integers(20, 40), st.sampled_from([0.8, 0.9, 0.95, 0.99]))
+@given(some_differ, st.integers(20, 40), st.sampled_from([0.8, 0.9, 0.95, 0.99, 0.995, 0.99695, 0.9999, 1 - 1e-9]))
 def test_p_and_interval_never_contradict_each_other(steps: list[int], tasks: int, level: float) -> None:
     found = compared([step / 5 for step in steps], level, tasks)
     assert found.p is not None and 0 < found.p <= 1
@@ -106,8 +133,10 @@ def test_the_limit_is_where_p_crosses_alpha() -> None:
 def test_plans_are_decided_as_reports_are(runs: int) -> None:
     a, b = simulated_means(Design(0.9, 0.6, 0.5, TASKS, runs), 0.0, 400, np.random.default_rng(3))
     reported = [paired_difference(second, first).p for first, second in zip(a, b, strict=True)]
+    for alpha in (0.05, 0.005, 0.003):
+        planned = decisions(b - a, alpha, runs)
+        assert planned.tolist() == [p is not None and p < alpha for p in reported]
     planned = decisions(b - a, 0.05, runs)
-    assert planned.tolist() == [p is not None and p < 0.05 for p in reported]
     assert planned.any() and (planned != rejections(b - a, 0.05)).any()
 
 

@@ -15,7 +15,7 @@ from proctor.base.frozen import frozen
 from proctor.study.stats.arrays import floats
 from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
 from proctor.study.stats.limits import t_quantile, t_two_sided, unanimous
-from proctor.study.stats.resampled import few_differ, resampled_limit, resampled_p
+from proctor.study.stats.resampled import THIN, few_differ, resampled_limit, resampled_p
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,13 +93,26 @@ def paired_difference(
     p, method = t_two_sided(value / error, tasks - 1), PAIRED_T
     towards_0 = away = t_quantile((1 + level) / 2, tasks - 1)
     if tasks >= ENOUGH_TASKS and few_differ(differences[None, :])[0]:
-        p, method = float(resampled_p(differences[None, :])[0]), RESAMPLED_T
+        p, method = _of_few(differences, p), RESAMPLED_T
         if (abs(value) > towards_0 * error) != (p < 1 - level):
-            towards_0 = resampled_limit(differences, 1 - level)
+            towards_0 = _crossing(differences, abs(value) / error, p, 1 - level)
     below, above = (towards_0, away) if value > 0 else (away, towards_0)
     edge = math.inf if bound is None else bound
     low, high = max(-edge, value - below * error), min(edge, value + above * error)
     return Comparison(defined(value, low, high, level=level, method=method, n=tasks, clusters=tasks), p)
+
+
+def _of_few(differences: Floats, by_student: float) -> float:
+    """The p value where few tasks differ: by resampling, and far out, where draws are few, by Student and signs."""
+    drawn = float(resampled_p(differences[None, :])[0])
+    return drawn if drawn >= THIN else min(THIN, max(by_student, _all_patterns(differences[differences != 0])))
+
+
+def _crossing(differences: Floats, t: float, p: float, alpha: float) -> float:
+    """The t at which the p value would be ``alpha``, where few tasks differ; ``p`` is that of ``t``."""
+    from scipy.special import ndtri
+
+    return resampled_limit(differences, alpha) if alpha > THIN else t * float(ndtri(alpha / 2) / ndtri(p / 2))
 
 
 def decisive(by_t: float | None, by_signs: float | None, tasks: int) -> float | None:
@@ -125,17 +138,30 @@ def sign_flip(differences: ArrayLike, rng: np.random.Generator, draws: int = DRA
     tasks, values = len(values), values[values != 0]
     if not tasks:
         return SignFlip(None, True, 0, 0)
-    scale = float(np.abs(values).sum())
-    limit = abs(float(values.sum())) - TIE * scale
     if len(values) <= EXACT_TASKS:
-        sums = np.zeros(1)
-        for value in values[1:]:
-            sums = np.concatenate((sums + value, sums - value))
-        # The other half, with the first sign turned, has the same sizes.
-        first = values[0] if len(values) else 0.0
-        return SignFlip(float(np.mean(np.abs(sums + first) >= limit)), True, 2 ** len(values), tasks)
+        return SignFlip(_all_patterns(values), True, 2 ** len(values), tasks)
+    limit = _reached(values)
     hits = sum(int(np.count_nonzero(np.abs(sums) >= limit)) for sums in _drawn_sums(values, draws, rng))
     return SignFlip((hits + 1) / (draws + 1), False, draws, tasks)
+
+
+def _reached(values: Floats) -> float:
+    """How far a sum has to go to be as large as the one seen, but for rounding."""
+    import numpy as np
+
+    return abs(float(values.sum())) - TIE * float(np.abs(values).sum())
+
+
+def _all_patterns(values: Floats) -> float:
+    """The share of all patterns of signs whose sums are as large as the one seen."""
+    import numpy as np
+
+    sums = np.zeros(1)
+    for value in values[1:]:
+        sums = np.concatenate((sums + value, sums - value))
+    # The other half, with the first sign turned, has the same sizes.
+    first = values[0] if len(values) else 0.0
+    return float(np.mean(np.abs(sums + first) >= _reached(values)))
 
 
 def sign_blocks(tasks: int, draws: int, rng: np.random.Generator) -> Iterator[Floats]:

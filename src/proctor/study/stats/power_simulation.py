@@ -113,14 +113,16 @@ def decisions(differences: Floats, alpha: float, runs: int) -> Flags:
     """Which lines a report of two agents would call different, by the rule of ``paired.decisive``."""
     import numpy as np
 
-    from proctor.study.stats.resampled import few_differ, resampled_p
+    from proctor.study.stats.resampled import THIN, few_differ, resampled_p
 
     if differences.shape[1] < ENOUGH_TASKS:
         return confirmed(differences, alpha, runs)
     found = rejections(differences, alpha)
     # What is far from different by Student's t is not different by any other distribution.
     doubtful = np.flatnonzero(few_differ(differences) & rejections(differences, min(0.99, FAR * alpha)))
-    found[doubtful] = resampled_p(differences[doubtful]) < alpha
+    found[doubtful] = resampled_p(differences[doubtful]) < max(alpha, THIN)
+    if alpha <= THIN:
+        found[doubtful] &= confirmed(differences[doubtful], alpha, runs)
     return found
 
 

@@ -6,6 +6,10 @@ against studies made of these very differences: as many tasks, drawn from them w
 random, as it would be without a difference. The p value is how often such a study has a larger t, and half of how often
 it has the same one; the one that was seen counts among them, so that it is never 0.
 
+So many draws tell a p value of 0.05 well, and one of 0.0001 not at all: the one draw or two that reach so far are
+chance. Below ``THIN`` p is therefore the larger one of Student's t and of flipped signs, all patterns of which can be
+looked at. That is for :mod:`proctor.study.stats.paired` to do.
+
 The draws are the same for every comparison of so many tasks: an answer depends on the differences alone, and what is
 simulated for a plan is decided just as a report decides.
 """
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
 ENOUGH_DIFFER = 20
 """From so many tasks that differ on, Student's t keeps its level and uses it."""
 DRAWS = 9_999
+THIN = 0.005
+"""Below this p value fewer than 50 draws reach as far as what was seen, too few to count on."""
 SEED = 20260307
 CELLS = 2**21
 TIE = 1e-9
