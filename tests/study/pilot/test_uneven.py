@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-from proctor.base.frozen import replace
 from proctor.record.rundir import RunDirectory
 from proctor.study.analysis.question import Extras
 from proctor.study.pilot import report
 from proctor.study.pilot.journal import Journal
+from proctor.study.pilot.ledger import CUT
 from proctor.study.pilot.plan import Plan
 from proctor.study.pilot.randomise import Slot
-from proctor.study.pilot.records import Standing
+from proctor.study.pilot.records import Standing, stages_of
+from proctor.study.pilot.stopping import EFFICACY
 from proctor.study.pilot.uneven import common_repeats, cut_tasks
 from tests.study.pilot.running import POWERED, ledger, screens
 from tests.study.pilot.test_stopping import looking
@@ -24,6 +25,8 @@ from tests.study.pilot.test_stopping import looking
 BUDGETS = {"pilot_usd": "9000.00", "task_usd": "25.00", "run_usd": None}
 LED = tuple(f"t{number:02d}" for number in range(12))
 """The tasks on which x leads at first."""
+WAITING = 25
+"""The block that is not complete."""
 
 
 def stands(led_cost: str, later: int) -> Standing:
@@ -64,12 +67,14 @@ def test_an_advantage_that_rests_on_tasks_that_were_cut_is_none(monkeypatch: pyt
     assert cut_tasks(here) == LED and common_repeats(here) == (1,)
     told = head(here, monkeypatch)
     assert told["difference"]["low"] > 0 and told["verdict"] == "undecided"
-    assert "with only the repeats that every task has (1), which does not show an advantage" in told["sentence"]
+    assert (
+        "with only the repeats of which no budget cut a task (1), which does not show an advantage" in told["sentence"]
+    )
     first, second = told["caveats"][:2]
     assert first.startswith(
         "Tasks have unequal numbers of runs: the budget of a task cut those of 12 of 20 tasks (t00, "
     )
-    assert second.startswith("With only the repeats that every task has (1), the difference is +20.0 points")
+    assert second.startswith("With only the repeats of which no budget cut a task (1), the difference is +20.0 points")
     assert second.endswith(": undecided.")
 
 
@@ -86,8 +91,33 @@ def test_nothing_is_told_where_no_budget_cut_anything(monkeypatch: pytest.Monkey
     assert told["verdict"] == "adopt" and "unequal" not in " ".join(told["caveats"])
 
 
-def test_the_end_of_a_pilot_cuts_no_single_task() -> None:
-    whole = stands("0.50", later=1)
-    poor = {**whole.plan.protocol, "budgets": {**BUDGETS, "task_usd": None, "pilot_usd": "70.00"}}
-    early = replace(whole, plan=replace(whole.plan, protocol=poor), runs=whole.runs[: 40 + 4 * 30])
-    assert cut_tasks(early) == ()
+def ended(**budgets: Any) -> Standing:
+    """A pilot that a look ends at its half, while one run of its block 25 is still to be made again."""
+
+    def says(slot: Slot) -> Mapping[str, Any]:
+        cut_off = {"state": CUT, "success": False, "scorable": False} if slot.block == WAITING else {}
+        return {"usd": Decimal("0.50"), "success": slot.method in ("x", "reference"), **cut_off}
+
+    parts = {"budgets": {**BUDGETS, **budgets}, "comparison": {"candidate": "x", "against": "y"}}
+    wanted = looking(["0.5", "1"], **parts)
+    book = ledger(wanted, 4 * 32, says)
+    plan = Plan(Path("/plan"), Path("/plan"), "sha256:p", wanted, book.slots)
+    here = Standing(plan, Journal(screens(wanted), ()), book.runs, POWERED)
+    stop = list(stages_of(here))[-1].stop
+    assert stop is not None and stop.rule == EFFICACY
+    return here
+
+
+@pytest.mark.parametrize("task_usd", [None, "45.00"])
+def test_the_end_of_a_pilot_cuts_no_single_task(task_usd: str | None) -> None:
+    here = ended(task_usd=task_usd)
+    assert cut_tasks(here) == () and common_repeats(here) == (1, 2, 3), "it waits for its run, and has the money"
+
+
+def test_a_task_that_its_budget_cut_before_the_end_is_told() -> None:
+    """The task of the open block has hardly spent more than the caps of that block leave."""
+    here = ended(task_usd="20.00")
+    (cut,) = {slot.task for slot in here.plan.slots if slot.block == WAITING}
+    repeat = next(slot.repeat for slot in here.plan.slots if slot.block == WAITING)
+    assert cut_tasks(here) == (cut,)
+    assert common_repeats(here) == tuple(sorted({1, 2, 3} - {repeat})), "those behind the end lack nobody"

@@ -109,7 +109,7 @@ def what_next(ledger: Ledger, protocol: Mapping[str, Any], stage: str, account: 
             continue
         task = block[0].contract
         caps = run_cap(protocol, task) * len(left)
-        if not _fits(protocol["budgets"]["task_usd"], held.spent.get(task, Decimal(0)), caps):
+        if not task_pays(protocol, held, left):
             cut.append(block)
             continue
         need = caps + held.patch(left)
@@ -121,6 +121,13 @@ def what_next(ledger: Ledger, protocol: Mapping[str, Any], stage: str, account: 
         if waiting >= places:
             break
     return Next(tuple(found), None, tuple(cut))
+
+
+def task_pays(protocol: Mapping[str, Any], account: Account, left: Sequence[Slot]) -> bool:
+    """Whether the envelope of a task holds the caps of what is left of one of its blocks."""
+    task = left[0].contract
+    spent = account.spent.get(task, Decimal(0))
+    return _fits(protocol["budgets"]["task_usd"], spent, run_cap(protocol, task) * len(left))
 
 
 def _fits(cap: str | None, spent: Decimal, need: Decimal) -> bool:
