@@ -78,6 +78,12 @@ def test_a_pilot_that_went_on_before_anybody_asked_is_not_decided() -> None:
     assert "48 of 48 planned runs count. Stage two was refused" in progress_of(here)["words"]
 
 
+def test_a_method_that_worked_later_does_not_take_its_pilot_back() -> None:
+    """y ended with errors in stage one alone, before anybody asked; all its other runs are like any other."""
+    here = stands(None, lambda slot: DEAD if slot.method == "y" and slot.stage == "one" else {})
+    assert last(here).good and unfinished(here) == ""
+
+
 @pytest.mark.parametrize(("fields", "codes"), [(DEAD, "2 in 12"), (IDLE, "0 in 12")])
 def test_a_method_that_changed_nothing_in_any_run_is_told(fields: dict[str, Any], codes: str) -> None:
     here = with_y(fields, filled=None)

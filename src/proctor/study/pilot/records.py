@@ -49,9 +49,7 @@ class Standing:
 
     def through(self, stage: str) -> Ledger:
         """The places of the plan with the runs up to the end of a stage; up to none for ``checks``."""
-        known = (CHECKS, *STAGES)
-        kept = known[: known.index(stage) + 1]
-        runs = tuple(run for run in self.runs if run.stage in kept)
+        runs = tuple(run for run in self.runs if run.stage in known_until(stage))
         looks = self.journal.looks if stage == STAGES[-1] else ()
         return Ledger(self.plan.slots, runs, int(self.plan.protocol["retries"]), self.journal.removed, looks)
 
@@ -60,7 +58,9 @@ class Standing:
         ledger = self.through(through)
         account = self.account(through)
         ahead = what_next(ledger, self.plan.protocol, stage, account)
-        return Facts(self.plan.protocol, ledger, self.journal.screens, account, self.power, ahead, self.rates.start)
+        later = tuple(run for run in self.ledger.held() if run.stage not in known_until(through))
+        start = self.rates.start
+        return Facts(self.plan.protocol, ledger, self.journal.screens, account, self.power, ahead, start, later)
 
     def charges(self, through: str = STAGES[-1]) -> tuple[Charge, ...]:
         """What was spent besides the runs up to the end of a stage; reviews are charged in the last."""
@@ -79,6 +79,12 @@ class Standing:
     def with_runs(self, runs: tuple[Run, ...]) -> Standing:
         """The same with more runs, in the order in which they are read back later, whichever ended first."""
         return replace(self, runs=in_order((*self.runs, *runs), tuple(self.journal.runs)))
+
+
+def known_until(stage: str) -> tuple[str, ...]:
+    """The stages up to one, the checks before them included."""
+    known = (CHECKS, *STAGES)
+    return known[: known.index(stage) + 1]
 
 
 def standing(plan: Plan, home: Home) -> Standing:

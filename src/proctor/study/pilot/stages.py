@@ -38,7 +38,7 @@ class Facts:
     """What criteria are computed from.
 
     ``power`` says whether the plan is powered: ``supported``, ``value``, ``threshold`` and ``evidence``. ``start`` is
-    what a run costs before its agent has done anything.
+    what a run costs before its agent has done anything. ``later`` are the runs of stages that came after.
     """
 
     protocol: Mapping[str, Any]
@@ -48,6 +48,7 @@ class Facts:
     power: Mapping[str, Any] = EMPTY
     ahead: Next = Next()
     start: Decimal = Decimal(0)
+    later: tuple[Run, ...] = ()
 
     @property
     def tasks(self) -> tuple[Mapping[str, Any], ...]:
@@ -220,10 +221,14 @@ def _entry_two(facts: Facts) -> tuple[Criterion, ...]:
 
 
 def _working(facts: Facts) -> Criterion:
-    """Whether each method did more in its runs so far than to end with an error before it had changed anything."""
+    """Whether each method did more in its runs so far than to end with an error before it had changed anything.
+
+    What a method does in a later stage shows that it could work: the criterion is for those that never did.
+    """
     methods = methods_of(facts.protocol)
     made = by_method(facts.ledger.held(), methods)
-    dead = {name: runs for name, runs in made.items() if all(run.vain for run in runs)}
+    worked = {run.method for run in facts.later if not run.vain and not run.spoilt}
+    dead = {name: runs for name, runs in made.items() if all(run.vain for run in runs) and name not in worked}
     wrong = [
         f"{name} (no change in {len(runs)} of {len(runs)} runs: {ended_with(runs)})" for name, runs in dead.items()
     ]
