@@ -72,6 +72,15 @@ def test_with_few_tasks_signs_decide_too() -> None:
     assert row["p_adjusted"] == 0.25, "of 2^3 patterns of signs two are as extreme"
 
 
+def test_tasks_that_all_change_alike_are_no_change_where_the_interval_says_so() -> None:
+    tasks = [f"t{number}" for number in range(7)]
+    before = {agent: {task: [1] * 4 + [0] * 6 for task in tasks} for agent in ("ant", "bee")}
+    after = {agent: {task: [1] * 5 + [0] * 5 for task in tasks} for agent in ("ant", "bee")}
+    found = versus(study(before), study(after), "spring")
+    assert all(row["p_adjusted"] < 0.05 and row["difference"]["low"] < 0 for row in found["rows"])
+    assert "no agent changed by more than chance would" in found["notes"][-1]
+
+
 def test_a_task_whose_contract_changed_is_left_out_and_named() -> None:
     found = versus(study(BEFORE), study(AFTER, a="a@2"), "spring")
     assert found["rows"][0]["difference"]["clusters"] == 3

@@ -99,9 +99,15 @@ def _adjust(rows: list[dict[str, Any]], alpha: float) -> list[str]:
         row["p_adjusted"] = rounded(p)
     if len(known) < 2:
         return []
-    changed = [row["agent"] for row in known if row["p_adjusted"] < alpha]
+    changed = [row["agent"] for row in known if row["p_adjusted"] < alpha and _leaves_out_0(row["difference"])]
     told = f"Intervals are of each agent alone. With all {len(known)} counted together (Holm), "
     return [f"{told}{_listed(changed) if changed else 'no agent'} changed by more than chance would at {alpha:.2g}."]
+
+
+def _leaves_out_0(difference: Mapping[str, Any]) -> bool:
+    """Whether the interval agrees with a small p value: tasks that all differ alike have an exact bound beside it."""
+    low, high = difference["low"], difference["high"]
+    return low is not None and (low > 0 or high < 0)
 
 
 def _shared(before: Table, after: Table) -> tuple[frozenset[str], list[str]]:

@@ -322,6 +322,20 @@ def test_baselines_that_do_not_hold_are_loud() -> None:
     assert "Baselines are not compared with the agents" in html
 
 
+def test_reviews_are_in_the_table_of_items_and_in_no_bar() -> None:
+    def parts(found: dict[str, Any]) -> tuple[str, str]:
+        cost = shown(found).partition('<section id="cost"')[2]
+        figure, _, rest = cost.partition("The same by phase, as a table")
+        return figure, rest
+
+    given = findings()
+    bars, _ = parts(given)
+    agent = given["cost"]["items"][0]["agent"]
+    given["cost"]["items"].append({"agent": agent, "item": "human", "phase": "review, besides", "usd": 98765.0})
+    with_it, told = parts(given)
+    assert with_it == bars and "review, besides" in told and "$98,765" in told
+
+
 def test_cost_that_nobody_knows_is_a_dash_and_never_zero() -> None:
     given = findings(2)
     for row in [*given["cost"]["by_task"], *given["cost"]["by_outcome"], *given["tradeoff"]["precision"]]:

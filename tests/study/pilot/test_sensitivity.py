@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from proctor.base.errors import UsageFault
 from proctor.base.frozen import replace
 from proctor.study.pilot.journal import Journal, Removal
 from proctor.study.pilot.ledger import CUT, RUNNING
@@ -76,6 +77,9 @@ def test_nobody_is_adopted_who_is_not_with_removed_tasks_counted(monkeypatch: py
     told = head(chosen, monkeypatch)
     assert told["difference"]["low"] > 0 and told["verdict"] == "undecided"
     assert "with the runs of removed tasks counted, which does not show an advantage" in told["sentence"]
+    everything = tuple(replace(gone[0], task=task["name"]) for task in whole.plan.protocol["tasks"])
+    with pytest.raises(UsageFault, match="every task of the pilot was removed"):
+        head(replace(whole, journal=replace(whole.journal, removals=everything)), monkeypatch)
     never = replace(chosen, runs=tuple(run for run in whole.runs if run.task not in lost))
     assert head(never, monkeypatch)["verdict"] == "adopt", "nobody could choose by runs that were never made"
 

@@ -12,6 +12,7 @@ from proctor.present.html.evidence import Evidence
 from proctor.present.html.table import Cell, Column, Section, absent, folded, framed, note, ranked, table
 from proctor.present.html.tradeoffs import offers, precision
 from proctor.present.markup import Markup, Piece, tag
+from proctor.study.analysis.costs import REVIEW
 
 ITEMS = ("model", "execution", "human", "overhead", "unattributed")
 MOST_BARS = 40
@@ -42,7 +43,7 @@ def _items(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
     if not rows:
         return None
     sums: dict[str, dict[str, float]] = {}
-    for row in rows:
+    for row in (row for row in rows if row.get("phase") != REVIEW):
         item = str(row.get("item")) if row.get("item") in ITEMS else "unattributed"
         one = sums.setdefault(str(row.get("agent")), {})
         one[item] = one.get(item, 0.0) + float(row["usd"])

@@ -11,7 +11,7 @@ from proctor.study.analysis.unit import UNITS, Unit
 from proctor.study.analysis.verdict import ADOPT, decide
 from proctor.study.analysis.words import among, percent, points
 from proctor.study.stats.estimate import Estimate
-from proctor.study.stats.paired import paired_difference
+from proctor.study.stats.paired import ALL_ALIKE, paired_difference
 
 if TYPE_CHECKING:
     from proctor.study.table import Floats
@@ -217,7 +217,8 @@ def unconfirmed(pair: dict[str, Any], alpha: float) -> list[str]:
             "The interval of the difference leaves out 0, but flipping signs, which assumes less, does not confirm it"
         )
         return [f"{told} (p = {flipped:.3f})."]
-    if pair["p_adjusted"] is not None and pair["p_adjusted"] < alpha and not pair["separable"]:
+    alike = pair["difference"].method == ALL_ALIKE
+    if alike and pair["p_adjusted"] is not None and pair["p_adjusted"] < alpha and not pair["separable"]:
         told = f"All {pair['tasks']} tasks differ alike: p counts their signs ({pair['p_adjusted']:.3f})"
         bound = "the interval is an exact bound on what other tasks may show"
         return [f"{told}, and {bound}; it holds 0, so that the pair is not separable."]

@@ -11,7 +11,7 @@ The same plan, journal and run directories give the same findings: no clock, no 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from sys import float_info
 from typing import Any
 
@@ -88,14 +88,15 @@ def report_of(
 
     ``measured`` is how often the checks of its tasks were seen to err.
     """
-    table, protocol = table_of(here), here.plan.protocol
+    whole, protocol = table_of(put_back(here)), here.plan.protocol
+    table = whole.select(~_of_tasks(whole, here.journal.removed))
     compared = table.select(_among(table, compared_in(protocol)))
+    if not len(compared) and not here.ledger.wanted():
+        raise UsageFault("every task of the pilot was removed, and no run counts", hint="proctor pilot status PILOT")
     if not len(compared):
         raise UsageFault("no run of the pilot counts yet", hint="proctor pilot run PILOT")
     question = evened(here, compared, replace(_question(here), measured=measured))
-    if here.journal.removals:
-        whole = table_of(put_back(here))
-        question = restored(here, whole.select(_among(whole, compared_in(protocol))), question)
+    question = restored(here, whole.select(_among(whole, compared_in(protocol))), question)
     extras = _extras(here)
     if not question.unfinished:
         extras = replace(extras, caveats=(*unequal(here, question), *extras.caveats))
@@ -163,6 +164,12 @@ def _among(table: Table, methods: Sequence[str]) -> Any:
     import numpy as np
 
     return np.logical_or.reduce([table.method.is_(name) for name in methods])
+
+
+def _of_tasks(table: Table, tasks: Iterable[str]) -> Any:
+    import numpy as np
+
+    return np.logical_or.reduce([np.zeros(len(table), dtype=bool), *(table.task.is_(name) for name in tasks)])
 
 
 def _question(here: Standing) -> Question:
