@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html import unescape
+
 from proctor.present.amounts import money
 from proctor.present.markdown import report
 from tests.present.html.test_page import first_screen, shown
@@ -40,6 +42,8 @@ def test_variations_have_a_table_where_a_pilot_declares_them() -> None:
     given["variations"] = [{"variation": "terse", "method": "x", "runs": 4, "scorable": 3, "successes": 2}]
     text = read(shown(given)).text
     assert "Variations" in text and "tersex432Counts of runs" in text
+    given["variations"][0] |= {"repeats": [1, 3], "method": given["agents"][0]["agent"]}
+    assert "trial IN (1, 3) AND scorable IS DISTINCT FROM 0 AND success = 1" in unescape(shown(given))
 
 
 def test_errors_that_were_measured_say_on_how_many_patches() -> None:

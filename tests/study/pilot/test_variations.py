@@ -14,6 +14,7 @@ from proctor.conduct.variation import setting_of, variables_of, variation_of
 from proctor.study.pilot.file import load_pilot
 from proctor.study.pilot.randomise import Slot
 from proctor.study.pilot.report import variations_of
+from tests.present.html.linked import check_numbers
 from tests.study.pilot.live import FIXER, Proctor, planned, run, runs_in, write_pilot
 from tests.study.pilot.test_status import stands
 
@@ -111,6 +112,8 @@ def test_a_pilot_varies_seed_and_words_over_its_repeats(proctor: Proctor, make_c
     assert not any("another text" in words for words in findings["deviations"])
     factor = {(one["variation"], one["method"]): one["successes"] for one in findings["variations"]}
     assert (factor["terse", "fixer"], factor["terse", "sayer"]) == (3, 0)
+    held = check_numbers(file.with_suffix(".report"))
+    assert [where for where in held if "by variation" in where], "each number selects its runs"
     assert any("plain (repeats 1), terse (repeats 2)" in note for note in findings["source"]["notes"])
     (tmp_path / "terse.md").write_text("Something else.\n")
     changed = proctor("pilot", "run", file)

@@ -10,7 +10,7 @@ from typing import Any
 
 from proctor.present.amounts import Form, count, currency, known, reason, share, span
 from proctor.present.figures.forest import Whisker, forest
-from proctor.present.html.evidence import Evidence
+from proctor.present.html.evidence import SCORABLE, Evidence
 from proctor.present.html.table import (
     Cell,
     Column,
@@ -44,7 +44,7 @@ def agents(findings: Mapping[str, Any], evidence: Evidence) -> Section:
         _rates(findings, evidence),
         methods(row.get("success") for row in rows),
         _baselines(findings, evidence),
-        _variations(findings),
+        _variations(findings, evidence),
         _repeats(rows, evidence),
         _unknown(rows, evidence),
     ]
@@ -163,22 +163,27 @@ def _baselines(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None
     return tag("div", tag("h3", "Baselines"), table("Baselines beside the agents", columns, lines), note(text))
 
 
-def _variations(findings: Mapping[str, Any]) -> Markup | None:
+def _variations(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
     """How runs came out under each variation that a pilot declared over its repeats."""
     rows = findings.get("variations")
     if not rows:
         return None
     columns = [Column("Variation"), Column("Method")]
     columns += [Column(name, True) for name in ("Runs", "With a verdict", "Successes")]
-    parts = ("runs", "scorable", "successes")
-    lines: list[list[Cell | Piece]] = [
-        [
-            str(row.get("variation")),
-            str(row.get("method")),
-            *(Cell(count(row.get(part)), known(row.get(part))) for part in parts),
-        ]
-        for row in rows
-    ]
+    parts = (("runs", ""), ("scorable", SCORABLE), ("successes", f"{SCORABLE} AND success = 1"))
+    lines: list[list[Cell | Piece]] = []
+    for row in rows:
+        name, method = str(row.get("variation")), str(row.get("method"))
+        among = ", ".join(str(int(repeat)) for repeat in row.get("repeats") or ())
+        line: list[Cell | Piece] = [name, method]
+        for part, condition in parts:
+            shown: Piece = count(row.get(part))
+            if among:
+                wanted = f"trial IN ({among})" + (f" AND {condition}" if condition else "")
+                told = f"repeats {among}" + (f", {part}" if condition else "")
+                shown = evidence.number(count(row.get(part)), evidence.where(method, wanted, told))
+            line.append(Cell(shown, known(row.get(part))))
+        lines.append(line)
     text = "Counts of runs, beside the comparison and no part of it: so few tell no variation from another."
     made = table("Runs, verdicts and successes by variation and method", columns, lines)
     return tag("div", tag("h3", "Variations"), made, note(text))

@@ -19,6 +19,7 @@ from proctor.present.markup import Markup, Piece, join, tag, trusted
 
 HERE = Path(__file__).parent
 FONT = HERE / "fonts" / "inter-latin.woff2"
+UNDERLINED = "Numbers that are underlined lead to the runs behind them."
 
 
 def document(findings: Mapping[str, Any], first: Markup, sections: Sequence[Section], every: str) -> str:
@@ -45,7 +46,12 @@ def document(findings: Mapping[str, Any], first: Markup, sections: Sequence[Sect
             tag("main", first, (_section(section) for section in sections), id="main", tabindex="-1"),
             class_="sheet",
         ),
-        tag("footer", tag("p", "Made by Proctor from findings as data. Every number links to the runs behind it.")),
+        tag(
+            "footer",
+            tag(
+                "p", "Made by Proctor from findings as data. Numbers that are underlined lead to the runs behind them."
+            ),
+        ),
         tag("script", trusted(script)),
     )
     return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
