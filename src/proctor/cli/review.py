@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
     Listed = tuple[str, dict[str, Any], tuple[Review, ...]]
 
-URGENCY = ("secret", "regression", "security", "dependency", "mode", "path", "churn", "unread")
-"""Kinds of indicators, those first that a reviewer should see first; a policy choice."""
-
 
 @click.command(
     epilog="Example: proctor review; proctor review 20260307T120000 --verdict reject --minutes 4 --by ada --why ..."
@@ -131,29 +128,14 @@ def _listed() -> tuple[list[Listed], list[str]]:
     return found, broken
 
 
-def _state(reviews: tuple[Review, ...]) -> str:
-    from proctor.record.reviews import latest
-
-    verdicts = set(latest(reviews).values())
-    return "open" if not verdicts else "disputed" if len(verdicts) > 1 else verdicts.pop()
-
-
-def _reasons(report: dict[str, Any]) -> list[str]:
-    """Why a run should be looked at, the most urgent first."""
-    kinds = {str(one["kind"]): 0 for one in report.get("indicators", ())}
-    for one in report.get("indicators", ()):
-        kinds[str(one["kind"])] += int(one["count"])
-    reasons = [f"{kind} ({kinds[kind]})" for kind in URGENCY if kind in kinds]
-    return [*reasons, *(["undecided check"] if report["status"] == "acceptance-error" else [])]
-
-
 def _queue(found: list[Listed], all_: bool, json_: bool) -> None:
-    from proctor.record.reviews import minutes_of
+    from proctor.judge.waiting import URGENCY, reasons, urgency, waits
+    from proctor.record.reviews import minutes_of, opinion
 
     rows = []
     for name, report, reviews in found:
-        reasons, state = _reasons(report), _state(reviews)
-        if (reviews and all_) or (reasons and (all_ or state in ("open", "disputed"))):
+        why, state = reasons(report), opinion(reviews)
+        if waits(why, state) or (all_ and (reviews or why)):
             rows.append(
                 {
                     "run": name,
@@ -162,10 +144,10 @@ def _queue(found: list[Listed], all_: bool, json_: bool) -> None:
                     "status": report["status"],
                     "review": state,
                     "minutes": str(minutes_of(reviews)),
-                    "reasons": reasons,
+                    "reasons": why,
                 }
             )
-    rows.sort(key=lambda row: min(map(_urgency, row["reasons"]), default=len(URGENCY)))
+    rows.sort(key=lambda row: min(map(urgency, row["reasons"]), default=len(URGENCY)))
     if json_:
         print_json(rows)
     elif not rows:
@@ -176,15 +158,10 @@ def _queue(found: list[Listed], all_: bool, json_: bool) -> None:
         print_table([*(name.upper() for name in columns), "LOOK AT"], table)
 
 
-def _urgency(reason: str) -> int:
-    kind = reason.partition(" (")[0]
-    return URGENCY.index(kind) if kind in URGENCY else len(URGENCY)
-
-
 def _show(name: str, json_: bool) -> None:
     from proctor.base.frozen import items
     from proctor.cli.wiring import shelf
-    from proctor.record.reviews import minutes_of, read_reviews
+    from proctor.record.reviews import minutes_of, opinion, read_reviews
 
     run = shelf().find(name)
     reviews = read_reviews(run, _intact(run))  # which holds them against the home, too
@@ -195,7 +172,7 @@ def _show(name: str, json_: bool) -> None:
         print_json({"run": run.path.name, "indicators": found, "reviews": told, "minutes": str(minutes_of(reviews))})
         return
     click.echo(
-        printable(f"{run.path.name}: {report['status']}, review {_state(reviews)}, {minutes_of(reviews)} minutes")
+        printable(f"{run.path.name}: {report['status']}, review {opinion(reviews)}, {minutes_of(reviews)} minutes")
     )
     _note_retention(run)
     for one in found:

@@ -30,7 +30,9 @@ KIND = "proctor.review"
 HEADS_NAME = "review-heads.jsonl"
 HEAD_KIND = "proctor.review-head"
 RUNS = "runs"
-VERDICTS = ("accept", "reject", "unsure")
+ACCEPT, REJECT, UNSURE = VERDICTS = ("accept", "reject", "unsure")
+OPEN, DISPUTED = "open", "disputed"
+"""What is said of a run that nobody has reviewed, and of one that reviewers disagree about."""
 MOST_CHARACTERS = 2000
 _MINUTES = re.compile(r"[0-9]{1,5}(?:\.[0-9]{1,2})?")
 
@@ -144,6 +146,12 @@ def said(logs: Iterable[tuple[Review, ...]]) -> list[dict[str, str]]:
 def latest(reviews: tuple[Review, ...]) -> dict[str, str]:
     """What each reviewer said last."""
     return said([reviews])[0]
+
+
+def opinion(reviews: tuple[Review, ...]) -> str:
+    """What reviewers think of a run together: the verdict that all of them have, disputed, or open without any."""
+    verdicts = set(latest(reviews).values())
+    return OPEN if not verdicts else DISPUTED if len(verdicts) > 1 else verdicts.pop()
 
 
 def minutes_of(reviews: tuple[Review, ...]) -> Decimal:

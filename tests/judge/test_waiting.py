@@ -1,0 +1,41 @@
+"""Which runs wait for a person: those with reasons that nobody has settled."""
+
+from __future__ import annotations
+
+import pytest
+
+from proctor.judge.waiting import reasons, risks, urgency, waits
+from proctor.record.reviews import Review, opinion
+
+
+def review(verdict: str, by: str = "ada") -> Review:
+    return Review(verdict, "1", by, "because", "2026-03-07T12:00:00Z")
+
+
+def test_reasons_are_counted_by_kind_the_most_urgent_first() -> None:
+    found = [{"kind": "path", "count": 2}, {"kind": "security", "count": 1}, {"kind": "path", "count": 1}]
+    report = {"status": "acceptance-error", "indicators": found}
+    assert risks(report) == {"security": 1, "path": 3} and list(risks(report)) == ["security", "path"]
+    assert reasons(report) == ["security (1)", "path (3)", "undecided check"]
+    assert sorted(reasons(report), key=urgency) == reasons(report)
+
+
+@pytest.mark.parametrize("report", [{"status": "success"}, {"status": "success", "indicators": None}])
+def test_a_report_without_indicators_has_no_reasons(report: dict[str, object]) -> None:
+    assert reasons(report) == [] and not waits(reasons(report), "open")
+
+
+@pytest.mark.parametrize(
+    ("reviews", "state", "waiting"),
+    [
+        ((), "open", True),
+        ((review("accept"),), "accept", False),
+        ((review("reject"), review("reject", "bo")), "reject", False),
+        ((review("accept"), review("reject", "bo")), "disputed", True),
+        ((review("accept"), review("reject", "bo"), review("accept", "Bo")), "accept", False),
+        ((review("unsure"),), "unsure", False),
+    ],
+)
+def test_a_run_waits_until_reviewers_have_one_opinion(reviews: tuple[Review, ...], state: str, waiting: bool) -> None:
+    assert opinion(reviews) == state
+    assert waits(["path (1)"], state) is waiting
