@@ -31,7 +31,7 @@ def bill(findings: Mapping[str, Any]) -> Bill | None:
     unit = UNITS if (given["unit"] or {}).get("name") == UNITS.name else USD
     lines = [
         (
-            f"{line['name']} (baseline)" if line["of"] == "baseline" else str(line["name"]),
+            _name(line),
             f"{line['count']:,}",
             unit.number(line["usd"]),
             line["usd"],
@@ -45,3 +45,11 @@ def bill(findings: Mapping[str, Any]) -> Bill | None:
     if given["unit"] is None:
         notes.append(BOTH)
     return Bill(unit.name, tuple(lines), tuple(notes))
+
+
+def _name(line: Mapping[str, Any]) -> str:
+    """For what a line is; where some of its runs were checks, which no table of results has, how many were."""
+    told, checks = ["baseline"] if line["of"] == "baseline" else [], line.get("checks")
+    if checks and line["of"] in ("baseline", "method"):
+        told.append(f"{line['count'] - checks:,} for the plan, {checks:,} {'check' if checks == 1 else 'checks'}")
+    return f"{line['name']} ({': '.join(told)})" if told else str(line["name"])

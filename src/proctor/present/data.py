@@ -145,7 +145,7 @@ def _attempts(findings: Mapping[str, Any]) -> Iterator[Row]:
 def _bill(findings: Mapping[str, Any]) -> Iterator[Row]:
     """The lines of a pilot's bill, and their sum."""
     if bill := findings.get("bill"):
-        total = {"of": "sum", "name": "in all", "count": None, "usd": bill["total_usd"]}
+        total = {"of": "sum", "name": "in all", "count": None, "checks": None, "usd": bill["total_usd"]}
         yield from ({**line, COST_UNIT: _unit(bill["unit"])} for line in [*bill["lines"], total])
 
 

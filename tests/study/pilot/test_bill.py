@@ -53,6 +53,29 @@ def test_the_lines_add_up_to_what_status_says_is_spent(here: Standing) -> None:
     ]
 
 
+def test_a_baseline_tells_its_checks_from_its_runs_for_the_plan() -> None:
+    """The table of baselines has fewer runs than the bill: checks were paid for and are no results."""
+    here = stands(8)
+    lines = {line["name"]: line for line in bill_of(here)["lines"]}
+    assert [(lines[name]["count"], lines[name]["checks"]) for name in ("x", "noop", "reference")] == [
+        (2, 0),
+        (6, 4),
+        (6, 4),
+    ]
+    methods = status_of(here, busy=False)["methods"]
+    assert {one["method"]: (one["done"], one["checks"]) for one in methods} == {
+        "x": (2, 0),
+        "y": (2, 0),
+        "noop": (2, 4),
+        "reference": (2, 4),
+    }
+    shown = page({**findings(made()), "bill": bill_of(here)}).decode()
+    assert "noop (baseline: 2 for the plan, 4 checks)" in shown and ">x</th>" in shown
+    earlier = [{name: value for name, value in line.items() if name != "checks"} for line in bill_of(here)["lines"]]
+    lines_of_it = report({**findings(made()), "bill": {**bill_of(here), "lines": earlier}}).decode()
+    assert "| noop (baseline) | 6 |" in lines_of_it, "findings from before say what they know"
+
+
 def test_every_line_is_told_in_every_report() -> None:
     whole = bill_of(with_checks())
     assert whole["unit"] == {"name": "units", "per_usd": 1000}
@@ -62,7 +85,7 @@ def test_every_line_is_told_in_every_report() -> None:
     for words in (
         "| for | number | units |",
         "| x | 2 | 1,000.00 |",
-        "| noop (baseline) | 6 | 1,500.00 |",
+        "| noop (baseline: 2 for the plan, 4 checks) | 6 | 1,500.00 |",
         "| checks by none of the methods | 4 | 500.00 |",
         "| screens of checks | 2 | 1,750.00 |",
         "| in all |  | 6,000.00 |",

@@ -11,6 +11,7 @@ from typing import Any
 
 from proctor.base.frozen import frozen
 from proctor.study.pilot.charges import KINDS, totals
+from proctor.study.pilot.ledger import CHECKS as BEFORE
 from proctor.study.pilot.ledger import Run
 from proctor.study.pilot.records import Standing, account_of
 
@@ -20,16 +21,21 @@ BY_NONE = "checks by none of the methods"
 
 @frozen
 class Line:
-    """What was paid for, how many runs or charges that is, and what it came to."""
+    """What was paid for, how many runs or charges that is, and what it came to.
+
+    ``checks`` of the runs were made before stage one to see whether tasks can be used, and are in no table of results.
+    """
 
     of: str
     name: str
     count: int
     usd: Decimal
+    checks: int = 0
 
     def record(self) -> dict[str, Any]:
         """The line as findings have it."""
-        return {"of": self.of, "name": self.name, "count": self.count, "usd": float(self.usd)}
+        told = {"of": self.of, "name": self.name, "count": self.count, "checks": self.checks}
+        return {**told, "usd": float(self.usd)}
 
 
 def bill_of(here: Standing) -> dict[str, Any]:
@@ -54,7 +60,7 @@ def lines_of(here: Standing) -> list[Line]:
 
 
 def _made(of: str, name: str, runs: tuple[Run, ...]) -> Line:
-    return Line(of, name, len(runs), account_of(runs).total())
+    return Line(of, name, len(runs), account_of(runs).total(), sum(run.stage == BEFORE for run in runs))
 
 
 def _charged(one: dict[str, str]) -> Line:

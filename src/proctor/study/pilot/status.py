@@ -75,10 +75,10 @@ def _stage(ledger: Ledger, name: str, verdict: str) -> dict[str, Any]:
 
 
 def _methods(here: Standing, ledger: Ledger) -> list[dict[str, Any]]:
-    """For each method how many places are done and left, how they came out, and what they cost."""
+    """For each method how many places are done and left, how they came out, and what they cost, with its checks."""
     found = []
     wanted = Counter(slot.method for slot in ledger.wanted())
-    paid = {line.name: line.usd for line in lines_of(here) if line.of != CHECKS}
+    paid = {line.name: line for line in lines_of(here) if line.of != CHECKS}
     for method in here.plan.protocol["methods"]:
         name = method["name"]
         runs = [run for run in ledger.held() if run.method == name]
@@ -89,7 +89,8 @@ def _methods(here: Standing, ledger: Ledger) -> list[dict[str, Any]]:
                 "done": len(runs),
                 "left": wanted[name] - len(runs),
                 "statuses": dict(sorted(Counter(run.status for run in runs).items())),
-                "spent_usd": plain(paid[name]),
+                "checks": paid[name].checks,
+                "spent_usd": plain(paid[name].usd),
             }
         )
     return found
