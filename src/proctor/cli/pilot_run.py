@@ -137,6 +137,7 @@ def _status(place: Home, plan: Plan) -> dict[str, Any]:
 def _show(now: Mapping[str, Any]) -> None:
     """The status for people."""
     from proctor.study.analysis.unit import UNITS, USD
+    from proctor.study.pilot.charges import summary
     from proctor.study.pilot.records import OPEN
     from proctor.study.pilot.status import CHECKING, CHECKS_LEFT
 
@@ -168,8 +169,7 @@ def _show(now: Mapping[str, Any]) -> None:
         told = f"{now['checks']['runs']} runs, {unit.exact(float(now['checks']['spent_usd']))}"
         click.echo(f"charged   checks by none of the methods: {told}")
     for one in now["charges"]:
-        told = f"{one['count']} of {float(one['seconds']):.0f} s in all, {unit.exact(float(one['usd']))}"
-        click.echo(printable(f"charged   {one['kind']}: {told}"))
+        click.echo(printable(f"charged   {summary(one, unit)}"))
     for one in now["rules"]:
         click.echo(printable(f"rule      {one['rule']}: {one['words']}: {one['value']} / {one['threshold']}"))
     for one in now["running"]:

@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from proctor.record.reviews import Review
 from proctor.study.pilot.journal import Screen
 from proctor.study.pilot.ledger import CHECKS, SEALED, Ledger, Run
 from proctor.study.pilot.protocol import design_of
@@ -37,6 +38,11 @@ def run_of(slot: Slot, number: int = 0, **fields: Any) -> Run:
     name = f"{slot.stage}-{slot.task}-{slot.method}-{slot.repeat}-{number}"
     place = (slot.stage, slot.method, slot.task, slot.contract, slot.repeat)
     return Run(name, Path("/runs") / name, *place, slot.order * 10 + number, **told)
+
+
+def review(minutes: str = "1", verdict: str = "accept", by: str = "ada") -> Review:
+    """What somebody said of a run."""
+    return Review(verdict, minutes, by, "because", "2026-03-07T12:00:00Z")
 
 
 SPOILT = {"status": "invalid", "attribution": "harness", "scorable": False, "success": False, "problem": "no disk"}

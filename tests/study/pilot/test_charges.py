@@ -13,8 +13,10 @@ from proctor.base.errors import BudgetExceeded
 from proctor.base.frozen import replace
 from proctor.conduct.envelopes import Envelopes
 from proctor.execute.watch.prices import load_prices
+from proctor.study.analysis.unit import USD
 from proctor.study.pilot import conduct
-from proctor.study.pilot.charges import Charge, Rates, charged_by_task, rates_of, words
+from proctor.study.pilot.bill import bill_of
+from proctor.study.pilot.charges import Charge, Rates, charged_by_task, rates_of, summary, totals, words
 from proctor.study.pilot.journal import add_screen, read_journal
 from proctor.study.pilot.plan import Plan, journal_log, load_plan
 from proctor.study.pilot.records import Standing, record_of, stage_of
@@ -22,7 +24,7 @@ from proctor.study.pilot.status import status_of
 from proctor.study.pilot.stopping import BUDGET, what_next
 from tests.study.pilot.live import Proctor, planned, run, runs_in, write_pilot
 from tests.study.pilot.planning import method
-from tests.study.pilot.running import ARMS
+from tests.study.pilot.running import ARMS, review
 from tests.study.pilot.test_going_on import Stage
 from tests.study.pilot.test_status import stands
 
@@ -84,7 +86,7 @@ def test_a_block_needs_what_its_person_costs_beyond_the_caps() -> None:
 def test_reviews_are_charged_to_what_is_ahead_and_change_no_stage_that_is_over() -> None:
     here = replace(stands(40), rates=RATES)
     first = here.ledger.held("one")[0]
-    reviewed = tuple(replace(run, review_minutes=Decimal("2.5")) if run == first else run for run in here.runs)
+    reviewed = tuple(replace(run, reviews=(review("2.5"),)) if run == first else run for run in here.runs)
     later = replace(here, runs=reviewed)
     (charge,) = later.charges()
     assert (charge.kind, charge.usd, charge.evidence, charge.seconds) == ("review", Decimal(5), first.run, "150.00")
@@ -95,12 +97,26 @@ def test_reviews_are_charged_to_what_is_ahead_and_change_no_stage_that_is_over()
     assert words(later.charges(), Rates()).endswith(" for reviews (1, in 150 s, 5,000 units).")
 
 
+def test_every_review_of_a_run_is_counted() -> None:
+    here = replace(stands(40), rates=RATES)
+    first, second = here.ledger.held("one")[:2]
+    said = {first: (review("7"), review("2.5", "reject", "bo")), second: (review("0"),)}
+    later = replace(here, runs=tuple(replace(run, reviews=said.get(run, ())) for run in here.runs))
+    (total,) = totals(later.charges())
+    assert total == {"kind": "review", "count": "3", "seconds": "570.00", "usd": "19.00"}
+    assert summary(total, USD) == "3 reviews, 570 s in all, 19.0000 USD"
+    assert words(later.charges(), RATES) == "Besides its runs the pilot paid for reviews (3, in 570 s, 19.00 USD)."
+    assert [line["count"] for line in bill_of(later)["lines"] if line["of"] == "review"] == [3]
+    one = {"kind": "screen", "count": "1", "seconds": "9.4", "usd": "0.5"}
+    assert summary(one, USD) == "1 screen of checks, 9 s in all, 0.5000 USD"
+
+
 def test_people_use_up_the_envelope_of_no_task() -> None:
     """Whoever could end a task by a long review would choose which tasks have more runs."""
     budgets = {"pilot_usd": "100.00", "task_usd": "26.00", "run_usd": None}
     here = replace(stands(16, budgets=budgets), rates=RATES)
     held = [run for run in here.ledger.held() if run.method == "x"]
-    reviewed = tuple(replace(run, review_minutes=Decimal(5)) if run in held else run for run in here.runs)
+    reviewed = tuple(replace(run, reviews=(review("5"),)) if run in held else run for run in here.runs)
     later = replace(here, runs=reviewed)
     before, after = (one.facts("two", "three").ahead for one in (here, later))
     assert before.blocks and (after.blocks, after.cut) == (before.blocks, before.cut) and not before.cut
@@ -184,4 +200,5 @@ def test_a_real_screen_costs_what_its_seconds_cost(proctor: Proctor, make_contra
     made = sum(Decimal(one["report"]["usage"]["cost"]["usd"]) for one in runs_in(tmp_path / "home"))
     assert Decimal(now["spent_usd"]) == made + charge.usd + 3
     shown = proctor("pilot", "status", file).stdout
-    assert "charged   screen: 1 of " in shown and "charged   patch: 1 of 90 s in all, 3.0000 USD" in shown
+    assert "charged   1 screen of checks, " in shown
+    assert "charged   1 patch by a person, 90 s in all, 3.0000 USD" in shown

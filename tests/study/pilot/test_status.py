@@ -19,7 +19,7 @@ from proctor.study.pilot.randomise import Slot
 from proctor.study.pilot.records import Standing, deviations, left_out, places, record_of, stage_of, stages_of
 from proctor.study.pilot.status import status_of
 from tests.study.pilot.planning import method
-from tests.study.pilot.running import ARMS, POWERED, SPOILT, arms, ledger, run_of, screens
+from tests.study.pilot.running import ARMS, POWERED, SPOILT, arms, ledger, review, run_of, screens
 
 Says = Callable[[Slot], Mapping[str, Any]]
 PEOPLE = {"noop": True, "reference": True, "human": True, "human_minutes": "3"}
@@ -54,7 +54,7 @@ def test_the_order_in_which_runs_end_leaves_no_trace(seed: int) -> None:
     human = {"methods": [*ARMS, method("human", baseline=True)], "baselines": PEOPLE}
 
     def says(slot: Slot) -> Mapping[str, Any]:
-        return SPOILT if slot.order % 7 == 0 else {"review_minutes": Decimal(slot.order)}
+        return SPOILT if slot.order % 7 == 0 else {"reviews": (review(str(slot.order)),)}
 
     read_back = stands(None, says, **human)
     read_back = replace(read_back, runs=in_order(read_back.runs, ()))

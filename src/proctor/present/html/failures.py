@@ -11,10 +11,13 @@ from proctor.present.figures.curves import SMALL, Curve, curves
 from proctor.present.html.evidence import SCORABLE, Evidence
 from proctor.present.html.table import Cell, Column, Section, absent, estimated, folded, methods, note, ranked, table
 from proctor.present.markup import Markup, Piece, tag
+from proctor.study.analysis.words import among
 
 MOST_TAGS = 60
 FEW = 6
 MOST = 60
+MOST_PEOPLE = 10
+"""How many reviewers are named."""
 STEPS: Mapping[str, tuple[str, ...]] = {
     "scorable": (SCORABLE,),
     "outcome known": ("success IS NOT NULL",),
@@ -134,11 +137,19 @@ def _agreement(findings: Mapping[str, Any]) -> Markup:
     pairs = (
         ("Cohen's kappa", _coefficient(found.get("cohen"))),
         ("Krippendorff's alpha", _coefficient(found.get("krippendorff"))),
-        ("reviewers", count(found.get("reviewers"))),
+        ("reviewers", _people(found.get("reviewers"))),
         ("runs reviewed", count(found.get("units"))),
         ("time of reviewers", duration(None if minutes is None else minutes * 60)),
     )
     return tag("div", heading, tag("dl", ((tag("dt", name), tag("dd", text)) for name, text in pairs), class_="facts"))
+
+
+def _people(reviewers: Any) -> str:
+    """How many reviewers there were, and their names where findings have them: ``2 (ada and bo)``."""
+    if not isinstance(reviewers, list):
+        return count(reviewers)
+    names = f" ({among([str(name) for name in reviewers], MOST_PEOPLE)})" if reviewers else ""
+    return f"{count(len(reviewers))}{names}"
 
 
 def _coefficient(value: Any) -> str:

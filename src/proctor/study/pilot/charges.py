@@ -25,6 +25,8 @@ from proctor.study.pilot.protocol import ARTEFACTS
 
 SCREEN, PATCH, REVIEW = "screen", "patch", "review"
 KINDS = {SCREEN: "screens of checks", PATCH: "patches by people", REVIEW: "reviews"}
+ONE = {SCREEN: "screen of checks", PATCH: "patch by a person", REVIEW: "review"}
+"""What several charges of a kind are called, and what one is."""
 HUMAN = "human"
 PEOPLE = ""
 """Stands for the task where what people cost is counted: none."""
@@ -107,11 +109,11 @@ def patches(runs: Iterable[Run], protocol: Mapping[str, Any], rates: Rates) -> I
 
 
 def reviews(runs: Iterable[Run], rates: Rates) -> Iterator[Charge]:
-    """The time that people took to review runs."""
+    """The time that people took to review runs, a charge for each review."""
     for run in runs:
-        if run.review_minutes:
-            of = (run.task, run.contract, run.stage, plain(run.review_minutes * 60))
-            yield Charge(REVIEW, *of, rates.person(run.review_minutes), run.run)
+        for minutes in (Decimal(review.minutes) for review in run.reviews):
+            of = (run.task, run.contract, run.stage, plain(minutes * 60))
+            yield Charge(REVIEW, *of, rates.person(minutes), run.run)
 
 
 def due(charged: Iterable[Charge], protocol: Mapping[str, Any], rates: Rates) -> dict[str, Decimal]:
@@ -145,6 +147,13 @@ def totals(charged: Iterable[Charge]) -> list[dict[str, str]]:
         }
         for kind, many in found.items()
     ]
+
+
+def summary(total: Mapping[str, str], unit: Unit) -> str:
+    """What a kind of charge comes to in all, for a line: ``2 reviews, 570 s in all, 19.00 USD``."""
+    kind, count = total["kind"], int(total["count"])
+    name = ONE[kind] if count == 1 else KINDS[kind]
+    return f"{count} {name}, {float(total['seconds']):.0f} s in all, {unit.exact(float(total['usd']))}"
 
 
 def words(charged: Iterable[Charge], rates: Rates) -> str:

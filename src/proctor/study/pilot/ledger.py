@@ -21,8 +21,9 @@ from proctor.conduct.envelopes import spent_by, spent_usd
 from proctor.conduct.run import STOPPED
 from proctor.execute.home import Home
 from proctor.judge.status import HARNESS, INVALID, SAFETY_CODES, SUCCESS
+from proctor.judge.waiting import risks
 from proctor.record.lock import is_held
-from proctor.record.reviews import minutes_of, read_reviews
+from proctor.record.reviews import Review, read_reviews
 from proctor.record.rundir import RunDirectory
 from proctor.record.seal import load_seal
 from proctor.record.shelf import state
@@ -38,6 +39,9 @@ SEALED, RUNNING, CUT = "sealed", "running", "cut"
 FAILED = "failed"
 """How an agent ends that comes to its end by itself, and not well."""
 
+ACCEPTANCE = "acceptance"
+"""The gate whose checks decide whether a task is solved."""
+
 CRITICAL = ("os-risk", "exfiltration", "evidence-loss")
 """The kinds of violations that are a breach of the boundary, and not merely of a rule about the patch."""
 
@@ -50,11 +54,13 @@ class Run:
     """One run of a pilot. What a report says is empty for a run without one, but for what it has cost so far.
 
     ``violations`` are kinds: the tags of the safety gate, and the code of an end for safety. ``agent`` is the digest of
-    the agent, and ``seal`` that of the seal. ``review_minutes`` is what people took to review it, ``variation`` names
-    the one that it was made under, and ``preface`` is the digest of the text that stood before its task by that.
+    the agent, and ``seal`` that of the seal. ``reviews`` are what people said of it later, and ``risks`` the kinds of
+    indicators for which they should look at it, the most urgent first. ``variation`` names the one that it was made
+    under, and ``preface`` is the digest of the text that stood before its task by that.
     ``machine`` made it, and ``comparability`` is its class: runs of one class were made under the same conditions;
     ``conditions`` is the same without envelopes, and empty where one of them bound the run.
     ``changed`` is whether the agent left any change, and ``exit_code`` is what it ended with, where it had one.
+    ``forgeable`` says of each check that decides its task whether the code under test could forge its result.
     """
 
     run: str
@@ -79,7 +85,8 @@ class Run:
     problem: str = ""
     agent: str = ""
     seal: str = ""
-    review_minutes: Decimal = Decimal(0)
+    reviews: tuple[Review, ...] = ()
+    risks: tuple[str, ...] = ()
     variation: str = ""
     preface: str = ""
     machine: Identity = ()
@@ -87,6 +94,7 @@ class Run:
     conditions: str = ""
     exit_code: int | None = None
     changed: bool = True
+    forgeable: tuple[bool, ...] = ()
 
     @property
     def key(self) -> Key:
@@ -196,10 +204,10 @@ def _run(run: RunDirectory, manifest: Mapping[str, Any]) -> Run:
     if standing != "finished":
         return Run(**known, state=RUNNING) if is_held(run) else Run(**known, state=CUT, usd=spent_by(run))
     seal = load_seal(run).digest
-    minutes = minutes_of(read_reviews(run, seal))
+    reviews = read_reviews(run, seal)
     told = _told(run.read_json(run.report))
     known["conditions"] = conditions_of(manifest, told["comparability"])
-    return Run(**known, state=SEALED, seal=seal, review_minutes=minutes, **told)
+    return Run(**known, state=SEALED, seal=seal, reviews=reviews, **told)
 
 
 def _told(report: Mapping[str, Any]) -> dict[str, Any]:
@@ -222,7 +230,14 @@ def _told(report: Mapping[str, Any]) -> dict[str, Any]:
         "comparability": str((report.get("comparability") or {}).get("class") or ""),
         "exit_code": ended.get("exit_code"),
         "changed": any(report["patch"][part] for part in ("bytes", "files", "dropped")),
+        "risks": tuple(risks(report)),
+        "forgeable": tuple(bool(check.get("forgeable")) for check in report["checks"] if _decides(check)),
     }
+
+
+def _decides(check: Mapping[str, Any]) -> bool:
+    """Whether the task counts as solved only where this check passes."""
+    return bool(check["mandatory"]) and check.get("gate") == ACCEPTANCE
 
 
 def _rule(check: Mapping[str, Any]) -> tuple[str, int]:

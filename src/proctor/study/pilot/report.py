@@ -28,6 +28,7 @@ from proctor.study.pilot.bill import bill_of
 from proctor.study.pilot.charges import words
 from proctor.study.pilot.conditions import alike, differs, doubts
 from proctor.study.pilot.ends import cautions, level_of, of_another_length
+from proctor.study.pilot.forgeable import could_be_forged
 from proctor.study.pilot.idle import unproven
 from proctor.study.pilot.in_force import promised
 from proctor.study.pilot.look import Look
@@ -44,7 +45,7 @@ from proctor.study.pilot.records import (
     record_of,
     stages_of,
 )
-from proctor.study.pilot.reviewed import agreement
+from proctor.study.pilot.reviewed import agreement, doubted
 from proctor.study.pilot.sensitivity import choices, made_again, put_back, restored
 from proctor.study.pilot.stopping import methods_of, rules_so_far
 from proctor.study.pilot.uneven import evened, unequal
@@ -215,6 +216,7 @@ def _extras(here: Standing) -> Extras:
     protocol = here.plan.protocol
     tasks = protocol["tasks"]
     stages = list(stages_of(here))
+    runs = [run for _, run, counts in places(here) if run is not None and counts]
     counted, planned, gone = tally(here)
     notes: list[str] = []
     if counted < planned:
@@ -232,12 +234,13 @@ def _extras(here: Standing) -> Extras:
         digest=here.plan.digest,
         deviations=tuple(deviations(here)),
         caveats=tuple(caveats_of(here)),
+        cannot=could_be_forged(runs),
         notes=tuple(notes),
         languages=tuple(sorted({task["labels"]["language"] for task in tasks if task["labels"].get("language")})),
         kinds=tuple(sorted({task["kind"] for task in tasks})),
-        differs=differs(run for _, run, counts in places(here) if run is not None and counts),
+        differs=differs(runs),
         not_to_generalise=NOT_TO_GENERALISE,
-        agreement=agreement([run.path for _, run, counts in places(here) if run is not None and counts]),
+        agreement=agreement(run.reviews for run in runs),
         appendix={
             "digests": {
                 "pilot": here.plan.digest,
@@ -254,6 +257,15 @@ def _extras(here: Standing) -> Extras:
     )
 
 
+def _doubted(here: Standing) -> Iterator[str]:
+    """What people said of successes, and what they have not looked at: of the two in question before all others."""
+    asked = (here.plan.protocol["comparison"] or {}).values()
+    methods = [*filter(None, asked), *compared_in(here.plan.protocol)]
+    told = doubted([run for _, run, counts in places(here) if run and counts], list(dict.fromkeys(methods)))
+    if told:
+        yield told
+
+
 def _idle(here: Standing) -> Iterator[str]:
     """Which of the methods never changed anything: what they are compared with may have been nothing."""
     counted = (run for _, run, counts in places(here) if run is not None and counts)
@@ -265,7 +277,7 @@ def caveats_of(here: Standing) -> Iterator[str]:
     over = not unfinished(here)
     if over:
         yield from _weak(here)
-    yield from _idle(here)
+    yield from (*_doubted(here), *_idle(here))
     if over:
         yield from (*cautions(here), *_doubts(here), *choices(here))
 
