@@ -54,6 +54,14 @@ def test_errors_that_were_measured_say_on_how_many_patches() -> None:
     assert "measured on 8 right and 130 faulty patches" in shown(given)
 
 
+def test_reviewers_are_counted_and_named_where_findings_name_them() -> None:
+    given = findings()
+    people = ((3, "3"), (["ada", "<bo>"], "2 (ada and &lt;bo&gt;)"), ([f"r{one}" for one in range(12)], "and 2 more)"))
+    for reviewers, told in people:
+        given["agreement"]["reviewers"] = reviewers
+        assert told in shown(given).partition("<dt>reviewers</dt><dd>")[2].partition("</dd>")[0]
+
+
 def test_a_p_value_among_many_says_so() -> None:
     given = findings(4)
     both = {given["headline"]["best"], given["headline"]["against"]}
