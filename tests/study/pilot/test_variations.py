@@ -13,7 +13,7 @@ from proctor.base.errors import ContractError
 from proctor.conduct.variation import setting_of, variables_of, variation_of
 from proctor.study.pilot.file import load_pilot
 from proctor.study.pilot.randomise import Slot
-from proctor.study.pilot.report import variations_of
+from proctor.study.pilot.variations import variations_of
 from tests.present.html.linked import check_numbers
 from tests.study.pilot.live import FIXER, Proctor, planned, run, runs_in, write_pilot
 from tests.study.pilot.test_status import stands

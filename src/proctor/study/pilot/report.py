@@ -49,6 +49,7 @@ from proctor.study.pilot.reviewed import agreement, doubted
 from proctor.study.pilot.sensitivity import choices, made_again, put_back, restored
 from proctor.study.pilot.stopping import methods_of, rules_so_far
 from proctor.study.pilot.uneven import evened, unequal
+from proctor.study.pilot.variations import variations_of, varied
 from proctor.study.table import Table
 
 NOT_TO_GENERALISE = (
@@ -58,8 +59,6 @@ NOT_TO_GENERALISE = (
 )
 NAMED = 3
 """How many removed tasks a sentence names."""
-NO_VARIATION = "(none)"
-"""What stands for the variation of a run that was made when none was declared."""
 EXPECTED = {"noop": 0.0, "reference": 1.0}
 """What the baselines must come to if the tasks are what they claim to be."""
 
@@ -227,7 +226,7 @@ def _extras(here: Standing) -> Extras:
     notes += [
         f"A look for efficacy was taken {look.words}{_since_removed(look, here.journal.removed)}." for look in looks
     ]
-    notes += filter(None, [words(here.charges(), here.rates), _varied(here)])
+    notes += filter(None, [words(here.charges(), here.rates), varied(here)])
     return Extras(
         kind="pilot",
         name=protocol["pilot"]["title"] or protocol["pilot"]["name"],
@@ -293,48 +292,6 @@ def _doubts(here: Standing) -> Iterator[str]:
     """What runs under different conditions could do to the answer."""
     ledger = here.ledger
     return doubts(here.plan.protocol, [runs for block in ledger.blocks() if (runs := ledger.filled(block)) is not None])
-
-
-def variations_of(here: Standing) -> list[dict[str, Any]]:
-    """How each method came out under each variation: the runs that count, those with a verdict, and the successes.
-
-    A run says itself which variation it was made under: the plan may have been amended since.
-    """
-    names, repeats = [one["name"] for one in here.plan.protocol["variations"]], _repeats(here)
-    found = {(name, one["name"]): [0, 0, 0] for name in names for one in here.plan.protocol["methods"]}
-    for slot, run, counts in places(here):
-        if run is not None and counts:
-            cell = found.setdefault((run.variation or NO_VARIATION, slot.method), [0, 0, 0])
-            for column, one in enumerate((1, run.scorable, run.scorable and run.success)):
-                cell[column] += one
-    return [
-        {
-            "variation": name,
-            "repeats": repeats.get(name, []),
-            "method": method,
-            "runs": runs,
-            "scorable": scorable,
-            "successes": successes,
-        }
-        for (name, method), (runs, scorable, successes) in found.items()
-    ]
-
-
-def _repeats(here: Standing) -> dict[str, list[int]]:
-    """Which repeats were made under which variation."""
-    found: dict[str, set[int]] = {}
-    for slot, run, counts in places(here):
-        if run is not None and counts:
-            found.setdefault(run.variation or NO_VARIATION, set()).add(slot.repeat)
-    return {name: sorted(repeats) for name, repeats in found.items()}
-
-
-def _varied(here: Standing) -> str:
-    """Which repeats had which variation, in a sentence; empty where none is declared."""
-    if not here.plan.protocol.get("variations"):
-        return ""
-    told = [f"{name} (repeats {', '.join(map(str, of))})" for name, of in _repeats(here).items()]
-    return f"Repeats differ as was declared, for every method alike: {', '.join(sorted(told))}." if told else ""
 
 
 def _since_removed(look: Look, removed: frozenset[str]) -> str:
