@@ -282,10 +282,14 @@ def test_a_level_that_is_not_the_usual_one_stands_beside_the_interval() -> None:
 
 
 def test_costs_that_are_not_known_are_counted() -> None:
-    rows = runs({"x": {f"t{n}": [int(n % 2)] for n in range(10)}})
-    made_ = Table.from_rows([{**row, "cost_usd": 0.5 if row["success"] else None} for row in rows])
-    told = "The cost of 5 of 10 runs is not known; costs are those of the others."
-    assert told in findings(made_)["headline"]["caveats"]
+    outcomes = {"x": {f"t{n}": [int(n % 2)] for n in range(10)}, "y": {f"t{n}": [int(n < 4)] for n in range(10)}}
+    rows = [{**row, "cost_usd": None if row["agent"] == "x" and not row["success"] else 1.0} for row in runs(outcomes)]
+    head = findings(Table.from_rows(rows))["headline"]
+    told = "The cost of 5 of 10 runs of x is not known; the price of a success takes the mean of the others for them."
+    assert told in head["caveats"]
+    assert head["cost"] == "x cost 1.00 USD a run, 2.00 USD a success."
+    dark = [{**row, "cost_usd": row["cost_usd"] if row["agent"] == "x" else None} for row in rows]
+    assert "The cost of y is not known." in findings(Table.from_rows(dark))["headline"]["caveats"]
     assert told not in findings(table({"x": {"a": [1], "b": [0]}}, cost_usd=1.0))["headline"]["caveats"]
 
 

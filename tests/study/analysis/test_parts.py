@@ -137,7 +137,8 @@ def test_costs_by_outcome_and_task() -> None:
     task = of(found["cost"]["by_task"], task="t1")
     assert (task["agent"], task["runs"], task["usd"], task["seconds"], task["tokens_in"]) == ("x", 2, 2.0, 30.0, None)
     cost = found["agents"][0]["cost"]
-    assert (cost["total_usd"], cost["metered"], cost["per_success_usd"]) == (8.0, 4, 2.0)
+    assert (cost["total_usd"], cost["metered"], cost["per_run_usd"]) == (8.0, 4, 2.0)
+    assert cost["per_success_usd"] == 4.0, "failures are paid for as well, whether metered or not"
     assert cost["tokens_in"] is None
 
 

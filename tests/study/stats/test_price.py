@@ -42,3 +42,26 @@ def test_with_many_tasks_both_ways_agree(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_what_has_no_price_says_why(spent: list[float], won: list[int], why: str) -> None:
     found = success_price(spent, won, np.random.default_rng(1))
     assert found.value is None and why in str(found.undefined)
+
+
+@pytest.mark.parametrize("tasks", [40, 600])
+def test_runs_without_a_known_cost_take_the_mean_of_the_others(tasks: int) -> None:
+    """Beside scipy's own draws of the same ratio; where every cost is known, the numbers are those without counts."""
+    spent, won = made(tasks)
+    rng = np.random.default_rng(5)
+    runs = np.full(tasks, 5.0)
+    metered = rng.binomial(5, 0.7, tasks).astype(float)
+    spent = spent * metered
+    found = success_price(spent, won, np.random.default_rng(1), counts=(metered, runs))
+    price_of = lambda c, w, m, n, axis: c.sum(axis) / m.sum(axis) * n.sum(axis) / w.sum(axis)  # noqa: E731
+    other = bootstrap((spent, won, metered, runs), price_of, paired=True, n_resamples=4_999, rng=rng)
+    assert found.value == pytest.approx(spent.sum() / metered.sum() * runs.sum() / won.sum())
+    low, high = other.confidence_interval
+    assert [found.low, found.high] == pytest.approx([low, high], rel=0.03)
+    alone = success_price(spent, won, np.random.default_rng(1))
+    assert success_price(spent, won, np.random.default_rng(1), counts=(runs, runs)) == alone
+
+
+def test_without_any_known_cost_there_is_no_price() -> None:
+    found = success_price([0.0, 0.0], [1, 1], np.random.default_rng(1), counts=([0, 0], [1, 1]))
+    assert found.undefined == "because no cost is known"

@@ -98,7 +98,10 @@ def _rates(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
         cost = row.get("cost") or {}
         parts = ("success", "intention_to_treat", "error", "invalid")
         each, solved = known(cost.get("per_run_usd")), known(cost.get("per_success_usd"))
-        prices = ((each, cost.get("per_run")), (solved, cost.get("per_success")))
+        prices = (
+            (each, cost.get("per_run"), evidence.metered(name)),
+            (solved, cost.get("per_success"), evidence.agent(name)),
+        )
         scorable, attempted = known(row.get("scorable")), known(row.get("attempted"))
         runs = [
             evidence.number(count(scorable), evidence.scorable(name)) if scorable else count(scorable),
@@ -112,7 +115,7 @@ def _rates(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
                 *(estimated(row.get(part), evidence.rate(name, part)) for part in parts),
                 Cell(runs, attempted),
                 Cell(count(row.get("tasks")), known(row.get("tasks"))),
-                *([_price(*one, form, evidence.metered(name), evidence) for one in prices] if priced else []),
+                *([_price(*one, form, evidence) for one in prices] if priced else []),
             ]
         )
     text = f"Rank is the range of places that cannot be told apart at {confidence(findings)}. "
@@ -129,7 +132,7 @@ def _uncertain(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(why for usd, one in parts if usd is not None and one and (why := reason(one))))
 
 
-def _price(usd: float | None, estimate: Mapping[str, Any] | None, form: Form, link: str, evidence: Evidence) -> Cell:
+def _price(usd: float | None, estimate: Mapping[str, Any] | None, link: str, form: Form, evidence: Evidence) -> Cell:
     """An amount with its range, or that it has none."""
     inside = span(estimate, form)
     if usd is not None and estimate and not inside:

@@ -57,7 +57,7 @@ def caveats(cells: Cells, question: Question, agents: list[dict[str, Any]]) -> l
     censored = int((cells.table.censored == 1).sum())
     if censored:
         found.append(f"{censored} of {attempted} runs were cut short by a cap; their time and cost are lower limits.")
-    found += _priced(cells)
+    found += _priced(cells, agents)
     if len(cells.tasks) < FEW_TASKS:
         found.append(f"There {'is one task' if len(cells.tasks) == 1 else f'are {len(cells.tasks)} tasks'} only.")
     if cells.tries.max() <= 1:
@@ -67,23 +67,33 @@ def caveats(cells: Cells, question: Question, agents: list[dict[str, Any]]) -> l
     return found
 
 
-def _priced(cells: Cells) -> list[str]:
+def _priced(cells: Cells, agents: list[dict[str, Any]]) -> list[str]:
     """What the costs are in, where that is not plain money."""
     dollars, units = cells.unit.mixed
     if dollars:
         told = f"The costs of {dollars} runs are in US dollars and those of {units} in units of a fixed schedule"
         return [f"{told}: they are not added, and none is told."]
-    found = []
-    metered = int((cells.table.cost_usd == cells.table.cost_usd).sum())
-    if 0 < metered < len(cells.table):
-        dark = len(cells.table) - metered
-        found.append(f"The cost of {dark} of {len(cells.table)} runs is not known; costs are those of the others.")
+    found = _unmetered(agents)
     methods = cells.table.cost_method.used().names
     if cells.unit == UNITS:
         told = "Costs are in units of a fixed schedule, not in money, since there was no price table"
         found.append(f"{told}; budgets count {UNITS.per_usd:,} units as a dollar.")
     if len(methods) > 1:
         found.append(f"Costs were reckoned by {len(methods)} price tables and cannot be compared as they stand.")
+    return found
+
+
+def _unmetered(agents: list[dict[str, Any]]) -> list[str]:
+    """Whose costs are not all known, and what the price of a success takes for those that are not."""
+    counts = [(agent["attempted"] - agent["cost"]["metered"], agent["attempted"], agent["agent"]) for agent in agents]
+    some = [f"{dark} of {runs} runs of {name}" for dark, runs, name in counts if 0 < dark < runs]
+    none = [name for dark, runs, name in counts if dark == runs]
+    found = []
+    if some:
+        more = "; the price of a success takes the mean of the others for them"
+        found.append(f"The cost of {among(some, NAMED)}{' agents' * (len(some) > NAMED + 1)} is not known{more}.")
+    if none and len(none) < len(agents):
+        found.append(f"The cost of {among(none, NAMED)} is not known.")
     return found
 
 

@@ -52,28 +52,37 @@ def _success(wins: Floats, known: Floats, level: float) -> Estimate:
 
 
 def agent_costs(cells: Cells) -> list[dict[str, Any]]:
-    """What each agent cost; null where nothing was metered. A mean stands alone where it has no interval."""
+    """What each agent cost; null where nothing was metered. A mean stands alone where it has no interval.
+
+    In the price of a success a run without a known cost counts with the mean of the others: it was paid for as well.
+    """
     import numpy as np
 
     table = cells.table
     usd, has = cells.sum(table.cost_usd), cells.count(~np.isnan(table.cost_usd))
-    wins = cells.count(cells.won & ~np.isnan(table.cost_usd))
-    paid_wins = wins.sum(axis=1)
+    wins, runs = cells.wins.sum(axis=1), cells.attempts.sum(axis=1)
     found = []
     for agent in range(len(cells.agents)):
         metered, total = has[agent].sum(), float(usd[agent].sum())
         per_run = _uncertain(cluster_mean(usd[agent], has[agent], cells.level, floor=0.0))
-        rows, paid = cells.runs_of(agent), has[agent] > 0
+        rows, ran = cells.runs_of(agent), cells.attempts[agent] > 0
         # Every agent has the same random numbers, so that a name decides nothing.
-        price = _uncertain(success_price(usd[agent, paid], wins[agent, paid], np.random.default_rng(SEED), cells.level))
+        price = success_price(
+            usd[agent, ran],
+            cells.wins[agent, ran],
+            np.random.default_rng(SEED),
+            cells.level,
+            counts=(has[agent, ran], cells.attempts[agent, ran]),
+        )
+        each = total / float(wins[agent]) * float(runs[agent] / metered) if metered and wins[agent] else None
         found.append(
             {
                 "total_usd": total if metered else None,
                 "metered": int(metered),
                 "per_run_usd": total / float(metered) if metered else None,
                 "per_run": per_run,
-                "per_success_usd": total / float(paid_wins[agent]) if metered and paid_wins[agent] else None,
-                "per_success": price,
+                "per_success_usd": each,
+                "per_success": _uncertain(price),
                 "billed_usd": _sum(table.billed_usd[rows]),
                 "human_minutes": _sum(table.human_minutes[rows]),
                 "review_usd": _sum(table.review_usd[rows]),
