@@ -118,7 +118,7 @@ def test_tasks_that_are_all_alike_within() -> None:
 def test_one_task_and_no_run_are_undefined() -> None:
     one = cluster_rate([3], [5])
     assert one.value is None
-    assert one.undefined is not None and "0.6 over 5 runs" in one.undefined
+    assert one.undefined is not None and "(60.0% of 5 runs)" in one.undefined
     assert cluster_rate([], []).undefined == "because there is no run"
     assert cluster_rate([0, 0], [0, 0]).undefined == "because there is no run"
     assert cluster_t([3], [5]).undefined and logit([3], [5]).undefined and wilson(0, 0).undefined

@@ -116,7 +116,7 @@ def cluster_mean(totals: ArrayLike, sizes: ArrayLike, level: float = LEVEL, *, f
 
 def _by_t(found: Spread | None, level: float, floor: float, ceiling: float) -> Estimate:
     if found is None or found.clusters == 1:
-        return _too_few(found, CLUSTER_T, level)
+        return _too_few(found, CLUSTER_T, level, rate=ceiling == 1)
     half = t_quantile((1 + level) / 2, found.clusters - 1) * found.error
     low, high = max(floor, found.value - half), min(ceiling, found.value + half)
     return defined(found.value, low, high, level=level, method=CLUSTER_T, n=found.n, clusters=found.clusters)
@@ -149,8 +149,10 @@ def wilson(successes: float, trials: float, level: float = LEVEL) -> Estimate:
     return defined(successes / trials, low, high, level=level, method=WILSON, n=trials, clusters=trials)
 
 
-def _too_few(found: Spread | None, method: str, level: float) -> Estimate:
+def _too_few(found: Spread | None, method: str, level: float, *, rate: bool = True) -> Estimate:
     if found is None:
         return undefined("there is no run", level=level, method=method)
-    why = f"there is one task only ({found.value:.3g} over {found.n:.0f} runs), which says nothing about other tasks"
+    runs = "1 run" if found.n == 1 else f"{found.n:.0f} runs"
+    told = f" ({100 * found.value:.1f}% of {runs})" if rate else ""
+    why = f"there is one task only{told}, which says nothing about other tasks"
     return undefined(why, level=level, method=method, n=found.n, clusters=1)
