@@ -222,6 +222,8 @@ def _show(found: Mapping[str, Any], notes: Sequence[str], what_if: bool, written
     click.echo(one_line(f"{head['verdict']}: {head['sentence']}"))
     if told := worth(found):
         click.echo(one_line(told))
+    if head["counting"]:
+        click.echo(one_line(head["counting"]))
     click.echo(one_line(f"cost: {head['cost']}"))
     open_ = [pair for pair in found["pairs"] if not pair["separable"]]
     if open_:

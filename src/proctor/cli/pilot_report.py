@@ -131,6 +131,8 @@ def _show(found: Mapping[str, Any], folder: Path, written: list[str]) -> None:
     click.echo(one_line(f"{head['verdict']}: {head['sentence']}"))
     if told := worth(found):
         click.echo(one_line(told))
+    if head["counting"]:
+        click.echo(one_line(head["counting"]))
     click.echo(one_line(head["cost"]))
     for text in [*found["source"]["notes"], *head["caveats"], *found["deviations"]]:
         click.echo(one_line(f"  {text}"))

@@ -49,6 +49,9 @@ def _lines(findings: Mapping[str, Any]) -> Iterator[str]:
     if told := worth(findings):
         yield plain(told)
         yield ""
+    if told := head.get("counting"):
+        yield plain(told)
+        yield ""
     yield f"Cost: {plain(head['cost'])}"
     yield ""
     if told := fixed(findings):

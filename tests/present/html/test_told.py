@@ -6,10 +6,13 @@ from html import unescape
 
 from proctor.present.amounts import money
 from proctor.present.markdown import report
+from proctor.study.analysis.findings import findings as analysed
+from proctor.study.analysis.question import Question
 from tests.present.html.test_page import first_screen, shown
 from tests.present.sample import findings, ranking
 from tests.present.sample_parts import rate
 from tests.present.test_markup import read
+from tests.study.analysis.made import table
 
 
 def test_a_first_that_is_worse_on_shared_tasks_has_no_lead() -> None:
@@ -130,3 +133,12 @@ def test_an_agent_that_is_another_one_than_before_is_marked() -> None:
     given["versus"] = {"name": "spring", "rows": [row], "notes": ["Intervals are at a level of 95%."]}
     assert f"{name} (another agent than before)" in shown(given)
     assert f"{name} (another agent than before)" in report({**given, "survival": []}).decode()
+
+
+def test_why_rates_do_not_make_the_difference_stands_beside_it() -> None:
+    """On the page, in Markdown and in the terminal's own words: 100% and 33.3% are no 50 points apart."""
+    outcomes = {"x": {"a": [1], "b": [1, 1]}, "y": {"a": [0, 0], "b": [0], "c": [1]}}
+    found = analysed(table(outcomes), Question(against="y"))
+    told = "1 of 3 tasks has no outcome of one of them. Rates count every run, the difference every task alike."
+    assert f'<p>x against y, on 2 tasks.</p><p class="quiet">{told}</p>' in shown(found)
+    assert f"\n\n{told}\n\nCost: " in report(found).decode()

@@ -301,3 +301,56 @@ def test_a_level_never_looks_like_certainty() -> None:
         "99.999%",
         "99.9999999999%",
     ]
+
+
+ONE_TASK = {"X": {"t1": [1], "t2": [0]}, "x": {"t3": [1]}, "y": {"t1": [1], "t2": [0], "t3": [0]}, "z": {"t1": [None]}}
+
+
+def test_who_has_no_rate_stands_last_and_is_no_candidate() -> None:
+    found = findings(table(ONE_TASK), Question(against="X"))
+    places = [(one["agent"], one["rank"]["position"]) for one in found["agents"]]
+    assert places == [("X", 1), ("y", 2), ("x", 3), ("z", 4)]
+    head = found["headline"]
+    assert head["best"] == "y" and head["sentence"].startswith("Undecided on y rather than X: the difference is +0.0")
+    assert "x and z cannot be compared with X: too few tasks have outcomes of both." in head["caveats"]
+    last = "It takes outcomes at two tasks or more to have a rate: x and z have none, and stand last."
+    assert last in head["caveats"]
+    assert not any("chosen by its result" in text for text in head["caveats"]), "there was no other to choose"
+    asked = findings(table(ONE_TASK), Question(against="X", candidate="x"))["headline"]
+    assert asked["best"] == "x" and "no task has outcomes of both" in asked["sentence"]
+    assert findings(table(ONE_TASK))["headline"]["sentence"].startswith("X has the highest success rate, 50.0%")
+    nobody = findings(table({name: ONE_TASK[name] for name in "Xxz"}), Question(against="X"))["headline"]
+    assert nobody["best"] == "x", "where nobody can be compared the first is named"
+
+
+def test_with_one_task_shares_order_the_agents_still() -> None:
+    found = findings(table({"x": {"t": [0, 0]}, "y": {"t": [1, 1]}, "z": {"t": [None]}}))
+    assert [one["agent"] for one in found["agents"]] == ["y", "x", "z"]
+    assert not any("stand" in text for text in found["headline"]["caveats"])
+    why = "because there is one task only (100.0% of 2 runs), which says nothing about other tasks"
+    assert found["agents"][0]["success"]["undefined"] == why
+
+
+def test_names_that_somebody_may_have_written_in_two_ways_are_told() -> None:
+    outcomes = {name: {"a": [1], "b": [0]} for name in ("GPT agent", "gpt  Agent ", "other")}
+    told = "'GPT agent' and 'gpt  Agent ' differ only by case or blanks, and count as different agents."
+    assert told in findings(table(outcomes))["headline"]["caveats"]
+    del outcomes["GPT agent"]
+    assert not any("differ only" in text for text in findings(table(outcomes))["headline"]["caveats"])
+
+
+def test_rates_that_do_not_make_the_difference_are_explained() -> None:
+    even = {"x": {f"t{n}": [1, 1] for n in range(4)}, "y": {f"t{n}": [0, n % 2, 1] for n in range(4)}}
+    asked = Question(against="y")
+    assert findings(table(even), asked)["headline"]["counting"] == "", "twice and three times everywhere is no matter"
+    assert findings(table(even))["headline"]["counting"] == ""
+    tail = "Rates count every run, the difference every task alike."
+    even["x"]["t0"] = [1]
+    assert findings(table(even), asked)["headline"]["counting"] == tail
+    even["x"]["t0"] = [None, None]
+    assert findings(table(even), asked)["headline"]["counting"] == f"1 of 4 tasks has no outcome of one of them. {tail}"
+    treated = Question(against="y", endpoint="intention-to-treat")
+    assert findings(table(even), treated)["headline"]["counting"] == ""
+    even["z"] = {"t7": [1], "t8": [1]}
+    told = findings(table(even), asked)["headline"]["counting"]
+    assert told == f"3 of 6 tasks have no outcome of one or both of them. {tail}"

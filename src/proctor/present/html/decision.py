@@ -138,6 +138,8 @@ def _sure(findings: Mapping[str, Any], evidence: Evidence) -> list[Piece]:
         tag("p", evidence.number(points(difference["value"]), link), tag("small", " percentage points"), class_="big"),
         tag("p", f"{best} against {against}, on {count(difference.get('clusters'))} tasks."),
     ]
+    if told := headline.get("counting"):
+        parts.append(tag("p", str(told), class_="quiet"))
     level = _level(difference)
     if inside := span(difference, points):
         parts.append(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from proctor.study.analysis.cells import Cells
-from proctor.study.analysis.pairs import told_apart
+from proctor.study.analysis.pairs import RATED_TASKS, told_apart
 from proctor.study.analysis.question import ENDPOINTS, INTENTION_TO_TREAT, SEED, Counted, Question
 from proctor.study.analysis.unit import UNITS, Unit
 from proctor.study.analysis.verdict import ADOPT, decide
@@ -14,6 +14,8 @@ from proctor.study.stats.estimate import Estimate
 from proctor.study.stats.paired import ALL_ALIKE, paired_difference
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from proctor.study.table import Floats
 
 FEW_TASKS = 20
@@ -33,7 +35,14 @@ def caveats(cells: Cells, question: Question, agents: list[dict[str, Any]]) -> l
     if question.alpha > USUAL_ALPHA:
         claimed = f"a difference that is not there would be claimed in up to {percent(question.alpha)}% of studies"
         found.append(f"Alpha is {_alpha(question.alpha)}, and not {USUAL_ALPHA:g}: {claimed}.")
+    found += _namesakes(cells.agents)
     found.append(f"Agents are ranked by {ENDPOINTS[question.endpoint]}.")
+    tasks = (cells.tries > 0).sum(axis=1)
+    few = [name for name, many in zip(cells.agents, tasks.tolist(), strict=True) if many < RATED_TASKS]
+    if few and len(few) < len(agents):
+        told = "It takes outcomes at two tasks or more to have a rate"
+        last = "has none, and stands last" if len(few) == 1 else "have none, and stand last"
+        found.append(f"{told}: {among(few, NAMED)} {last}.")
     if len(agents) > 1 and (cells.attempts == 0).any():
         told = "Not all agents ran the same tasks: rates are over each agent's own"
         found.append(f"{told}, and comparisons over those that both ran.")
@@ -65,6 +74,18 @@ def caveats(cells: Cells, question: Question, agents: list[dict[str, Any]]) -> l
         told = "Each agent tried each task once" if once else "No agent has two outcomes at the same task"
         found.append(f"{told}: chance within a task cannot be told from skill.")
     return found
+
+
+def _namesakes(names: Sequence[str]) -> list[str]:
+    """Names that somebody may have written in two ways."""
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        alike.setdefault(" ".join(name.casefold().split()), []).append(repr(name))
+    told = [among(group, NAMED) for group in alike.values() if len(group) > 1]
+    more = f" (and {len(told) - NAMED} more such names)" if len(told) > NAMED else ""
+    if not told:
+        return []
+    return [f"{'; '.join(told[:NAMED])}{more} differ only by case or blanks, and count as different agents."]
 
 
 def _priced(cells: Cells, agents: list[dict[str, Any]]) -> list[str]:
@@ -184,12 +205,27 @@ def picked(
     question: Question, best: dict[str, Any], agents: list[dict[str, Any]], pairs: list[dict[str, Any]], unit: Unit
 ) -> list[str]:
     """That nobody named the candidate beforehand, and the cheapest agent that may be as good."""
-    others = [one for one in agents if one["agent"] not in (question.against, best["agent"])]
-    if question.candidate is not None or not others:
+    if question.candidate is not None:
         return []
+    able = comparable(pairs, str(question.against))
+    rest = [one for one in agents if one["agent"] not in (question.against, best["agent"])]
+    others = [one for one in rest if one["agent"] in able]
+    strangers = [one["agent"] for one in rest if one["agent"] not in able]
+    apart = []
+    if strangers and able:
+        told = f"{among(strangers, NAMED)} cannot be compared with {question.against}"
+        apart = [f"{told}: too few tasks have outcomes of both."]
+    if not others:
+        return apart
     told = f"The candidate was chosen by its result: {best['agent']} is the first of {len(others) + 1} that could be "
     found = [f"{told}held against {question.against}, and the first of several tends to look better than it is."]
-    return [*found, *cheaper(best, others, pairs, unit)]
+    return [*found, *apart, *cheaper(best, others, pairs, unit)]
+
+
+def comparable(pairs: list[dict[str, Any]], against: str) -> set[str]:
+    """The agents whose difference to ``against`` is defined."""
+    own = [one for one in pairs if against in (one["a"], one["b"]) and one["difference"].value is not None]
+    return {one["a"] if one["b"] == against else one["b"] for one in own}
 
 
 def cheaper(best: dict[str, Any], others: list[dict[str, Any]], pairs: list[dict[str, Any]], unit: Unit) -> list[str]:

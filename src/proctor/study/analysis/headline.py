@@ -10,6 +10,7 @@ from proctor.study.analysis.caveats import (
     against_all,
     caveats,
     cheaper,
+    comparable,
     one_sided,
     picked,
     smaller,
@@ -51,7 +52,7 @@ def headline(
         doubts = unconfirmed(pairs[0], question.alpha) if len(pairs) == 1 and not question.unfinished else []
         offers = [] if question.unfinished else cheaper(best, agents[1:], pairs, cells.unit)
     else:
-        best, against = chosen(agents, question)
+        best, against = chosen(agents, question, pairs)
         pair = next(one for one in pairs if {one["a"], one["b"]} == {best["agent"], against["agent"]})
         difference, p = toward(pair, best["agent"]), pair["p_adjusted"]
         verdict = seen = decide(difference, question.minimum_effect, pair["separable"])
@@ -79,16 +80,21 @@ def headline(
         "against": against["agent"] if against else None,
         "difference": difference,
         "p": p,
+        "counting": _counting(cells, best["agent"], question.against, difference),
         "cost": " ".join([_cost(best, against, cells.unit), *offers]),
         "caveats": [*warnings, *doubts, *caveats(cells, question, agents)],
     }
 
 
-def chosen(agents: list[dict[str, Any]], question: Question) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The candidate and the agent it is held against."""
+def chosen(
+    agents: list[dict[str, Any]], question: Question, pairs: list[dict[str, Any]]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The candidate and the agent it is held against; nobody is picked who cannot be compared while others can."""
     by_name = {agent["agent"]: agent for agent in agents}
     others = [agent for agent in agents if agent["agent"] != question.against]
-    best = others[0] if question.candidate is None else by_name[question.candidate]
+    able = comparable(pairs, str(question.against))
+    first = next((agent for agent in others if agent["agent"] in able), others[0])
+    best = first if question.candidate is None else by_name[question.candidate]
     return best, by_name[str(question.against)]
 
 
@@ -175,7 +181,28 @@ def _at_least(question: Question) -> str:
     return f" of at least {percent(wanted)} points" if wanted else ""
 
 
+def _counting(cells: Cells, best: str, against: str | None, difference: Estimate | None) -> str:
+    """Why the difference is not that of both rates, where it is not: tasks that one lacks, or that count more often."""
+    import numpy as np
+
+    if against is None or difference is None or difference.value is None:
+        return ""
+    tries = cells.tries[[cells.agents.index(best), cells.agents.index(against)]]
+    both = (tries > 0).all(axis=0)
+    left = int((~both).sum())
+    if not left and not any(len(np.unique(row)) > 1 for row in tries):
+        return ""
+    lacks = ""
+    if left:
+        what = "run" if cells.endpoint == INTENTION_TO_TREAT else "outcome"
+        which = "one or both of them" if (tries == 0).all(axis=0).any() else "one of them"
+        lacks = f"{left} of {len(both)} tasks {'has' if left == 1 else 'have'} no {what} of {which}. "
+    return f"{lacks}Rates count every run, the difference every task alike."
+
+
 def _cost(best: dict[str, Any], against: dict[str, Any] | None, unit: Unit) -> str:
+    if any(unit.mixed):
+        return "Costs are in two units, US dollars and units of a fixed schedule, and cannot be compared."
     parts = []
     for agent in (best, against):
         if agent is None:

@@ -28,12 +28,14 @@ if TYPE_CHECKING:
 PRODUCTS = 2e10
 """How many products the random signs may cost; with very many tasks and agents fewer patterns are drawn."""
 LEAST_DRAWS = 1_999
+RATED_TASKS = 2
+"""How many tasks with outcomes it takes to have a rate that speaks of others."""
 
 
 def compare_pairs(
     cells: Cells, rng: np.random.Generator, planned: frozenset[str] = frozenset()
 ) -> list[dict[str, Any]]:
-    """Every pair; ``a`` is the agent with the higher rate. The pair ``planned`` stands for itself alone."""
+    """Every pair; ``a`` stands before ``b`` in the ranking. The pair ``planned`` stands for itself alone."""
     means = cells.means()
     order = ranking(cells)
     means = means[:, order]
@@ -81,11 +83,22 @@ def _apart(p: float | None, difference: Estimate, alpha: float) -> bool:
 
 
 def ranking(cells: Cells) -> list[int]:
-    """The agents by the endpoint, the best first; those without an outcome last, those alike by name."""
+    """The agents by the endpoint, the best first; those alike by name."""
+    standing = _standing(cells)
+    return sorted(range(len(standing)), key=lambda agent: (standing[agent], agent))
+
+
+def _standing(cells: Cells) -> list[tuple[int, float]]:
+    """What orders agents, the least first: the rate, where two tasks or more make one.
+
+    One task says nothing about others, however well it went: who has outcomes at one only comes after those with a
+    rate, and who has none at all comes last. Where no agent has two tasks their shares order them still.
+    """
     import numpy as np
 
-    rates = np.round(cells.rates(), 12)
-    return sorted(range(len(rates)), key=lambda agent: (-rates[agent] if rates[agent] == rates[agent] else 1.0, agent))
+    rates = np.round(np.nan_to_num(cells.rates()), 12).tolist()
+    tasks = np.minimum((cells.tries > 0).sum(axis=1), RATED_TASKS).tolist()
+    return [(RATED_TASKS - many, -rate) for many, rate in zip(tasks, rates, strict=True)]
 
 
 def ranks(cells: Cells, pairs: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
@@ -98,10 +111,10 @@ def ranks(cells: Cells, pairs: list[dict[str, Any]]) -> dict[str, dict[str, int]
         if pair["separable"]:
             ahead, behind = (pair["a"], pair["b"]) if pair["difference"].value > 0 else (pair["b"], pair["a"])
             better[place[ahead], place[behind]] = True
-    rates = np.round(np.nan_to_num(cells.rates(), nan=-1.0), 12)
-    ranges = rank_ranges(better)
+    standing, ranges = _standing(cells), rank_ranges(better)
+    ordered = sorted(standing)
     return {
-        name: {"position": 1 + int((rates > rates[agent]).sum()), "best": ranges[agent][0], "worst": ranges[agent][1]}
+        name: {"position": 1 + ordered.index(standing[agent]), "best": ranges[agent][0], "worst": ranges[agent][1]}
         for name, agent in place.items()
     }
 

@@ -40,9 +40,9 @@ def toward(pair: dict[str, Any], agent: str) -> Estimate:
     if pair["a"] == agent or found.value is None or found.low is None or found.high is None:
         return found
     return defined(
-        -found.value,
-        -found.high,
-        -found.low,
+        0.0 - found.value,
+        0.0 - found.high,
+        0.0 - found.low,
         level=found.level,
         method=found.method,
         n=found.n,
