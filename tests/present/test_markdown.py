@@ -26,7 +26,7 @@ def test_the_decision_comes_first() -> None:
         "## Strata",
         "## Cost",
         "## Seconds until the agent ends",
-        "## Failure modes",
+        "## Failure modes\n\nRuns without success that carry each tag; tags of successes are left out.",
         "## What this cannot say",
         "## Not to be generalised",
         "- columns: a = b",

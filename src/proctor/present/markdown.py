@@ -341,6 +341,8 @@ def _modes(findings: Mapping[str, Any]) -> Iterator[str]:
     tags = findings["modes"]["tags"][:8]
     if tags:
         yield from section("Failure modes")
+        yield "Runs without success that carry each tag; tags of successes are left out."
+        yield ""
         yield from table(
             ("agent", "runs", *(plain(tag) for tag in tags)),
             [

@@ -85,7 +85,7 @@ def test_numbers_of_a_pilot_lead_to_as_many_runs(pilot: tuple[dict[str, Any], Pa
     assert told["Runs left after each gate / y / Gate 2"] == 7
     assert told["Time of a run until it ends / x / Ended"] == 10
     assert told["Time of a run until it ends / x / Cut short"] == 1
-    assert told["Runs that carry each failure tag, by agent / slow / y"] == 11, "no tag of a success"
+    assert told["Runs without success that carry each failure tag, by agent / slow / y"] == 11, "no tag of a success"
     assert any(where.startswith("Classes of conditions / ") for where in told)
 
 

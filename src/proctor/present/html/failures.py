@@ -52,9 +52,9 @@ def _matrix(tags: Sequence[str], rows: Sequence[Mapping[str, Any]], evidence: Ev
     else:
         columns = [Column("Agent"), *(Column(name, True) for name in some)]
         lines = [[str(row.get("agent")), *(_count(name, row, evidence) for name in some)] for row in rows]
-    made = table("Runs that carry each failure tag, by agent", columns, lines, look="heat")
+    made = table("Runs without success that carry each failure tag, by agent", columns, lines, look="heat")
     text = "The shade is the share of the agent's runs: stronger from 2%, 5%, 10%, 20% and 40% on. "
-    text += "One run may carry several tags."
+    text += "One run may carry several tags. Tags of runs that succeeded are left out."
     if len(tags) > len(some):
         text += f" The first {len(some)} of {len(tags)} tags."
     return tag("div", made, note(text))
