@@ -99,6 +99,24 @@ def test_what_was_made_of_the_names_of_tasks_is_told_first(tmp_path: Path, capsy
     assert capsys.readouterr().out.splitlines()[1] == "strata: the repository in the task's name"
 
 
+def test_columns_that_are_not_used_are_told_next(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "more.csv"
+    more = [f"more{place}" for place in range(9)]
+    path.write_text(f"agent,task,outcome,{','.join(more)}\na,t,1{',' * 9}\na,u,0{',' * 9}\n")
+    assert run_command(["analyse", str(path), "--out", str(tmp_path / "out")]) == 0
+    told = f"not used: {', '.join(more[:8])} and 1 more"
+    assert capsys.readouterr().out.splitlines()[1] == told
+    assert f"- {told}" in (tmp_path / "out" / "report.md").read_text()
+
+
+def test_why_rates_do_not_make_the_difference_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "uneven.csv"
+    path.write_text("agent,task,outcome\na,t,1\na,u,1\nb,t,0\nb,u,0\nb,v,1\n")
+    assert run_command(["analyse", str(path), "--against", "b"]) == 1
+    told = "1 of 3 tasks has no outcome of one of them. Rates count every run, the difference every task alike."
+    assert f"\n{told}\ncost: " in capsys.readouterr().out
+
+
 def test_a_difference_over_one_task_is_undefined(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "one.csv"
     path.write_text("agent,task,outcome\na,t,1\nb,t,0\n")
@@ -178,6 +196,8 @@ BAD = {
     "a weight without a number": (["results.csv", "--weight", "easy"], "--weight 'easy' has no number"),
     "a threshold that is none": (["results.csv", "--success", "<1"], "'<1' is no threshold"),
     "a file for a folder": (["results.csv", "--out", "results.csv"], "this is a file"),
+    "a folder below a file": (["results.csv", "--out", "results.csv/out"], "nothing can be written here: Not a direct"),
+    "a folder nowhere": (["absent.csv", "--out", "/proc/none/out"], "nothing can be written here"),
     "somebody's folder": (["results.csv", "--out", "."], "something other than a report"),
 }
 

@@ -188,7 +188,7 @@ def test_a_byte_order_mark_and_quoted_lines_are_read(read: Any) -> None:
 
 
 MISTAKES: dict[str, tuple[str | bytes, dict[str, Any], list[str]]] = {
-    "an empty file": ("", {}, ["results.csv:1: the first line is empty"]),
+    "an empty file": ("", {}, ["results.csv: the file is empty"]),
     "no rows": ("agent,task,outcome\n", {}, ["no rows below the header"]),
     "no outcome": ("agent,task\na,t\n", {}, ["no column looks like the outcome", "--outcome COLUMN"]),
     "nothing known": ("x,y\n1,2\n", {}, ["the agent or the task or the outcome", "the columns are: x, y"]),

@@ -79,3 +79,42 @@ def test_words_for_no_value(word: str, tmp_path: Path) -> None:
 def test_repositories_are_strata_where_there_are_several(other: str, told: bool, tmp_path: Path) -> None:
     found = read(tmp_path, f"agent,task,outcome\na,django__django-1,1\na,{other}__{other}-2,1\n")
     assert ("strata: the repository in the task's name" in found.notes) is told
+
+
+PLAIN = "agent,task,outcome{}\na,t,pass{}\na,u,fail{}\n"
+
+
+def test_columns_that_are_not_used_are_kept_by_name_and_hinted_at(tmp_path: Path) -> None:
+    found = read(tmp_path, PLAIN.format(",secs,team", ",3,red", ",4,blue"))
+    assert found.unused == ("secs", "team")
+    hint = "no column was taken for them; if one that is not used has them,"
+    assert f"no costs: {hint} --cost COLUMN names it" in found.cannot
+    assert f"no times: {hint} --seconds COLUMN names it" in found.cannot
+    assert f"no strata: {hint} --stratum COLUMN names it" in found.cannot
+    named = read(tmp_path, PLAIN.format(",secs,team", ",3,red", ",4,blue"), columns={"seconds": "secs"})
+    assert named.unused == ("team",) and not any("no times" in text for text in named.cannot)
+    bare = read(tmp_path, PLAIN.format("", "", ""))
+    assert bare.unused == () and "no times: the file has none" in bare.cannot
+    assert not any("no strata" in text for text in bare.cannot)
+    empty = read(tmp_path, PLAIN.format(",seconds,team", ",,red", ",,blue"))
+    assert "no times: the file has none" in empty.cannot
+
+
+def test_tags_are_failure_modes_as_well(tmp_path: Path) -> None:
+    told = "no failure modes: no column says how an attempt ended"
+    assert told not in read(tmp_path, PLAIN.format(",tags", ",", ",slow;odd")).cannot
+    assert told in read(tmp_path, PLAIN.format(",tags", ",", ",")).cannot
+    assert told in read(tmp_path, PLAIN.format("", "", "")).cannot
+
+
+def test_the_hint_fits_the_mistake(tmp_path: Path) -> None:
+    mapped = "put these rows right, or map their words by option"
+    assert refused(tmp_path, PLAIN.format("", "", ",1")).hint == "put these rows right"
+    assert refused(tmp_path, PLAIN.format(",cost", ",cheap", ",1")).hint == "put these rows right"
+    assert refused(tmp_path, PLAIN.format("", "", "") + "a,v,perhaps\n").hint == mapped
+
+
+@pytest.mark.parametrize(("text", "told"), [("", "the file is empty"), ("\n\n", "the file is empty")])
+def test_an_empty_file_is_called_so(text: str, told: str, tmp_path: Path) -> None:
+    assert str(refused(tmp_path, text).message) == told
+    assert str(refused(tmp_path, "\nagent,task,outcome\n").message) == "the first line is empty"

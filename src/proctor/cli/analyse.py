@@ -23,6 +23,8 @@ OPEN_PAIRS = 10
 NEEDS = {"cap_seconds": "seconds", "what_if_seconds": "seconds", "what_if_usd": "cost", "timeout": "status"}
 """Options that say nothing about a table without that column."""
 WIDE = 60
+NAMED = 8
+"""How many columns are named that were taken for nothing."""
 STANDARD_INPUT = Path("/dev/stdin")
 
 
@@ -97,13 +99,13 @@ def command(results: Path, out: Path | None, json_: bool, **options: Any) -> int
     reading = _reading(options)
     read = read_results(results, reading, lambda rows: _tell(f"{rows:,} rows read"))
     _check_needs(options, read)
-    taken = _taken(read)
+    read_as = (_taken(read), *_unused(read), *read.notes)
     extras = Extras(
         kind="results",
         name=read.name,
         digest=read.digest,
         caveats=tuple(choices(reading)),
-        notes=(taken, *read.notes),
+        notes=read_as,
         cannot=read.cannot,
     )
     found = findings(read.table, question, extras, _tell)
@@ -115,7 +117,7 @@ def command(results: Path, out: Path | None, json_: bool, **options: Any) -> int
         sys.stdout.buffer.write(findings_json(found))
         sys.stdout.buffer.flush()
     else:
-        _show(found, (taken, *read.notes), bool(question.caps), written, out)
+        _show(found, read_as, bool(question.caps), written, out)
     return 1 if question.against is not None and found["headline"]["verdict"] != "adopt" else 0
 
 
@@ -187,6 +189,15 @@ def _taken(read: Results) -> str:
     """Which column was taken for what."""
     names = ", ".join(f"{role} = {name}" for role, name in read.taken.items())
     return f"columns{f' of a {read.shape} table' if read.shape else ''}: {names}"
+
+
+def _unused(read: Results) -> list[str]:
+    """Which columns were taken for nothing, some of them by name."""
+    if not read.unused:
+        return []
+    names = ", ".join(shortened(name, WIDE) for name in read.unused[:NAMED])
+    more = len(read.unused) - NAMED
+    return [f"not used: {names}{f' and {more} more' if more > 0 else ''}"]
 
 
 def _show(found: Mapping[str, Any], notes: Sequence[str], what_if: bool, written: list[str], out: Path | None) -> None:

@@ -58,6 +58,8 @@ class Results:
     digest: str
     shape: str
     taken: Mapping[str, str]
+    unused: tuple[str, ...]
+    """The columns that were taken for nothing."""
     notes: tuple[str, ...]
     cannot: tuple[str, ...]
 
@@ -89,6 +91,7 @@ def read_results(path: Path, reading: Reading, tell: Callable[[int], None] | Non
         sha256(data),
         columns.shape,
         dict(columns.taken),
+        columns.unused,
         (*columns.notes, *notes),
         rows.cannot(table),
     )
@@ -120,6 +123,9 @@ def _records(name: str, text: str) -> tuple[list[str], Iterator[tuple[int, list[
     """The header, and each later record with the line on which it begins."""
     lines = io.StringIO(text, newline="")
     first = lines.readline()
+    if not text.strip():
+        hint = "the first line names the columns, and each below it is an attempt"
+        raise UsageFault("the file is empty", where=name, hint=hint)
     if not first.strip():
         raise UsageFault("the first line is empty", where=f"{name}:1", hint="it must name the columns")
     if JSON.match(text):

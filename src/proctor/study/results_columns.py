@@ -31,6 +31,12 @@ class Columns:
         name = self.taken.get(role)
         return -1 if name is None else self.header.index(name)
 
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """Columns that were taken for nothing."""
+        taken = set(self.taken.values())
+        return tuple(name for name in self.header if name and name not in taken)
+
     def others(self, role: str) -> list[str]:
         """Columns with a usual name for ``role`` that were taken for nothing."""
         taken = self.taken.values()

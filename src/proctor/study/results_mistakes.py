@@ -11,6 +11,8 @@ from proctor.base.errors import UsageFault
 
 SHOWN = 20
 """How many mistakes are told, and how many of a kind are kept."""
+WORDS = frozenset({"outcome"})
+"""The kinds of mistakes that are words which an option could give a meaning."""
 LINES = 5
 """How many lines are named of the same mistake."""
 
@@ -61,7 +63,8 @@ class Mistakes:
         more = self._left_out + sum(rows for _, _, rows, _ in found[SHOWN:])
         if more:
             told.append(f"... and {more:,} more")
-        usual = ["put these rows right, or map their words by option"] if found else []
+        mapped = ", or map their words by option" if WORDS & self._kept.keys() else ""
+        usual = [f"put these rows right{mapped}"] if found else []
         raise UsageFault("\n".join(told), hint="; ".join([*self._hints, *usual]))
 
 

@@ -147,14 +147,22 @@ class Rows:
         said = ["no traces: the outcomes are taken as the file states them, and nobody can look behind them here"]
         said.append("no evidence of validity: whether tasks, tests and environments were sound is not in the file")
         if np.isnan(table.cost_usd).all():
-            said.append("no costs: the file has none")
+            said.append(f"no costs: {self._missing('cost')}")
         if np.isnan(table.seconds).all():
-            said.append("no times: the file has none")
+            said.append(f"no times: {self._missing('seconds')}")
         elif not (table.censored == 1).any():
             said.append("no time-outs are marked: times are taken as complete (see --timeout and --cap-seconds)")
-        if "status" not in self._places:
+        if "status" not in self._places and not any(table.tags.used().names):
             said.append("no failure modes: no column says how an attempt ended")
+        if "stratum" not in self._places and self._columns.unused and (table.stratum.codes < 0).all():
+            said.append(f"no strata: {self._missing('stratum')}")
         return tuple(said)
+
+    def _missing(self, role: str) -> str:
+        """Why the table has nothing in a role: no column was taken for it, or the one that was is empty."""
+        if role in self._places or not self._columns.unused:
+            return "the file has none"
+        return f"no column was taken for them; if one that is not used has them, --{role} COLUMN names it"
 
     def _check_words(self, role: str) -> None:
         """Refuse a word for a column that no row has there: it would be passed over, or make everything a failure."""

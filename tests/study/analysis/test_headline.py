@@ -303,7 +303,12 @@ def test_a_level_never_looks_like_certainty() -> None:
     ]
 
 
-ONE_TASK = {"X": {"t1": [1], "t2": [0]}, "x": {"t3": [1]}, "y": {"t1": [1], "t2": [0], "t3": [0]}, "z": {"t1": [None]}}
+ONE_TASK: dict[str, dict[str, list[int | None]]] = {
+    "X": {"t1": [1], "t2": [0]},
+    "x": {"t3": [1]},
+    "y": {"t1": [1], "t2": [0], "t3": [0]},
+    "z": {"t1": [None]},
+}
 
 
 def test_who_has_no_rate_stands_last_and_is_no_candidate() -> None:
@@ -340,6 +345,7 @@ def test_names_that_somebody_may_have_written_in_two_ways_are_told() -> None:
 
 
 def test_rates_that_do_not_make_the_difference_are_explained() -> None:
+    even: dict[str, dict[str, list[int | None]]]
     even = {"x": {f"t{n}": [1, 1] for n in range(4)}, "y": {f"t{n}": [0, n % 2, 1] for n in range(4)}}
     asked = Question(against="y")
     assert findings(table(even), asked)["headline"]["counting"] == "", "twice and three times everywhere is no matter"

@@ -42,7 +42,7 @@ def cannot(cells: Cells, extras: Extras) -> list[str]:
         )
     said += _cut_short(cells)
     labels, of_task = strata_of(cells)
-    if labels == (NAMELESS,):
+    if labels == (NAMELESS,) and "no strata" not in told:
         said.append("no strata: the table does not say what kinds of tasks there are")
     if SEVERAL in labels:
         torn = int((of_task == labels.index(SEVERAL)).sum())
