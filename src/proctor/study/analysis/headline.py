@@ -196,7 +196,7 @@ def _counting(cells: Cells, best: str, against: str | None, difference: Estimate
     if left:
         what = "run" if cells.endpoint == INTENTION_TO_TREAT else "outcome"
         which = "one or both of them" if (tries == 0).all(axis=0).any() else "one of them"
-        lacks = f"{left} of {len(both)} tasks {'has' if left == 1 else 'have'} no {what} of {which}. "
+        lacks = f"{left} of {len(cells.tasks)} tasks {'has' if left == 1 else 'have'} no {what} of {which}. "
     return f"{lacks}Rates count every run, the difference every task alike."
 
 
