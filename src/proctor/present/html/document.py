@@ -46,12 +46,7 @@ def document(findings: Mapping[str, Any], first: Markup, sections: Sequence[Sect
             tag("main", first, (_section(section) for section in sections), id="main", tabindex="-1"),
             class_="sheet",
         ),
-        tag(
-            "footer",
-            tag(
-                "p", "Made by Proctor from findings as data. Numbers that are underlined lead to the runs behind them."
-            ),
-        ),
+        tag("footer", tag("p", f"Made by Proctor from findings as data. {UNDERLINED}")),
         tag("script", trusted(script)),
     )
     return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"

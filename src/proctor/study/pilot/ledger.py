@@ -237,7 +237,7 @@ def _told(report: Mapping[str, Any]) -> dict[str, Any]:
 
 def _decides(check: Mapping[str, Any]) -> bool:
     """Whether the task counts as solved only where this check passes."""
-    return bool(check["mandatory"]) and check.get("gate") == ACCEPTANCE
+    return bool(check.get("mandatory")) and check.get("gate") == ACCEPTANCE
 
 
 def _rule(check: Mapping[str, Any]) -> tuple[str, int]:
