@@ -112,7 +112,11 @@ def read_reviews(run: RunDirectory, seal_digest: str, heads: Heads = EMPTY) -> t
     noted = heads.get(seal_digest, ())
     most = max((count for count, _ in noted), default=0)
     if most > len(entries):
-        raise BrokenSeal(f"the log was cut: it had {most} records and has {len(entries)}", where=NAME)
+        raise BrokenSeal(
+            f"the log was cut: it had {most} records and has {len(entries)}",
+            where=f"{run.path.name}/{NAME}",
+            hint="put it back from a copy of the run",
+        )
     for count, head in noted:
         if entries[count - 1].hash != head:
             raise BrokenSeal("the record is not the one that the home notes", where=f"{NAME}#{count - 1}")

@@ -125,7 +125,7 @@ def _steady(facts: Facts) -> Criterion:
         threshold=f"at most {wanted['tolerance']} of {wanted['runs']} attempts on each tree deviate",
         met=not wrong,
         evidence=tuple(shown),
-        todo="proctor pilot remove PILOT TASK --reason flaky, or mend the checks and plan anew",
+        todo="proctor pilot remove PILOT TASK --reason flaky --why WHY, or mend the checks and plan anew",
         open=0 < unscreened == len(wrong),
     )
 
@@ -259,7 +259,7 @@ def _baselines(facts: Facts) -> Criterion:
         threshold=f"at most {allowed}",
         met=len(wrong) <= allowed,
         evidence=tuple(run.run for run in wrong or runs),
-        todo="proctor pilot remove PILOT TASK --reason flaky --evidence RUN, with the runs that differ",
+        todo="proctor pilot remove PILOT TASK --reason flaky --evidence RUN --why WHY, with the runs that differ",
     )
 
 
