@@ -62,6 +62,7 @@ COLUMNS = (
     Column("billed_usd", NUMBER, "what a provider billed, as far as it said so; no part of cost_usd"),
     Column("human_minutes", NUMBER, "minutes that people spent on reviews of the run"),
     Column("review_usd", NUMBER, "what these minutes cost where the price table prices them; no part of cost_usd"),
+    Column("review", TEXT, "what reviewers think of the run: accept, reject, unsure or disputed; missing without any"),
     Column("setup_execution_usd", NUMBER, "the part of execution_usd before the agent began"),
     Column("agent_execution_usd", NUMBER, "the part of execution_usd while the agent acted"),
     Column("acceptance_execution_usd", NUMBER, "the part of execution_usd in acceptance"),
@@ -69,7 +70,7 @@ COLUMNS = (
     Column("agent_overhead_usd", NUMBER, "the part of overhead_usd while the agent acted"),
     Column("acceptance_overhead_usd", NUMBER, "the part of overhead_usd in acceptance"),
 )
-LATER = ("exit_code", "changed_files", "review_usd")
+LATER = ("exit_code", "changed_files", "review_usd", "review")
 """Columns that files of earlier versions do not have."""
 NAMES = tuple(column.name for column in COLUMNS)
 TEXT_NAMES = tuple(column.name for column in COLUMNS if column.kind == TEXT)

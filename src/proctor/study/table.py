@@ -197,6 +197,7 @@ class Table:
     billed_usd: Floats
     human_minutes: Floats
     review_usd: Floats
+    review: Coded
     setup_execution_usd: Floats
     agent_execution_usd: Floats
     acceptance_execution_usd: Floats

@@ -71,6 +71,7 @@ def test_every_column_comes_from_its_place(runs: Runs) -> None:
         "billed_usd": 1.25,
         "human_minutes": None,
         "review_usd": None,
+        "review": None,
         "setup_execution_usd": 0.1,
         "agent_execution_usd": 0.2,
         "acceptance_execution_usd": 0.08,
@@ -151,8 +152,8 @@ def test_abstract_units_count_as_the_envelopes_count_them(runs: Runs) -> None:
     assert [nothing[name] for name in ("cost_usd", "model_usd", "cost_method", "billed_usd")] == [None] * 4
 
 
-def review(run: RunDirectory, minutes: str) -> None:
-    said = Review(verdict="accept", minutes=minutes, by="jo", why="reads well", at="2026-03-08T10:00:00Z")
+def review(run: RunDirectory, minutes: str, verdict: str = "accept", by: str = "jo") -> None:
+    said = Review(verdict=verdict, minutes=minutes, by=by, why="reads well", at="2026-03-08T10:00:00Z")
     add_review(run, load_seal(run).digest, said)
 
 
@@ -163,12 +164,15 @@ def test_reviews_are_counted_and_priced(runs: Runs) -> None:
     row = row_of(run)
     assert row["human_minutes"] == 3.0
     assert row["review_usd"] == pytest.approx(3.0)
+    assert row["review"] == "accept"
     assert row["human_usd"] == pytest.approx(0.05), "people's time while it ran"
     assert row["cost_usd"] == pytest.approx(1.5), "what the run itself cost, whoever looks at it afterwards"
     unpriced = runs.make(configuration={"watch": {"prices": None}})
     review(unpriced, "4")
     assert row_of(unpriced)["human_minutes"] == 4.0
     assert row_of(unpriced)["review_usd"] is None
+    review(unpriced, "1", "reject", "ada")
+    assert row_of(unpriced)["review"] == "disputed"
 
 
 def test_a_run_under_retention_still_has_a_row(runs: Runs) -> None:

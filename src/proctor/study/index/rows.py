@@ -77,7 +77,8 @@ def row_of(run: RunDirectory, strata: tuple[str, ...] = STRATA, heads: reviews.H
             "source": os.fsencode(run.path).decode("utf-8", "replace"),
             **_identity(manifest, _map(contract, "strata"), strata),
             **_verdict(report),
-            **_cost(report, configuration, _minutes(run, seal, heads)),
+            **_reviewed(log := _reviews(run, seal, heads)),
+            **_cost(report, configuration, reviews.minutes_of(log) if log else None),
             **_work(run, seal, report, configuration),
         }
     except (TypeError, ValueError, IndexError):
@@ -141,9 +142,8 @@ def ending(report: Mapping[str, Any]) -> str:
 def _cost(report: Mapping[str, Any], configuration: Mapping[str, Any], minutes: Decimal | None) -> dict[str, Any]:
     """The projected cost by part and phase, and what reviews cost besides; nothing where nothing was projected."""
     cost = _map(_map(report, "usage"), "cost")
-    reviewed = {"human_minutes": None if minutes is None else float(minutes)}
     if not cost:
-        return reviewed
+        return {}
     rate = Decimal(1) if cost.get("usd") is not None else FALLBACK.units_per_usd
     phases = _map(cost, "phases")
     spent = {
@@ -154,7 +154,6 @@ def _cost(report: Mapping[str, Any], configuration: Mapping[str, Any], minutes: 
     sums = {part: sum((spent[phase, part] for phase in PHASES), Decimal(0)) for part in PARTS}
     price = _minute_price(configuration)
     return {
-        **reviewed,
         "review_usd": None if minutes is None or price is None else float(minutes * price),
         "cost_usd": float(sum(sums.values(), Decimal(0))),
         **{f"{part}_usd": float(amount) for part, amount in sums.items()},
@@ -172,12 +171,19 @@ def _minute_price(configuration: Mapping[str, Any]) -> Decimal | None:
     return sum(known, Decimal(0)) if known else None
 
 
-def _minutes(run: RunDirectory, seal: Seal, heads: reviews.Heads | None) -> Decimal | None:
-    """The time that reviews took; a log whose end is missing does not count as a shorter one."""
+def _reviewed(log: tuple[reviews.Review, ...]) -> dict[str, Any]:
+    """What reviewers think of a run together, and how long they took."""
+    if not log:
+        return {"review": None, "human_minutes": None}
+    return {"review": reviews.opinion(log), "human_minutes": float(reviews.minutes_of(log))}
+
+
+def _reviews(run: RunDirectory, seal: Seal, heads: reviews.Heads | None) -> tuple[reviews.Review, ...]:
+    """The reviews of a run; a log whose end is missing does not count as a shorter one."""
     noted = reviews.noted_heads(run) if heads is None else heads
     if seal.digest not in noted and not os.path.lexists(run.path / reviews.NAME):
-        return None
-    return reviews.minutes_of(reviews.read_reviews(run, seal.digest, noted))
+        return ()
+    return reviews.read_reviews(run, seal.digest, noted)
 
 
 def _work(run: RunDirectory, seal: Seal, report: Mapping[str, Any], configuration: Mapping[str, Any]) -> dict[str, Any]:
