@@ -78,6 +78,8 @@ def test_a_pilot_is_reported_again_byte_by_byte_held_against_another_and_refused
     assert found["versus"]["name"] == f"A trial, as an earlier report has it with {many} runs"
     words = f"{many} of {many} planned runs count."
     assert found["progress"] == {"planned": many, "counted": many, "complete": True, "removed": [], "words": words}
+    over = proctor("pilot", "report", pilot, "--against", pilot.with_suffix(".report"))
+    assert (over.returncode, "would be written over" in over.stderr) == (2, True)
     told = proctor("pilot", "report", pilot, "--against", tmp_path / "again").stdout
     assert f"against {found['versus']['name']}:\n  fixer: 100.0% (" in told
     assert told.count(" after, +0.0 (") == 4, "a line for each agent and baseline"

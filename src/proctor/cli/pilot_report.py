@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from proctor.base.errors import UsageFault
 from proctor.base.frozen import frozen
 from proctor.cli.oracle import oracle_option
 from proctor.cli.output import as_json, one_line
@@ -50,6 +51,9 @@ def report(
     _check_plan(pilot, out)
     place, plan = home(), plan_alone(pilot, out)
     folder = into or pilot.with_suffix(".report")
+    if against is not None and against.resolve() == folder.resolve():
+        hint = "--into FOLDER is where the new one goes"
+        raise UsageFault("the report to compare with would be written over", where=str(folder), hint=hint)
     check_folder(folder)
     for line in changed_since(place, pilot, plan):
         click.echo(one_line(f"changed since it was frozen, and not in this report: {line}"), err=True)
@@ -68,7 +72,6 @@ def report(
 
 def _check_plan(pilot: Path, out: Path | None) -> None:
     """Tell who gives the folder of the report as that of the plan which is which."""
-    from proctor.base.errors import UsageFault
     from proctor.study.pilot.plan import PROTOCOL
 
     usual = pilot.with_suffix(".plan")
@@ -103,7 +106,6 @@ def _digests(found: Mapping[str, Any]) -> dict[str, str]:
 def _earlier(folder: Path) -> Earlier:
     """The report in ``folder``."""
     from proctor.base.canonical import parse
-    from proctor.base.errors import UsageFault
     from proctor.base.files import read_bounded
     from proctor.present.folder import FINDINGS, RUNS
     from proctor.study.index.store import read_table
@@ -136,6 +138,8 @@ def _show(found: Mapping[str, Any], folder: Path, written: list[str]) -> None:
     click.echo(one_line(head["cost"]))
     for text in [*found["source"]["notes"], *head["caveats"], *found["deviations"]]:
         click.echo(one_line(f"  {text}"))
+    for text in found["cannot"]:
+        click.echo(one_line(f"  cannot be said: {text}"))
     if other := found.get("versus"):
         _show_versus(other)
     click.echo(f"written to {folder}: {', '.join(written)}")

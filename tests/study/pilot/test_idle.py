@@ -93,6 +93,13 @@ def test_a_method_that_changed_nothing_in_any_run_is_told(fields: dict[str, Any]
     assert list(unproven(with_y(fields, {"changed": True}, None).runs, ("x", "y"))) == []
 
 
+def test_a_method_that_always_ended_with_an_error_is_told() -> None:
+    failing = {"reason": "failed", "exit_code": 3, "changed": True}
+    (words,) = unproven([one for one in with_y(failing, filled=None).runs if one.stage != "checks"], ("x", "y"))
+    assert words.startswith("y ended with an error in all of its 12 runs (exit code 3 in 12): it may be broken; ")
+    assert list(unproven(with_y(failing, IDLE, None).runs, ("x", "y"))) == []
+
+
 def test_exit_codes_are_told_by_how_often_they_were_seen() -> None:
     runs = [one for one in with_y(DEAD, {**DEAD, "exit_code": None}, None).runs if one.method == "y"]
     assert ended_with(runs) == "exit code 2 in 11, none in 1"

@@ -1,4 +1,5 @@
-"""Methods that left no change in any run: a mistyped path comes out like an agent that solves nothing. Pure.
+"""Methods that left no change in any run, or always ended with an error: a mistyped path comes out like an agent that
+solves nothing. Pure.
 
 Both are failures, and a comparison with either says the same. Only how such runs ended, and that none of them changed
 anything, tells them apart. An agent may rightly change nothing; a reader has to know that it did not.
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from proctor.study.pilot.ledger import Run
+from proctor.study.pilot.ledger import FAILED, Run
 
 
 def by_method(runs: Iterable[Run], methods: Iterable[str]) -> dict[str, list[Run]]:
@@ -29,9 +30,12 @@ def ended_with(runs: Sequence[Run]) -> str:
 
 
 def unproven(runs: Iterable[Run], methods: Iterable[str]) -> Iterator[str]:
-    """Which methods changed nothing in any run that counts, in sentences for the first screen."""
+    """Which methods changed nothing, or ended well, in no run that counts, in sentences for the first screen."""
     for name, made in by_method(runs, methods).items():
+        look = f"proctor show {made[-1].run} --output says what it printed"
         if not any(run.changed for run in made):
             of = f"any of its {len(made)} runs" if len(made) > 1 else "its only run"
-            look = f"proctor show {made[-1].run} --output says what it printed"
             yield f"{name} changed nothing in {of} ({ended_with(made)}): it may never have worked; {look}."
+        elif all(run.reason == FAILED for run in made):
+            of = f"all of its {len(made)} runs" if len(made) > 1 else "its only run"
+            yield f"{name} ended with an error in {of} ({ended_with(made)}): it may be broken; {look}."
