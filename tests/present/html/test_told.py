@@ -49,6 +49,15 @@ def test_variations_have_a_table_where_a_pilot_declares_them() -> None:
     assert "trial IN (1, 3) AND scorable IS DISTINCT FROM 0 AND success = 1" in unescape(shown(given))
 
 
+def test_sums_of_costs_say_what_they_leave_out() -> None:
+    given = findings()
+    assert "Sums of costs leave out" not in shown(given)
+    first = given["agents"][0]
+    first["cost"]["metered"] = first["attempted"] - 12
+    told = f"Sums of costs leave out runs whose cost is not known: 12 of {first['attempted']} of {first['agent']}."
+    assert told in read(shown(given)).text
+
+
 def test_errors_that_were_measured_say_on_how_many_patches() -> None:
     given = findings()
     one = {**given["agents"][0]["corrected"][0], "sensitivity_n": 8, "specificity_n": 130}

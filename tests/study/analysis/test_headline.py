@@ -251,7 +251,7 @@ def test_the_highest_rate_on_easier_tasks_is_no_lead() -> None:
 def test_who_shares_no_task_cannot_be_compared() -> None:
     apart = table({"x": {f"a{n}": [1] for n in range(9)}, "y": {f"b{n}": [0] for n in range(9)}})
     assert findings(apart)["headline"]["sentence"].endswith(
-        "but cannot be compared with y, since no task has outcomes of both."
+        "but cannot be compared with y, since too few tasks have outcomes of both."
     )
 
 
@@ -285,8 +285,10 @@ def test_costs_that_are_not_known_are_counted() -> None:
     outcomes = {"x": {f"t{n}": [int(n % 2)] for n in range(10)}, "y": {f"t{n}": [int(n < 4)] for n in range(10)}}
     rows = [{**row, "cost_usd": None if row["agent"] == "x" and not row["success"] else 1.0} for row in runs(outcomes)]
     head = findings(Table.from_rows(rows))["headline"]
-    told = "The cost of 5 of 10 runs of x is not known; the price of a success takes the mean of the others for them."
-    assert told in head["caveats"]
+    told = (
+        "The cost of 5 of 10 runs of x is not known; sums leave them out, and the price of a success takes the mean of "
+    )
+    assert f"{told}the others for them." in head["caveats"]
     assert head["cost"] == "x cost 1.00 USD a run, 2.00 USD a success."
     dark = [{**row, "cost_usd": row["cost_usd"] if row["agent"] == "x" else None} for row in rows]
     assert "The cost of y is not known." in findings(Table.from_rows(dark))["headline"]["caveats"]
@@ -360,3 +362,19 @@ def test_rates_that_do_not_make_the_difference_are_explained() -> None:
     even["z"] = {"t7": [1], "t8": [1]}
     told = findings(table(even), asked)["headline"]["counting"]
     assert told == f"3 of 6 tasks have no outcome of one or both of them. {tail}"
+
+
+def test_a_difference_that_few_tasks_show_says_what_is_against_it() -> None:
+    few = {"x": {f"t{n}": [1] for n in range(5)}, "y": {f"t{n}": [int(n > 3), int(n > 2)] for n in range(5)}}
+    head = findings(table(few), Question(against="y", minimum_effect=0.3))["headline"]
+    assert head["verdict"] == "undecided" and head["difference"]["low"] > 0
+    assert head["sentence"].endswith(
+        ", but so few tasks can show it by chance: flipping signs does not confirm it (p = 0.125)."
+    )
+
+
+def test_who_has_one_task_is_no_alternative() -> None:
+    rows = runs({"x": {f"t{n}": [1] for n in range(25)}, "y": {"t0": [0, 0]}})
+    made_ = Table.from_rows([{**row, "cost_usd": 0.5 if row["agent"] == "x" else 0.1} for row in rows])
+    head = findings(made_)["headline"]
+    assert "but cannot be compared with y" in head["sentence"] and "separable" not in head["sentence"] + head["cost"]

@@ -134,6 +134,7 @@ def test_costs_by_outcome_and_task() -> None:
     won, lost = (of(found["cost"]["by_outcome"], status=status) for status in ("success", "failure"))
     assert (won["runs"], won["usd"], won["seconds"]) == (4, 8.0, 40.0)
     assert (lost["runs"], lost["usd"], lost["seconds"]) == (4, None, 80.0), "what was not metered is not 0"
+    assert (won["metered"], lost["metered"]) == (4, 0)
     task = of(found["cost"]["by_task"], task="t1")
     assert (task["agent"], task["runs"], task["usd"], task["seconds"], task["tokens_in"]) == ("x", 2, 2.0, 30.0, None)
     cost = found["agents"][0]["cost"]

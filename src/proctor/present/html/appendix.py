@@ -71,7 +71,7 @@ def evidence_list(findings: Mapping[str, Any], evidence: Evidence) -> Section:
         "p",
         "Each number of this page links to an entry here. Its query selects the runs behind it from the table that ",
         "was written beside this page: ",
-        tag("code", "proctor query --results runs.parquet --sql '\u2026'"),
+        tag("code", 'proctor query --results runs.parquet --sql "\u2026"'),
         ".",
     )
     return Section("evidence", "Evidence", tag("div", intro, evidence.listing()))

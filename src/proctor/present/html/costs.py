@@ -16,6 +16,7 @@ from proctor.study.analysis.costs import REVIEW
 
 ITEMS = ("model", "execution", "human", "overhead", "unattributed")
 MOST_BARS = 40
+MOST_NAMED = 5
 MOST_TASKS = 100
 METERS: tuple[tuple[str, str, Form], ...] = (
     ("seconds", "Time", duration),
@@ -28,13 +29,32 @@ METERS: tuple[tuple[str, str, Form], ...] = (
 def costs(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     """All parts of the cost, each where the findings have it."""
     cost = findings.get("cost") or {}
-    parts: list[Piece] = [_items(findings, evidence), _agents(findings, evidence), _outcomes(findings, evidence)]
+    parts: list[Piece] = [
+        _unmetered(findings),
+        _items(findings, evidence),
+        _agents(findings, evidence),
+        _outcomes(findings, evidence),
+    ]
     form = currency(findings).form
     parts += [_places(cost, "task", form, evidence), _places(cost, "stratum", form, evidence)]
     if not any(parts):
         parts = [absent("no run says what it cost or how long it took")]
     parts.append(_bill(findings))
     return Section("cost", "Cost", tag("div", parts, offers(findings, evidence), precision(findings)))
+
+
+def _unmetered(findings: Mapping[str, Any]) -> Markup | None:
+    """That sums are of the runs whose cost is known, where there are others."""
+    agents = findings.get("agents") or ()
+    rows = [(known(row.get("attempted")), known((row.get("cost") or {}).get("metered")), row) for row in agents]
+    told = [
+        f"{count(runs - metered)} of {count(runs)} of {row.get('agent')}"
+        for runs, metered, row in rows
+        if runs is not None and metered is not None and 0 < metered < runs
+    ]
+    more = f" and {len(told) - MOST_NAMED} more agents" if len(told) > MOST_NAMED else ""
+    text = f"Sums of costs leave out runs whose cost is not known: {', '.join(told[:MOST_NAMED])}{more}."
+    return note(text) if told else None
 
 
 def _items(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:

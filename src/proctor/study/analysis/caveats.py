@@ -111,7 +111,7 @@ def _unmetered(agents: list[dict[str, Any]]) -> list[str]:
     none = [name for dark, runs, name in counts if dark == runs]
     found = []
     if some:
-        more = "; the price of a success takes the mean of the others for them"
+        more = "; sums leave them out, and the price of a success takes the mean of the others for them"
         found.append(f"The cost of {among(some, NAMED)}{' agents' * (len(some) > NAMED + 1)} is not known{more}.")
     if none and len(none) < len(agents):
         found.append(f"The cost of {among(none, NAMED)} is not known.")
@@ -230,7 +230,7 @@ def comparable(pairs: list[dict[str, Any]], against: str) -> set[str]:
 
 def cheaper(best: dict[str, Any], others: list[dict[str, Any]], pairs: list[dict[str, Any]], unit: Unit) -> list[str]:
     """The cheapest of the agents that may be as good as the best, where it costs less."""
-    open_ = [{one["a"], one["b"]} for one in pairs if not one["separable"]]
+    open_ = [{one["a"], one["b"]} for one in pairs if not one["separable"] and one["difference"].value is not None]
     own = _per_run(best)
     prices = [(_per_run(one), one["agent"]) for one in others if {one["agent"], best["agent"]} in open_]
     less = [(usd, name) for usd, name in prices if own is not None and usd is not None and usd < own]

@@ -141,6 +141,7 @@ def _grouped(cells: Cells, group: Any, labels: tuple[str, ...], word: str, kept:
             "agent": agent,
             word: labels[place],
             "runs": int(runs[cell]),
+            "metered": int(sums["usd"][1][cell]),
             **{name: float(total[cell]) if has[cell] else None for name, (total, has) in sums.items()},
             **{f"{name}_quartiles": found[cell].tolist() or None for name, found in quartiles.items()},
         }

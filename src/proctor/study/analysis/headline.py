@@ -24,6 +24,7 @@ from proctor.study.analysis.unit import Unit
 from proctor.study.analysis.verdict import ADOPT, KEEP, RANKING, UNDECIDED, decide, toward
 from proctor.study.analysis.words import among, percent, points, span
 from proctor.study.stats.estimate import Estimate
+from proctor.study.stats.paired import ENOUGH_TASKS
 
 ONE_PLANNED = (
     "The question names this one comparison, so its p value is its own; those of all other pairs are adjusted."
@@ -56,7 +57,7 @@ def headline(
         pair = next(one for one in pairs if {one["a"], one["b"]} == {best["agent"], against["agent"]})
         difference, p = toward(pair, best["agent"]), pair["p_adjusted"]
         verdict = seen = decide(difference, question.minimum_effect, pair["separable"])
-        sentence = _decided(verdict, best, against, difference, question)
+        sentence = _decided(verdict, best, against, difference, question, pair)
         other = None if question.unfinished else against_all(cells, question, best, against)
         gains = best if verdict == KEEP else against
         most = None if question.unfinished else one_sided(cells, question, best, against, gains)
@@ -137,8 +138,8 @@ def _ranked(cells: Cells, agents: list[dict[str, Any]], pairs: list[dict[str, An
 def _told_apart(best: str, agents: list[dict[str, Any]], pairs: list[dict[str, Any]], shared: bool) -> str:
     """From whom the first is separable, and in which direction: its rate may be that of easier tasks."""
     own = {one["b"] if one["a"] == best else one["a"]: one for one in pairs if best in (one["a"], one["b"])}
-    strangers = [name for name, one in own.items() if not one["tasks"]]
-    alike = [name for name, one in own.items() if one["tasks"] and not one["separable"]]
+    strangers = [name for name, one in own.items() if one["difference"].value is None]
+    alike = [name for name, one in own.items() if name not in strangers and not one["separable"]]
     ahead = [name for name, one in own.items() if one["separable"] and (toward(one, best).value or 0.0) < 0]
     said = []
     if ahead:
@@ -146,7 +147,7 @@ def _told_apart(best: str, agents: list[dict[str, Any]], pairs: list[dict[str, A
     if alike:
         said.append(f"is not separable from {among(alike, NAMED)}")
     if strangers:
-        said.append(f"cannot be compared with {among(strangers, NAMED)}, since no task has outcomes of both")
+        said.append(f"cannot be compared with {among(strangers, NAMED)}, since too few tasks have outcomes of both")
     if said:
         return f"{' ' if shared else ', but '}{', and '.join(said)}"
     every = "every other agent" if len(agents) > 2 else next(iter(own))
@@ -154,7 +155,12 @@ def _told_apart(best: str, agents: list[dict[str, Any]], pairs: list[dict[str, A
 
 
 def _decided(
-    verdict: str, best: dict[str, Any], against: dict[str, Any], difference: Estimate, question: Question
+    verdict: str,
+    best: dict[str, Any],
+    against: dict[str, Any],
+    difference: Estimate,
+    question: Question,
+    pair: dict[str, Any],
 ) -> str:
     names = f"{best['agent']} rather than {against['agent']}"
     if difference.value is None:
@@ -165,7 +171,17 @@ def _decided(
     if verdict == KEEP:
         ruled = f"an advantage of {best['agent']}{at_least} is ruled out"
         return f"Keep {against['agent']}: {ruled}; the difference is {gap}."
+    if decide(difference, question.minimum_effect, True) == ADOPT:
+        return f"Undecided on {names}: the difference is {gap}, but {_chance(pair, question)}."
     return f"Undecided on {names}: the difference is {gap}, which neither shows nor rules out an advantage{at_least}."
+
+
+def _chance(pair: dict[str, Any], question: Question) -> str:
+    """Why a difference whose interval leaves out 0 may be chance all the same."""
+    flipped, p = pair["p_sign_flip"], pair["p_adjusted"]
+    if pair["tasks"] < ENOUGH_TASKS and flipped is not None and flipped >= question.alpha:
+        return f"so few tasks can show it by chance: flipping signs does not confirm it (p = {flipped:.3f})"
+    return f"it may be chance with all comparisons counted{'' if p is None else f' (p = {p:.3f})'}"
 
 
 def _hidden(best: dict[str, Any], against: dict[str, Any], seen: Estimate, other: Counted, question: Question) -> str:
