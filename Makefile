@@ -5,14 +5,16 @@ export UV_PYTHON_DOWNLOADS := never
 export PYTHONDONTWRITEBYTECODE :=
 PYTHON := .venv/bin/python
 
-.PHONY: demo test soak containers browser agents lint bench mutants docs clean
+.PHONY: demo test soak containers browser agents style lint bench mutants docs clean
 
 demo:             ## run a bundled task with three agents, and catch the one that cheats
 	@tools/bootstrap demo
 	.venv/bin/proctor demo
 
-test: lint        ## everything but the long tests and those that need a container engine or real agents
-	$(PYTHON) -m pytest -n 2 -m "not soak and not container and not agents and not browser"
+test: style       ## everything but the long tests and those that need a container engine or real agents
+	@$(PYTHON) -m mypy & types=$$!; \
+	$(PYTHON) -m pytest -n 2 -m "not soak and not container and not agents and not browser"; tests=$$?; \
+	wait $$types || { echo "types do not hold: see mypy above" >&2; exit 1; }; exit $$tests
 
 soak:             ## the long tests
 	@tools/bootstrap test
@@ -30,10 +32,12 @@ agents:           ## real agents, installed and run; some of them with AGENTS="p
 	@tools/bootstrap test
 	$(PYTHON) -m pytest -n 0 -m agents $(if $(AGENTS),-k "$(AGENTS)")
 
-lint:             ## style, format and types
+style:            ## style and format
 	@tools/bootstrap test
 	$(PYTHON) -m ruff check -q
 	$(PYTHON) -m ruff format -q --check
+
+lint: style       ## style, format and types
 	$(PYTHON) -m mypy
 
 bench:            ## speed against the floor of doing the same without Proctor
