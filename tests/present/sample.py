@@ -103,7 +103,7 @@ def findings(agents: int = 4, tasks: int = 48, trials: int = 5, runs: int = 300,
         "funnel": [funnel_row(name, rates[place], attempted) for place, name in enumerate(names)],
         "tradeoff": {
             "agents": [
-                {"agent": name, "usd_per_run": usd[place], "success": rates[place], "half_width": 0.06}
+                {"agent": name, "usd_per_run": usd[place], "success": rates[place], **ends(rates[place])}
                 for place, name in enumerate(names)
             ],
             "precision": [
@@ -168,6 +168,11 @@ def findings(agents: int = 4, tasks: int = 48, trials: int = 5, runs: int = 300,
         "runs": listed,
         "runs_left_out": attempted * agents - runs,
     }
+
+
+def ends(value: float) -> dict[str, float]:
+    """The ends of an agent's interval, as in its row."""
+    return {part: rate(value)[part] for part in ("low", "high")}
 
 
 def agent_row(

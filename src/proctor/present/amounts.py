@@ -63,6 +63,11 @@ def points(value: float | None) -> str:
     return "0.0" if rounded == 0 else _signed(f"{rounded:+.1f}")
 
 
+def points_wide(value: float | None) -> str:
+    """A width in percentage points, such as 12.5: it has no sign."""
+    return points(value).lstrip("+")
+
+
 def money(value: float | None) -> str:
     """US dollars: cents above a dollar, two figures below."""
     value = known(value)
@@ -143,6 +148,29 @@ def probability(value: float | None) -> str:
     if value < 0.001:
         return "< 0.001"
     return f"{value:.3f}"
+
+
+@frozen
+class Steps:
+    """Which steps between the ticks of an axis a form can write without rounding.
+
+    A step is 1, 2 or 5 times a power of ten, or 2.5 times where ``quarters`` is set, and at least ``least``.
+    """
+
+    least: float = 0.0
+    quarters: bool = False
+
+
+ANY_STEPS = Steps()
+PARTS = Steps(0.005, quarters=True)
+STEPS: Mapping[Form, Steps] = {
+    count: Steps(1.0),
+    share: PARTS,
+    points: PARTS,
+    points_wide: PARTS,
+    duration: Steps(0.1),
+}
+"""The steps of the forms that round to a fixed number of digits."""
 
 
 def reason(estimate: Mapping[str, Any] | None) -> str:

@@ -10,16 +10,17 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from proctor.present.amounts import duration, money, share
+from proctor.present.amounts import Form, count, duration, money, plain, points, share, units
 from proctor.present.figures.bars import funnel, stacked
-from proctor.present.figures.canvas import across, fit, scale, stairs, standalone
+from proctor.present.figures.canvas import across, fit, scale, stairs, standalone, thinned
 from proctor.present.figures.curves import SMALL, Curve, curves, power, projection
 from proctor.present.figures.forest import Whisker, forest
 from proctor.present.figures.scatter import Offer, frontier, tradeoff
 from proctor.present.markup import Markup
+from tests.present.html.drawn import numbers
 
 HOSTILE = '<script>alert(1)</script> & "quoted"'
-OFFERS = (Offer("cheap", 3, 0.1, 0.3, 0.05), Offer("good", 1, 1.0, 0.7, 0.05), Offer("beaten", 2, 1.2, 0.6))
+OFFERS = (Offer("cheap", 3, 0.1, 0.3, 0.25, 0.4), Offer("good", 1, 1.0, 0.7, 0.6, 0.75), Offer("beaten", 2, 1.2, 0.6))
 
 
 def survival() -> Markup:
@@ -80,8 +81,8 @@ def test_nothing_lies_outside_its_box(name: str) -> None:
         for attribute in (axis, f"{axis}1", f"{axis}2", f"c{axis}"):
             values = [float(value) for value in re.findall(rf' {attribute}="(\S+?)"', figure)]
             assert all(0 <= value <= limit for value in values), (attribute, values)
-    for points in re.findall(r' d="M(.*?)Z?"', figure):
-        pairs = [tuple(map(float, point.split())) for point in points.split("L")]
+    for drawn in re.findall(r' d="M(.*?)Z?"', figure):
+        pairs = [tuple(map(float, point.split())) for point in drawn.split("L")]
         assert all(0 <= x <= width and 0 <= y <= height for x, y in pairs)
 
 
@@ -102,7 +103,7 @@ def test_a_scale_holds_what_it_is_made_for(low: float, wide: float, marks: int) 
 
 def test_ticks_are_round_in_the_unit_that_is_read() -> None:
     assert scale(0, 1800, 0, 100, 3, tight=True, unit=60).ticks == (0, 600, 1200, 1800)
-    assert scale(0, 1, 0, 100, 4).ticks == (0, 0.25, 0.5, 0.75, 1)
+    assert scale(0, 1, 0, 100, 4, form=share).ticks == (0, 0.25, 0.5, 0.75, 1)
     assert scale(0.31, 0.74, 0, 100).low == 0.3
 
 
@@ -113,7 +114,7 @@ def test_ticks_have_decimals_only_where_one_needs_them() -> None:
         "$1,000",
         "$1,500",
     ]
-    assert re.findall(r">([^<]+)</text>", across(scale(0, 1, 0, 9, 4), 0, 9, money))[1] == "$0.25"
+    assert re.findall(r">([^<]+)</text>", across(scale(0, 1, 0, 9, 4), 0, 9, money))[1] == "$0.50"
 
 
 def test_a_value_at_the_middle_is_drawn_in_the_middle() -> None:
@@ -139,3 +140,31 @@ def test_an_undefined_rate_is_said_and_not_drawn() -> None:
     figure = forest("f", [Whisker("b", None, why="there is one task")], title="t", measure="m")
     assert "undefined: there is one task" in figure
     assert "point" not in figure
+
+
+FORMS: dict[str, tuple[Form, float, float]] = {
+    "count": (count, 1, 1),
+    "share": (share, 1, 1e-2),
+    "points": (points, 1e-2, 1e-2),
+    "duration": (duration, 1, 1),
+    "money": (money, 1, 1e-6),
+    "units": (units, 1, 1e-6),
+    "plain": (plain, 1, 1e-6),
+}
+"""What 1 without a unit means, and the least range that an axis of it is tried with."""
+
+
+@pytest.mark.parametrize("name", FORMS)
+@given(st.floats(0, 6), st.sampled_from([3, 4, 5, 6]), st.booleans())
+def test_p4_a_tick_is_written_as_what_it_is(name: str, size: float, marks: int, tight: bool) -> None:
+    form, factor, least = FORMS[name]
+    high = least * 10**size
+    unit = 3600 if name == "duration" and high >= 7200 else 60 if name == "duration" and high >= 120 else 1
+    for tick in scale(0, high, 0, 100, marks, tight, unit, form).ticks:
+        assert numbers(form(tick), factor) == [pytest.approx(tick, rel=1e-9, abs=1e-12)]
+
+
+def test_p4_thinning_keeps_both_ends() -> None:
+    assert thinned([1, 2, 3], 3) == [1, 2, 3]
+    assert thinned(range(201), 200)[::199] == [0, 200]
+    assert thinned(range(1000), 3) == [0, 500, 999]

@@ -397,4 +397,4 @@ def test_a_curve_of_zeros_has_an_axis() -> None:
         row["half_width"] = 0.0
     figure = re.search(r'<svg[^>]*aria-labelledby="precision-title".*?</svg>', shown(given), re.DOTALL)
     assert figure
-    assert ">100%</text>" in figure[0]
+    assert ">100</text>" in figure[0]

@@ -79,7 +79,7 @@ def test_runs_that_were_cut_at_different_places_leave_rough_curves() -> None:
 def test_no_plan_is_less_precise_than_knowing_nothing() -> None:
     rows: Outcomes = {"x": {"a": [1, 0], "b": [0, 0], "c": [1, 1], "d": [0, 1]}}
     widths = [plan["half_width"] for plan in findings(table(rows))["tradeoff"]["precision"]]
-    assert max(widths) == 0.5 and min(widths) < 0.5
+    assert 0.4 < max(widths) <= 0.5 and min(widths) < 0.4
 
 
 def test_a_level_that_claims_more_often_than_usual_is_told() -> None:

@@ -313,27 +313,6 @@ def test_an_agent_with_unmeasured_successes_has_no_counterfactual() -> None:
     assert [row["agent"] for row in found] == ["y"]
 
 
-def test_precision_is_bought_by_tasks_more_than_by_runs() -> None:
-    outcomes = {"x": {f"t{n}": [1, 1, 1, 0] if n % 2 else [0, 0, 0, 1] for n in range(10)}}
-    found = findings(table(outcomes, cost_usd=0.5))["tradeoff"]
-    success = findings(table(outcomes))["agents"][0]["success"]
-    assert found["agents"][0]["usd_per_run"] == 0.5
-    assert found["agents"][0]["half_width"] == pytest.approx((success["high"] - success["low"]) / 2)
-    plans = {(plan["runs_per_task"], plan["tasks"]): plan for plan in found["precision"]}
-    assert plans[5, 10]["half_width"] < plans[1, 10]["half_width"]
-    assert plans[1, 20]["usd"] == 10.0
-    assert plans[1, 20]["half_width"] < plans[1, 10]["half_width"]
-    # Task means are 1/4 and 3/4: variance 5/72 = 0.0694, of which 3/16 * 4/3 / 4 = 1/16 is chance within tasks.
-    # So 1/144 between and 1/4 within: with one run each, t(9) * sqrt((1/144 + 1/4) / 10) = 2.262 * 0.1603.
-    assert plans[1, 10]["half_width"] == pytest.approx(0.36262, abs=1e-4)
-
-
-def test_single_runs_show_no_chance_within_tasks() -> None:
-    found = findings(table({"x": {f"t{n}": [n % 2] for n in range(10)}}))
-    assert {plan["runs_per_task"] for plan in found["tradeoff"]["precision"]} == {1}
-    assert any(text.startswith("one trial for each task") for text in found["cannot"])
-
-
 def test_runs_under_different_conditions_are_not_counted_together() -> None:
     rows = runs({"x": {"a": [1, 1], "b": [1, 1]}, "y": {"a": [0, 0], "b": [1, 0]}})
     mixed = changed(rows, comparability=lambda row: f"c-{row['task']}-{row['trial'] if row['task'] == 'b' else 1}")

@@ -46,9 +46,16 @@ def stacked(
     return frame(key, (WIDTH, bottom + 46), title, describe, *shapes)
 
 
-def funnel(key: str, steps: Sequence[tuple[str, float]], *, title: str) -> Markup:
-    """The steps from top to bottom, each as a bar of the runs that are left, with the part of all that they are."""
-    most = max((left for _, left in steps), default=0) or 1
+def _with_share(text: str, left: float | None, most: float) -> str:
+    return text if left is None or text == NOT_REACHED else f"{text} ({share(left / most)})"
+
+
+def funnel(key: str, steps: Sequence[tuple[str, float | None]], *, title: str) -> Markup:
+    """The steps from top to bottom, each as a bar of the runs that are left, with the part of all that they are.
+
+    A number of runs that is not known has no bar.
+    """
+    most = max((left for _, left in steps if left is not None), default=0) or 1
     axis = scale(0, most, 84, 208, tight=True)
     shapes: list[Piece] = []
     told = left_after([left for _, left in steps])
@@ -57,8 +64,8 @@ def funnel(key: str, steps: Sequence[tuple[str, float]], *, title: str) -> Marku
         shapes += [
             words(76, y + 15, fit(name, 76, 11), "t small", "end"),
             box(axis(0), y + 1, axis(most) - axis(0), 20, "stripe"),
-            box(axis(0), y + 1, axis(left) - axis(0), 20, "c1"),
-            words(214, y + 15, text if text == NOT_REACHED else f"{text} ({share(left / most)})", "t small"),
+            None if left is None else box(axis(0), y + 1, axis(left) - axis(0), 20, "c1"),
+            words(214, y + 15, _with_share(text, left, most), "t small"),
         ]
     described = ", ".join(f"{name}: {text}" for (name, _), text in zip(steps, told, strict=True))
     return frame(key, (320, 12 + 27 * len(steps)), title, f"Runs that are left after each step. {described}.", *shapes)

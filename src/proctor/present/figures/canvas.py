@@ -9,11 +9,14 @@ import re
 from collections.abc import Callable, Sequence
 from math import ceil, floor, log10
 from pathlib import Path
+from typing import TypeVar
 
 from proctor.base.frozen import frozen
+from proctor.present.amounts import ANY_STEPS, STEPS, Form, Steps
 from proctor.present.markup import Markup, Piece, tag, trusted
 
 Point = tuple[float, float]
+Row = TypeVar("Row")
 
 _DECIMALS = re.compile(r"\.\d+")
 _ZEROS = re.compile(r"\.0+(?=\D*$)")
@@ -40,16 +43,24 @@ class Scale:
 
 
 def scale(
-    low: float, high: float, start: float, end: float, marks: int = 5, tight: bool = False, unit: float = 1
+    low: float,
+    high: float,
+    start: float,
+    end: float,
+    marks: int = 5,
+    tight: bool = False,
+    unit: float = 1,
+    form: Form | None = None,
 ) -> Scale:
     """A scale that holds ``low`` to ``high`` and ends on round values, or exactly on the two when ``tight``.
 
-    Round is what is round when counted in ``unit``, such as 60 for seconds that are read as minutes.
+    Round is what is round when counted in ``unit``, such as 60 for seconds that are read as minutes, and what ``form``
+    writes without rounding.
     """
     if not high - low > NARROWEST:
         pad = abs(low) * 0.1 if abs(low) > NARROWEST else 0.5
         low, high = low - pad, high + pad
-    step = _step((high - low) / max(1, marks) / unit) * unit
+    step = _step((high - low) / max(1, marks) / unit, STEPS.get(form, ANY_STEPS) if form else ANY_STEPS) * unit
     first, last = (ceil(low / step - 1e-9), floor(high / step + 1e-9)) if tight else (0, 0)
     if not tight:
         first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
@@ -57,9 +68,11 @@ def scale(
     return Scale(low, high, start, end, tuple(round(mark * step, 12) for mark in range(first, last + 1)))
 
 
-def _step(rough: float) -> float:
+def _step(rough: float, steps: Steps) -> float:
+    rough = max(rough, steps.least)
     size = 10.0 ** floor(log10(rough))
-    return float(next(size * nice for nice in (1, 2, 2.5, 5, 10) if size * nice >= rough * (1 - 1e-9)))
+    nice = (1, 2, 2.5, 5, 10) if steps.quarters else (1, 2, 5, 10)
+    return float(next(size * one for one in nice if size * one >= rough * (1 - 1e-9)))
 
 
 def number(value: float) -> str:
@@ -102,6 +115,13 @@ def path(points: Sequence[Point], look: str, closed: bool = False) -> Markup:
     """Lines from point to point."""
     steps = "L".join(f"{number(x)} {number(y)}" for x, y in points)
     return tag("path", d=trusted(f"M{steps}{'Z' if closed else ''}"), class_=look)
+
+
+def thinned(rows: Sequence[Row], most: int) -> list[Row]:
+    """At most ``most`` of ``rows``, spread evenly, the first and the last among them."""
+    if len(rows) <= most:
+        return list(rows)
+    return [rows[round(place * (len(rows) - 1) / (most - 1))] for place in range(most)]
 
 
 def stairs(points: Sequence[Point]) -> list[Point]:

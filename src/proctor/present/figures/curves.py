@@ -11,6 +11,8 @@ from proctor.present.markup import Markup, Piece
 
 SMALL = (310, 215)
 """The size of one of several figures beside each other."""
+MOST_LINES = 5
+"""Lines that can be told apart in one figure."""
 
 
 @frozen
@@ -49,9 +51,18 @@ def curves(
     left, right, top, bottom = 58.0, width - 26, 34.0, height - 50
     points = [point for one in lines for point in one.points]
     edges = [edge for one in lines for _, low, high in one.band for edge in (low, high)]
-    x = scale(0, max([px for px, _ in points] + [at or 0, 1e-9]), left, right, 6 if width > 500 else 3, True, unit)
+    x = scale(
+        0,
+        max([px for px, _ in points] + [at or 0, 1e-9]),
+        left,
+        right,
+        6 if width > 500 else 3,
+        True,
+        unit,
+        across_form,
+    )
     most = max([py for _, py in points] + edges + [level[0] if level else 0])
-    y = scale(0, most or 1, bottom, top, 5 if width > 500 else 4)
+    y = scale(0, most or 1, bottom, top, 5 if width > 500 else 4, form=up_form)
     shapes: list[Piece] = [across(x, top, bottom, across_form, across_title), upward(y, left, right, up_form, up_title)]
     for one in lines[:1]:
         lower = [(x(px), y(low)) for px, low, _ in one.band]
@@ -65,14 +76,14 @@ def curves(
     if level is not None:
         shapes.append(line((left, y(level[0])), (right, y(level[0])), "mark-line"))
         shapes.append(words(left + 8, y(level[0]) - 6, level[1], "t small label"))
-    for index, one in enumerate(lines[:5], 1):
+    for index, one in enumerate(lines[:MOST_LINES], 1):
         drawn = [(x(px), y(py)) for px, py in one.points]
         if drawn:
             shapes.append(path(stairs(drawn) if one.steps else drawn, f"l{index}"))
         if marked:
             shapes += [dot(px, py, 3.5, f"c{index} halo") for px, py in drawn]
     if len(lines) > 1:
-        names = [one.name for one in lines[:5]]
+        names = [one.name for one in lines[:MOST_LINES]]
         shapes += _legend(names, right, top + 4 + 20 * len(names) if falling else bottom)
     return frame(key, size, title, describe, *shapes)
 

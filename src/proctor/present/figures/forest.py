@@ -38,7 +38,7 @@ def forest(
     bounds: tuple[float, float] | None = None,
 ) -> Markup:
     """The plot of ``rows`` in their order; ``marks`` are values to compare with, such as no difference."""
-    axis = _axis(rows, [value for value, _ in marks], bounds)
+    axis = _axis(rows, [value for value, _ in marks], bounds, form)
     top = 26 if marks else 8
     bottom = top + ROW * len(rows)
     shapes: list[Piece] = [box(0, top + ROW * index, WIDTH, ROW, "stripe") for index in range(0, len(rows), 2)]
@@ -53,15 +53,15 @@ def forest(
     return frame(key, (WIDTH, bottom + 46), title, describe, *shapes)
 
 
-def _axis(rows: Sequence[Whisker], marks: Sequence[float], bounds: tuple[float, float] | None) -> Scale:
+def _axis(rows: Sequence[Whisker], marks: Sequence[float], bounds: tuple[float, float] | None, form: Form) -> Scale:
     found = [value for row in rows for value in (row.value, row.low, row.high) if value is not None]
     found += marks
     low, high = (min(found), max(found)) if found else (0.0, 1.0)
     if high - low < 0.04:
         low, high = low - 0.02, high + 0.02
-    axis = scale(low, high, LABELS + 12, WIDTH - NUMBERS - 12)
+    axis = scale(low, high, LABELS + 12, WIDTH - NUMBERS - 12, form=form)
     if bounds and (axis.low < bounds[0] or axis.high > bounds[1]):
-        axis = scale(max(axis.low, bounds[0]), min(axis.high, bounds[1]), axis.start, axis.end, tight=True)
+        axis = scale(max(axis.low, bounds[0]), min(axis.high, bounds[1]), axis.start, axis.end, tight=True, form=form)
     return axis
 
 

@@ -17,21 +17,21 @@ NAMED = 8
 
 @frozen
 class Offer:
-    """One agent: what a run costs and how often it succeeds."""
+    """One agent: what a run costs, how often it succeeds, and the ends of that rate's interval where it has one."""
 
     name: str
     rank: int
     usd: float
     success: float
-    half_width: float | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 def tradeoff(key: str, offers: Sequence[Offer], *, title: str, paid: Currency = DOLLARS) -> Markup:
     """Cost of a run across, success upward."""
-    lows = [max(0.0, offer.success - (offer.half_width or 0)) for offer in offers]
-    highs = [min(1.0, offer.success + (offer.half_width or 0)) for offer in offers]
+    seen = [end for offer in offers for end in (offer.low, offer.success, offer.high) if end is not None]
     x = scale(0, max((offer.usd for offer in offers), default=1) * 1.08, LEFT, RIGHT, 6)
-    y = scale(min(lows, default=0), max(highs, default=1), BOTTOM, TOP)
+    y = scale(min(seen, default=0), max(seen, default=1), BOTTOM, TOP, form=share)
     shapes: list[Piece] = [
         across(x, TOP, BOTTOM, paid.tick, f"{paid.title} for one run"),
         upward(y, LEFT, RIGHT, share, "success"),
@@ -39,8 +39,9 @@ def tradeoff(key: str, offers: Sequence[Offer], *, title: str, paid: Currency = 
     best = frontier(offers)
     if len(best) > 1:
         shapes.append(path([(x(offer.usd), y(offer.success)) for offer in best], "front"))
-    for offer, low, high in zip(offers, lows, highs, strict=True):
-        shapes.append(line((x(offer.usd), y(low)), (x(offer.usd), y(high)), "whisker"))
+    for offer in offers:
+        if offer.low is not None and offer.high is not None:
+            shapes.append(line((x(offer.usd), y(offer.low)), (x(offer.usd), y(offer.high)), "whisker"))
     for offer in sorted(offers, key=lambda offer: offer in best):
         lead = " lead" if offer in best else ""
         place: Point = (x(offer.usd), y(offer.success))

@@ -64,8 +64,7 @@ def _items(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
         return None
     sums: dict[str, dict[str, float]] = {}
     for row in (row for row in rows if row.get("phase") != REVIEW):
-        item = str(row.get("item")) if row.get("item") in ITEMS else "unattributed"
-        one = sums.setdefault(str(row.get("agent")), {})
+        item, one = _item(row), sums.setdefault(str(row.get("agent")), {})
         one[item] = one.get(item, 0.0) + float(row["usd"])
     used = [item for item in ITEMS if any(parts.get(item) for parts in sums.values())]
     title = "Cost of each agent by item"
@@ -81,13 +80,21 @@ def _items(findings: Mapping[str, Any], evidence: Evidence) -> Markup | None:
     lines: list[list[Cell | Piece]] = [
         [
             str(row.get("agent")),
-            str(row.get("item")),
+            _item(row),
             str(row.get("phase") or "\u2013"),
             Cell(evidence.number(paid.form(row["usd"]), evidence.agent(str(row.get("agent")))), known(row["usd"])),
         ]
         for row in rows
     ]
-    return tag("div", figure, folded("The same by phase, as a table", table("Cost by item and phase", columns, lines)))
+    besides = any(row.get("phase") == REVIEW for row in rows)
+    rest = note("Reviews are listed here and are not part of the bars.") if besides else None
+    made = table("Cost by item and phase", columns, lines)
+    return tag("div", figure, folded("The same by phase, as a table", made, rest))
+
+
+def _item(row: Mapping[str, Any]) -> str:
+    """The item of a cost, as the bars and the table name it."""
+    return str(row.get("item")) if row.get("item") in ITEMS else "unattributed"
 
 
 def _bill(findings: Mapping[str, Any]) -> Markup | None:

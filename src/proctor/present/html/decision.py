@@ -282,7 +282,7 @@ def _whisker(place: int, row: Mapping[str, Any], part: str, last: bool) -> Marku
     value, low, high = (known(success.get(end)) for end in ("value", "low", "high"))
     shapes: list[Piece] = [box(2, 9, 316, 4, "c0", 2)]
     if low is not None and high is not None:
-        shapes.append(box(axis(low), 6, max(2, axis(high) - axis(low)), 10, "band-strong", 3))
+        shapes.append(box(axis(low), 6, axis(high) - axis(low), 10, "band-strong", 3))
     if value is not None:
         shapes.append(line((axis(value), 2), (axis(value), 20), "tick"))
     if last:

@@ -7,6 +7,7 @@ from typing import Any
 
 from proctor.present.amounts import Currency, count, counted, currency, duration, known, left_after, plain, share
 from proctor.present.figures.bars import funnel as funnel_figure
+from proctor.present.figures.canvas import thinned
 from proctor.present.figures.curves import SMALL, Curve, curves
 from proctor.present.html.evidence import SCORABLE, Evidence
 from proctor.present.html.table import Cell, Column, Section, absent, estimated, folded, methods, note, ranked, table
@@ -16,6 +17,8 @@ from proctor.study.analysis.words import among
 MOST_TAGS = 60
 FEW = 6
 MOST = 60
+MOST_STEPS = 200
+MOST_GATES = 20
 MOST_PEOPLE = 10
 """How many reviewers are named."""
 STEPS: Mapping[str, tuple[str, ...]] = {
@@ -106,7 +109,7 @@ def _discovery(rows: Sequence[Mapping[str, Any]], paid: Currency, evidence: Evid
 
 def _curve(key: str, row: Mapping[str, Any], paid: Currency) -> Markup | None:
     given = [step for step in row.get("curve") or () if len(step) >= 3 and step[0] is not None and step[2] is not None]
-    steps = given[:: max(1, -(-len(given) // 200))]
+    steps = thinned(given, MOST_STEPS)
     if len(steps) < 2:
         return None
     agent, priced = str(row.get("agent")), all(step[1] is not None for step in steps) and bool(steps[-1][1])
@@ -164,8 +167,7 @@ def funnel(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     drawn = []
     for place, row in enumerate(rows[:MOST]):
         agent = str(row.get("agent"))
-        steps = [(str(step.get("name")), known(step.get("count")) or 0) for step in row.get("steps") or ()][:20]
-        figure = funnel_figure(f"funnel{place}", steps, title=f"{agent}: runs left after each gate")
+        figure = funnel_figure(f"funnel{place}", _left(row), title=f"{agent}: runs left after each gate")
         drawn.append(tag("figure", tag("figcaption", agent), figure))
     parts: list[Piece] = [
         tag("p", "From all attempted runs to those that passed every gate; percentages are of the attempted runs."),
@@ -173,16 +175,22 @@ def funnel(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     ]
     if len(drawn) > FEW:
         parts.append(folded(f"{len(drawn) - FEW} more agents", tag("div", drawn[FEW:], class_="small-figures")))
-    names = list(dict.fromkeys(str(step.get("name")) for row in rows for step in row.get("steps") or ()))[:20]
+    names = list(dict.fromkeys(name for row in rows for name, _ in _left(row)))
     lines = [_steps(row, names, evidence) for row in rows]
     columns = [Column("Agent"), *(Column(name.capitalize(), True) for name in names)]
     parts.append(folded("The same as a table", table("Runs left after each gate", columns, lines)))
     return Section("funnel", "Gates", tag("div", parts))
 
 
+def _left(row: Mapping[str, Any]) -> list[tuple[str, float | None]]:
+    """The steps of an agent with the runs that are left, for the figure and for the table."""
+    steps = [(str(step.get("name")), known(step.get("count"))) for step in row.get("steps") or ()]
+    return steps[:MOST_GATES]
+
+
 def _steps(row: Mapping[str, Any], names: Sequence[str], evidence: Evidence) -> list[Cell | Piece]:
     agent = str(row.get("agent"))
-    left = {str(step.get("name")): known(step.get("count")) for step in row.get("steps") or ()}
+    left = dict(_left(row))
     cells: list[Cell | Piece] = [agent]
     held: list[str] = []
     for text, name in zip(left_after([left.get(name) for name in names]), names, strict=True):

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from proctor.present.amounts import Currency, count, counted, known, share
-from proctor.present.figures.curves import power, projection
+from proctor.present.figures.canvas import thinned
+from proctor.present.figures.curves import MOST_LINES, power, projection
 from proctor.present.html.table import Cell, Column, absent, folded, framed, table
 from proctor.present.markup import Piece, tag
+
+MOST_POINTS = 200
 
 
 def planned(given: Mapping[str, Any], paid: Currency) -> list[Piece]:
@@ -21,7 +24,7 @@ def _power(given: Mapping[str, Any]) -> list[Piece]:
     lines = [
         (str(one.get("name")), [(float(tasks), float(value)) for tasks, value in one.get("points") or ()])
         for one in given.get("curves") or ()
-    ][:5]
+    ][:MOST_LINES]
     if not lines:
         return [heading, absent("the plan holds no power analysis")]
     target, effect = known(given.get("target")) or 0.8, known(given.get("minimum_effect")) or 0.0
@@ -57,7 +60,7 @@ def _projection(given: Mapping[str, Any], paid: Currency) -> list[Piece]:
     points = [tuple(float(value) for value in row[:4]) for row in given.get("points") or () if len(row) >= 4]
     if not points:
         return [heading, absent("the plan holds no cost projection")]
-    drawn = [(row[0], row[1], row[2], row[3]) for row in points[:: max(1, -(-len(points) // 200))]]
+    drawn = [(row[0], row[1], row[2], row[3]) for row in thinned(points, MOST_POINTS)]
     figure = projection("projection", drawn, budget=known(given.get("budget_usd")), paid=paid)
     columns = [Column(name, True) for name in ("Runs", "Low", "Expected", "High")]
     rows: list[list[Cell | Piece]] = [

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from proctor.present.amounts import Form, count, currency, duration, known, share
+from proctor.present.figures.canvas import thinned
 from proctor.present.figures.curves import SMALL, Curve, curves
 from proctor.present.html.evidence import Evidence
 from proctor.present.html.table import Cell, Column, Section, absent, estimated, folded, methods, note, ranked, table
@@ -15,7 +16,7 @@ FEW = 6
 MOST = 60
 """Figures of one kind; more agents than that are in the table alone."""
 
-MOST_STEPS = 200
+MOST_STEPS = 400
 
 
 def survival(findings: Mapping[str, Any], evidence: Evidence) -> Section:
@@ -77,8 +78,7 @@ def _counted(runs: float | None, agent: str, condition: str, what: str, evidence
 
 
 def _figure(key: str, name: str, form: Form, row: Mapping[str, Any]) -> Markup:
-    given = [step for step in row.get("steps") or () if len(step) >= 2]
-    steps = given[:: max(1, -(-len(given) // MOST_STEPS))]
+    steps = thinned([step for step in row.get("steps") or () if len(step) >= 2], MOST_STEPS)
     points = [(0.0, 1.0), *((float(step[0]), float(step[1])) for step in steps)]
     band = [
         (float(step[0]), float(step[2]), float(step[3]))

@@ -1,37 +1,40 @@
 """Precision against money: what each agent costs and achieves, and what more tasks or more runs would buy.
 
-How much a rate varies is split into what differs between tasks and what differs between runs of one task, both averaged
-over the agents. More runs of a task shrink the second part only.
+How much an agent's rate varies is split into what differs between tasks and what differs between runs of one task. More
+runs of a task shrink the second part only. The interval of a plan is the one that the tables of rates use, so it never
+has a width of zero: where all runs of an agent ended alike, it is the exact bound for that many tasks.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from proctor.base.frozen import frozen
 from proctor.study.analysis.cells import Cells
 from proctor.study.stats.estimate import Estimate
-from proctor.study.stats.limits import t_quantile
+from proctor.study.stats.rates import KORN_GRAUBARD, Spread, bounded_mean
+
+if TYPE_CHECKING:
+    from proctor.study.table import Floats
 
 RUNS = (1, 2, 3, 5, 10)
 FACTORS = (0.5, 1.0, 2.0, 4.0)
 """Numbers of tasks to look at, as multiples of those there are."""
-WIDEST = 0.5
-"""Half of everything: no interval of a rate is wider, whatever a t says of few tasks."""
 
 
 def tradeoff(cells: Cells, rates: list[dict[str, Any]], costs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Agents by cost and success, and the precision that other plans would have."""
+    """Agents by cost and success with its interval, and the precision that other plans would have."""
     agents = []
     for rate, cost in zip(rates, costs, strict=True):
         success: Estimate = rate["success"]
-        known = success.low is not None and success.high is not None
         agents.append(
             {
                 "agent": rate["agent"],
                 "usd_per_run": cost["total_usd"] / cost["metered"] if cost["total_usd"] is not None else None,
                 "success": success.value,
-                "half_width": ((success.high or 0.0) - (success.low or 0.0)) / 2 if known else None,
+                "low": success.low,
+                "high": success.high,
             }
         )
     prices = [agent["usd_per_run"] for agent in agents if agent["usd_per_run"] is not None]
@@ -39,48 +42,57 @@ def tradeoff(cells: Cells, rates: list[dict[str, Any]], costs: list[dict[str, An
 
 
 def precision(cells: Cells, usd_per_run: float | None) -> list[dict[str, Any]]:
-    """The half width of an average agent's interval for plans of tasks and runs for each task; empty when unknown."""
-    between, within = variances(cells)
-    if between is None:
-        return []
-    tasks = len(cells.tasks)
-    found = []
-    for runs in RUNS if within is not None else (1,):
-        for count in sorted({max(2, round(tasks * factor)) for factor in FACTORS}):
-            error = math.sqrt((between + (within or 0.0) / runs) / count)
-            found.append(
-                {
-                    "runs_per_task": runs,
-                    "tasks": count,
-                    "usd": usd_per_run * runs * count if usd_per_run is not None else None,
-                    "half_width": min(WIDEST, t_quantile((1 + cells.level) / 2, count - 1) * error),
-                }
-            )
-    return found
+    """Half of the width of an agent's interval, averaged over agents, for plans of tasks and runs for each task.
 
-
-def variances(cells: Cells) -> tuple[float | None, float | None]:
-    """The variance between tasks and within a task, averaged over agents.
-
-    Without repeated runs the second is unknown, and the first holds both. Without two tasks neither is known.
+    Empty when no agent has two tasks. Agents without repeated runs are left out where others have some; where no agent
+    has, only plans with one run of each task are known.
     """
-    import numpy as np
+    found = [one for agent in range(len(cells.agents)) if (one := variation(cells.wins[agent], cells.tries[agent]))]
+    repeated = [one for one in found if one.within is not None]
+    tasks = len(cells.tasks)
+    return [
+        {
+            "runs_per_task": runs,
+            "tasks": count,
+            "usd": usd_per_run * runs * count if usd_per_run is not None else None,
+            "half_width": sum(one.half_width(count, runs, cells.level) for one in chosen) / len(chosen),
+        }
+        for chosen in [repeated or found]
+        if chosen
+        for runs in (RUNS if repeated else (1,))
+        for count in sorted({max(2, round(tasks * factor)) for factor in FACTORS})
+    ]
 
-    spread, inside, share = [], [], []
-    for wins, tries in zip(cells.wins, cells.tries, strict=True):
-        count = tries[tries > 0]
-        rate = wins[tries > 0] / count
-        if len(rate) < 2:
-            continue
-        spread.append(float(rate.var(ddof=1)))
-        share.append(float((1 / count).mean()))
-        again = count > 1
-        if again.any():
-            rate, count = rate[again], count[again]
-            inside.append(float((rate * (1 - rate) * count / (count - 1)).mean()))
-    if not spread:
-        return None, None
-    if not inside:
-        return float(np.mean(spread)), None
-    within = float(np.mean(inside))
-    return max(0.0, float(np.mean(spread)) - within * float(np.mean(share))), within
+
+@frozen
+class Variation:
+    """An agent's rate, its variance between tasks, and within a task.
+
+    Without repeated runs the last is unknown, and ``between`` holds both.
+    """
+
+    rate: float
+    between: float
+    within: float | None
+
+    def half_width(self, tasks: int, runs: int, level: float) -> float:
+        """Half of the width of the rate's interval in a study of so many tasks with so many runs each."""
+        error = math.sqrt((self.between + (self.within or 0.0) / runs) / tasks)
+        planned = bounded_mean(Spread(self.rate, error, tasks * runs, tasks, tasks - 1, tasks), level, KORN_GRAUBARD)
+        assert planned.low is not None and planned.high is not None, "a spread has an interval"
+        return (planned.high - planned.low) / 2
+
+
+def variation(wins: Floats, tries: Floats) -> Variation | None:
+    """How an agent's successes vary, from successes and tries of each task; ``None`` without two tasks."""
+    count = tries[tries > 0]
+    won = wins[tries > 0]
+    if len(count) < 2:
+        return None
+    rate = won / count
+    value, spread = float(won.sum() / count.sum()), float(rate.var(ddof=1))
+    again = count > 1
+    if not again.any():
+        return Variation(value, spread, None)
+    within = float((rate[again] * (1 - rate[again]) * count[again] / (count[again] - 1)).mean())
+    return Variation(value, max(0.0, spread - within * float((1 / count).mean())), within)

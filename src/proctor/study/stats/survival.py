@@ -17,6 +17,9 @@ from proctor.study.stats.limits import korn_graubard, normal_quantile, t_quantil
 from proctor.study.stats.survival_tasks import curve_errors, mean_error
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from proctor.study.stats.arrays import ArrayLike, Floats
 
 RESTRICTED = "restricted mean below Kaplan-Meier"
@@ -45,18 +48,26 @@ class Curve:
     @property
     def median(self) -> float | None:
         """The first time by which half have ended; ``None`` if fewer did."""
-        import numpy as np
-
-        reached = np.flatnonzero(self.survival <= 0.5 + 1e-12)
+        reached = self._reached()
         return float(self.times[reached[0]]) if len(reached) else None
 
+    def _reached(self) -> NDArray[np.intp]:
+        """The steps by which half have ended."""
+        import numpy as np
+
+        return np.flatnonzero(self.survival <= 0.5 + 1e-12)
+
     def steps(self, most: int = 200) -> list[list[float]]:
-        """At most ``most`` of the steps as [time, survival, low, high], the first and the last among them."""
+        """Some of the steps as [time, survival, low, high], spread evenly: at most ``most``, and the median's beside.
+
+        The first and the last are among them.
+        """
         import numpy as np
 
         if not len(self.times):
             return []
-        picked = np.unique(np.linspace(0, len(self.times) - 1, min(most, len(self.times))).round().astype(int))
+        spread = np.linspace(0, len(self.times) - 1, min(most, len(self.times))).round().astype(int)
+        picked = np.unique(np.append(spread, self._reached()[:1]))
         rows = np.column_stack((self.times, self.survival, self.low, self.high))[picked]
         found: list[list[float]] = rows.tolist()
         return found
