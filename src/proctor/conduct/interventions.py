@@ -66,6 +66,8 @@ class Interventions:
         """The way to the model. While the agent stands still for an operator, its calls are settled and none begins."""
         self.closed = False
         """Whether the agent's sandbox was closed by an intervention."""
+        self.killed_calls = False
+        """Whether processes of the agent were killed by an intervention."""
 
     def attach(self, sandbox: Box, keeper: Keeper | None) -> None:
         """Act on ``sandbox`` from now on; it is ended at once when the run was ended before it came up."""
@@ -134,6 +136,7 @@ class Interventions:
         elif trip.action == SUSPEND_WRITE and sandbox.guard is not None:
             sandbox.guard.hold_writes()
         elif trip.action == KILL_CALL:
+            self.killed_calls = True
             sandbox.freeze()  # so that nothing starts another process while it is ended
             seen = self._trace.processes_of(int(trip.signals["call"]))
             end_trees(sandbox.init_pid, int(trip.signals["pid"]), seen)
@@ -150,6 +153,7 @@ class Interventions:
         trip = decision.trip
         assert self._keeper is not None
         ends = trip.signals["then"] == END
+        self.killed_calls = True  # before anything of the agent can end
         alive = self._keeper.restore(str(trip.signals["to"]), decision.alert, end=ends)
         if ends:
             self._close(sandbox)

@@ -123,7 +123,21 @@ def _acted(
                 if not post.interventions.closed:
                     raise
                 return Ending("terminated")
-            return Ending("terminated", ending.exit_code) if post.interventions.closed else ending
+            if post.interventions.closed:
+                return Ending("terminated", ending.exit_code)
+            return _unless_killed(ending, sandbox, post)
+
+
+def _unless_killed(ending: Ending, sandbox: Sandbox, post: WatchPost) -> Ending:
+    """``ending``, or that the agent was killed from outside, which is not its doing."""
+    if ending.reason not in ("finished", "failed") or post.interventions.killed_calls:
+        return ending
+    used = sandbox.usage()
+    number = post.deaths.from_outside(ending.exit_code, used)
+    if not number:
+        return ending
+    why = "the machine had no memory left" if used.machine_oom_kills else "from outside the sandbox"
+    return replace(ending, reason="killed", problem=f"the agent was killed by signal {number}: {why}")
 
 
 @contextmanager

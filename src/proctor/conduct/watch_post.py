@@ -15,6 +15,7 @@ from proctor.base.errors import InfrastructureFault
 from proctor.base.frozen import replace
 from proctor.conduct.allowance import Allowance
 from proctor.conduct.climbing import Climbing, is_early
+from proctor.conduct.deaths import Deaths
 from proctor.conduct.interventions import Interventions
 from proctor.conduct.machine import Machine
 from proctor.conduct.scene import no_model
@@ -64,6 +65,7 @@ class WatchPost:
         self.contract = contract
         self.trace = trace
         self.interventions = interventions
+        self.deaths = Deaths()
         self._turn = threading.Lock()
         self._changes: Mutations | None = None
         self._scripts: Scripts | None = None
@@ -184,6 +186,7 @@ class WatchPost:
     def _observe(self, observation: Observation) -> None:
         if observation.kind == "attempt" and self.climbing.asked_for and is_early(observation):
             observation = replace(observation, code="write-early")
+        self.deaths.see(observation)
         self.trace.append(f"guard.{observation.kind}", observation.payload())
         if observation.kind == "exec":
             self._read_words(read_command(observation.argv, off=self.contract.policy.words.off))

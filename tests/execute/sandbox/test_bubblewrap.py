@@ -11,7 +11,7 @@ import pytest
 
 from proctor.base.canonical import parse
 from proctor.base.errors import InfrastructureFault, MissingIsolation
-from proctor.execute.sandbox.bubblewrap import start, wire
+from proctor.execute.sandbox.bubblewrap import wire
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.sandbox.cgroup import Place
 from proctor.execute.sandbox.interface import Limits, SandboxPlan
@@ -49,7 +49,7 @@ def test_requirements_that_are_not_met_are_explained(tmp_path: Path) -> None:
 
 
 def test_a_missing_bubblewrap_is_missing_isolation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(start, "BWRAP", "/nonexistent/bwrap")
+    monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(MissingIsolation, match="bubblewrap is not installed"):
         BubblewrapBackend(tmp_path / "sessions").open(SandboxPlan(overlay(tmp_path, layer(tmp_path / "b")), Limits()))
 

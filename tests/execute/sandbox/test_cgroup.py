@@ -158,3 +158,55 @@ def test_a_real_group_holds_freezes_and_kills() -> None:
     finally:
         group.remove()
     assert not any(directory.exists() for directory in group.directories)
+
+
+@pytest.mark.parametrize(
+    ("files", "hits", "own", "machine"),
+    [
+        ({"memory.events": "oom 0\noom_kill 2\n"}, 0, 0, 2),
+        ({"memory.events": "oom 3\noom_kill 2\n"}, 3, 2, 0),
+        ({"memory.events": "oom_kill 2\n"}, None, 2, 0),
+        ({"memory.events": "oom 1\noom_kill 0\n"}, 1, 0, 0),
+        ({}, None, 0, 0),
+    ],
+)
+def test_j4_kills_for_the_own_limit_are_told_apart_in_version_2(
+    tmp_path: Path, files: dict[str, str], hits: int | None, own: int, machine: int
+) -> None:
+    group = Group(Place(v2=tmp_path, v2_controllers=frozenset({"memory", "pids"})), "box")
+    (tmp_path / "box").mkdir()
+    for name, text in files.items():
+        (tmp_path / "box" / name).write_text(text)
+    usage = group.usage()
+    assert (usage.limit_hits, usage.own_oom_kills, usage.machine_oom_kills) == (hits, own, machine)
+
+
+@pytest.mark.parametrize(
+    ("failcnt", "swap_failcnt", "peak", "hits", "own", "machine"),
+    [
+        (0, 0, 10 << 20, 0, 0, 1),
+        (5, 0, 10 << 20, 5, 1, 0),
+        (0, 2, 10 << 20, 2, 1, 0),
+        (0, 0, 64 << 20, 1, 1, 0),
+        (0, 0, (60 << 20) + 1, 1, 1, 0),
+        (0, 0, 60 << 20, 0, 0, 1),
+        (0, 0, None, None, 1, 0),
+    ],
+)
+def test_j4_kills_for_the_own_limit_are_told_apart_in_version_1(
+    tmp_path: Path, failcnt: int, swap_failcnt: int, peak: int | None, hits: int | None, own: int, machine: int
+) -> None:
+    group = Group(Place(v1={"memory": tmp_path}), "box")
+    (tmp_path / "box").mkdir()
+    values = {
+        "memory.failcnt": failcnt,
+        "memory.memsw.failcnt": swap_failcnt,
+        "memory.max_usage_in_bytes": peak,
+        "memory.limit_in_bytes": 64 << 20,
+    }
+    for name, value in values.items():
+        if value is not None:
+            (tmp_path / "box" / name).write_text(f"{value}\n")
+    (tmp_path / "box" / "memory.oom_control").write_text("under_oom 0\noom_kill 1\n")
+    usage = group.usage()
+    assert (usage.limit_hits, usage.own_oom_kills, usage.machine_oom_kills) == (hits, own, machine)

@@ -20,6 +20,9 @@ from proctor.execute.sandbox.interface import Limits, Usage
 OVERHEAD_PROCESSES = 2
 """bwrap and pid 1, which a sandbox's own limit must not count."""
 
+LIMIT_SLACK_BYTES = 4 << 20
+"""So near to its limit a group may be refused more: the kernel asks for whole huge pages."""
+
 FREEZE_SECONDS = 30
 PERIOD_MICROSECONDS = 100_000
 
@@ -205,14 +208,29 @@ class Group:
         kills = "memory.events" if memory == self.v2 else "memory.oom_control"
         current = _number(pids / "pids.current") if pids else None
         return Usage(
-            cpu_ns=self._cpu_ns(),
+            cpu_ns=self.cpu_ns(),
             memory_peak_bytes=_number(memory / peak) if memory else None,
             oom_kills=_field(memory / kills, "oom_kill") if memory else None,
             processes=None if current is None else max(0, current - OVERHEAD_PROCESSES),
             memory_bytes=_held_bytes(memory, modern=memory == self.v2) if memory else None,
+            limit_hits=_limit_hits(memory, modern=memory == self.v2) if memory else None,
         )
 
-    def _cpu_ns(self) -> int | None:
+    def stalled_ns(self) -> int | None:
+        """How long processes of the group were ready and none ran, though the group had not used up its own quota.
+
+        ``None`` where the kernel does not count it.
+        """
+        stalled = _pressure_ns(self.v2 / "cpu.pressure") if self.v2 else None
+        if stalled is None or self.v2 is None:
+            return None
+        throttled = (_field(self.v2 / "cpu.stat", "throttled_usec") or 0) * 1000
+        if "cpu" in self.v1:
+            throttled += _field(self.v1["cpu"] / "cpu.stat", "throttled_time") or 0
+        return max(0, stalled - throttled)
+
+    def cpu_ns(self) -> int | None:
+        """The processor time that the group has used; ``None`` where the kernel does not count it."""
         if self.v2:
             microseconds = _field(self.v2 / "cpu.stat", "usage_usec")
             return None if microseconds is None else microseconds * 1000
@@ -244,6 +262,35 @@ def _held_bytes(memory: Path, *, modern: bool) -> int | None:
     if whole is None:
         return None
     return max(0, whole - (_field(memory / "memory.stat", "inactive_file" if modern else "total_inactive_file") or 0))
+
+
+def _limit_hits(memory: Path, *, modern: bool) -> int | None:
+    """How often a group came to its own memory limit; 0 when it never did.
+
+    Kills are counted for every reason, that of a limit further up or of a machine without memory included. Version 1
+    does not count every time that a group comes to its limit, so the most that it ever held is looked at as well.
+    """
+    if modern:
+        return _field(memory / "memory.events", "oom")
+    peak, limit = _number(memory / "memory.max_usage_in_bytes"), _number(memory / "memory.limit_in_bytes")
+    if peak is None or limit is None:
+        return None
+    counted = sum(_number(memory / name) or 0 for name in ("memory.failcnt", "memory.memsw.failcnt"))
+    return counted + int(peak > limit - LIMIT_SLACK_BYTES)
+
+
+def _pressure_ns(path: Path) -> int | None:
+    """The total of the ``full`` line of a pressure file."""
+    try:
+        lines = path.read_text().splitlines()
+    except OSError:  # not there, or switched off
+        return None
+    for line in lines:
+        kind, _, rest = line.partition(" ")
+        total = rest.rpartition("total=")[2]
+        if kind == "full" and total.isdigit():
+            return int(total) * 1000
+    return None
 
 
 def _write(path: Path, value: int | str) -> None:

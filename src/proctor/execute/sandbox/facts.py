@@ -1,7 +1,7 @@
-"""What is true of this machine and slow to find out: the identity of the sandbox's root, and whether overlays work.
+"""What is true of this machine and slow to find out: the identity of the sandbox's root, whether overlays work.
 
-Both are kept in one small file beside the sessions, keyed by what they depend on (file times, kernel, boot, user), so
-that asking again costs a few system calls. The kernel is no part of the identity; the packages and tools are.
+Answers are kept in one small file beside the sessions, keyed by what they depend on (file times, kernel, boot, user),
+so that asking again costs a few system calls. The kernel is no part of the identity; the packages and tools are.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ VERSION = pattern(rb"[0-9]+(?:\.[0-9A-Za-z_-]+)+")
 
 def identity(home: Path) -> Mapping[str, str]:
     """Kind, operating system, digest of the packages and versions of the tools of the root that sandboxes see."""
-    found: Mapping[str, str] = _kept(home, "identity", _identity_key(), _find_identity)
+    found: Mapping[str, str] = remembered(home, "identity", _identity_key(), _find_identity)
     return found
 
 
@@ -38,13 +39,13 @@ def overlay_problem(home: Path) -> str:
     """Why overlays cannot be mounted over files in ``home``; empty when they can."""
     home.mkdir(parents=True, exist_ok=True)
     release = os.uname()
-    key = digest([release.release, release.version, str(os.geteuid()), str(home.stat().st_dev), _stamp(PROGRAM)])
-    found: Mapping[str, str] = _kept(home, "overlay", key, lambda: {"problem": _try_overlay(home)})
+    key = digest([release.release, release.version, str(os.geteuid()), str(home.stat().st_dev), stamp(PROGRAM)])
+    found: Mapping[str, str] = remembered(home, "overlay", key, lambda: {"problem": _try_overlay(home)})
     return found["problem"]
 
 
-def _kept(home: Path, name: str, key: str, find: Any) -> Any:
-    """The answer kept under ``name`` if it was found under ``key``, or a new one."""
+def remembered(home: Path, name: str, key: str, find: Any) -> Any:
+    """The answer kept under ``name`` if it was found under ``key``, or a new one. What ``find`` raises is not kept."""
     path = home / FILE
     facts: dict[str, Any] = {}
     try:
@@ -58,12 +59,20 @@ def _kept(home: Path, name: str, key: str, find: Any) -> Any:
         return kept["found"]
     found = find()
     facts[name] = {"key": key, "found": found}
-    home.mkdir(parents=True, exist_ok=True)
-    write_whole(path, canonical({"kind": "machine-facts", "schema": 1, **facts}), sync=False)
+    with suppress(OSError):  # a home that cannot be written to only means that it is asked again
+        home.mkdir(parents=True, exist_ok=True)
+        write_whole(path, canonical({"kind": "machine-facts", "schema": 1, **facts}), sync=False)
     return found
 
 
-def _stamp(path: Path) -> str:
+def forget(home: Path) -> None:
+    """Drop every kept answer, so that each is found out again."""
+    with suppress(OSError):
+        (home / FILE).unlink()
+
+
+def stamp(path: Path) -> str:
+    """What changes when the file at ``path`` is replaced or written to."""
     try:
         information = path.stat()
     except OSError:
@@ -73,7 +82,7 @@ def _stamp(path: Path) -> str:
 
 def _identity_key() -> str:
     watched = (PACKAGES, Path("/usr/lib/os-release"), *(Path("/usr/bin") / tool for tool in TOOLS))
-    return digest([_stamp(path) for path in watched])
+    return digest([stamp(path) for path in watched])
 
 
 def _find_identity() -> dict[str, str]:

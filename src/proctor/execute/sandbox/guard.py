@@ -30,8 +30,10 @@ class Observation:
     ancestors had ended before anybody saw it. ``exit``: a process that had started one has ended; ``exit_code`` is
     negative for a signal and ``None`` where the kernel cannot tell. ``attempt``: something that is told whatever came
     of it; ``errno`` names the answer, empty when the kernel gave its own. ``read``: a file was opened for reading.
-    ``held``: a write waits for ``release_writes``. ``more``: ``count`` attempts with ``code`` that were too many to be
-    told one by one. ``lost``: ``count`` records that nobody took in time. Equal attempts are counted, not repeated.
+    ``signal``: a signal that ends programs was sent, or may be sent by what was arranged, to process ``target``, or to
+    any where that is 0. ``held``: a write waits for ``release_writes``. ``more``: ``count`` attempts with ``code`` that
+    were too many to be told one by one. ``lost``: ``count`` records that nobody took in time. Equal attempts are
+    counted, not repeated.
     """
 
     kind: str
@@ -51,6 +53,8 @@ class Observation:
     errno: str = ""
     exit_code: int | None = None
     wall_ns: int = 0
+    target: int = 0
+    signal: int = 0
 
     def payload(self) -> dict[str, Any]:
         """The payload of the event ``guard.KIND``."""
@@ -69,6 +73,7 @@ _PAYLOADS = {
     "exec": ("pid", "parent", "origin", "path", "argv", "cwd", "allowed"),
     "exit": ("pid", "exit_code"),
     "attempt": (*("code", "syscall", "pid", "argv", "detail", "path", "address", "allowed", "errno", "count"),),
+    "signal": ("pid", "syscall", "target", "signal", "count"),
     "read": ("pid", "path", "count"),
     "held": ("pid", "syscall", "path", "count"),
     "more": ("code", "count"),

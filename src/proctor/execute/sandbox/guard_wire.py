@@ -85,6 +85,19 @@ def _attempt(time_ns: int, count: int, fields: list[bytes]) -> Observation:
     )
 
 
+def _signal(time_ns: int, count: int, fields: list[bytes]) -> Observation:
+    pid, syscall, target, number = fields
+    return Observation(
+        "signal",
+        time_ns,
+        pid=int(pid),
+        count=count,
+        syscall=syscall.decode(),
+        target=int(target),
+        signal=int(number),
+    )
+
+
 def _read(time_ns: int, count: int, fields: list[bytes]) -> Observation:
     pid, path = fields
     return Observation("read", time_ns, pid=int(pid), count=count, path=name_text(path))
@@ -109,6 +122,7 @@ _READERS = {
     b"exec": _exec,
     b"exit": _exit,
     b"attempt": _attempt,
+    b"signal": _signal,
     b"read": _read,
     b"held": _held,
     b"more": _more,

@@ -91,8 +91,14 @@ class SandboxPlan:
     hostname: str = "proctor"
     masked: tuple[Path, ...] = ()
     """Directories of the host that nobody inside may see, should they lie in what is shown of the host's system."""
+    measured: bool = False
+    """Whether commands in it may be stretched, for which the time must be measured closely: see ``Command.stretch``."""
     guard: GuardPlan | None = None
     """Who watches what is tried inside; without one the filter refuses the same and nobody is told."""
+
+
+MOST_STRETCH = 10
+"""How many timeouts a command of the judge or of setup may take on a loaded machine (see ``Command.stretch``)."""
 
 
 @frozen
@@ -105,6 +111,8 @@ class Command:
     stdin: bytes = b""
     timeout_seconds: float = 600
     output_bytes: int = 1 << 20
+    stretch: int = 1
+    """The timeout does not count time in which the machine kept the sandbox from running; at most so many timeouts."""
 
 
 @frozen
@@ -122,6 +130,8 @@ class Finished:
 
     ``exit_code`` is negative for a signal. ``started`` is false when the program could not be executed at all, and
     ``problem`` then says why. ``timed_out`` means that the sandbox ended it, with everything it had started.
+    ``stalled_ns`` is the part of ``wall_ns`` in which the machine kept it from running, measured as ``stall_source``
+    says (see ``stall``), for commands that may be stretched.
     """
 
     exit_code: int
@@ -133,10 +143,24 @@ class Finished:
     start_ns: int
     wall_ns: int
     cpu_ns: int
+    stalled_ns: int = 0
+    stall_source: str = ""
+
+    def starved(self, timeout_seconds: float) -> bool:
+        """Whether the command was ended before it had run for its timeout, because the machine was too loaded."""
+        ran_ns = self.wall_ns - self.stalled_ns
+        return self.timed_out and self.stalled_ns > 0 and ran_ns < timeout_seconds * 1_000_000_000
 
 
-class CommandLost(InfrastructureFault):
-    """The sandbox ended under a command; ``finished`` is what is known of it, with what it had printed by then."""
+class SandboxLost(InfrastructureFault):
+    """The sandbox has ended, though it was not closed."""
+
+
+class CommandLost(SandboxLost):
+    """The sandbox ended under a command, or before it began; ``finished`` is what is known of it.
+
+    What it had printed by then is kept.
+    """
 
     def __init__(self, finished: Finished) -> None:
         super().__init__(finished.problem)
@@ -147,7 +171,9 @@ class CommandLost(InfrastructureFault):
 class Usage:
     """What a sandbox has used so far; a field is ``None`` where this machine cannot tell.
 
-    ``memory_bytes`` is what it holds now, without the cached files that the kernel would drop first.
+    ``memory_bytes`` is what it holds now, without the cached files that the kernel would drop first. ``oom_kills`` are
+    the processes that the kernel killed for want of memory, ``limit_hits`` how often the sandbox came to its own limit:
+    without any, it was the machine that had no memory left.
     """
 
     cpu_ns: int | None
@@ -155,6 +181,17 @@ class Usage:
     oom_kills: int | None
     processes: int | None
     memory_bytes: int | None = None
+    limit_hits: int | None = None
+
+    @property
+    def own_oom_kills(self) -> int:
+        """The kills for which the sandbox's own limit is the reason; all where this machine cannot tell."""
+        return 0 if self.limit_hits == 0 else self.oom_kills or 0
+
+    @property
+    def machine_oom_kills(self) -> int:
+        """The kills for which the machine is the reason."""
+        return (self.oom_kills or 0) - self.own_oom_kills
 
 
 class Sandbox(Protocol):

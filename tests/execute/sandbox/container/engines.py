@@ -51,7 +51,7 @@ def running_engine(kind: str, shared: Path) -> str:
         if note.exists():
             return note.read_text()
         archive = image_archive()
-        directory = Path(tempfile.mkdtemp(prefix=f"pt-{kind[0]}-", dir="/tmp"))
+        directory = Path(tempfile.mkdtemp(prefix=f"pt-{kind[0]}-"))
         completed = subprocess.run(
             [sys.executable, PROJECT / "tools/engine", "start", kind, directory, "--owner", str(owner)],
             stdin=subprocess.DEVNULL,

@@ -10,10 +10,10 @@ from click.testing import CliRunner
 
 from proctor.base.errors import InfrastructureFault, MissingIsolation, UsageFault
 from proctor.cli.image import command
+from proctor.execute.doctor import container_engine
 from proctor.execute.sandbox.bubblewrap import wire
 from proctor.execute.sandbox.container.backend import ContainerBackend
 from proctor.execute.sandbox.container.engine import Engine
-from proctor.execute.sandbox.doctor import container_engine
 from proctor.execute.sandbox.interface import Limits, SandboxPlan, Tree
 from tests.execute.sandbox.conformance import CHECKS, Check
 from tests.execute.sandbox.container.conftest import MakeBackend

@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from proctor.base.errors import MissingIsolation
 from proctor.base.frozen import replace
 from proctor.execute.sandbox import facts
 from proctor.execute.sandbox.bubblewrap import start
 from proctor.execute.sandbox.bubblewrap.box import Box
+from proctor.execute.sandbox.bubblewrap.program import find_bubblewrap
 from proctor.execute.sandbox.cgroup import Group, Place, detect
 from proctor.execute.sandbox.interface import SandboxPlan
 
@@ -51,12 +51,11 @@ class BubblewrapBackend:
         return tuple(lines)
 
     def open(self, plan: SandboxPlan, meanwhile: Callable[[], None] | None = None) -> Box:
-        if not os.access(start.BWRAP, os.X_OK):
-            raise MissingIsolation("bubblewrap is not installed", where=start.BWRAP, hint="apt-get install bubblewrap")
+        program = find_bubblewrap(os.environ)
         self._sessions.mkdir(parents=True, exist_ok=True)
         name = f"proctor-{os.urandom(9).hex()}"  # processes inside may read it, so it says nothing
         hiding = replace(plan, masked=(*plan.masked, self._sessions.parent))  # runs, layers and inputs lie beside them
-        return Box(start.start(hiding, Group(self.place, name), self._sessions, name, meanwhile))
+        return Box(start.start(hiding, program, Group(self.place, name), self._sessions, name, meanwhile))
 
     @property
     def place(self) -> Place:

@@ -2,7 +2,8 @@
 
 Each command has its own answer pipe, so any number of threads may call ``run``, ``freeze`` and ``end_all`` at the same
 time, and a lost pid 1 is seen at once as the end of that pipe. The harness's clock decides about timeouts; time spent
-frozen does not count, neither for them nor for a command's wall time. When one command times out, *all* processes of
+frozen does not count, neither for them nor for a command's wall time. The timeout of a command that may be stretched
+does not count time in which the machine kept the sandbox from running. When one command times out, *all* processes of
 the sandbox are ended: what a command started cannot be told apart from what runs beside it.
 """
 
@@ -20,8 +21,9 @@ from proctor.base.frozen import replace
 from proctor.execute.sandbox.bubblewrap import wire
 from proctor.execute.sandbox.bubblewrap.start import Guarded
 from proctor.execute.sandbox.guard import Guard
-from proctor.execute.sandbox.interface import Command, CommandLost, Finished, Usage
+from proctor.execute.sandbox.interface import Command, CommandLost, Finished, SandboxLost, Usage
 from proctor.execute.sandbox.sessions import start_time
+from proctor.execute.sandbox.stall import LOOK_MS, StallClock
 
 ANSWER_SECONDS = 60
 
@@ -37,6 +39,8 @@ class Box:
         self._frozen_since: int | None = None
         self._frozen_ns = 0
         self._command_cpu_ns = 0
+        self._reaped_cpu_ns = 0
+        """What everything had used that was dead at the last ``end_all``, orphans included."""
         self.init_start = start_time(guarded.init_pid)
         """When pid 1 started, which with its pid names it for good."""
 
@@ -45,17 +49,33 @@ class Box:
 
         start_ns = time.time_ns()
         begin = self.active_ns()
-        deadline = begin + int(command.timeout_seconds * 1_000_000_000)
+        limit = int(command.timeout_seconds * 1_000_000_000)
+        deadline = begin + limit
+        stall = StallClock(self._guarded.group) if command.stretch > 1 else None
+        stalled_ns = 0
         timed_out = False
         with Exchange(command, ends) as exchange:
-            self._send(wire.RUN, exchange.theirs)
+            try:
+                self._send(wire.RUN, exchange.theirs)
+            except SandboxLost as error:
+                raise CommandLost(exchange.lost(error.message, False, start_ns, 0)) from None
             exchange.started()
-            while not exchange.step(self._wait_ms(deadline)):
-                if not timed_out and not self._frozen() and self.active_ns() >= deadline:
+            longest_ms = LOOK_MS if stall is not None else 1000
+            while not exchange.step(self._wait_ms(deadline, longest_ms)):
+                if stall is not None:
+                    stall.look()
+                if timed_out or self._frozen() or self.active_ns() < deadline:
+                    continue
+                if stall is not None:
+                    stalled_ns = stall.read_ns()
+                    deadline = begin + min(limit + stalled_ns, limit * command.stretch)
+                if self.active_ns() >= deadline:
                     timed_out = True
                     self.end_all()
             answer = exchange.answer()
             wall_ns = self.active_ns() - begin
+            if stall is not None:
+                exchange.stalled = (stalled_ns if timed_out else stall.read_ns(), stall.source)
             if answer is None:
                 problem, own = self._why_lost()
                 lost = exchange.lost(problem, timed_out, start_ns, wall_ns)
@@ -73,7 +93,7 @@ class Box:
             if frozen:
                 self._kill_frozen()
             try:
-                self._ask(wire.END)
+                self._reaped_cpu_ns = self._ask(wire.END).cpu_ns
             finally:
                 if frozen:
                     self.freeze()
@@ -101,7 +121,7 @@ class Box:
             used = self._guarded.group.usage()
             if used.cpu_ns is not None:
                 return used
-            return replace(used, cpu_ns=self._command_cpu_ns)
+            return replace(used, cpu_ns=max(self._command_cpu_ns, self._reaped_cpu_ns))
 
     def close(self) -> None:
         with self._turn:
@@ -149,11 +169,11 @@ class Box:
     def _frozen(self) -> bool:
         return self._frozen_since is not None
 
-    def _wait_ms(self, deadline: int) -> int:
+    def _wait_ms(self, deadline: int, longest_ms: int) -> int:
         """How long a step may wait; short enough to notice that the sandbox was frozen or thawed meanwhile."""
         if self._frozen():
             return 50
-        return max(1, min(1000, (deadline - self.active_ns()) // 1_000_000 + 1))
+        return max(1, min(longest_ms, (deadline - self.active_ns()) // 1_000_000 + 1))
 
     def _set_frozen(self, frozen: bool) -> None:
         guard = self._guarded.guard
@@ -198,10 +218,10 @@ class Box:
         try:
             wire.send(self._guarded.control, operation, handles)
         except OSError:
-            raise InfrastructureFault("the sandbox has ended") from None
+            raise SandboxLost("the sandbox has ended") from None
 
-    def _ask(self, operation: int) -> None:
-        """Send a request that has no output and wait for its answer."""
+    def _ask(self, operation: int) -> wire.Answer:
+        """Send a request that has no output; its answer."""
         reading, writing = os.pipe2(os.O_CLOEXEC)
         try:
             try:
@@ -210,8 +230,12 @@ class Box:
                 os.close(writing)
             poll = select.poll()
             poll.register(reading, select.POLLIN)
-            if not poll.poll(ANSWER_SECONDS * 1000) or len(os.read(reading, wire.ANSWER_BYTES)) < wire.ANSWER_BYTES:
+            if not poll.poll(ANSWER_SECONDS * 1000):
                 raise InfrastructureFault("the sandbox does not answer")
+            data = os.read(reading, wire.ANSWER_BYTES)
+            if len(data) < wire.ANSWER_BYTES:
+                raise SandboxLost("the sandbox has ended")
+            return wire.read_answer(data)
         finally:
             os.close(reading)
 

@@ -29,6 +29,8 @@ class Exchange:
         self._command = command
         self._open: set[int] = set()
         self._rest = memoryview(command.stdin)
+        self.stalled = (0, "")
+        """How long the machine kept the command from running, and how that was measured."""
         try:
             body = self._own(wire.body(command))
             stdin, self._feed = self._pair(os.pipe2(os.O_CLOEXEC))
@@ -92,6 +94,8 @@ class Exchange:
             start_ns=start_ns,
             wall_ns=wall_ns,
             cpu_ns=answer.cpu_ns,
+            stalled_ns=self.stalled[0],
+            stall_source=self.stalled[1],
         )
 
     def lost(self, problem: str, timed_out: bool, start_ns: int, wall_ns: int) -> Finished:

@@ -25,7 +25,6 @@ from proctor.execute.sandbox.interface import SETUP, UNPRIVILEGED, Limits, Sandb
 if TYPE_CHECKING:
     from proctor.execute.sandbox.guard_process import LiveGuard
 
-BWRAP = "/usr/bin/bwrap"
 HELLO_SECONDS = 60
 END_SECONDS = 60
 MESSAGE_BYTES = 4096
@@ -95,9 +94,17 @@ def _ends(pid: int, seconds: float) -> bool:
 
 
 def start(
-    plan: SandboxPlan, group: Group, record_directory: Path, name: str, meanwhile: Callable[[], None] | None = None
+    plan: SandboxPlan,
+    program: str,
+    group: Group,
+    record_directory: Path,
+    name: str,
+    meanwhile: Callable[[], None] | None = None,
 ) -> Guarded:
-    """Bring a sandbox up, ``meanwhile`` doing something else, and wait until pid 1 answers."""
+    """Bring a sandbox up, ``meanwhile`` doing something else, and wait until pid 1 answers.
+
+    ``program`` is the absolute path of bubblewrap.
+    """
     session = sessions.Session(
         name,
         os.getpid(),
@@ -108,7 +115,7 @@ def start(
     guarded = Guarded(group, sessions.write(record_directory, session))
     try:
         group.create(plan.limits)
-        _spawn(guarded, plan)
+        _spawn(guarded, plan, program)
         assert guarded.guardian is not None
         pid = guarded.guardian.pid
         sessions.write(record_directory, replace(session, guardian_pid=pid, guardian_start=sessions.start_time(pid)))
@@ -121,7 +128,7 @@ def start(
     return guarded
 
 
-def _spawn(guarded: Guarded, plan: SandboxPlan) -> None:
+def _spawn(guarded: Guarded, plan: SandboxPlan, program: str) -> None:
     with ExitStack() as opened:
 
         def keep(handle: int) -> int:
@@ -153,7 +160,7 @@ def _spawn(guarded: Guarded, plan: SandboxPlan) -> None:
                 (
                     *_outside(plan, guarded.group, shown, lifeline),
                     *(word for handle in kept for word in ("keep", str(handle))),
-                    *("exec", BWRAP, "--args", str(arguments), "--", *inside),
+                    *("exec", program, "--args", str(arguments), "--", *inside),
                 ),
             )
         )
@@ -184,6 +191,8 @@ def _outside(
     thawing = group.thawing()
     if thawing:
         yield from ("thaw", *thawing)
+    if plan.measured and group.v2:
+        yield from ("pressure", group.v2 / "cpu.pressure")
     yield from wire.workspace_words(plan.workspace)
     for name, source in shown.stage:
         yield from ("bind", name, source)

@@ -2,7 +2,9 @@
 #include "calls.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 /* Numbers are the same on every architecture from 424 on; older headers lack some names. */
@@ -85,6 +87,11 @@ const struct call calls[] = {
     {NAMED(rt_sigqueueinfo), .rule = SIGNAL, .error = EPERM, .path = 0, .extra = 1},
     {NAMED(rt_tgsigqueueinfo), .rule = SIGNAL, .error = EPERM, .path = 0, .extra = 2},
     {NUMBERED(pidfd_send_signal), .rule = SIGNAL_BY_PIDFD, .error = EPERM, .extra = 1},
+    {NAMED(timer_create), .rule = SIGNAL_LATER, .extra = 1},
+    {NAMED(mq_notify), .rule = SIGNAL_LATER, .extra = 1},
+    {NAMED(fcntl), .rule = SIGNAL_WHEN, .path = 1, .extra = F_SETSIG},
+    {NAMED(setrlimit), .rule = SIGNAL_WHEN, .path = 0, .extra = RLIMIT_CPU},
+    {NAMED(prlimit64), .rule = SIGNAL_WHEN, .path = 1, .extra = RLIMIT_CPU},
     {NAMED(setuid), .rule = IDENTITY, .error = EPERM, .extra = 1},
     {NAMED(setgid), .rule = IDENTITY, .error = EPERM, .extra = 1},
     {NAMED(setreuid), .rule = IDENTITY, .error = EPERM, .extra = 2},

@@ -24,8 +24,9 @@ enum rule {
     REFUSE,        /* never allowed, guard or no guard: answered with `error` and told as `syscall-KIND` */
     CLONE,         /* refused like that when it asks for new namespaces */
     CLONE3,        /* refused always; told only when it asks for namespaces */
-    IOCTL,         /* refused for what pushes bytes into terminals */
-    PRCTL,         /* refused for changing what /proc shows of a process's memory: the guard goes by it */
+    IOCTL,         /* refused for what pushes bytes into terminals; the guard tells of new terminals, which send signals */
+    PRCTL,         /* refused for changing what /proc shows of a process's memory: the guard goes by it; the guard tells of
+                      signals at a parent's death */
     SOCKET,        /* refused for odd families, with or without a guard */
     /* From here on only a sandbox with a guard takes notice. */
     OPEN,          /* `extra` is the argument with the flags; -1: they lie in memory; -2: always for writing */
@@ -40,6 +41,8 @@ enum rule {
     CONNECT, SEND, SEND_MANY, BIND,
     SIGNAL,        /* `extra` is the argument with the signal number, `path` that with the target */
     SIGNAL_BY_PIDFD,
+    SIGNAL_LATER,  /* may send a signal later; `extra` is the argument that points to a struct sigevent */
+    SIGNAL_WHEN,   /* the same, when argument `path` is the number `extra` */
     IDENTITY,      /* changes user or group; `extra` is how many ids there are */
     GROUPS, CAPABILITIES,
     ALLOCATE,      /* `extra` is the argument with the size or, for fallocate, the offset before it */

@@ -64,19 +64,29 @@ static void when_pointer(int index, unsigned action)
     give(SECCOMP_RET_ALLOW);
 }
 
-static void check_ioctl(unsigned action)
+static void check_ioctl(unsigned action, int guarded)
 {
     load(argument(1));
-    equal(TIOCSTI, 1, 0);
-    equal(TIOCLINUX, 0, 1);
+    equal(TIOCSTI, 2, 0);
+    equal(TIOCLINUX, 1, 0);
+    equal(guarded ? TIOCSPTLCK : TIOCSTI, 0, 1);
     give(action);
     give(SECCOMP_RET_ALLOW);
 }
 
-static void check_prctl(unsigned action)
+static void check_prctl(unsigned action, int guarded)
 {
     load(argument(0));
-    equal(PR_SET_MM, 0, 1);
+    equal(PR_SET_MM, 1, 0);
+    equal(guarded ? PR_SET_PDEATHSIG : PR_SET_MM, 0, 1);
+    give(action);
+    give(SECCOMP_RET_ALLOW);
+}
+
+static void when_equal(int index, unsigned value, unsigned action)
+{
+    load(argument(index));
+    equal(value, 0, 1);
     give(action);
     give(SECCOMP_RET_ALLOW);
 }
@@ -107,10 +117,10 @@ static void check(const struct call *call, int guarded)
         when_bits(0, NEW_NAMESPACES, refused);
         break;
     case IOCTL:
-        check_ioctl(refused);
+        check_ioctl(refused, guarded);
         break;
     case PRCTL:
-        check_prctl(refused);
+        check_prctl(refused, guarded);
         break;
     case SOCKET:
         check_socket(refused, guarded);
@@ -123,6 +133,12 @@ static void check(const struct call *call, int guarded)
         break;
     case SEND:
         when_pointer(call->extra, SECCOMP_RET_USER_NOTIF);
+        break;
+    case SIGNAL_LATER:
+        when_pointer(call->extra, SECCOMP_RET_USER_NOTIF);
+        break;
+    case SIGNAL_WHEN:
+        when_equal(call->path, call->extra, SECCOMP_RET_USER_NOTIF);
         break;
     case ALLOCATE_MUCH:
         load(argument(call->extra) + 4);

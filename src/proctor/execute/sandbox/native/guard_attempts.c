@@ -9,6 +9,8 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -158,8 +160,9 @@ int decide(const struct stopped *stopped)
     case REFUSE:
     case CLONE:
     case IOCTL:
+        return (uint32_t)stopped->arguments[1] == TIOCSPTLCK ? decide_signal(stopped) : refuse_call(stopped, "");
     case PRCTL:
-        return refuse_call(stopped, "");
+        return (uint32_t)stopped->arguments[0] == PR_SET_PDEATHSIG ? decide_signal(stopped) : refuse_call(stopped, "");
     case CLONE3:
         return decide_clone3(stopped);
     case EXECUTE:
@@ -175,6 +178,8 @@ int decide(const struct stopped *stopped)
         return decide_network(stopped);
     case SIGNAL:
     case SIGNAL_BY_PIDFD:
+    case SIGNAL_LATER:
+    case SIGNAL_WHEN:
         return decide_signal(stopped);
     case IDENTITY:
     case GROUPS:

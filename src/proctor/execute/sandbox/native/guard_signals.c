@@ -1,8 +1,11 @@
-/* The rule about signals: every process inside belongs to whoever runs there, but pid 1. */
+/* The rules about signals: every process inside belongs to whoever runs there, but pid 1. What sends a signal that ends a
+ * program is told, and so is what makes the kernel send one: timers, limits, descriptors, terminals, a parent's death.
+ */
 #include "guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,16 +33,57 @@ static int is_there(long long pid)
     return faccessat(plan.proc, name, F_OK, 0) == 0;
 }
 
-int decide_signal(const struct stopped *stopped)
+/* The process, by its number inside, of a process or thread that is `target` inside; 0 when that cannot be told. */
+static long long process_of(long long target)
+{
+    char name[48], text[4096];
+    snprintf(name, sizeof name, "%lld/status", target);
+    int fd = openat(plan.proc, name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t got = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[got > 0 ? got : 0] = 0;
+    const char *found = strstr(text, "\nTgid:");
+    return found ? atoll(found + 6) : 0;
+}
+
+/* Whether a signal ends a program that does nothing about it. */
+static int is_fatal(int number) { return number > 0 && !(number >= SIGCHLD && number <= SIGURG) && number != SIGWINCH; }
+
+/* Tells that `number` was sent to a process, or may be; a target of 0 is any, such as those of a group. Who was killed
+ * from inside is told apart by this from who was killed from outside, so nothing that can send a signal goes untold. */
+static void tell_signal(const struct stopped *stopped, long long target, int number)
+{
+    static struct record record;
+    struct process *process = who_is(stopped->thread);
+    if (!is_fatal(number))
+        return;
+    begin(&record, "signal");
+    add_number(&record, process ? process->inside : 0);
+    add_word(&record, stopped->call->name);
+    add_number(&record, target);
+    add_number(&record, number);
+    tell_counted(&record);
+}
+
+static int decide_sent(const struct stopped *stopped)
 {
     const struct call *call = stopped->call;
     int number = stopped->arguments[(int)call->extra];
     long long target = call->rule == SIGNAL ? (int)stopped->arguments[0] : 0;
     char detail[64];
-    if (call->rule == SIGNAL_BY_PIDFD)
-        target = behind_pidfd(stopped) == plan.init ? 1 : 0;
-    if (!number || target == 0 || target < -1)
+    if (call->rule == SIGNAL_BY_PIDFD) {
+        long long outside = behind_pidfd(stopped);
+        target = outside == plan.init ? 1 : 0;
+        if (!target) /* flags may mean a group */
+            tell_signal(stopped, stopped->arguments[3] ? 0 : inside_of(outside), number);
+    }
+    if (!number || target == 0 || target < -1) {
+        if (call->rule == SIGNAL)
+            tell_signal(stopped, 0, number);
         return 0;
+    }
     snprintf(detail, sizeof detail, "signal %d to %lld", number, target);
     if (target == 1) {
         tell_attempt(stopped, "signal", detail, "", "", 0, call->error);
@@ -49,5 +93,40 @@ int decide_signal(const struct stopped *stopped)
         tell_attempt(stopped, "signal", detail, "", "", 1, 0);
     else if (!is_there(target))
         tell_attempt(stopped, "signal", detail, "", "", 0, ESRCH);
+    if (is_fatal(number))
+        tell_signal(stopped, target == -1 ? 0 : process_of(target), number);
     return 0;
+}
+
+int decide_signal(const struct stopped *stopped)
+{
+    struct {
+        uint64_t value;
+        int32_t number, how;
+    } event = {0};
+    switch (stopped->call->rule) {
+    case SIGNAL:
+    case SIGNAL_BY_PIDFD:
+        return decide_sent(stopped);
+    case SIGNAL_LATER: /* what cannot be read may ask for any */
+        if (read_memory(stopped->thread, stopped->arguments[(int)stopped->call->extra], &event, sizeof event) < 0)
+            event.number = SIGKILL;
+        tell_signal(stopped, 0, event.number);
+        return 0;
+    case SIGNAL_WHEN:
+        if (stopped->call->extra == F_SETSIG)
+            tell_signal(stopped, 0, stopped->arguments[2]);
+        else if (stopped->call->path == 0 || stopped->arguments[2]) /* prlimit64 without a new limit only reads */
+            tell_signal(stopped, 0, SIGKILL);
+        return 0;
+    case PRCTL: {
+        struct process *process = who_is(stopped->thread);
+        tell_signal(stopped, process ? process->inside : 0, stopped->arguments[1]);
+        return 0;
+    }
+    default: /* a new terminal */
+        for (int number = SIGHUP; number <= SIGQUIT; number++)
+            tell_signal(stopped, 0, number);
+        return 0;
+    }
 }

@@ -1,7 +1,7 @@
 /* `launch FD`: from a plan to a sandbox.
  *
- * FD holds words: `cgroup DIR`, `thaw FILE VALUE`, `lower DIR`, `upper DIR`, `work DIR`, `removal PATH`, `tree DIR`,
- * `bind NAME PATH`, `user UID GID`, `lifeline FD`, `keep FD`, and last `exec PROGRAM ARGUMENT...`.
+ * FD holds words: `cgroup DIR`, `thaw FILE VALUE`, `pressure FILE`, `lower DIR`, `upper DIR`, `work DIR`, `removal PATH`,
+ * `tree DIR`, `bind NAME PATH`, `user UID GID`, `lifeline FD`, `keep FD`, and last `exec PROGRAM ARGUMENT...`.
  *
  * Two processes come of it: the guardian (guardian.c), and its child, which stages the file systems (stage.c), gives up
  * every privilege and becomes bwrap. When the harness is root the child ends up as UID and GID on the host; an ordinary
@@ -84,6 +84,8 @@ static void read_plan(int fd, struct plan *plan)
         } else if (!strcmp(word, "thaw")) {
             plan->groups.thaw_file = needed(&words);
             plan->groups.thaw_value = needed(&words);
+        } else if (!strcmp(word, "pressure")) {
+            plan->groups.pressure_file = needed(&words);
         } else if (!strcmp(word, "lower")) {
             room(plan->lower_count, MAX_LOWERS, "layers");
             plan->lowers[plan->lower_count++] = needed(&words);

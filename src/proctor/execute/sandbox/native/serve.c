@@ -8,7 +8,7 @@
  *
  * Requests: a `struct request` with descriptors.
  *     RUN   body, stdin, stdout, stderr, answer    run a command (command.c); answered when it has ended
- *     END   answer                                 kill all; answered when nothing is left
+ *     END   answer                                 kill all; answered when nothing is left, with the CPU time of all
  *     STOP  answer, CONT answer                    stop or continue all, where there is no freezer
  */
 #include "modes.h"
@@ -108,6 +108,12 @@ static void start(const int fds[MAX_FDS])
     commands = command;
 }
 
+static int64_t cpu_ns(const struct rusage *usage)
+{
+    return (usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000000LL +
+           (usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000LL;
+}
+
 static void finish(pid_t pid, int status, const struct rusage *usage)
 {
     for (struct command **link = &commands; *link; link = &(*link)->next) {
@@ -122,8 +128,7 @@ static void finish(pid_t pid, int status, const struct rusage *usage)
             .error = failure.error,
             .status = status,
             .wall_ns = now() - command->start,
-            .cpu_ns = (usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000000LL +
-                      (usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000LL,
+            .cpu_ns = cpu_ns(usage),
             .resident_bytes = usage->ru_maxrss * 1024LL,
         };
         close(command->failure);
@@ -132,6 +137,16 @@ static void finish(pid_t pid, int status, const struct rusage *usage)
         free(command);
         return;
     }
+}
+
+/* Nothing is left: what everything that ever ran here has used. Orphans are children of pid 1, so they count as well. */
+static void answer_end(void)
+{
+    struct rusage usage = {0};
+    getrusage(RUSAGE_CHILDREN, &usage);
+    struct answer answer = {.stage = STAGE_NONE, .cpu_ns = cpu_ns(&usage)};
+    give_answer(ending, &answer);
+    ending = -1;
 }
 
 static void reap(void)
@@ -143,8 +158,7 @@ static void reap(void)
         if (pid > 0) {
             finish(pid, status, &usage);
         } else if (pid < 0 && errno == ECHILD && ending >= 0) {
-            refuse(ending, STAGE_NONE, 0);
-            ending = -1;
+            answer_end();
             return;
         } else if (pid == 0 || errno != EINTR) {
             break;

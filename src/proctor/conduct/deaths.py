@@ -1,0 +1,71 @@
+"""Whether an agent that a signal ended was killed from outside its sandbox.
+
+No kernel interface says who sent a SIGKILL, so this goes by elimination. The guard records every call inside that
+sends a signal which ends programs, or arranges for one (``guard.signal``). A program that such a signal ended, while
+no record names it as a target, was killed from outside: by the machine, or by somebody on it. An agent cannot pass
+its own end off as such a death: what it does to itself is on record, and where the record may have gaps, because
+there was too much to record, the end counts as its own.
+
+Crashes (SIGSEGV, SIGABRT and their like) and signals that the kernel sends for what a program does (SIGPIPE, SIGALRM,
+SIGXFSZ) are always the agent's own.
+"""
+
+from __future__ import annotations
+
+import signal
+
+from proctor.execute.sandbox.guard import Observation
+from proctor.execute.sandbox.interface import Usage
+
+SENT = frozenset(
+    {
+        *(signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT),
+        *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGPWR, signal.SIGSTKFLT),
+    }
+)
+"""Signals that end a program only when somebody sends them."""
+
+INIT = 1
+
+
+class Deaths:
+    """What the guard of one sandbox saw of signals and deaths."""
+
+    def __init__(self) -> None:
+        self._commands: set[int] = set()
+        """Processes that the harness started."""
+        self._ended_by: dict[int, int] = {}
+        """Programs that a signal ended, and which."""
+        self._sent: set[tuple[int, int]] = set()
+        """Targets and signals of what was sent inside."""
+        self._gaps = False
+
+    def see(self, observation: Observation) -> None:
+        """Take note of one observation, in order."""
+        if observation.kind == "exec" and observation.parent == INIT:
+            self._commands.add(observation.pid)
+        elif observation.kind == "exit" and (observation.exit_code or 0) < 0:
+            self._ended_by[observation.pid] = -(observation.exit_code or 0)
+        elif observation.kind == "signal":
+            self._sent.add((observation.target, observation.signal))
+        elif observation.kind == "lost" or (observation.kind == "more" and observation.code == "signal"):
+            self._gaps = True
+
+    def from_outside(self, exit_code: int | None, usage: Usage) -> int:
+        """The signal from outside that ended an agent with ``exit_code``; 0 when its end is its own.
+
+        A shell that reports the death of the program that it ran counts like the program, if one did die so.
+        """
+        if exit_code is None or self._gaps or usage.own_oom_kills:
+            return 0
+        if exit_code < 0:
+            number, victims = -exit_code, self._commands
+            killed = not any(self._was_sent(pid, number) for pid in victims)
+        else:
+            number = exit_code - 128
+            victims = {pid for pid, by in self._ended_by.items() if by == number}
+            killed = any(not self._was_sent(pid, number) for pid in victims)
+        return number if number in SENT and killed else 0
+
+    def _was_sent(self, pid: int, number: int) -> bool:
+        return bool({(pid, number), (0, number)} & self._sent)
