@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from proctor.base.frozen import replace
 from proctor.contract.lock import Lock, Locked, spec_text
-from proctor.contract.model import ArchiveRepository, Contract, InputFile
+from proctor.contract.model import ArchiveRepository, Contract, InputFile, Source
 from proctor.execute.inputs.fetch import InputCache, supplier
 from proctor.execute.inputs.interface import NoSuchInput, Wish
 
@@ -38,6 +39,19 @@ def resolve_contract(contract: Contract, cache: InputCache, earlier: Lock | None
         files = resolve(wish, contract.directory, cache)
         inputs[one.name] = Locked(spec=spec_text(one.source, one.with_dependencies), files=files)
     return Lock(inputs=inputs, repository=repository)
+
+
+def with_lock(contract: Contract, lock: Lock) -> Contract:
+    """``contract`` with the files that ``lock`` pins where it pins none itself."""
+
+    def pinned(source: Source, locked: Locked | None) -> Source:
+        return source if source.files or locked is None else replace(source, files=locked.files)
+
+    repository = contract.repository
+    if isinstance(repository, ArchiveRepository):
+        repository = replace(repository, source=pinned(repository.source, lock.repository))
+    inputs = tuple(replace(one, source=pinned(one.source, lock.inputs.get(one.name))) for one in contract.inputs)
+    return replace(contract, repository=repository, inputs=inputs)
 
 
 def resolve(wish: Wish, contract_directory: Path, cache: InputCache) -> tuple[InputFile, ...]:

@@ -1,9 +1,9 @@
 """Archives as snapshots: unpacked in bounds, never outside their destination, or refused with one clear message.
 
-Tar (plain, gzip, bzip2, xz) and zip, wheels included. Kept: bytes, the executable bit, links, modification times, and
-names of any bytes. Refused: absolute names and names that climb, links that lead out, members below a link, fifos and
-devices, and more than the limits allow. Left out: ``.git``, because an archive must not bring objects of the future.
-A name that comes twice means what came last. Owners and other permission bits are not taken over.
+Tar (plain, gzip, bzip2, xz, Zstandard) and zip, wheels included. Kept: bytes, the executable bit, links, modification
+times, and names of any bytes. Refused: absolute names and names that climb, links that lead out, members below a link,
+fifos and devices, and more than the limits allow. Left out: ``.git``, because an archive must not bring objects of the
+future. A name that comes twice means what came last. Owners and other permission bits are not taken over.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from proctor.base.names import name_text
 from proctor.execute.workspace.members import ArchiveLimits, BadArchive, Member, Meter, relative_parts
 from proctor.execute.workspace.tree import GIT
 
-__all__ = ["ArchiveLimits", "BadArchive", "extract", "read_members"]
+__all__ = ["ArchiveLimits", "BadArchive", "extract", "members", "read_members"]
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LATEST = 1 << 33
@@ -78,6 +78,12 @@ def read_members(
             raise BadArchive(f"hard link to a file that is not there: {name_text(name)}")
 
 
+def members(archive: Path, limits: ArchiveLimits | None = None) -> Iterator[Member]:
+    """The members of ``archive`` as they come, whatever their names and kinds are; nothing is refused but damage."""
+    with _explained(archive):
+        yield from _members(archive, limits or ArchiveLimits())
+
+
 def _members(archive: Path, limits: ArchiveLimits) -> Iterator[Member]:
     """The members of ``archive``, in the format that its first bytes tell."""
     with archive.open("rb") as file:
@@ -105,11 +111,11 @@ def _explained(archive: Path) -> Iterator[None]:
     try:
         yield
     except BadArchive as error:
-        raise BadArchive(error.message, where=error.where or str(archive), hint=error.hint) from None
+        raise type(error)(error.message, where=error.where or str(archive), hint=error.hint) from None
     except (NotImplementedError, RecursionError) as error:
         raise BadArchive(f"cannot be read: {error}", where=str(archive)) from None
     except damaged as error:
-        hint = "tar, tar.gz, tar.bz2, tar.xz, zip and whl can be read"
+        hint = "tar, tar.gz, tar.bz2, tar.xz, tar.zst, zip and whl can be read"
         raise BadArchive(f"damaged, cut short or no archive: {error}", where=str(archive), hint=hint) from None
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
         if error.filename is None or os.fsdecode(error.filename) != str(archive):

@@ -21,6 +21,10 @@ class BadArchive(ProctorError):
     exit_code = 2
 
 
+class TooLarge(BadArchive):
+    """An archive of more than the limits allow."""
+
+
 @frozen
 class ArchiveLimits:
     """The most that is taken out of one archive.
@@ -58,12 +62,12 @@ class Meter:
     def member(self) -> None:
         self._members += 1
         if self._members > self._limits.members:
-            raise BadArchive(f"more than {self._limits.members} members")
+            raise TooLarge(f"more than {self._limits.members} members")
 
     def data(self, size: int) -> None:
         self._bytes += size
         if self._bytes > self._allowed:
-            raise BadArchive(f"unpacks to more than {self._allowed} bytes", hint="an archive like this is a bomb")
+            raise TooLarge(f"unpacks to more than {self._allowed} bytes", hint="an archive like this is a bomb")
 
 
 def bounded_chunks(file: BinaryIO, meter: Meter) -> Iterator[bytes]:

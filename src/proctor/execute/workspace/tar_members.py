@@ -1,15 +1,17 @@
-"""Members of a tar archive, plain or compressed with gzip, bzip2 or xz, in one forward pass.
+"""Members of a tar archive, plain or compressed with gzip, bzip2, xz or Zstandard, in one forward pass.
 
 The decompressed stream is read through an allowance: a header may be large, but not larger than ``HEADER_BYTES``.
 """
 
 from __future__ import annotations
 
+import io
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO, cast
 
+from proctor.execute.workspace import zstd
 from proctor.execute.workspace.members import BadArchive, Member, Meter, bounded_chunks
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ def open_stream(path: Path, start: bytes) -> IO[bytes]:
         import lzma
 
         return lzma.open(path, "rb")
+    if start.startswith(zstd.MAGIC):
+        return io.BufferedReader(zstd.ZstdStream(path))
     return path.open("rb")
 
 

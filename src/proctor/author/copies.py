@@ -1,0 +1,100 @@
+"""What ``lint`` and ``lock`` say about copies of the project under test in setup inputs.
+
+The linter downloads nothing. It searches the inputs that were fetched before, or are files of the contract, where the
+repository is on this machine too; of all others it says in one remark that they were not searched. ``lock`` has fetched
+everything, and refuses to pin what puts the solution within the agent's reach.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from proctor.base.errors import ProctorError
+from proctor.contract.lint import Remark, remarks
+from proctor.contract.lint_terms import Found
+from proctor.contract.model import ArchiveRepository, Contract, Input, Source
+from proctor.execute.home import Home
+from proctor.execute.inputs.archive import is_address
+from proctor.execute.inputs.fetch import InputCache
+from proctor.execute.leakage.check import refuse, setup_inputs
+from proctor.execute.leakage.finding import Finding
+from proctor.execute.prepare import copy_search, source_key
+from proctor.execute.workspace.store import LayerStore
+
+
+def remarks_on_copies(contract: Contract, home: Home) -> tuple[Remark, ...]:
+    """Remarks on copies that do no harm or are accepted, and on inputs that were not searched.
+
+    :class:`ContractError` on every other copy.
+    """
+    findings: dict[str, tuple[Finding, ...]] = {}
+    unsearched: dict[str, str] = {}
+    store, inputs = LayerStore(home.layers), InputCache(home.inputs)
+    with tempfile.TemporaryDirectory(prefix="proctor-lint-") as scratch:
+        search = copy_search(contract, store, inputs, home.searches, Path(scratch))
+        for one in setup_inputs(contract):
+            known = search.recalled(one)
+            if known is not None:
+                findings[one.name] = known
+            elif not _is_at_hand(one.source, inputs) or not _has_repository(contract, store, inputs):
+                unsearched[one.name] = "not fetched yet; proctor lock and proctor validate fetch and search"
+            else:
+                try:
+                    findings[one.name] = search.findings(one)
+                except (ProctorError, OSError) as error:
+                    unsearched[one.name] = str(error)
+    refuse(contract, findings)
+    return remarks(contract, _remarks(contract, findings, unsearched))
+
+
+def require_no_copies(contract: Contract, home: Home) -> None:
+    """Fetch and search every setup input of ``contract``; :class:`ContractError` on what is found and not accepted."""
+    store, inputs = LayerStore(home.layers), InputCache(home.inputs)
+    with tempfile.TemporaryDirectory(prefix="proctor-lock-") as scratch:
+        copy_search(contract, store, inputs, home.searches, Path(scratch)).require_none()
+
+
+def _remarks(
+    contract: Contract, findings: dict[str, tuple[Finding, ...]], unsearched: dict[str, str]
+) -> Iterator[Found]:
+    for index, one in enumerate(contract.inputs):
+        place = ("inputs", index)
+        for finding in findings.get(one.name, ()):
+            severity = "warning" if finding.is_other else "advice"
+            reason = f"; accepted: {one.accept_copy}" if finding.is_other else "; it gives nothing away"
+            yield severity, place, f"input {one.name!r}: {finding.sentence()}{reason}"
+        if one.accept_copy and _is_clean(one, findings):
+            yield "advice", (*place, "accept_copy"), f"input {one.name!r} needs no accept_copy: nothing was found in it"
+    if unsearched:
+        names = ", ".join(unsearched)
+        why = next(iter(unsearched.values()))
+        yield "advice", ("inputs",), f"not searched for copies of the project under test: {names} ({why})"
+
+
+def _is_clean(one: Input, findings: dict[str, tuple[Finding, ...]]) -> bool:
+    return one.name in findings and not any(finding.is_other for finding in findings[one.name])
+
+
+def _is_at_hand(source: Source, inputs: InputCache) -> bool:
+    """Whether the files of ``source`` can be had without a download."""
+    if source.kind == "archive" and not is_address(source.spec):
+        return True
+    try:
+        return bool(source.files) and all(inputs.path(file) is not None for file in source.files)
+    except OSError:
+        return False
+
+
+def _has_repository(contract: Contract, store: LayerStore, inputs: InputCache) -> bool:
+    """Whether the pristine tree can be had without a download."""
+    try:
+        if store.get(source_key(contract)) is not None:
+            return True
+    except ProctorError:
+        return False
+    repository = contract.repository
+    if isinstance(repository, ArchiveRepository):
+        return _is_at_hand(repository.source, inputs)
+    return not any("://" in git for git in (repository.git, *(one.git for one in repository.submodules)))

@@ -1,0 +1,201 @@
+"""The files of an input, archives in archives included, read in bounds and one at a time.
+
+Wheels, source releases, npm tarballs, Debian packages and plain archives are told by their first bytes, not by their
+names. Nested archives are copied to a scratch directory and read from there. Nothing is unpacked into a tree, so names
+that climb and links do no harm. What cannot be read is noted, never skipped in silence.
+"""
+
+from __future__ import annotations
+
+import lzma
+import os
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import chain
+from pathlib import Path
+
+from proctor.base.frozen import frozen
+from proctor.base.names import name_text
+from proctor.execute.workspace.ar_members import MAGIC as AR
+from proctor.execute.workspace.ar_members import ar_members
+from proctor.execute.workspace.archive import ArchiveLimits, BadArchive, members
+from proctor.execute.workspace.members import Member, Meter, TooLarge
+from proctor.execute.workspace.tar_members import open_stream
+from proctor.execute.workspace.zstd import MAGIC as ZSTD
+
+BETWEEN = "!/"
+"""Separates an archive from the path in it, as in ``outer.zip!/inner.tar.gz!/a/b.py``."""
+
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+_COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", ZSTD)
+_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+_HEAD_BYTES = 512
+
+
+@frozen
+class SearchLimits:
+    """The most that is read of one file of an input. ``file_bytes`` is how much of a single file is looked at."""
+
+    depth: int = 8
+    nested_archives: int = 5_000
+    nested_bytes: int = 1 << 30
+    total_bytes: int = 16 << 30
+    file_bytes: int = 8 << 20
+    archive: ArchiveLimits = ArchiveLimits()
+
+
+@frozen
+class Entry:
+    """One file: ``archive`` is the way to the archive that holds it, from the input's file on; ``path`` is in there."""
+
+    archive: str
+    path: str
+    data: bytes
+
+
+@frozen
+class Unread:
+    """An archive that was not searched; ``is_limit`` where it is too large, too deep or the input's own file."""
+
+    place: str
+    why: str
+    is_limit: bool
+
+
+class _Exhausted(Exception):
+    """More was read of one file of an input than the limits allow."""
+
+
+class InputReader:
+    """Reads one file of an input. ``unread`` lists what could not be searched, once the entries have been read."""
+
+    def __init__(self, wanted: Callable[[str], bool], scratch: Path, limits: SearchLimits | None = None) -> None:
+        self.unread: list[Unread] = []
+        self._wanted = wanted
+        self._scratch = scratch
+        self._limits = limits or SearchLimits()
+        self._nested = 0
+        self._bytes = 0
+
+    def entries(self, file: Path, name: str) -> Iterator[Entry]:
+        """The wanted files of ``file``, which is called ``name``."""
+        with file.open("rb") as opened:
+            head = opened.read(_HEAD_BYTES)
+        if is_archive(head):
+            try:
+                yield from self._archive(file, head, name, 0)
+            except _Exhausted:
+                why = f"unpacks to more than {self._limits.total_bytes} bytes, archives in it included"
+                self.unread.append(Unread(name, why, is_limit=True))
+        elif self._wanted(name):
+            with file.open("rb") as opened:
+                yield Entry("", name, opened.read(self._limits.file_bytes))
+
+    def _archive(self, file: Path, head: bytes, place: str, depth: int) -> Iterator[Entry]:
+        """The wanted files of the archive ``file``; what is wrong with it is noted."""
+        try:
+            if head.startswith(_COMPRESSED) and not _holds_tar(file, head):
+                yield from self._decompressed(file, head, place)
+                return
+            for member in self._members(file, head):
+                if member.kind == "file":
+                    yield from self._member(member, place, depth)
+        except BadArchive as error:
+            self.unread.append(Unread(place, error.message, is_limit=depth == 0 or isinstance(error, TooLarge)))
+        except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise  # of this machine, not of the archive
+            self.unread.append(Unread(place, f"cannot be read: {error}", is_limit=depth == 0))
+
+    def _members(self, file: Path, head: bytes) -> Iterator[Member]:
+        if head.startswith(AR):
+            return ar_members(file, Meter(self._limits.archive, file.stat().st_size))
+        return members(file, self._limits.archive)
+
+    def _member(self, member: Member, place: str, depth: int) -> Iterator[Entry]:
+        """One member: itself where it is wanted, or what is in it. Its bytes are read to the end in any case."""
+        path = _plain_path(member.name)
+        chunks = self._counted(member.read())
+        head = b""
+        for chunk in chunks:
+            head += chunk
+            if len(head) >= _HEAD_BYTES:
+                break
+        if is_archive(head):
+            yield from self._nested_archive(chain([head], chunks), head, f"{place}{BETWEEN}{path}", depth + 1)
+        elif self._wanted(path):
+            data = head
+            for chunk in chunks:
+                data += chunk[: max(0, self._limits.file_bytes - len(data))]
+            yield Entry(place, path, data[: self._limits.file_bytes])
+        else:
+            for _ in chunks:
+                pass
+
+    def _counted(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """``chunks``, counted over all archives of the input's file."""
+        for chunk in chunks:
+            self._bytes += len(chunk)
+            if self._bytes > self._limits.total_bytes:
+                raise _Exhausted
+            yield chunk
+
+    def _nested_archive(self, chunks: Iterator[bytes], head: bytes, place: str, depth: int) -> Iterator[Entry]:
+        self._nested += 1
+        problem = ""
+        if depth > self._limits.depth:
+            problem = f"archives in archives, more than {self._limits.depth} deep"
+        elif self._nested > self._limits.nested_archives:
+            problem = f"more than {self._limits.nested_archives} archives in one file"
+        handle, name = tempfile.mkstemp(dir=self._scratch, prefix="nested-")
+        try:
+            size = 0
+            with os.fdopen(handle, "wb") as copy:
+                for chunk in chunks:
+                    size += len(chunk)
+                    if not problem and size <= self._limits.nested_bytes:
+                        copy.write(chunk)
+            if size > self._limits.nested_bytes:
+                problem = f"an archive of more than {self._limits.nested_bytes} bytes in another one"
+            if problem:
+                self.unread.append(Unread(place, problem, is_limit=True))
+            else:
+                yield from self._archive(Path(name), head, place, depth)
+        finally:
+            os.unlink(name)
+
+    def _decompressed(self, file: Path, head: bytes, place: str) -> Iterator[Entry]:
+        """A single file that is compressed, under its name without the suffix."""
+        outer, found, path = place.rpartition(BETWEEN)
+        path = next((path.removesuffix(suffix) for suffix in _SUFFIXES if path.endswith(suffix)), path)
+        if self._wanted(path):
+            with closing(open_stream(file, head)) as stream:
+                yield Entry(outer if found else "", path, stream.read(self._limits.file_bytes))
+
+
+def is_archive(head: bytes) -> bool:
+    """Whether a file that begins with ``head`` may hold other files, or is compressed."""
+    if head.startswith(AR):
+        return head[len(AR) :].startswith(b"debian-binary")
+    return head.startswith((*_ZIP, *_COMPRESSED)) or head[257:262] == b"ustar"
+
+
+def _holds_tar(file: Path, head: bytes) -> bool:
+    """Whether the compressed ``file`` is a tar archive; an archive without members ends in zeros at once."""
+    import tarfile
+
+    with closing(open_stream(file, head)) as stream:
+        start = stream.read(_HEAD_BYTES)
+    try:
+        tarfile.TarInfo.frombuf(start, "utf-8", "surrogateescape")
+    except tarfile.HeaderError:
+        return start == bytes(_HEAD_BYTES)
+    return True
+
+
+def _plain_path(name: bytes) -> str:
+    """A member's name as text, relative and without steps up."""
+    parts = name.replace(b"\\", b"/").split(b"/")
+    return name_text(b"/".join(part for part in parts if part not in (b"", b".", b"..")))

@@ -1,0 +1,60 @@
+"""What a search found in an input, as data that is remembered and as a sentence for the author of a contract."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from proctor.base.frozen import field_names, frozen, items
+
+BY_NAME, BY_FILES, UNREAD = "name", "files", "unread"
+
+
+@frozen
+class Finding:
+    """One copy of the project under test, or one part of an input that could not be searched.
+
+    ``reason`` is one of the three above. ``place`` is the way to it from the input's file on. ``is_other`` says
+    whether the copy may differ from the repository, or what was not searched may hold one: then the contract is
+    refused. ``files`` and ``lines`` count what is alike; ``example`` is a file that differs, or else one that is alike.
+    ``detail`` says why a copy of the same version is refused, and why something was not searched.
+    """
+
+    reason: str
+    place: str
+    is_other: bool
+    package: str = ""
+    version: str = ""
+    expected: str = ""
+    files: int = 0
+    lines: int = 0
+    percent: int = 0
+    example: str = ""
+    detail: str = ""
+
+    def sentence(self) -> str:
+        """What was found and where."""
+        if self.reason == UNREAD:
+            return f"{self.place} cannot be searched for the project under test: {self.detail}"
+        if self.reason == BY_NAME:
+            found, expected = self.version or "of an unknown version", self.expected or "of an unknown version"
+            text = f"{self.place} is the project under test: {self.package} {found}, and the repository is {expected}"
+            return text + (f"; {self.detail}" if self.detail else "")
+        kind = "nearly equal to" if self.is_other else "equal to"
+        count = "1 source file" if self.files == 1 else f"{self.files} source files"
+        text = f"{self.place} holds {count} {kind} the repository's ({self.lines} lines, {self.percent}%)"
+        return text + (f", such as {self.example}" if self.example else "")
+
+    def record(self) -> dict[str, Any]:
+        """The finding as plain data."""
+        return dict(items(self))
+
+
+def read_finding(data: Mapping[str, Any]) -> Finding:
+    """The finding that was recorded as ``data``; ``ValueError`` or ``TypeError`` where it is not one."""
+    made = Finding(**data)
+    for name in field_names(Finding):
+        wanted = {"str": str, "int": int, "bool": bool}[Finding.__annotations__[name]]
+        if type(getattr(made, name)) is not wanted:
+            raise ValueError(name)
+    return made

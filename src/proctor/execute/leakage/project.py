@@ -1,0 +1,94 @@
+"""The project under test, as far as a copy of it can be recognised: its names, its versions and its source files.
+
+Names come from the metadata in the repository and from the release that the contract names. What the repository itself
+vendors, and the metadata of its tests, examples and documentation, belongs to other projects and is left out.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Callable, Iterator, Mapping
+
+from proctor.base.frozen import frozen
+from proctor.base.handles import FILE, join, read_file
+from proctor.base.names import name_text
+from proctor.contract.model import ArchiveRepository, Contract
+from proctor.execute.leakage.lines import SourceIndex, SourceText, is_source, read_source
+from proctor.execute.leakage.packages import DEB, Package, debian_names, is_metadata, normalised, packages_in
+from proctor.execute.workspace.stack import Stack
+from proctor.execute.workspace.tree import GIT
+
+METADATA_DEPTH = 3
+"""How many directories deep a repository's own metadata may be: projects of several packages keep it below the top."""
+
+SOURCE_BYTES, FILE_BYTES = 512 << 20, 8 << 20
+"""How much of a repository is compared, and how large a single file of it may be."""
+
+_VENDORED = re.compile(r"_?vendor(?:ed)?|third[_-]?party|3rdparty|extern(?:al)?|node_modules", re.IGNORECASE)
+_DOCUMENTATION = re.compile(r"docs?|_static", re.IGNORECASE)
+_ASIDE = re.compile(r"tests?|testing|testdata|fixtures?|examples?|samples?|demo|benchmarks|templates", re.IGNORECASE)
+
+
+@frozen
+class Project:
+    """The project under test: its source files, and its versions by ecosystem and name, where they are known."""
+
+    versions: Mapping[tuple[str, str], frozenset[str]]
+    sources: SourceIndex
+
+
+def read_project(contract: Contract, tree: Stack) -> Project:
+    """The project whose pristine tree is ``tree``."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for package in (*_released(contract), *_declared(tree)):
+        in_debian = debian_names(package.ecosystem, package.name)
+        for name in ((package.ecosystem, package.name), *((DEB, alias) for alias in in_debian)):
+            found.setdefault(name, set()).update([package.version] if package.version else [])
+    versions = {name: frozenset(known) for name, known in found.items()}
+    return Project(versions, SourceIndex(_sources(tree)))
+
+
+def is_own(path: str) -> bool:
+    """Whether ``path`` is neither vendored nor documentation, by the directories that it is in."""
+    return not any(_VENDORED.fullmatch(part) or _DOCUMENTATION.fullmatch(part) for part in path.split("/")[:-1])
+
+
+def _released(contract: Contract) -> Iterator[Package]:
+    """The release that the contract takes its repository from."""
+    if not isinstance(contract.repository, ArchiveRepository) or contract.repository.source.kind == "archive":
+        return
+    source = contract.repository.source
+    name, _, version = source.spec.rpartition("@" if source.kind == "npm" else "==")
+    yield Package(source.kind, normalised(source.kind, name.partition("[")[0]), version, "")
+
+
+def _declared(tree: Stack) -> Iterator[Package]:
+    """The packages that the repository's own metadata declares."""
+    for path, data in _files(tree, lambda path: is_metadata(path) and _is_near_the_top(path)):
+        yield from packages_in(path, data)
+
+
+def _sources(tree: Stack) -> Iterator[tuple[str, SourceText]]:
+    """The repository's own source files, up to a bound on all of them together."""
+    left = SOURCE_BYTES
+    for path, data in _files(tree, is_source):
+        left -= len(data)
+        text = read_source(data) if left >= 0 else None
+        if text is not None:
+            yield path, text
+
+
+def _is_near_the_top(path: str) -> bool:
+    directories = path.split("/")[:-1]
+    return len(directories) <= METADATA_DEPTH and not any(_ASIDE.fullmatch(part) for part in directories)
+
+
+def _files(tree: Stack, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
+    """The wanted files of ``tree`` with their bytes, but for what it vendors and documents."""
+    for directory, shown in tree.walk():
+        shown[:] = [one for one in shown if one.name != GIT]
+        for one in shown:
+            path = name_text(join(directory, one.name))
+            if stat.S_ISREG(one.status.st_mode) and one.status.st_size <= FILE_BYTES and is_own(path) and wanted(path):
+                yield path, read_file(one.directory, one.name, FILE, FILE_BYTES)

@@ -1,0 +1,222 @@
+"""Copies of the project under test in a file of an input: by the names of packages, and by files that are alike.
+
+A package of the project's name is a copy, whatever it holds. Files that share enough lines with the repository's are a
+copy too, wherever they are: vendored, bundled or renamed. A copy that differs in nothing from the repository gives
+nothing away. One of another version, or with a file that differs, may hold the solution.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from proctor.base.frozen import frozen
+from proctor.execute.leakage.entries import BETWEEN, InputReader, SearchLimits, Unread
+from proctor.execute.leakage.finding import BY_FILES, BY_NAME, UNREAD, Finding
+from proctor.execute.leakage.lines import Match, SourceText, common_end, is_source, read_source
+from proctor.execute.leakage.packages import DEB, is_metadata, packages_in, same_version
+from proctor.execute.leakage.project import Project, is_own
+
+MAX_FINDINGS = 20
+"""Findings in one file of an input; more of them say nothing new."""
+
+
+@frozen
+class _Source:
+    """A source file of the input, and the file of the repository that it is like, if any."""
+
+    archive: str
+    path: str
+    text: SourceText
+    match: Match | None
+    is_equal: bool
+
+
+@frozen
+class _Named:
+    """A package of the project's name: the archive and the directory in it that hold its files."""
+
+    archive: str
+    root: str
+    ecosystem: str
+    name: str
+    version: str
+
+    def holds(self, archive: str, path: str) -> bool:
+        """Whether ``path`` in ``archive`` belongs to the package; archives in its directory do, too."""
+        if archive == self.archive:
+            return _is_below(path, self.root)
+        return archive.startswith(f"{self.archive}{BETWEEN}{self.root}")
+
+
+@frozen
+class _Copy:
+    """Files of one archive that are laid out below ``root`` as those of the repository are below ``origin``."""
+
+    archive: str
+    root: str
+    origin: str
+    alike: tuple[_Source, ...]
+
+    @property
+    def shared(self) -> int:
+        """The lines shared with the repository; each of its files counts once."""
+        best: dict[str, int] = {}
+        for one in self.alike:
+            assert one.match is not None
+            best[one.match.path] = max(best.get(one.match.path, 0), one.match.shared)
+        return sum(best.values())
+
+
+def search_file(
+    project: Project, file: Path, name: str, scratch: Path, limits: SearchLimits | None = None
+) -> list[Finding]:
+    """What the input's file ``file``, called ``name``, holds of ``project``; ``scratch`` is for nested archives."""
+    reader = InputReader(lambda path: is_metadata(path) or is_source(path), scratch, limits)
+    named: list[_Named] = []
+    sources: list[_Source] = []
+    for entry in reader.entries(file, name):
+        if is_metadata(entry.path):
+            named += _named(project, entry.archive, entry.path, entry.data)
+        text = read_source(entry.data) if is_source(entry.path) else None
+        if text is not None and text.lines:
+            match = project.sources.match(entry.path, text)
+            sources.append(_Source(entry.archive, entry.path, text, match, project.sources.has(text)))
+    named = _distinct(named)
+    copies = [copy for copy in _copies(sources) if project.sources.is_copy(copy.shared)]
+    rest = [copy for copy in copies if not any(_is_held(copy, one) for one in named)]
+    found = list(_by_names(project, named, sources, name))
+    found += [_by_files(project, copy, sources) for copy in rest]
+    found += _not_searched(reader.unread, name)
+    return sorted(found, key=lambda one: not one.is_other)[:MAX_FINDINGS]
+
+
+def _is_held(copy: _Copy, named: _Named) -> bool:
+    """Whether a finding by name covers ``copy``."""
+    return all(named.holds(one.archive, one.path) for one in copy.alike)
+
+
+def _named(project: Project, archive: str, path: str, data: bytes) -> Iterator[_Named]:
+    """The packages of the project's name that the metadata file ``path`` declares."""
+    for package in packages_in(path, data):
+        if (package.ecosystem, package.name) in project.versions:
+            place, root = archive, package.root
+            if package.ecosystem == DEB and path == "control":
+                place = archive.rpartition(BETWEEN)[0]  # a binary package: its files are in the archive beside
+            yield _Named(place, root, package.ecosystem, package.name, package.version)
+
+
+def _distinct(named: Iterable[_Named]) -> list[_Named]:
+    """Each package once: by the declaration nearest to the top, and with a version where one is declared."""
+    kept: list[_Named] = []
+    for one in sorted(named, key=lambda one: (one.archive, len(one.root), not one.version)):
+        same = [
+            other
+            for other in kept
+            if (other.ecosystem, other.name) == (one.ecosystem, one.name) and other.holds(one.archive, one.root)
+        ]
+        if not same or (one.version and one.version not in {other.version for other in same}):
+            kept.append(one)
+    return kept
+
+
+def _copies(sources: Iterable[_Source]) -> list[_Copy]:
+    """The files that are like some of the repository, grouped by where they are and where those are."""
+    groups: dict[tuple[str, str, str], list[_Source]] = {}
+    for one in sources:
+        if one.match is not None:
+            here, there = one.path.split("/"), one.match.path.split("/")
+            end = common_end(one.path, one.match.path) or 1
+            groups.setdefault((one.archive, "/".join(here[:-end]), "/".join(there[:-end])), []).append(one)
+    return [_Copy(*place, tuple(alike)) for place, alike in groups.items()]
+
+
+def _differing(project: Project, copy: _Copy, sources: Iterable[_Source]) -> list[_Source]:
+    """The files of a copy that are not equal to any of the repository: those alike, and those of the same path."""
+    found = {one.path: one for one in copy.alike if not one.is_equal}
+    for one in sources:
+        if one.archive == copy.archive and not one.is_equal and _is_below(one.path, copy.root):
+            inner = one.path[len(copy.root) + 1 :] if copy.root else one.path
+            if (f"{copy.origin}/{inner}" if copy.origin else inner) in project.sources.files:
+                found[one.path] = one
+    return [found[path] for path in sorted(found)]
+
+
+def _by_names(project: Project, named: Iterable[_Named], sources: list[_Source], name: str) -> Iterator[Finding]:
+    """A finding for each package, but for those inside one that is refused in any case."""
+    refused: list[_Named] = []
+    for one in named:
+        if not any(other.holds(one.archive, one.root) for other in refused):
+            finding = _by_name(project, one, sources, name)
+            refused += [one] if finding.is_other else []
+            yield finding
+
+
+def _by_name(project: Project, named: _Named, sources: Iterable[_Source], name: str) -> Finding:
+    inside = [one for one in sources if named.holds(one.archive, one.path)]
+    differing = [one.path for copy in _copies(inside) for one in _differing(project, copy, inside)]
+    equal = [one.path for one in inside if one.is_equal]
+    expected = project.versions[named.ecosystem, named.name]
+    is_same_version = any(same_version(named.ecosystem, named.version, one) for one in expected)
+    if is_same_version:
+        # Debian patches what it packages, and a binary package shows nothing to compare.
+        is_same = not differing and bool(equal or not (inside or named.ecosystem == DEB))
+    else:
+        more = [one.path for one in inside if not one.is_equal and is_own(one.path)]
+        is_same = not (expected and named.version) and not differing and not more and bool(equal)
+    return Finding(
+        BY_NAME,
+        _place(named.archive, named.root) or name,
+        is_other=not is_same,
+        package=named.name,
+        version=named.version,
+        expected=" or ".join(sorted(expected)),
+        files=len(equal) + len(differing),
+        detail="" if is_same or not is_same_version else _doubt(differing),
+    )
+
+
+def _doubt(differing: list[str]) -> str:
+    """Why a package of the repository's own version is not taken for the same."""
+    return f"{differing[0]} differs" if differing else "nothing in it shows that it is the same"
+
+
+def _by_files(project: Project, copy: _Copy, sources: Iterable[_Source]) -> Finding:
+    differing = _differing(project, copy, sources)
+    lines = sum(len(one.text.lines) for one in copy.alike)
+    return Finding(
+        BY_FILES,
+        _place(copy.archive, _common_directory([one.path for one in copy.alike])) or copy.alike[0].path,
+        is_other=bool(differing),
+        files=len(copy.alike),
+        lines=copy.shared,
+        percent=min(100, 100 * copy.shared // lines),
+        example=(differing or copy.alike)[0].path,
+    )
+
+
+def _not_searched(unread: Iterable[Unread], name: str) -> Iterator[Finding]:
+    """What was not searched: each archive over a limit, and the damaged ones in one finding."""
+    damaged = []
+    for one in unread:
+        if one.is_limit:
+            yield Finding(UNREAD, one.place, is_other=True, detail=one.why)
+        else:
+            damaged.append(one)
+    if damaged:
+        detail = f"{len(damaged)} archives in it are damaged or encrypted, such as {damaged[0].place}: {damaged[0].why}"
+        yield Finding(UNREAD, name, is_other=False, detail=detail)
+
+
+def _place(archive: str, root: str) -> str:
+    return f"{archive}{BETWEEN}{root}" if archive and root else archive or root
+
+
+def _common_directory(paths: Iterable[str]) -> str:
+    """The innermost directory that all ``paths`` are in."""
+    return os.path.commonpath([f"/{path.rpartition('/')[0]}" for path in paths]).lstrip("/")
+
+
+def _is_below(path: str, root: str) -> bool:
+    return not root or path == root or path.startswith(f"{root}/")
