@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+COMPILERS = ("cc", "gcc", "clang")
+HINT = "\n  install a C compiler with a static C library and try again: apt-get install gcc libc6-dev"
 SOURCES = Path(__file__).resolve().parent.parent / "src/proctor/execute/sandbox"
 
 
 def compile_helper() -> Path:
-    """Compile all C sources of the sandbox into ``bin/proctor-init`` and return its path."""
+    """Compile all C sources of the sandbox into ``bin/proctor-init`` and return its path.
+
+    Without a compiler, or when it fails, the build ends with one message and no traceback.
+    """
+    compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
+    if compiler is None:
+        raise SystemExit(f"proctor: the native helper cannot be built: none of {', '.join(COMPILERS)} is on PATH{HINT}")
     target = SOURCES / "bin" / "proctor-init"
     target.parent.mkdir(exist_ok=True)
     fresh = target.with_name(f"proctor-init.{os.getpid()}")
     sources = sorted(str(path) for path in (SOURCES / "native").glob("*.c"))
     flags = ["-std=gnu11", "-O2", "-static", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE"]
-    subprocess.run(["cc", *flags, "-o", str(fresh), *sources], check=True)
+    if subprocess.run([compiler, *flags, "-o", str(fresh), *sources]).returncode != 0:
+        fresh.unlink(missing_ok=True)
+        raise SystemExit(f"proctor: the native helper cannot be built: {compiler} failed, see above{HINT}")
     fresh.chmod(0o755)
     fresh.replace(target)
     return target

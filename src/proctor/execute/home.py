@@ -1,13 +1,15 @@
 """The directory in which Proctor keeps runs, layers and fetched inputs.
 
-Everything in ``layers``, ``inputs``, ``agents`` and ``parsed`` can be made again; ``runs`` is evidence and is never
-removed by Proctor itself.
+Everything in ``layers``, ``inputs``, ``agents``, ``parsed`` and ``searches`` can be made again; ``runs`` is evidence
+and is never removed by Proctor itself. ``searches`` holds what was found of the project under test in setup inputs.
 ``vault`` holds originals of redacted secrets, for those who may read them; it is made by ``proctor vault init``.
 ``index`` holds one row for each run, made from the run directories; it can be made again, too.
 ``review-heads.jsonl`` notes how many reviews each run has, so that none of them goes missing unseen, and
 ``pilot-heads.jsonl`` how long the journal of each pilot is.
 ``baselines`` holds what no-ops and references were seen to do; each run keeps the part that it was held against.
+``variants`` holds the altered tests of each contract; no sandbox sees it, and ``proctor validate`` makes it again.
 ``scratch`` and ``sessions`` belong to live runs and are swept when their owner is gone.
+``slots`` holds the lock files of the judging slots, which all commands with this home share.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ from pathlib import Path
 from proctor.base.errors import UsageFault
 
 DIRECTORIES = (
-    *("runs", "batches", "agents", "baselines", "decisions"),
-    *("layers", "inputs", "parsed", "scratch", "sessions"),
+    *("runs", "batches", "agents", "baselines", "decisions", "variants"),
+    *("layers", "inputs", "parsed", "searches", "scratch", "sessions"),
 )
 
 
@@ -34,13 +36,16 @@ class Home:
         self.agents = path / "agents"
         self.baselines = path / "baselines"
         self.decisions = path / "decisions"
+        self.variants = path / "variants"
         self.vault = path / "vault"
         self.layers = path / "layers"
         self.inputs = path / "inputs"
         self.parsed = path / "parsed"
+        self.searches = path / "searches"
         self.scratch = path / "scratch"
         self.sessions = path / "sessions"
         self.keys = path / "keys"
+        self.slots = path / "slots"
 
     @classmethod
     def from_environment(cls, variables: Mapping[str, str]) -> Home:

@@ -21,9 +21,11 @@ from proctor.contract.digest import content_id, resolved
 from proctor.contract.model import ArchiveRepository, Budget, Contract, SetupStep
 from proctor.execute.inputs.fetch import InputCache
 from proctor.execute.inputs.place import inputs_directory
+from proctor.execute.leakage.check import CopySearch
 from proctor.execute.sandbox.interface import (
     HOME,
     INPUTS,
+    MOST_STRETCH,
     Backend,
     Command,
     Finished,
@@ -32,8 +34,9 @@ from proctor.execute.sandbox.interface import (
     Sandbox,
     SandboxPlan,
 )
+from proctor.execute.workspace.stack import Stack
 from proctor.execute.workspace.store import DamagedLayer, Layer, LayerStore
-from proctor.execute.workspace.workspace import Workspace
+from proctor.execute.workspace.workspace import Workspace, base_stack
 
 FORMAT = 1
 """Part of every layer's key: raise it when the way in which layers are built changes."""
@@ -129,6 +132,15 @@ def source_layer(contract: Contract, store: LayerStore, inputs: InputCache, scra
     return store.make(key, build)
 
 
+def copy_search(contract: Contract, store: LayerStore, inputs: InputCache, records: Path, scratch: Path) -> CopySearch:
+    """The search for the project under test in the setup inputs of ``contract``; findings are kept in ``records``."""
+
+    def tree() -> Stack:
+        return base_stack((source_layer(contract, store, inputs, scratch),))
+
+    return CopySearch(contract, inputs, records, scratch, tree)
+
+
 def _found(store: LayerStore, key: str) -> Layer | None:
     """A layer that was made before. A damaged one goes, to be made again; :class:`DamagedLayer` while it is used."""
     try:
@@ -199,6 +211,7 @@ def setup_plan(contract: Contract, workspace: Workspace, shown: Path) -> Sandbox
         limits=limits_of(contract.budget),
         mounts=(Mount(shown, INPUTS), *declared_mounts(contract)),
         setup_writable=True,
+        measured=True,
         masked=secret_directories(contract),
     )
 
@@ -212,6 +225,7 @@ def run_setup_step(sandbox: Sandbox, step: SetupStep, contract: Contract, enviro
             directory=step.directory,
             timeout_seconds=step.timeout_seconds,
             output_bytes=contract.budget.output_bytes,
+            stretch=MOST_STRETCH,
         )
     )
     sandbox.end_all()

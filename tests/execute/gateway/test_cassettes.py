@@ -103,11 +103,11 @@ def test_timing_is_kept(make_rig: MakeRig) -> None:
     taped = load(tape).calls[0]
     moments = [at for at, _ in taped.chunks]
     assert moments == sorted(moments)
-    assert moments[-1] - moments[0] > 150_000_000
+    assert moments[-1] > 150_000_000, "pauses are part of the moments, which count from the request"
     again = make_rig(cassette="replay", tape=tape, paced=True)
     started = time.monotonic()
     talk(again, "chat")
-    assert time.monotonic() - started > 0.15
+    assert time.monotonic() - started > moments[-1] / 1e9 - 0.01, "no chunk comes earlier than it came"
 
 
 def test_a_cassette_that_is_none(make_rig: MakeRig) -> None:

@@ -1,6 +1,7 @@
 """From ``kind:argument`` to an agent. Kinds of other packages come in through the entry point group ``proctor.agents``.
 
-An entry point names a callable that takes an :class:`AgentRequest` and returns an agent. Built-in kinds cannot be
+An entry point names a callable that takes an :class:`AgentRequest` and returns an agent. What it returns is checked
+before it acts (see ``description``). Built-in kinds cannot be
 replaced, nor can agents that have an adapter. What most runs do not need is imported when it is asked for.
 """
 
@@ -8,13 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from proctor.base.errors import UsageFault
 from proctor.execute.agents.adapters.table import NAMES as ADAPTED
 from proctor.execute.agents.command import CommandAgent
+from proctor.execute.agents.description import check_agent
 from proctor.execute.agents.interface import Agent, AgentRequest
 from proctor.execute.agents.noop import NoopAgent
 from proctor.execute.agents.patch import PatchAgent
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "proctor.agents"
 
@@ -72,15 +78,25 @@ def plug_ins() -> dict[str, Maker]:
     found: dict[str, Maker] = {}
     for point in entry_points(group=GROUP):
         if point.name not in BUILT_IN and point.name not in ADAPTED:
-            found[point.name] = _loader(point.load)
+            found[point.name] = _loader(point)
     return found
 
 
-def _loader(load: Callable[[], Maker]) -> Maker:
+def _loader(point: EntryPoint) -> Maker:
+    """The maker of the agents that an entry point names; each is checked before it is handed out."""
+
     def make(request: AgentRequest) -> Agent:
-        try:
-            return load()(request)
-        except ImportError as error:
-            raise UsageFault(f"the plug-in for agent {request.kind!r} cannot be loaded: {error}") from None
+        return check_agent(point.load()(request), request.kind, _package(point))
 
     return make
+
+
+def package_of(kind: str) -> str:
+    """The installed package that brings the agent ``kind``; empty for one that no plug-in brings."""
+    from importlib.metadata import entry_points
+
+    return next((_package(point) for point in entry_points(group=GROUP, name=kind)), "")
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else point.value

@@ -1,0 +1,100 @@
+"""What this machine can do, found out by trying, with advice for what it cannot.
+
+First what every run needs (``execute.requirements``), then what some contracts need and what makes isolation stronger.
+Only the former can be missing; the latter is at most reduced.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+
+from proctor.base.errors import ProctorError
+from proctor.execute.home import Home
+from proctor.execute.requirements import MISSING, OK, REDUCED, Finding, requirements
+from proctor.execute.sandbox import facts
+from proctor.execute.sandbox.cgroup import Place, detect
+from proctor.execute.sandbox.container.backend import lacks
+from proctor.execute.sandbox.container.engine import Engine, find_socket
+from proctor.execute.sandbox.interface import UNPRIVILEGED
+
+DELEGATE = "systemd-run --user --scope -p Delegate=yes proctor ..., or run as root"
+
+CLIENTS = (
+    ("pip", ("pip", "pip3", "uv"), "inputs from PyPI can be fetched", "apt-get install python3-pip, or install uv"),
+    ("npm", ("npm",), "inputs and agents from npm can be fetched", "apt-get install npm"),
+    ("node", ("node",), "JavaScript contracts can be run", "apt-get install nodejs"),
+)
+"""Programs that only some contracts need: the name, the programs that will do, what they are for, how to get one."""
+
+
+def probe(home: Home) -> tuple[Finding, ...]:
+    """Everything worth knowing before the first run. What an earlier command found out is tried again."""
+    facts.forget(home.path)
+    needed = requirements(home)
+    usable = needed[0].state == OK
+    layers = (_overlay(home),) if usable else ()
+    return (*needed, _identity(), *layers, *control_groups(detect()), *_clients(), container_engine(os.environ))
+
+
+def works(findings: tuple[Finding, ...]) -> bool:
+    """Whether a run could work on the machine of ``findings``."""
+    return all(finding.state != MISSING for finding in findings)
+
+
+def _identity() -> Finding:
+    if os.geteuid() == 0:
+        return Finding("unprivileged user", OK, f"sandboxed processes have uid {UNPRIVILEGED} on the host")
+    return Finding("unprivileged user", OK, f"sandboxed processes have your own uid {os.geteuid()} on the host")
+
+
+def _overlay(home: Home) -> Finding:
+    problem = facts.overlay_problem(home.path)
+    if not problem:
+        return Finding("overlay", OK, "workspaces are layers")
+    return Finding(
+        "overlay", REDUCED, f"workspaces are copied: {problem}", "use a disk file system and Linux 5.11 or later"
+    )
+
+
+def _clients() -> Iterator[Finding]:
+    for name, programs, purpose, advice in CLIENTS:
+        found = next(filter(None, map(shutil.which, programs)), "")
+        if found:
+            yield Finding(name, OK, f"{purpose}, with {found}")
+        else:
+            yield Finding(name, REDUCED, f"none of {', '.join(programs)} on PATH", f"only for some contracts: {advice}")
+
+
+def container_engine(variables: Mapping[str, str]) -> Finding:
+    """Whether an engine is there for contracts that ask for an image; nothing else needs one."""
+    name, advice = "container engine", "only for images: apt-get install docker.io, or set DOCKER_HOST"
+    try:
+        path = find_socket(variables)
+        if not path:
+            return Finding(name, REDUCED, "none, so images cannot be used", advice)
+        engine = Engine(path)
+        version, problem = engine.identity(), lacks(engine)
+    except ProctorError as error:
+        return Finding(name, REDUCED, error.message, error.hint or advice)
+    if problem:
+        return Finding(name, REDUCED, f"{version}: {problem}", advice)
+    return Finding(name, OK, f"{version} at {path}")
+
+
+def control_groups(place: Place) -> Iterator[Finding]:
+    """What control groups bound here, and what bounds it where they do not."""
+    version = "version 2" if "memory" in place.v2_controllers else "version 1"
+    if place.limits_memory:
+        yield Finding("memory limit", OK, f"control group {version}")
+    else:
+        yield Finding("memory limit", REDUCED, "RLIMIT_DATA for each process, not for all together", DELEGATE)
+    if place.limits_processes:
+        yield Finding("process limit", OK, f"control group {version}")
+    else:
+        yield Finding("process limit", REDUCED, "RLIMIT_NPROC", DELEGATE)
+    if place.freezes:
+        yield Finding("freezing", OK, "control group")
+    else:
+        yield Finding("freezing", REDUCED, "SIGSTOP to every process", DELEGATE)

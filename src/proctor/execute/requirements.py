@@ -1,0 +1,244 @@
+"""What every run needs of this machine, in one list: ``proctor doctor`` prints it, and nothing is run where it fails.
+
+    home               the home directory can be written to, and has room
+    git                git is on ``PATH`` and new enough
+    helper program     the native helper is built and starts
+    bubblewrap         bubblewrap is found, starts and is new enough
+    sandbox            a sandbox with all its namespaces comes up and runs a command
+    tool chain         the root that sandboxes see has at least one tool chain
+
+The last three are about sandboxes on the host's own system; contracts on images need a container engine instead. An
+answer that took a process to find is kept in the home until the files or kernel settings that it depends on change.
+Failures are never kept.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from proctor.base.canonical import digest
+from proctor.base.erase import erase
+from proctor.base.errors import InfrastructureFault, MissingIsolation, ProctorError
+from proctor.base.files import read_bounded
+from proctor.base.frozen import frozen
+from proctor.base.process import run
+from proctor.execute.home import Home
+from proctor.execute.sandbox import facts
+from proctor.execute.sandbox.bubblewrap import wire
+from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
+from proctor.execute.sandbox.bubblewrap.program import INSTALL, find_bubblewrap
+from proctor.execute.sandbox.interface import Command, Limits, SandboxPlan, Tree, owner
+
+OK, REDUCED, MISSING = "ok", "reduced", "missing"
+
+LEAST_FREE_BYTES = 32 << 20
+"""The least free space to begin a run with; a run may write this much before a full disk is noticed."""
+
+GIT_VERSION = (2, 32)
+"""The first git that takes its whole configuration from the caller (``GIT_CONFIG_GLOBAL``)."""
+
+BUBBLEWRAP_VERSION = (0, 8)
+"""The first bubblewrap that can forbid further user namespaces (``--disable-userns``)."""
+
+HELPER_USAGE = 70
+"""How the helper exits when it is started without a task."""
+
+PROBE_SECONDS = 60
+COMPILERS = ("cc", "gcc", "clang")
+
+NAMESPACE_SETTINGS = (
+    ("kernel/unprivileged_userns_clone", "0", "sysctl kernel.unprivileged_userns_clone=1"),
+    ("kernel/apparmor_restrict_unprivileged_userns", "1", "allow user namespaces to bwrap in AppArmor"),
+    ("user/max_user_namespaces", "0", "sysctl user.max_user_namespaces=10000"),
+)
+"""Kernel settings below ``/proc/sys``, the value that forbids user namespaces, and how to change it."""
+
+
+@frozen
+class Finding:
+    """One thing that was looked at: ``state`` is ok, reduced (a weaker way is used) or missing.
+
+    ``detail`` says what was found, ``advice`` what to do about it.
+    """
+
+    name: str
+    state: str
+    detail: str
+    advice: str = ""
+
+
+def requirements(home: Home, *, sandbox: bool = True) -> tuple[Finding, ...]:
+    """Everything that a run needs; without ``sandbox`` only what contracts on images need besides their engine."""
+    needed = [_home(home), _git(home), _helper(home)]
+    return (*needed, _bubblewrap(home), _sandbox(home), _tool_chain()) if sandbox else tuple(needed)
+
+
+def require_machine(home: Home, *, sandbox: bool = True) -> None:
+    """Refuse to begin where a run could not work, with what is missing and how to get it."""
+    missing = [one for one in requirements(home, sandbox=sandbox) if one.state == MISSING]
+    if missing:
+        raise MissingIsolation(
+            "this machine cannot run or judge anything: " + "; ".join(f"{one.name}: {one.detail}" for one in missing),
+            hint="; ".join([*(one.advice for one in missing if one.advice), "proctor doctor tries every part"]),
+        )
+
+
+def room_problem(home: Home) -> str:
+    """Why nothing is begun on the disk of the home; empty where it has room."""
+    free = shutil.disk_usage(home.path).free
+    if free >= LEAST_FREE_BYTES:
+        return ""
+    return f"{free >> 20} MiB are free for runs, and {LEAST_FREE_BYTES >> 20} are the least to begin one with"
+
+
+def _home(home: Home) -> Finding:
+    advice = "set PROCTOR_HOME to a directory that you can write to"
+    try:
+        home.create()
+        with tempfile.TemporaryFile(dir=home.runs):
+            pass
+        problem, advice = room_problem(home), "make room, or set PROCTOR_HOME to a directory on another disk"
+    except ProctorError as error:
+        problem = str(error).splitlines()[0]
+    except OSError as error:
+        problem = f"{home.path} cannot be written to: {error.strerror}"
+    return Finding("home", MISSING, problem, advice) if problem else Finding("home", OK, str(home.path))
+
+
+def _git(home: Home) -> Finding:
+    path = shutil.which("git")
+    if path is None:
+        return Finding("git", MISSING, "git is not installed: not on PATH", "apt-get install git")
+    advice = f"install git {_text(GIT_VERSION)} or later"
+    return _program(home, "git", os.path.abspath(path), GIT_VERSION, advice)
+
+
+def _bubblewrap(home: Home) -> Finding:
+    try:
+        path = find_bubblewrap(os.environ)
+    except MissingIsolation as error:
+        detail = f"{error.where}: {error.message}" if error.where else error.message
+        return Finding("bubblewrap", MISSING, detail, error.hint)
+    return _program(home, "bubblewrap", path, BUBBLEWRAP_VERSION, INSTALL)
+
+
+def _program(home: Home, name: str, path: str, least: tuple[int, ...], advice: str) -> Finding:
+    """A program that must start and be of a version of ``least`` or later."""
+
+    def find() -> dict[str, str]:
+        done = run([path, "--version"], environment=facts.ENVIRONMENT, timeout_seconds=PROBE_SECONDS)
+        match = facts.VERSION.search(done.stdout)
+        if done.exit_code != 0 or match is None:
+            raise InfrastructureFault(f"{path} does not say its version (exit code {done.exit_code})")
+        version = match[0].decode()
+        if _numbers(version) < least:
+            raise InfrastructureFault(f"{path} has version {version}, and {_text(least)} is the first that will do")
+        return {"version": version}
+
+    try:
+        found = facts.remembered(home.path, name, digest([path, facts.stamp(Path(path)), _text(least)]), find)
+    except (ProctorError, OSError) as error:
+        return Finding(name, MISSING, _message(error), advice)
+    return Finding(name, OK, f"{found['version']} at {path}")
+
+
+def _helper(home: Home) -> Finding:
+    name, path = "helper program", wire.PROGRAM
+    if not os.access(path, os.X_OK):
+        compiler = next(filter(None, map(shutil.which, COMPILERS)), "")
+        advice = "reinstall Proctor" if compiler else "apt-get install gcc libc6-dev, then reinstall Proctor"
+        without = "" if compiler else ", and there is no C compiler to build it with"
+        return Finding(name, MISSING, f"{path.name} is not built{without}", advice)
+
+    def find() -> dict[str, str]:
+        done = run([path], environment=facts.ENVIRONMENT, timeout_seconds=PROBE_SECONDS)
+        if done.exit_code != HELPER_USAGE:
+            raise InfrastructureFault(f"{path} does not start as it should (exit code {done.exit_code})")
+        return {"state": "starts"}
+
+    try:
+        found = facts.remembered(home.path, "helper", digest([str(path), facts.stamp(path)]), find)
+    except (ProctorError, OSError) as error:
+        return Finding(name, MISSING, _message(error), "reinstall Proctor on this machine")
+    return Finding(name, OK, f"built, {found['state']}")
+
+
+def _sandbox(home: Home) -> Finding:
+    """A whole sandbox, with its namespaces and its system call filter, and one command in it."""
+    try:
+        facts.remembered(home.path, "sandbox", _sandbox_key(), lambda: _try_sandbox(home))
+    except (ProctorError, OSError) as error:
+        return Finding("sandbox", MISSING, _message(error), _namespace_advice())
+    return Finding("sandbox", OK, "namespaces, read-only root, no network, system call filter")
+
+
+def _sandbox_key() -> str:
+    system = os.uname()
+    machine = [system.release, system.version, str(os.geteuid()), facts.stamp(wire.PROGRAM)]
+    program = find_bubblewrap(os.environ)
+    return digest([*machine, program, facts.stamp(Path(program)), *(value for value, _, _ in _namespace_settings())])
+
+
+def _try_sandbox(home: Home) -> dict[str, str]:
+    """Bring one up where runs have theirs, or in the system's temporary directory where the home cannot be used."""
+    place = home.scratch if os.access(home.scratch, os.W_OK) else None
+    top = Path(tempfile.mkdtemp(prefix="proctor-probe-", dir=place))
+    try:
+        tree = top / "tree"
+        for directory in (tree, tree / "workspace", tree / "setup"):
+            directory.mkdir()
+            os.chown(directory, *owner())
+        with BubblewrapBackend(top / "sessions").open(SandboxPlan(Tree(tree), Limits())) as sandbox:
+            finished = sandbox.run(Command(("/bin/sh", "-c", ":"), timeout_seconds=PROBE_SECONDS))
+    finally:
+        erase(top)
+    if not finished.started or finished.exit_code != 0:
+        raise InfrastructureFault(f"a command failed inside: {finished.problem or f'exit code {finished.exit_code}'}")
+    return {"state": "works"}
+
+
+def _namespace_settings() -> Iterator[tuple[str, str, str]]:
+    """The value of each kernel setting that is there, the value that forbids, and the advice."""
+    for name, forbids, advice in NAMESPACE_SETTINGS:
+        try:
+            yield read_bounded(Path("/proc/sys") / name, 4096).decode().strip(), forbids, advice
+        except OSError:
+            continue
+
+
+def _namespace_advice() -> str:
+    advice = [advice for value, forbids, advice in _namespace_settings() if value == forbids]
+    return advice[0] if advice else "in a container: allow user namespaces and mounting /proc"
+
+
+def _tool_chain() -> Finding:
+    found = [tool for tool in facts.TOOLS if os.access(f"/usr/bin/{tool}", os.X_OK)]
+    name, advice = "tool chain", "apt-get install python3"
+    if not found:
+        return Finding(name, MISSING, f"the root of sandboxes has none of {', '.join(facts.TOOLS)} in /usr/bin", advice)
+    if "python3" not in found:
+        without = "no /usr/bin/python3: Python contracts and the built-in agent cannot be run"
+        return Finding(name, REDUCED, without, advice)
+    return Finding(name, OK, f"{', '.join(found)} in /usr/bin")
+
+
+def _message(error: Exception) -> str:
+    return error.message if isinstance(error, ProctorError) else str(error)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The leading numbers of a version, such as (2, 39, 5)."""
+    parts = []
+    for part in version.split("."):
+        if not part.isdigit():
+            break
+        parts.append(int(part))
+    return tuple(parts)
+
+
+def _text(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))

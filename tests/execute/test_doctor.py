@@ -1,0 +1,57 @@
+"""The doctor says what works here, what is weaker, and what is missing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from proctor.execute.doctor import container_engine, control_groups, probe, works
+from proctor.execute.home import Home
+from proctor.execute.requirements import MISSING, OK, REDUCED, Finding
+from proctor.execute.sandbox.cgroup import Place
+from tests.execute.sandbox.workplace import ORDINARY, as_ordinary_user, open_directory
+
+
+def found(home: Path) -> dict[str, Finding]:
+    return {finding.name: finding for finding in probe(Home(home))}
+
+
+def test_this_machine_isolates(tmp_path: Path) -> None:
+    findings = found(tmp_path)
+    wanted = ("home", "git", "helper program", "bubblewrap", "sandbox", "tool chain", "overlay")
+    assert {name: findings[name].state for name in wanted} == dict.fromkeys(wanted, OK)
+    assert works(tuple(findings.values()))
+
+
+def test_an_ordinary_user_learns_what_is_weaker() -> None:
+    with open_directory() as top:
+        if os.geteuid() == 0:
+            os.chown(top, ORDINARY, ORDINARY)
+            as_ordinary_user(lambda: _reduced(top))
+        else:
+            _reduced(top)
+
+
+def _reduced(top: Path) -> None:
+    findings = {finding.name: finding for finding in (*probe(Home(top)), *control_groups(Place()))}
+    assert findings["sandbox"].state == OK, findings["sandbox"]
+    for name in ("memory limit", "process limit", "freezing"):
+        assert findings[name].state == REDUCED and findings[name].advice
+
+
+def test_i2_programs_that_only_some_contracts_need_are_remarks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    empty = tmp_path / "bin"
+    empty.mkdir()
+    monkeypatch.setenv("PATH", str(empty))
+    findings = found(tmp_path / "home")
+    for name in ("pip", "npm", "node"):
+        assert findings[name].state == REDUCED and findings[name].advice
+    assert findings["git"].state == findings["bubblewrap"].state == MISSING
+    assert not works(tuple(findings.values()))
+
+
+def test_an_engine_that_is_not_there_is_a_remark() -> None:
+    finding = container_engine({"DOCKER_HOST": "unix:///nonexistent/engine.sock"})
+    assert finding.state == REDUCED and finding.advice
