@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import canonical, digest
+from proctor.judge.report import build_report
+from proctor.record.rundir import RunDirectory
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -17,8 +19,9 @@ Proctor = Callable[..., subprocess.CompletedProcess[str]]
 def test_a_report_of_an_earlier_form_is_computed_in_that_form(proctor: Proctor, make_contract: Any) -> None:
     (row,) = json.loads(proctor("run", make_contract(), "--agent", "noop", "--json").stdout)["runs"]
     run = Path(row["evidence"])
-    now = json.loads((run / "report.json").read_bytes())
-    assert now["schema"] == 2 and (now["usage"].pop("agent_calls"), now["usage"].pop("test_cycles")) == (0, 0)
+    assert json.loads((run / "report.json").read_bytes())["schema"] == 3
+    now = json.loads(build_report(RunDirectory(run), 2))
+    assert (now["usage"].pop("agent_calls"), now["usage"].pop("test_cycles")) == (0, 0)
 
     def sealed_as(**changes: Any) -> subprocess.CompletedProcess[str]:
         data = canonical({**now, **changes})
@@ -34,6 +37,9 @@ def test_a_report_of_an_earlier_form_is_computed_in_that_form(proctor: Proctor, 
     assert earlier.returncode == 0 and "the same bytes" in earlier.stdout
     assert sealed_as(schema=1, status="success").returncode == 4
     assert sealed_as(schema=2).returncode == 4
-    for unknown in (3, 0, "1", None):
+    assert sealed_as(schema=3).returncode == 4
+    newer = sealed_as(schema=4)
+    assert newer.returncode == 2 and "written by a newer Proctor (schema 4; this one reads up to 3)" in newer.stderr
+    for unknown in (0, "1", None):
         refused = sealed_as(schema=unknown)
-        assert refused.returncode == 2 and "a form that is not known here" in refused.stderr
+        assert refused.returncode == 4 and "has no schema number" in refused.stderr

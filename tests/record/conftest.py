@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from proctor.base.canonical import digest
-from proctor.record.manifest import KIND
 from proctor.record.rundir import RunDirectory
 from proctor.record.seal import write_seal
 from proctor.record.trace.log import TraceWriter
+from proctor.record.versions import MANIFEST
 
 EMPTY = hashlib.sha256(b"").hexdigest()
 
@@ -48,15 +48,15 @@ class RunMaker:
         """A whole run, ready to be sealed."""
         draw = random.Random(seed)
         run = RunDirectory(self.directory / f"20260307T120000-{draw.getrandbits(40):010x}").create()
-        contract = {"name": "adding", "schema": 1, "checks": [{"id": "unit"}, {"id": "e2e"}]}
+        contract = CONTRACT
         run.write_json(run.manifest, manifest(run.path.name, digest(contract)), sync=False)
         run.write_json(run.contract, contract, sync=False)
         trace = self.writer(run.events, seed)
         trace.append("run.started", {"run": run.path.name, "contract": digest(contract), "agent": "noop",
                                      "wall_ns": "1772884800000000000", "boot_id": "b0"})  # fmt: skip
-        trace.append("run.identity", {"expected": "sha256:1", "observed": "sha256:1", "match": True})
+        trace.append("run.identity", {"expected": LAYERS, "observed": LAYERS, "match": True})
         trace.append("briefing", {"text": "Adding subtracts; ça ne va pas.\n", "obligations": ["unit", "e2e"]})
-        trace.append("agent.started", {"name": "noop", "kind": "command", "command": ["/bin/true"]})
+        trace.append("agent.started", {"name": "noop", "kind": "command", "command": []})
         for number in range(draw.randrange(5, 20)):
             trace.append("tool.invocation", tool(f"echo {number}", draw.randbytes(draw.randrange(400)).hex()))
         changes = [change(path, draw) for path in ("src/calc.py", "src/new name.py", "docs/caf\u00e9.md", "old.bin")]
@@ -64,7 +64,9 @@ class RunMaker:
             trace.append("workspace.mutation", entry)
         trace.append("agent.finished", {"reason": "exit", "exit_code": 0, "wall_seconds": "1.250"})
         run.patch.write_bytes(PATCH)
-        run.write_json(run.changes, {"schema": 1, "kind": "changes", "changes": changes, "dropped": []}, sync=False)
+        run.write_json(
+            run.changes, {"schema": 1, "kind": "proctor.changes", "changes": changes, "dropped": []}, sync=False
+        )
         trace.append("patch.applied", {"outcome": "pass", "problem": "", "start": "1", "end": "2", "command": [],
                                        "exit_status": 0, "log": ""})  # fmt: skip
         checks = [self._check(run, trace, name, draw) for name in ("unit", "e2e")]
@@ -95,6 +97,25 @@ class RunMaker:
                                        "attribution": ""})  # fmt: skip
         return {"id": name, "outcome": "pass", "attempts": attempts}
 
+
+LAYERS = {"c" * 64: "sha256:1"}
+CONTRACT: dict[str, Any] = {
+    "record": "contract",
+    "schema": 1,
+    "name": "adding",
+    "repository": {"source": {"kind": "archive", "spec": "", "files": [{"name": "a.tar", "sha256": "a" * 64}]}},
+    "inputs": [
+        {
+            "name": "pytest",
+            "audience": "setup",
+            "source": {"kind": "pypi", "spec": "pytest==1", "files": [{"name": "pytest.whl", "sha256": "b" * 64}]},
+        }
+    ],
+    "setup": [{"run": ["/bin/sh", "-eu", "-c", "true"]}],
+    "checks": [{"id": "unit", "run": ["true"]}, {"id": "e2e", "run": ["true"]}],
+    "budget": {"wall_seconds": 1800},
+    "environment": {"seed": 20260307, "variables": {}},
+}
 
 PATCH = b"""\
 diff --git a/src/calc.py b/src/calc.py
@@ -128,19 +149,23 @@ def manifest(run: str, contract: str) -> dict[str, Any]:
     """A manifest in which nothing is missing."""
     return {
         "schema": 1,
-        "kind": KIND,
+        "kind": MANIFEST.kind,
         "run": run,
-        "contract": {"id": contract, "name": "adding", "version": contract},
+        "contract": {"id": contract, "name": "adding", "version": contract[7:19]},
         "repository": {"kind": "archive", "identity": "a" * 64, "submodules": [], "tree_digest": "sha256:1"},
-        "inputs": [{"name": "pytest", "file": "pytest.whl", "sha256": "b" * 64}],
+        "inputs": [{"name": "pytest", "file": "pytest.whl", "sha256": "b" * 64, "for": "setup"}],
         "setup": {"commands": [["/bin/sh", "-eu", "-c", "true"]], "layer": "c" * 64},
-        "sandbox": {"backend": "bubblewrap", "identity": {"os": "debian"}, "isolation": {"network": "none"}},
+        "sandbox": {
+            "backend": "bubblewrap",
+            "identity": {"os": "debian", "python": "3.11.2"},
+            "isolation": {"network": "none"},
+        },
         "toolchain": {"python": "3.11.2"},
         "harness": {"version": "0.1.0", "python": "3.11.2", "digest": "sha256:2"},
         "agent": {"name": "noop", "kind": "command", "command": [], "digest": "sha256:3"},
         "checks": [{"id": "unit", "command": ["true"]}, {"id": "e2e", "command": ["true"]}],
-        "environment": {"variables": {"LANG": "C.UTF-8"}, "absent": True},
-        "seeds": {"PYTHONHASHSEED": "20260307"},
+        "environment": {"variables": {"LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "20260307"}, "absent": True},
+        "seeds": {"PYTHONHASHSEED": "20260307", "observed": 20260307},
         "os": {"kernel": "6.1"},
         "locale": "C.UTF-8",
         "machine": {"cpus": 2, "memory_bytes": 1 << 30},

@@ -160,14 +160,19 @@ def test_a_note_that_is_none_is_named(tmp_path: Path, field: str, value: Any) ->
         noted_heads(run)
 
 
-@pytest.mark.parametrize(
-    "harm", [{"kind": "other"}, {"by": ["ada"]}, {"minutes": 3}, {"why": None}, {"at": {}}, {"verdict": "perhaps"}]
-)
+@pytest.mark.parametrize("harm", [{"by": ["ada"]}, {"minutes": 3}, {"why": None}, {"at": {}}, {"verdict": "perhaps"}])
 def test_a_record_of_other_fields_is_no_review(tmp_path: Path, harm: dict[str, Any]) -> None:
     run = RunDirectory(tmp_path)
     add_review(run, SEAL, review())
     review_log(run, SEAL).append({"kind": "proctor.review", "schema": 1, **dict(items(review())), **harm})
     with pytest.raises(BrokenSeal, match=r"reviews.jsonl#1: line 2 is no review"):
+        read_reviews(run, SEAL)
+
+
+def test_a_record_of_another_kind_is_no_review(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path)
+    review_log(run, SEAL).append({"kind": "other", "schema": 1, **dict(items(review()))})
+    with pytest.raises(BrokenSeal, match=r"reviews.jsonl#0: is not a record of the kind proctor.review"):
         read_reviews(run, SEAL)
 
 

@@ -8,25 +8,35 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import proctor
-from proctor.base.canonical import sha256
+from proctor.base.canonical import NotCanonical, canonical, sha256
 from proctor.base.clock import utc_text
+from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.base.frozen import items
 from proctor.conduct.machine import Machine
 from proctor.contract.model import ArchiveRepository, Contract
+from proctor.execute.agents.description import description_problems
 from proctor.execute.agents.interface import AgentDescription
 from proctor.execute.prepare import Prepared
 from proctor.execute.workspace.store import DamagedLayer, Layer
+from proctor.record.manifest import check_manifest
+from proctor.record.rundir import JSON_BYTES
+from proctor.record.versions import MANIFEST
 
-SCHEMA = 1
 PLANNED_SEED = 20260307
 TOOLS = ("python3", "node", "gcc", "git")
 """The parts of a root's identity that are tool chains."""
+
+ASKED_FOR = ("agent", "configuration", "price_table")
+"""The parts of a manifest that come from what was asked for, and not from the machine or the contract."""
+
+MARGIN_BYTES = 1 << 16
+"""Room for the names of the parts of a manifest."""
 
 
 def manifest(
@@ -42,8 +52,7 @@ def manifest(
     backend = machine.backend(contract)
     wall_ns = machine.clock.wall_ns()
     return {
-        "schema": SCHEMA,
-        "kind": "proctor.manifest",
+        **MANIFEST.head(),
         "run": run_id,
         "contract": {"id": prepared.content_id, "name": contract.name, "version": prepared.content_id[7:19]},
         "repository": _repository(contract, prepared),
@@ -91,6 +100,46 @@ def manifest(
         "configuration": dict(configuration),
         "price_table": price_table,
     }
+
+
+def require_described(description: AgentDescription) -> None:
+    """Refuse an agent whose description could not go into a manifest."""
+    problems = list(description_problems(description))
+    if problems:
+        raise UsageFault(f"the agent cannot be identified: {'; '.join(problems)}", hint="nothing was run")
+
+
+def require_complete(bound: Mapping[str, Any]) -> None:
+    """Refuse a run whose manifest would lack something, before it begins: its evidence could carry no verdict.
+
+    What the agent, its model or the configuration should have said is a mistake of whoever set them up, and anything
+    else is a fault of this machine.
+    """
+    problems = [*check_manifest(bound), *_unrecordable(bound)]
+    if not problems:
+        return
+    asked = [problem for problem in problems if problem.startswith(ASKED_FOR)]
+    if asked:
+        raise UsageFault(
+            f"the run cannot be identified: {'; '.join(asked)}",
+            hint="mend what describes the agent, its model or the configuration; nothing was run",
+        )
+    raise InfrastructureFault(
+        f"this machine cannot identify the run: {'; '.join(problems)}",
+        hint="proctor doctor says what is missing; nothing was run",
+    )
+
+
+def _unrecordable(bound: Mapping[str, Any]) -> Iterator[str]:
+    """The parts that have no canonical form, or are too large to be written down."""
+    size = 0
+    for name, part in bound.items():
+        try:
+            size += len(canonical(part))
+        except NotCanonical as error:
+            yield f"{name} cannot be recorded: {error}"
+    if size > JSON_BYTES - MARGIN_BYTES:
+        yield f"configuration: the manifest would be larger than {JSON_BYTES} bytes"
 
 
 def observed_identity(machine: Machine, prepared: Prepared) -> tuple[dict[str, str], dict[str, str]]:

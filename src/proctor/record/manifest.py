@@ -12,9 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from proctor.base.frozen import frozen
-
-KIND = "proctor.manifest"
-SCHEMA = 1
+from proctor.record.versions import MANIFEST
 
 
 @frozen
@@ -79,9 +77,8 @@ def check_manifest(manifest: Any) -> list[str]:
     if not isinstance(manifest, Mapping):
         return ["the manifest is not an object"]
     problems = [problem for field in REQUIRED for problem in _check(manifest, field.path.split("."), "", field)]
-    for key, expected in (("kind", KIND), ("schema", SCHEMA)):
-        if manifest.get(key) not in (None, "", expected):
-            problems.append(f"{key} is not {expected!r}")
+    if manifest.get("kind") not in (None, "", MANIFEST.kind):
+        problems.append(f"kind is not {MANIFEST.kind!r}")
     return problems
 
 

@@ -32,9 +32,9 @@ from proctor.record.seal import Seal, load_seal
 from proctor.record.trace.event import payload_digest
 from proctor.record.trace.payload import payload_bytes
 from proctor.record.trace.read import iterate_events
+from proctor.record.versions import RETENTION, check_version
 
 NAME = "retention.jsonl"
-KIND = "proctor.retention"
 PURPOSE = "proctor.retention"
 TIERS = ("long-term",)
 TEXT_CHARACTERS = 500
@@ -98,6 +98,7 @@ def read_retention(run: RunDirectory, seal: Seal) -> Retained | None:
     if len(entries) > 1:
         raise BrokenSeal("holds more than the one act that there can be", where=NAME)
     record = dict(entries[0].record)
+    check_version(RETENTION, record, f"{NAME}#0")
     signed = "signer" in record or "signature" in record
     try:
         signer = str(record.pop("signer")) if signed else ""
@@ -106,7 +107,7 @@ def read_retention(run: RunDirectory, seal: Seal) -> Retained | None:
             raise BrokenSeal("the signature of the approval does not hold", where=f"{NAME}#0")
         if signed and read_person(signer).name != record["approved_by"]:
             raise BrokenSeal("is signed by somebody else than who approved it", where=f"{NAME}#0")
-        if record["kind"] != KIND or record["tier"] not in TIERS or record["seal"] != seal.digest:
+        if record["kind"] != RETENTION.kind or record["tier"] not in TIERS or record["seal"] != seal.digest:
             raise BrokenSeal("is no retention act of this run", where=f"{NAME}#0")
         _check_shape(record)
         log, files = record["log"], frozenset(map(str, record["files"]))
@@ -140,8 +141,7 @@ def retain(
     if done is None:
         lines, removed = _stripped(run)
         record: dict[str, Any] = {
-            "kind": KIND,
-            "schema": 1,
+            **RETENTION.head(),
             "tier": tier,
             "approved_by": approved_by,
             "why": why,
@@ -180,7 +180,7 @@ def _check_shape(record: Mapping[str, Any]) -> None:
     log = record["log"]
     counts = (record["events"], log["bytes"])
     texts = (record["approved_by"], record["why"])
-    if set(record) != _FIELDS or set(log) != {"bytes", "sha256"} or record["schema"] != 1:
+    if set(record) != _FIELDS or set(log) != {"bytes", "sha256"}:
         raise ValueError("other fields than those of an act")
     if any(type(count) is not int or count < 0 for count in counts):
         raise ValueError("not a count")

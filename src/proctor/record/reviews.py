@@ -23,10 +23,10 @@ from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.base.frozen import EMPTY, field_names, frozen, items
 from proctor.record.chained import ChainedLog
 from proctor.record.rundir import RunDirectory
+from proctor.record.versions import REVIEW, check_version
 
 NAME = "reviews.jsonl"
 MODE = 0o644
-KIND = "proctor.review"
 HEADS_NAME = "review-heads.jsonl"
 HEAD_KIND = "proctor.review-head"
 RUNS = "runs"
@@ -75,7 +75,7 @@ def add_review(run: RunDirectory, seal_digest: str, review: Review) -> str:
             raise UsageFault("is not one line of text", where=name)
     read_reviews(run, seal_digest, noted_heads(run))
     log = review_log(run, seal_digest)
-    entry = log.append({"kind": KIND, "schema": 1, **dict(items(review))})
+    entry = log.append({**REVIEW.head(), **dict(items(review))})
     os.chmod(log.path, MODE)
     shared = home_log(run)
     if shared is not None:
@@ -121,9 +121,10 @@ def read_reviews(run: RunDirectory, seal_digest: str, heads: Heads = EMPTY) -> t
         if entries[count - 1].hash != head:
             raise BrokenSeal("the record is not the one that the home notes", where=f"{NAME}#{count - 1}")
     for entry in entries:
+        check_version(REVIEW, entry.record, f"{NAME}#{entry.seq}")
         texts = [entry.record.get(name) for name in field_names(Review)]
         try:
-            if entry.record.get("kind") != KIND or not all(isinstance(text, str) for text in texts):
+            if not all(isinstance(text, str) for text in texts):
                 raise UsageFault("other fields than a review has")
             found.append(Review(*map(str, texts)))
         except UsageFault as error:

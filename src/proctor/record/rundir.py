@@ -24,10 +24,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from proctor.base.canonical import Json, canonical, parse_canonical
+from proctor.base.canonical import Json, NotJson, canonical, parse_canonical
 from proctor.base.errors import BrokenSeal, InfrastructureFault
 from proctor.base.files import read_bounded, write_whole
 from proctor.base.frozen import frozen
+from proctor.record.versions import FILES, check_version
 
 if TYPE_CHECKING:
     from proctor.record.redact import Redactor
@@ -125,8 +126,15 @@ class RunDirectory:
         write_whole(path, data, sync=sync)
 
     def read_json(self, path: Path) -> Any:
-        """The value of a JSON file; :class:`BrokenSeal` when it is missing, too large or not canonical."""
-        return parse_json(self.read(path, JSON_BYTES), self.name(path))
+        """The value of a JSON file; :class:`BrokenSeal` when it cannot be read or is another record.
+
+        One that a newer Proctor wrote raises :class:`~proctor.base.errors.NewerSchema`.
+        """
+        name = self.name(path)
+        value = parse_json(self.read(path, JSON_BYTES), name)
+        if name in FILES:
+            check_version(FILES[name], value, name)
+        return value
 
     def read(self, path: Path, limit_bytes: int) -> bytes:
         """The bytes of a file of this directory, at most ``limit_bytes``; :class:`BrokenSeal` when that cannot be."""
@@ -163,7 +171,11 @@ class RunDirectory:
 
 def parse_json(data: bytes, where: str) -> Any:
     """The value of canonical ``data``; :class:`BrokenSeal` names ``where`` otherwise."""
+    if not data:
+        raise BrokenSeal("is empty", where=where)
     try:
         return parse_canonical(data)
-    except ValueError as error:
-        raise BrokenSeal(f"not canonical JSON: {error}", where=where) from None
+    except NotJson:
+        raise BrokenSeal("is not JSON: it was cut off or overwritten", where=where) from None
+    except ValueError:
+        raise BrokenSeal("is not canonical JSON: Proctor did not write it like this", where=where) from None

@@ -21,9 +21,7 @@ from proctor.base.frozen import frozen
 from proctor.record.inventory import Found, hash_file, open_regular, walk
 from proctor.record.rundir import JSON_BYTES, RunDirectory, parse_json
 from proctor.record.trace.log import TraceWriter
-
-KIND = "proctor.seal"
-SCHEMA = 1
+from proctor.record.versions import SEAL, check_version
 
 
 @frozen
@@ -67,8 +65,7 @@ def write_seal(run: RunDirectory, trace: TraceWriter) -> dict[str, Any]:
             raise BrokenSeal("neither a file nor a directory: it cannot be sealed", where=found.path)
     _check_log(files, trace)
     value: dict[str, Any] = {
-        "schema": SCHEMA,
-        "kind": KIND,
+        **SEAL.head(),
         "directories": directories,
         "files": files,
         "events": {"count": trace.count, "head": trace.head, "root": trace.root()},
@@ -81,10 +78,9 @@ def write_seal(run: RunDirectory, trace: TraceWriter) -> dict[str, Any]:
 def read_seal(data: bytes) -> Seal:
     """The seal that ``data`` holds; :class:`BrokenSeal` when it is not one or was changed."""
     value = parse_json(data, "seal.json")
-    if not isinstance(value, dict) or value.get("kind") != KIND:
+    if not isinstance(value, dict) or value.get("kind") != SEAL.kind:
         raise BrokenSeal("this is not a seal", where="seal.json")
-    if value.get("schema") != SCHEMA:
-        raise BrokenSeal("the seal has an unknown schema version", where="seal.json")
+    check_version(SEAL, value, "seal.json")
     claimed = value.pop("digest", None)
     if claimed != digest(value):
         raise BrokenSeal("its own digest does not match: the seal was changed", where="seal.json")

@@ -2,8 +2,9 @@
 
 A run is ``running`` while a living process holds its lock, ``waiting`` while it also asks a human, ``finished`` once it
 is sealed and ``cut`` otherwise. It is ``broken`` when what is shown of it, or the size of any file, is not what was
-sealed; only ``verify`` looks at every byte. A directory that says nothing readable is listed with empty fields and
-never stops the list.
+sealed; only ``verify`` looks at every byte. It is ``newer`` when a newer Proctor wrote it in a form that cannot be read
+here. A directory that goes by the id of a run and holds another one is a ``copy``: it has no status, and no command
+counts it. A directory that says nothing readable is listed with empty fields and never stops the list.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from proctor.base.errors import BrokenSeal, InfrastructureFault, UsageFault
+from proctor.base.errors import BrokenSeal, InfrastructureFault, NewerSchema, UsageFault
 from proctor.base.files import read_bounded
 from proctor.base.frozen import frozen
 from proctor.base.ids import RUN_ID
@@ -28,7 +29,10 @@ from proctor.record.trace.read import read_finished_events
 LAST = "last"
 """What the newest run is called for short."""
 
-STATES = ("running", "waiting", "finished", "cut", "broken")
+NEWER = "newer"
+"""The state of a run that a newer Proctor wrote, and what is read in place of its files."""
+
+STATES = ("running", "waiting", "finished", "cut", "broken", "copy", NEWER)
 
 _SHORT = pattern(r"[0-9A-Za-z-]{1,40}\Z")
 _MOST_NAMED = 5
@@ -50,6 +54,8 @@ class Shelved:
     """The model that the agent was given; empty for none."""
     method: str = ""
     """What the pilot of the run calls what it tries; empty outside of pilots."""
+    copy_of: str = ""
+    """The run that the directory holds, where it goes by the id of another one."""
 
     @property
     def word(self) -> str:
@@ -81,22 +87,29 @@ class Shelf:
         return tuple(self.describe(RunDirectory(self.runs / name)) for name in self.ids())
 
     def find(self, name: str) -> RunDirectory:
-        """The run that ``name`` means: an id, the beginning of an id or of its last part, or a path with a slash.
+        """The run that ``name`` means: an id, a path, or the beginning of an id or of its last part, in this order.
 
-        ``last`` means the newest.
+        ``last`` means the newest. A name that is an id in the home and also another directory at hand is refused.
         """
+        at_hand = RunDirectory(Path(name)) if _holds_a_run(Path(name)) else None
         if "/" in name:
-            path = Path(name)
-            run = RunDirectory(path)
-            if not path.is_dir() or not any(os.path.lexists(one) for one in (run.manifest, run.events, run.seal)):
+            if at_hand is None:
                 raise UsageFault("there is no run directory", where=name)
-            return run
+            return at_hand
         if name == LAST:
-            newest = self.ids()[-1:]
-            if not newest:
+            runs = (RunDirectory(self.runs / name) for name in reversed(self.ids()))
+            newest = next((run for run in runs if not copy_of(run)), None)
+            if newest is None:
                 raise UsageFault("there is no run yet", where=str(self.runs), hint="proctor run CONTRACT --agent AGENT")
-            return RunDirectory(self.runs / newest[0])
+            return newest
         ids = self.ids() if _SHORT.fullmatch(name) else []
+        if at_hand is not None and name not in ids:
+            return at_hand
+        if at_hand is not None and not os.path.samefile(at_hand.path, self.runs / name):
+            raise UsageFault(
+                f"two runs are called {name!r}: one in the home and one in the working directory",
+                hint=f"write ./{name} for the latter, or {self.runs / name} for the former",
+            )
         fitting = [name] if name in ids else [run for run in ids if _fits(run, name)]
         if len(fitting) == 1:
             return RunDirectory(self.runs / fitting[0])
@@ -115,18 +128,20 @@ class Shelf:
 
     def describe(self, run: RunDirectory) -> Shelved:
         """What ``run`` says of itself."""
-        manifest = _read(run, run.manifest)
+        manifest, report, other = _read(run, run.manifest), _read(run, run.report), copy_of(run)
+        standing = state(run)
         return Shelved(
             id=run.path.name,
             contract=_text(manifest, "contract", "name"),
             agent=_text(manifest, "agent", "name"),
-            status=_text(_read(run, run.report), "status"),
+            status="" if other else _text(report, "status"),
             started=_text(manifest, "started", "text"),
-            state=state(run),
+            state=NEWER if standing == "finished" and NEWER in (manifest, report) else standing,
             path=run.path,
             replay_of=_text(manifest, "configuration", "replay_of"),
             model=_text(manifest, "configuration", "model"),
             method=_text(manifest, "configuration", "method"),
+            copy_of=other,
         )
 
 
@@ -136,14 +151,31 @@ def state(run: RunDirectory) -> str:
         return "waiting" if _asks(run) else "running"
     if not os.path.lexists(run.seal):
         return "cut"
-    return "finished" if _as_sealed(run) else "broken"
+    if copy_of(run):
+        return "copy"
+    try:
+        return "finished" if _as_sealed(run) else "broken"
+    except NewerSchema:
+        return NEWER
+
+
+def copy_of(run: RunDirectory) -> str:
+    """The run that ``run`` holds, where its directory goes by the id of another one; empty otherwise."""
+    name = os.path.basename(os.path.abspath(run.path))
+    held = _text(_read(run, run.manifest), "run")
+    return held if held and RUN_ID.fullmatch(name) and held != name else ""
+
+
+def _holds_a_run(path: Path) -> bool:
+    run = RunDirectory(path)
+    return path.is_dir() and any(os.path.lexists(one) for one in (run.manifest, run.events, run.seal))
 
 
 def _asks(run: RunDirectory) -> bool:
     """Whether the last question of a living run is still open."""
     try:
         events = read_finished_events(run.events)[0]
-    except BrokenSeal:
+    except (BrokenSeal, NewerSchema):
         return False
     spoken = [event.type for event in events if event.type in ("operator.asked", "operator.decided")]
     return spoken[-1:] == ["operator.asked"]
@@ -184,8 +216,11 @@ def _fits(run: str, name: str) -> bool:
 
 
 def _read(run: RunDirectory, path: Path) -> Any:
+    """The value of a file; :data:`NEWER` for a form that is not known here, nothing where it cannot be read."""
     try:
         return run.read_json(path)
+    except NewerSchema:
+        return NEWER
     except BrokenSeal:
         return None
 

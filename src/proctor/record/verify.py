@@ -1,6 +1,6 @@
 """Whether a run directory is still what was sealed.
 
-    intact     every file, mode, event and digest is as the seal says, and the trace is complete (T7)
+    intact     every file, mode, event and digest is as the seal says, the trace is complete (T7), and the records agree
     partial    the same, but for what an approved retention act removed; that it was there is proven by what is left
     unsealed   there is no seal: the run goes on, was cut, or its seal was taken away; the finished events hold together
     broken     anything else, and the problems name the file or the event
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -23,10 +24,12 @@ from proctor.base.frozen import frozen
 from proctor.base.ids import RUN_ID
 from proctor.record import retain, reviews
 from proctor.record.completeness import Witness
+from proctor.record.consistency import Records, Summary, inconsistencies
 from proctor.record.inventory import Found, hash_file, open_regular, walk
 from proctor.record.lock import is_held
 from proctor.record.manifest import check_manifest
 from proctor.record.patch_paths import bounded_lines, patch_paths
+from proctor.record.problems import Problem
 from proctor.record.rundir import RunDirectory
 from proctor.record.seal import Seal, SealedFile, load_seal, mode_text
 from proctor.record.trace.chain import Chain
@@ -37,17 +40,6 @@ MOST_PROBLEMS = 100
 SEAL_MODE = "0644"
 BESIDE = ("attestation.json", "attestation.tsr", reviews.NAME, retain.NAME)
 """What may be laid beside a sealed run; ``record.attest`` checks the first two with the key of whoever did."""
-
-
-@frozen
-class Problem:
-    """One thing that is wrong: where (a path in the directory, or ``events.jsonl#n``) and what."""
-
-    where: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.message}"
 
 
 @frozen
@@ -119,6 +111,7 @@ class _Examination:
         self.run = run
         self.chain = Chain()
         self.witness = Witness()
+        self.summary = Summary()
         self.problems: list[Problem] = []
         self.retained: retain.Retained | None = None
         self._still: list[str] = []
@@ -127,9 +120,9 @@ class _Examination:
         self._unlisted = 0
         self._run_id = ""
 
-    def add(self, where: str, message: str) -> None:
+    def add(self, where: str, message: str, code: str = "") -> None:
         if len(self.problems) < MOST_PROBLEMS:
-            self.problems.append(Problem(where, message))
+            self.problems.append(Problem(where, message, code))
         else:
             self._unlisted += 1
 
@@ -226,6 +219,7 @@ class _Examination:
     def _see(self, event: Event) -> None:
         """Take in one event, and whether its payload is there as a retention act leaves it."""
         self.witness.see(event)
+        self.summary.see(event)
         removed = not event.salt
         self._without += removed
         if self._wrong is None and removed == (event.type in retain.KEPT_EVENTS):
@@ -299,6 +293,22 @@ class _Examination:
         if not isinstance(report, dict) or report.get("status") != "invalid":
             for gap in gaps:
                 self.add(gap.where, gap.message)
+        if not self.problems:
+            self._check_consistency(seal, values)
+
+    def _check_consistency(self, seal: Seal, values: Mapping[str, Any]) -> None:
+        """Whether the files and the trace agree with each other."""
+        files = {name: value if isinstance(value, dict) else {} for name, value in values.items()}
+        records = Records(
+            manifest=files["manifest.json"],
+            contract=files["contract.json"],
+            report=files["report.json"],
+            changes=files["workspace/changes.json"],
+            patch=seal.files.get("workspace/final.patch"),
+            summary=self.summary,
+        )
+        for problem in inconsistencies(records):
+            self.add(problem.where, problem.message, problem.code)
 
     def _check_name(self, manifest: Any) -> None:
         """Whether the directory goes by the id of another run."""

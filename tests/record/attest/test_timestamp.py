@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 
 from proctor.base.errors import BrokenSeal, UsageFault
+from proctor.record.attest.attestation import attest
+from proctor.record.attest.keys import load_private
 from proctor.record.attest.timestamp import check_timestamp, keep_timestamp
 from proctor.record.rundir import RunDirectory
 from proctor.record.verify import verify
+from tests.corpus_runs import unpack
 
 SETTINGS = """\
 [tsa]
@@ -82,7 +85,9 @@ def test_what_is_no_time_stamp_is_refused(signed: RunDirectory, signing: Path, t
         keep_timestamp(signed, token, signing)
 
 
-def test_from_the_command_line(proctor: Any, signed: RunDirectory, signing: Path, tmp_path: Path) -> None:
+def test_from_the_command_line(proctor: Any, signing: Path, tmp_path: Path) -> None:
+    signed = RunDirectory(unpack("report-2-success", tmp_path / "runs"))
+    attest(signed, load_private(signing))
     authority = Authority(tmp_path / "one")
     stamp = ("--timestamp", authority.stamp(signed.attestation))
     half = proctor("attest", signed.path, *stamp)

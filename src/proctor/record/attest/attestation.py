@@ -15,7 +15,7 @@ from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.base.files import write_whole
 from proctor.record.attest.dsse import Envelope, envelope_bytes, parse_envelope, signed_bytes
 from proctor.record.attest.keys import key_id, signature_holds
-from proctor.record.attest.statement import statement_bytes
+from proctor.record.attest.statement import check_predicate, statement_bytes
 from proctor.record.retain import require_payloads
 from proctor.record.rundir import JSON_BYTES, RunDirectory
 from proctor.record.verify import verify
@@ -45,6 +45,7 @@ def attest(run: RunDirectory, key: Ed25519PrivateKey) -> Envelope:
     if os.path.lexists(run.attestation):
         if run.read(run.attestation, JSON_BYTES) == data:
             return envelope
+        load_attestation(run)
         raise UsageFault(
             "the run has an attestation already",
             where=str(run.attestation),
@@ -78,6 +79,7 @@ def check_attestation(run: RunDirectory, key: Ed25519PublicKey | None) -> Envelo
     where = run.name(run.attestation)
     if key is not None:
         check_signature(envelope, key, where)
+    check_predicate(envelope.payload, where)
     expected = statement_bytes(run)
     if envelope.payload != expected:
         raise BrokenSeal(f"states something else than the directory: {_difference(envelope, expected)}", where=where)

@@ -54,7 +54,7 @@ class Proven:
 def prove(run: RunDirectory, number: int) -> bytes:
     """The canonical bytes of the proof for event ``number`` of a sealed run."""
     if not os.path.lexists(run.seal):
-        raise UsageFault("the run has no seal, so nothing can be proven with it", where=run.path.name)
+        raise BrokenSeal("the run has no seal, so nothing can be proven with it", where=run.path.name)
     seal = load_seal(run)
     if not 0 <= number < seal.count:
         raise UsageFault(f"the run has no event {number}: it has 0 to {seal.count - 1}", where=run.path.name)

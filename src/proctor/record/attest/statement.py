@@ -12,13 +12,15 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from proctor.base.canonical import canonical
-from proctor.base.errors import BrokenSeal
+from proctor.base.canonical import canonical, parse
+from proctor.base.errors import BrokenSeal, NewerSchema
 from proctor.record.rundir import JSON_BYTES, RunDirectory
 from proctor.record.seal import Seal, read_seal
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
-PREDICATE_TYPE = "urn:proctor:run:v1"
+SCHEMA = 1
+_PREDICATE = "urn:proctor:run:v"
+PREDICATE_TYPE = f"{_PREDICATE}{SCHEMA}"
 
 
 def statement_bytes(run: RunDirectory) -> bytes:
@@ -34,6 +36,17 @@ def statement_bytes(run: RunDirectory) -> bytes:
             "predicate": _predicate(run, seal),
         }
     )
+
+
+def check_predicate(payload: bytes, where: str) -> None:
+    """Refuse a statement of a newer form than this one, as :class:`~proctor.base.errors.NewerSchema`."""
+    try:
+        named = str(parse(payload)["predicateType"])
+    except (ValueError, KeyError, TypeError):
+        return
+    number = named.removeprefix(_PREDICATE)
+    if named.startswith(_PREDICATE) and number.isascii() and number.isdigit() and int(number) > SCHEMA:
+        raise NewerSchema(int(number), SCHEMA, where=where)
 
 
 def seal_facts(seal: Seal) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 A line is accepted when it is the canonical form of an event, its number is the next one, its time is later than the
 one before, and its hash covers the previous hash and its own header. So an edit, a removal, a repetition and a swap
 are each found at the first line that they touch. What the chain cannot see is a cut tail or a log rewritten from some
-event to its end: the count, head and root in the seal are for that. Pure: no file is touched here.
+event to its end: the count, head and root in the seal are for that. Pure: no file is touched here. The first event
+names the form of the trace; one of a newer form is refused as such.
 
 A retention act leaves ``{actor, digest, hash, seq, t, type}`` of an event: the payload and its salt are gone, and the
 digest still proves that it was there. Only a chain that is told so takes such lines.
@@ -19,6 +20,7 @@ from proctor.base.errors import BrokenSeal
 from proctor.record.trace.event import ACTORS, GENESIS, Event, header_bytes, payload_digest
 from proctor.record.trace.merkle import Frontier
 from proctor.record.trace.payload import parse_payload
+from proctor.record.versions import TRACE, check_version
 
 _LINE = re.compile(
     rb'\{"actor":"(%s)","hash":"([0-9a-f]{64})","payload":(\{.*\}),"salt":"([0-9a-f]{32})",'
@@ -56,8 +58,8 @@ class Chain:
         actor, hash_bytes, body, salt, number, t_bytes, kind = parts.groups()
         try:
             payload = parse_payload(body)
-        except ValueError as error:
-            raise self._broken(f"the payload is not canonical JSON: {error}") from None
+        except ValueError:
+            raise self._broken("the payload is not canonical JSON") from None
         digest = payload_digest(bytes.fromhex(salt.decode()), body)
         return self._follow(actor, digest, hash_bytes, number, t_bytes, kind, payload, salt.decode())
 
@@ -93,6 +95,8 @@ class Chain:
         header = header_bytes(who, digest, self.head, seq, t, name)
         if sha256(header).hexdigest() != hash_text:
             raise self._broken("its hash does not match: the event or the one before it was changed")
+        if seq == 0 and name == "run.started":
+            check_version(TRACE, payload, "events.jsonl")
         self._tree.add(header)
         self.head, self.header, self._time, self.count = hash_text, header, time, seq + 1
         return Event(seq, t, name, who, payload, salt, hash_text)
@@ -113,8 +117,8 @@ def check_alone(line: bytes, header: bytes) -> Event:
     try:
         payload = parse_payload(body.encode())
         prev = str(parse_payload(header)["prev"])
-    except (ValueError, KeyError) as error:
-        raise BrokenSeal(f"not canonical JSON: {error}", where="event") from None
+    except (ValueError, KeyError):
+        raise BrokenSeal("the event or its header is not canonical JSON", where="event") from None
     expected = header_bytes(actor, payload_digest(bytes.fromhex(salt), body.encode()), prev, int(number), t, kind)
     if header != expected or sha256(header).hexdigest() != hash_bytes:
         raise BrokenSeal("the event and its header do not belong together", where=f"event {number}")

@@ -91,6 +91,12 @@ _TABLE = (
         ("outcome", "problem", "start", "end", "command", "exit_status", "log"),
         "Check 0: the patch on a pristine tree.",
     ),
+    EventType(
+        "check.inverted",
+        "harness",
+        ("check", "round", "command", "exit_code", "start", "end", "verdict", "variants", "failed_controls", "log"),
+        "One run of a check with altered tests, after it had passed.",
+    ),
     EventType("check.blocked", "harness", ("check", "reason"), "A check that could not be reached."),
     EventType(
         "check.finished",
@@ -152,6 +158,12 @@ _WATCHED = (
         "agent",
         ("code", "syscall", "pid", "argv", "detail", "path", "address", "allowed", "errno", "count"),
         "Something that policy speaks about was tried, whatever came of it.",
+    ),
+    EventType(
+        "guard.signal",
+        "agent",
+        ("pid", "syscall", "target", "signal", "count"),
+        "A process sent a signal that ends programs, or arranged for one; a target of 0 may be any process.",
     ),
     EventType("guard.read", "agent", ("pid", "path", "count"), "A file that was opened for reading."),
     EventType("guard.held", "monitor", ("pid", "syscall", "path", "count"), "A write that was made to wait."),

@@ -1,0 +1,91 @@
+"""Verify a run completely: its bytes and chain, and every value in it that can be computed from the rest.
+
+``record.verify`` checks bytes, chain and what records say of each other. Of an intact run the judge's comparisons and
+the whole report are computed here as well. A run of which payloads were removed has nothing more to compute from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proctor.base.errors import ContractError
+from proctor.base.frozen import EMPTY, frozen, replace
+from proctor.conduct.briefing import brief
+from proctor.judge.consistency import disagreements
+from proctor.judge.consistency.subject import Subject, differs, place
+from proctor.judge.evidence import Evidence, read_evidence
+from proctor.judge.rescoring import Rescoring, by_current_rules, rescored
+from proctor.record.problems import Problem
+from proctor.record.rundir import RunDirectory
+from proctor.record.seal import load_seal
+from proctor.record.verify import MOST_PROBLEMS, Verification, verify
+from proctor.record.versions import REPORT, check_version
+
+LOG_BYTES = 64 << 20
+
+
+@frozen
+class Recomputed:
+    """The verification of a run, and how its report compares; no comparison where nothing could be computed."""
+
+    verification: Verification
+    rescoring: Rescoring | None = None
+
+
+def recompute(run: RunDirectory) -> Recomputed:
+    """Check everything in ``run`` that can be checked with the directory alone."""
+    found = verify(run)
+    if found.status != "intact":
+        return Recomputed(found)
+    try:
+        evidence = read_evidence(run)
+    except ContractError as error:
+        problem = Problem("contract.json", error.message, "contract")
+        return Recomputed(replace(found, status="broken", problems=(problem,)))
+    sealed = run.read_json(run.report)
+    rules = by_current_rules(sealed)
+    problems = list(disagreements(_subject(run, evidence), by_rules=rules))
+    if rules:
+        problems += _briefing(evidence)
+    try:
+        report = rescored(sealed, check_version(REPORT, sealed, "report.json"), evidence)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
+        words = f"the evidence has a shape from which no report follows: {type(error).__name__}: {error}"
+        return Recomputed(_with(found, [*problems, Problem("report.json", words, "report")]))
+    problems += [
+        Problem("report.json", f"{where} is not what the evidence gives", "report") for where in report.different
+    ]
+    return Recomputed(_with(found, problems), report)
+
+
+def _with(found: Verification, problems: list[Problem]) -> Verification:
+    """The verification with these problems besides, if there are any."""
+    if not problems:
+        return found
+    shown = problems[:MOST_PROBLEMS]
+    if len(problems) > MOST_PROBLEMS:
+        shown.append(Problem(".", f"and {len(problems) - MOST_PROBLEMS} more problems"))
+    return replace(found, status="broken", problems=tuple(shown))
+
+
+def _subject(run: RunDirectory, evidence: Evidence) -> Subject:
+    files = load_seal(run).files
+    redacted = evidence.last("secrets.redacted")
+    return Subject(
+        evidence=evidence,
+        digests={name: file.sha256 for name, file in files.items()},
+        sizes={name: file.bytes for name, file in files.items()},
+        read=lambda name: run.read(run.path / name, LOG_BYTES),
+        redacted=redacted is not None and bool(redacted.payload.get("secrets")),
+    )
+
+
+def _briefing(evidence: Evidence) -> Iterator[Problem]:
+    """What the agent was told follows from the contract and the variation of the run."""
+    told, redacted = evidence.last("briefing"), evidence.last("secrets.redacted")
+    if told is None or (redacted is not None and redacted.payload.get("secrets")):
+        return
+    expected = brief(evidence.contract, evidence.manifest["configuration"].get("variation") or EMPTY)
+    for name, value in (("text", expected.text), ("obligations", expected.obligations)):
+        for problem in differs(place(told), name, told.payload.get(name), value, "contract.json"):
+            yield Problem(problem.where, problem.message, "briefing")
