@@ -22,6 +22,7 @@ BENCHES = (
     "index",
     "report",
     "coverage",
+    "inverted",
 )
 HEADINGS = ("bench", "proctor", "floor", "ratio", "bar", "")
 

@@ -33,6 +33,9 @@ class Example:
     tools: tuple[str, ...] = ("pytest==8.4.2",)
     path: str = "/setup/site"
     own_tests: bool = False
+    module: str = ""
+    options: tuple[str, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
     alternatives: tuple[str, ...] = ()
     ambiguity: str = "Only what the issue describes has to change; everything else behaves as before."
 
@@ -130,6 +133,34 @@ TABLE = (
         tools=("pytest==8.4.2", "wcwidth==0.9.4"),
         alternatives=("text-with-a-comma-is-text", "convert-once"),
     ),
+    Example(
+        name="pytest-importlib-same-name",
+        title="importlib mode fails where a directory has the name of a module",
+        project="pytest",
+        old="8.3.4",
+        new="8.3.5",
+        behaviour="A directory may be called like a loaded module or a file in it, and may vanish before it is read.",
+        entry_points=("_pytest.pathlib.import_path", "_pytest.pathlib.scandir"),
+        sources=("src/_pytest/pathlib.py",),
+        tests=("testing/test_pathlib.py",),
+        tools=("iniconfig==2.3.0", "packaging==26.3", "pluggy==1.6.0", "pygments==2.21.0"),
+        path="/workspace/src:/setup/site",
+        options=("-p", "pytester"),
+    ),
+    Example(
+        name="pytest-mock-stop-patches",
+        title="Only one of two patches with the same replacement is undone",
+        project="pytest-mock",
+        old="3.13.0",
+        new="3.14.0",
+        behaviour="Every patch is undone, also where several have the same or an equal replacement.",
+        entry_points=("pytest_mock.MockerFixture.stopall", "pytest_mock.MockerFixture.stop"),
+        sources=("src/pytest_mock/plugin.py",),
+        tools=("pytest==8.4.2", "pytest-asyncio==1.4.0"),
+        path="/workspace/src:/setup/site",
+        module="pytest_mock",
+        variables=(("PYTEST_PLUGINS", "pytest_mock"),),
+    ),
 )
 
 
@@ -141,6 +172,7 @@ def contract(example: Example) -> str:
     own = "      - {from: hidden}\n" if example.own_tests else ""
     others = "".join(f"    - alternatives/{name}.patch\n" for name in example.alternatives)
     others = f"  alternatives:\n{others}" if others else ""
+    variables = "".join(f"    {name}: {value}\n" for name, value in example.variables)
     return f"""\
 schema: 1
 
@@ -171,7 +203,7 @@ environment:
   variables:
     PYTHONPATH: {example.path}
     PYTHONDONTWRITEBYTECODE: "1"
-
+{variables}
 setup:
   - run: |
       mkdir -p /setup/site
@@ -187,7 +219,7 @@ budget: {{wall_seconds: 900, memory_bytes: 1073741824}}
 checks:
   - id: imports
     gate: build
-    run: [/usr/bin/python3, -c, "import {example.project}"]
+    run: [/usr/bin/python3, -c, "import {example.module or example.project}"]
     timeout_seconds: 60
   - id: compiles
     gate: static
@@ -197,7 +229,7 @@ checks:
   - id: tests
     gate: acceptance
     layer: unit
-    run: [/usr/bin/python3, -m, pytest, -q, -o, addopts=, {", ".join(example.tests)}]
+    run: [/usr/bin/python3, -m, pytest, -q, -o, addopts=, {", ".join((*example.options, *example.tests))}]
     timeout_seconds: 300
     results: pytest
     must_pass: {{file: must_pass.txt}}

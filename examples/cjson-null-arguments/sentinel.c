@@ -1,5 +1,7 @@
 #include "unity/examples/unity_config.h"
 #include "unity/src/unity.h"
+/* as in the other suites: a macro that the code under test redefines has to show here too */
+#include "common.h"
 
 static void {passing}(void)
 {

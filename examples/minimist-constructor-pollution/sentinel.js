@@ -1,7 +1,9 @@
 'use strict';
 
-// One test for each assertion that the suite makes: a failure of each kind must be told.
+// One test for each assertion that the suite makes: a failure of each kind must be reported. The module under test is
+// loaded as in the other files, because what it does to the runner when it is loaded has to show here too.
 var test = require('tape');
+require('../');
 
 test('{passing}', function (t) {
     t.ok(true);

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import socket
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ import pytest
 from proctor.execute.gateway.scripted.server import scripted_server
 from tests.conduct.live import PATIENCE_SECONDS, Proctor, check, ended
 from tests.conduct.talking import FIX, asking, script, talk
+from tests.ports import refusing_port
 
 ASK_AND_LOOK = """\
 import json, os, subprocess, urllib.request
@@ -33,21 +33,14 @@ with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(
 SAY = "  - {say: 'It is fine.'}\n"
 
 
-def unused_port() -> int:
-    """A port on which nobody listens."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
-
-
 @pytest.mark.parametrize("fault", ["nobody", "cut", "html", "500"])
 def test_a_provider_that_fails_is_nobodys_failure(
     proctor: Proctor, make_contract: Any, tmp_path: Path, fault: str
 ) -> None:
     turn = "  - {say: 'It is', error: {status: 500}}\n" if fault == "500" else f"  - {{say: 'It is', fault: {fault}}}\n"
     turns = f"schema: 1\nturns:\n{SAY if fault == 'nobody' else turn}".encode()
-    with scripted_server(turns) as url:
-        where = f"http://127.0.0.1:{unused_port()}" if fault == "nobody" else url
+    with scripted_server(turns) as url, refusing_port() as port:
+        where = f"http://127.0.0.1:{port}" if fault == "nobody" else url
         model = ("--model", "mine/m", "--endpoint", where, "--dialect", "chat")
         seen = talk(proctor, make_contract(), *asking(more="{'stream': True}"), *model, code=3)
     assert (seen.report["status"], seen.report["attribution"]) == ("invalid", "harness")

@@ -99,7 +99,7 @@ def test_a_tree_that_is_not_what_was_promised_is_invalid(proctor: Proctor, make_
 
 
 def test_an_agent_over_its_time_is_terminated_and_still_judged(proctor: Proctor, make_contract: Any) -> None:
-    contract = make_contract(budget={"wall_seconds": 2, "memory_bytes": 1 << 30})
+    contract = make_contract(budget={"wall_seconds": 5, "memory_bytes": 1 << 30})
     code, report = run(proctor, contract, "--agent", "command:sh -c 'sed -i s/-/+/ calc.py; exec sleep 1000'")
     assert (code, report["status"]) == (0, "success")
     assert report["termination"]["code"] == "wall-ceiling"

@@ -49,7 +49,7 @@ def test_too_many_tool_calls_end_the_run(proctor: Proctor, make_contract: Any) -
 
 
 def test_a_call_over_its_ceiling_is_ended_alone(proctor: Proctor, make_contract: Any) -> None:
-    contract = make_contract(budget={"wall_seconds": 120, "command_seconds": 2})
+    contract = make_contract(budget={"wall_seconds": 120, "command_seconds": 5})
     seen = watch(proctor, contract, "sleep 1000; sed -i s/-/+/ calc.py")
     assert [payload["action"] for payload in seen.of("intervention")] == ["kill-call"]
     assert seen.report["status"] == "success", "the agent went on after its call was ended"
@@ -96,7 +96,7 @@ def test_a_call_over_its_ceiling_is_ended_with_the_daemons_that_came_from_it(
     proctor: Proctor, make_contract: Any, how: str
 ) -> None:
     contract = make_contract(
-        budget={"wall_seconds": 120, "command_seconds": 2}, files={"leave.py": LEAVE, "count.py": COUNT}
+        budget={"wall_seconds": 120, "command_seconds": 5}, files={"leave.py": LEAVE, "count.py": COUNT}
     )
     seen = watch(proctor, contract, f'python3 leave.py "{how}"; sed -i s/-/+/ calc.py; python3 count.py')
     assert [payload["action"] for payload in seen.of("intervention")] == ["kill-call"]

@@ -139,7 +139,7 @@ FILES: Mapping[str, bytes] = {
     "must.txt": b"first\nsecond\n",
     "hidden/test_extra.py": b"def test_extra(): pass\n",
     "hidden/data/names.txt": b"names\n",
-    "sentinel.txt": b"ok - {passing}\nnot ok - {failing}\n",
+    "sentinel.txt": b". ../lib.sh\nok - {passing}\nnot ok - {failing}\n",
     "fix.patch": b"--- a/parse.py\n+++ b/parse.py\n",
     "contract.lock": LOCK.encode(),
 }

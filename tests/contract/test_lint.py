@@ -265,3 +265,26 @@ def test_checks_that_decide_little_are_pointed_at(clean: Contract) -> None:
     remarks = lint(replace(clean, checks=plain))
     assert about(remarks, "every acceptance check is an exit code")
     assert about(remarks, "no acceptance check has hidden files")
+
+
+@pytest.mark.parametrize(
+    ("template", "silent"),
+    [
+        ("var test = require('tape');\nrequire('../');\n", True),
+        ("import { x } from './calc.js';\n", True),
+        ("import calc\n", True),
+        ('#include "unity/src/unity.h"\n#include "common.h"\n', True),
+        ("var test = require('tape');\n", False),
+        ('#include "unity/src/unity.h"\n', False),
+        ("import unittest\n# calc is not imported\n", False),
+    ],
+)
+def test_j1_a_sentinel_that_loads_nothing_of_the_project(clean: Contract, template: str, silent: bool) -> None:
+    task = replace(clean.task, targets=replace(clean.task.targets, modules=("src/calc.py",)))
+    checks = tuple(
+        replace(check, sentinel=replace(check.sentinel, template=template)) if check.sentinel else check
+        for check in clean.checks
+    )
+    assert any(check.sentinel for check in checks)
+    remarks = lint(replace(clean, task=task, checks=checks))
+    assert bool(about(remarks, "loads nothing of the project")) is not silent

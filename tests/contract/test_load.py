@@ -124,7 +124,7 @@ def test_checks_arrive_in_order(full: Path) -> None:
     assert tests.rerun == Rerun(3, "majority")
     assert taps.results_file == "out.tap"
     assert isinstance(taps.sentinel, Sentinel)
-    assert taps.sentinel.template == "ok - {passing}\nnot ok - {failing}\n"
+    assert taps.sentinel.template == ". ../lib.sh\nok - {passing}\nnot ok - {failing}\n"
     assert isinstance(taps.sentinel.template_file, NamedFile)
     assert (taps.sentinel.at, taps.sentinel.arguments) == ("t/{name}.t", ("{path}",))
 

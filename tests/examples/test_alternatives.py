@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from proctor.contract.load import load_contract
+from proctor.judge.indicators import HARNESS, line_indicators
 from tests.examples.test_examples import EXAMPLES, proctor
 
 ALTERNATIVES = [path for example in EXAMPLES for path in sorted(example.glob("alternatives/*.patch"))]
@@ -34,6 +35,12 @@ def test_they_are_different_code() -> None:
         others = [other for other in path.parent.parent.rglob("*.patch") if other != path]
         for other in others:
             assert not added(path) <= added(other), f"{path.name} adds nothing that {other.name} does not add"
+
+
+def test_j1_no_right_patch_looks_like_a_forgery() -> None:
+    patches = [*ALTERNATIVES, *(path for example in EXAMPLES for path in example.glob("reference.patch"))]
+    for path in patches:
+        assert [one for one in line_indicators(path.read_bytes()) if one[0] == HARNESS] == [], path
 
 
 @pytest.mark.soak

@@ -32,12 +32,15 @@ from proctor.contract.model import (
 from proctor.execute.inputs.fetch import InputCache
 from proctor.execute.prepare import Prepared, base_environment
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
+from proctor.execute.slots import Slots
 from proctor.execute.workspace.diff import Change, Changes
 from proctor.execute.workspace.patch import make_patch
 from proctor.execute.workspace.store import Layer, LayerStore
 from proctor.execute.workspace.tree import Entry
-from proctor.judge.acceptance import Acceptance, accept
-from proctor.judge.bench import Bench
+from proctor.judge.acceptance import Acceptance, accept, reference_scene
+from proctor.judge.bench import Bench, free_slot
+from proctor.judge.inverted.pool import Pool
+from proctor.judge.inverted.screen import Screening
 from proctor.record.rundir import RunDirectory
 from proctor.record.trace.event import Event
 from proctor.record.trace.log import TraceWriter
@@ -96,6 +99,10 @@ class Judged:
         """The payloads of all events of a type."""
         return [event.payload for event in self.events if event.type == name]
 
+    def patched(self) -> Any:
+        """The payload of the first attempt on the patched tree; one on the base may come before it."""
+        return next(payload for payload in self.of("check.finished") if payload["tree"] == "patched")
+
     def outcome(self, check: str = "tests") -> tuple[str, str, str]:
         """Outcome, reason and attribution of a check."""
         (decided,) = [payload for payload in self.of("check.decided") if payload["check"] == check]
@@ -117,6 +124,7 @@ class Workbench:
         self.directory.mkdir()
         (self.directory / "site").symlink_to(site)
         self._count = 0
+        self.slots: Slots | None = None
 
     def contract(self, *checks: Check, **fields: Any) -> Contract:
         """A contract with these checks; files of the tree are made by :meth:`prepared`."""
@@ -197,6 +205,7 @@ class Workbench:
         after: dict[str, str | bytes | None] | bytes,
         tree: dict[str, str] | None = None,
         setup: dict[str, str] | None = None,
+        pool: Pool | None = None,
     ) -> Judged:
         """Judge a patch: its bytes, or what it makes of files (a text, a link's target as bytes, ``None``: gone)."""
         prepared = self.prepared(contract, tree, setup)
@@ -207,10 +216,26 @@ class Workbench:
         scratch = self.top / f"scratch-{self._count}"
         scratch.mkdir()
         with TraceWriter.create(run.events, SystemClock(), system_entropy) as trace:
-            bench = Bench(prepared, self.backend, scratch, trace, run, SystemClock(), system_entropy)
+            slot = self.slots.hold if self.slots else free_slot
+            bench = Bench(
+                *(prepared, self.backend, scratch, trace, run, SystemClock(), system_entropy), slot=slot, pool=pool
+            )
             acceptance = accept(bench, patch)
         assert list(scratch.iterdir()) == [], "the judge leaves nothing behind"
         return Judged(acceptance, run)
+
+    def pool(self, contract: Contract, reference: dict[str, str | bytes | None]) -> Pool:
+        """The inverted tests of ``contract``, tried on ``reference``."""
+        prepared = self.prepared(contract)
+        self._count += 1
+        run = RunDirectory(self.top / "runs" / f"pool-{self._count}").create()
+        scratch = self.top / f"scratch-{self._count}"
+        scratch.mkdir()
+        with TraceWriter.create(run.events, SystemClock(), system_entropy) as trace:
+            bench = Bench(prepared, self.backend, scratch, trace, run, SystemClock(), system_entropy)
+            with reference_scene(bench, patch_of({**TREE}, reference)) as scene:
+                made = [Screening(bench, check, scene, 2).pool(b"nonce", 0) for check in contract.checks]
+        return Pool(prepared.content_id, tuple(replace(one, round_ms=0) for one in made))  # whatever a round takes here
 
 
 def patch_of(tree: dict[str, str], after: dict[str, str | bytes | None]) -> bytes:

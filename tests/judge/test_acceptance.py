@@ -35,7 +35,7 @@ def test_nothing_fails(bench: Any) -> None:
 def test_a_regression_of_a_kept_test_fails(bench: Any) -> None:
     judged = bench.judge(bench.contract(), {"calc.py": "def add(a, b):\n    return 2\n"})
     assert judged.outcome() == ("fail", "tests", "agent")
-    assert judged.of("check.finished")[0]["failing"] == [ZERO]
+    assert judged.patched()["failing"] == [ZERO]
 
 
 def test_an_absent_id_counts_against_the_patch(bench: Any) -> None:
@@ -242,7 +242,7 @@ def test_result_files_that_are_no_results_are_errors(bench: Any, run: str, words
     )
     judged = bench.judge(bench.contract(check), b"")
     assert judged.outcome() == ("error", "runner-crash", "nobody"), judged.why()
-    assert words in judged.of("check.finished")[0]["diagnostics"]
+    assert words in judged.patched()["diagnostics"]
 
 
 def test_reruns_and_tie_breaks(bench: Any) -> None:

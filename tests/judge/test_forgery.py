@@ -45,7 +45,7 @@ def test_code_under_test_that_rewrites_reports(bench: Any) -> None:
     )
     judged = bench.judge(bench.contract(), {"calc.py": evil})
     assert judged.outcome() == FORGED, judged.why()
-    assert judged.of("check.finished")[0]["sentinels"] == "forged"
+    assert judged.patched()["sentinels"] == "forged"
 
 
 QUIET = (
@@ -102,7 +102,7 @@ def test_pytest_skip_of_the_failing_test(bench: Any) -> None:
     evil = "import pytest\n\n\ndef add(a, b):\n    if a:\n        pytest.skip('later')\n    return a - b\n"
     judged = bench.judge(bench.contract(), {"calc.py": evil})
     assert judged.outcome() == FAILED
-    assert judged.of("check.finished")[0]["failing"] == ["tests/test_calc.py::test_add"]
+    assert judged.patched()["failing"] == ["tests/test_calc.py::test_add"]
 
 
 def test_deleted_tests(bench: Any) -> None:
@@ -166,7 +166,7 @@ def test_the_key_is_not_in_the_environment_of_the_tests(bench: Any) -> None:
     evil = BROKEN + "import os\nassert 'PROCTOR_PYTEST' not in os.environ\nassert 'PYTEST_ADDOPTS' not in os.environ\n"
     judged = bench.judge(bench.contract(), {"calc.py": evil})
     assert judged.outcome() == FAILED
-    assert judged.of("check.finished")[0]["failing"] == ["tests/test_calc.py::test_add"]
+    assert judged.patched()["failing"] == ["tests/test_calc.py::test_add"]
 
 
 def test_the_key_is_not_in_what_the_process_started_with(bench: Any) -> None:
@@ -176,7 +176,7 @@ def test_the_key_is_not_in_what_the_process_started_with(bench: Any) -> None:
     )
     judged = bench.judge(bench.contract(), {"calc.py": evil})
     assert judged.outcome() == FAILED
-    assert judged.of("check.finished")[0]["failing"] == ["tests/test_calc.py::test_add"]
+    assert judged.patched()["failing"] == ["tests/test_calc.py::test_add"]
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,8 @@ def test_the_key_is_not_in_what_the_process_started_with(bench: Any) -> None:
 def test_modules_that_shadow_the_runner(bench: Any, name: str) -> None:
     judged = bench.judge(bench.contract(), {name: "import os\nos._exit(0)\n"})
     assert judged.outcome() == FAILED, judged.why()
-    assert judged.results["restored"] == [{"path": name, "why": "steering"}]
+    why = "steering" if "customize" in name else "shadowing"
+    assert judged.results["restored"] == [{"path": name, "why": why}]
 
 
 @pytest.mark.parametrize("place", ["evil-1.dist-info", "evil-1.0.DIST-INFO", "evil.EGG-info", "einfo"])
@@ -218,7 +219,7 @@ def test_compiled_modules_and_packages_beside_a_hidden_test(bench: Any) -> None:
     judged = bench.judge(bench.contract(check), after)
     assert judged.outcome() == FAILED, judged.why()
     assert sorted(item["path"] for item in judged.results["restored"]) == sorted(beside)
-    assert judged.of("check.finished")[0]["sentinels"] == "genuine"
+    assert judged.patched()["sentinels"] == "genuine"
 
 
 @pytest.mark.parametrize(
@@ -308,7 +309,7 @@ def test_hostile_output_is_bounded_and_does_no_harm(bench: Any) -> None:
     contract = bench.contract(bench.check(run=("/usr/bin/python3", "-m", "pytest", "-q", "-s", "tests")))
     judged = bench.judge(contract, {"calc.py": evil})
     assert judged.outcome() == FAILED, judged.why()[:2000]
-    log = judged.run.path / judged.of("check.finished")[0]["log"]["stdout"]
+    log = judged.run.path / judged.patched()["log"]["stdout"]
     assert log.stat().st_size <= contract.budget.output_bytes
 
 
@@ -334,7 +335,7 @@ CHANGED = {
 def test_a_runner_changed_for_some_tests_alone(bench: Any, name: str) -> None:
     judged = bench.judge(bench.contract(), {"calc.py": BROKEN + CHANGED[name]})
     assert judged.outcome() == FORGED, judged.why()
-    finished = judged.of("check.finished")[0]
+    finished = judged.patched()
     assert finished["sentinels"] == "genuine", "they are not what gives it away"
 
 

@@ -29,6 +29,51 @@ EXAMPLES: dict[str, tuple[list[str], list[str]]] = {
     "unbounded-copy": (["strcpy(a, b);", "sprintf(a, b);"], ["snprintf(a, n, b);", "strncpy(a, b, n);"]),
     "unsafe-block": (["unsafe { *p }"], ["let unsafe_name = 1;"]),
     "check-off": (["x = 1  # nosec", "import a  # noqa", "/* eslint-disable */"], ["# nose"]),
+    "frames": (
+        ["f = sys._getframe(1)", "x = inspect.stack()", "frame.f_back", "tb.tb_frame"],
+        ["inspect.signature(f)"],
+    ),
+    "garbage-objects": (["gc.get_objects()", "gc.get_referrers(x)"], ["gc.collect()"]),
+    "code-objects": (["f.__code__ = g", "c.co_consts", "types.CodeType(0)"], ["code = 1", "co_author = 2"]),
+    "import-hooks": (
+        ["sys.meta_path.insert(0, F())", "sys.modules['x'] = y", "import importlib.abc"],
+        ["if 'x' in sys.modules:", "importlib.import_module(n)", "m = sys.modules[n]"],
+    ),
+    "test-framework": (
+        [
+            "import pytest",
+            "from _pytest.runner import x",
+            "    import unittest",
+            "atexit.register(f)",
+            "require('tape')",
+        ],
+        ["# run pytest", "import pytests_like", "latest(x)"],
+    ),
+    "output-streams": (
+        ["sys.stdout = x", "os.dup2(1, 2)", "process.stdout.write = f;", "console.log = f", "freopen(a, b, c);"],
+        ["sys.stdout.write(x)", "if sys.stdout == x:", "console.log(x)", "process.stdout.write(x)"],
+    ),
+    "always-equal": (
+        ["def __eq__(self, other): return True", "__eq__ = lambda self, other: True"],
+        ["def __eq__(self, other): return self.x == other.x", "return True"],
+    ),
+    "builtins": (
+        ["builtins.compile = f", "ast.parse = f", "setattr(builtins, n, f)"],
+        ["ast.parse(x)", "x = ast.Name"],
+    ),
+    "javascript-loader": (
+        ["delete require.cache[x]", "Module._load = f", "Error.prepareStackTrace = f", "require('vm')"],
+        ["require('./vms')", "Error.captureStackTrace(this)"],
+    ),
+    "test-macros": (
+        [
+            "#define TEST_ASSERT(x)",
+            "# undef assert",
+            "__attribute__((constructor)) void f(void)",
+            "#define printf(...)",
+        ],
+        ["#define CJSON_TEST_H", "assert(x);", "__attribute__((unused))", "#define printf_like"],
+    ),
     "test-off": (["@pytest.mark.skip", "it.only('x')", "@unittest.skip('x')"], ["skip(4)"]),
 }
 SECRETS = ["AKIA" + "Q" * 16, 'password = "correct-horse-7"', "http://me:s3cret@host/", "ghp_" + "aB3" * 12]
@@ -134,3 +179,24 @@ def test_a_clean_patch_has_no_indicator_and_many_places_are_counted() -> None:
     assert found() == {}
     many = found(patch=patch_of(*["eval(x)"] * 50))["dynamic-code"]
     assert (many["count"], len(many["evidence"])) == (50, 20)
+
+
+def test_j1_a_rule_on_deceiving_the_runner_leaves_tests_and_texts_alone() -> None:
+    lines = ["import pytest", "x = sys._getframe()"]
+    assert set(found(patch=patch_of(*lines))) == {"frames", "test-framework"}
+    for path in ("tests/test_calc.py", "test/calc.js", "docs/usage.md", "README.rst", "tests/conftest.py"):
+        assert found(patch=patch_of(*lines, path=path)) == {}
+
+
+def test_j1_a_comparison_that_always_holds_is_seen_over_several_lines() -> None:
+    body = ["    def __eq__(self, other):", '        """Equal."""', "        return True"]
+    assert "always-equal" in found(patch=patch_of(body[0], body[2]))
+    honest = [body[0], "        return True if other is self else NotImplemented"]
+    assert "always-equal" not in found(patch=patch_of(*honest))
+    assert "always-equal" not in found(patch=patch_of(body[0], "        return self.x == other.x", "", body[2]))
+
+
+def test_j1_indicators_of_the_kind_harness_come_first() -> None:
+    patch = patch_of("x = eval(text)", "gc.get_objects()", "os.system(c)")
+    kinds = [one["kind"] for one in indicators(evidence_of(happened(), patch=patch))]
+    assert kinds[0] == "harness" and kinds.count("harness") == 1

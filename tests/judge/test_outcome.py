@@ -8,9 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proctor.base.frozen import replace
 from proctor.contract.model import Check
 from proctor.execute.sandbox.interface import Finished, Output
-from proctor.judge.outcome import ERROR, FAIL, PASS, Judgement, attribute, decide, judge_attempt
+from proctor.judge.outcome import (
+    ERROR,
+    FAIL,
+    PASS,
+    Judgement,
+    attribute,
+    decide,
+    judge_attempt,
+    killed_by,
+    set_aside,
+)
 from proctor.judge.results.interface import TestResults
 
 NOTHING = Output(b"", 0, "")
@@ -99,6 +110,106 @@ def test_ids_that_never_turned_up_are_told_apart_from_failures() -> None:
     assert made.detail == "1 of 6 listed tests did not pass; 4 of 6 listed tests not found: c, d, e, ..."
     none = judge_attempt(check(must_pass=("f" * 1000,)), ended(), results(a="passed"), "genuine")
     assert none.detail == f"1 of 1 listed tests not found: {'f' * 100}"
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "number"),
+    [
+        *((-number, number) for number in (1, 2, 9, 11, 15, 17, 28, 31, 34, 64)),
+        *((128 + number, number) for number in (*range(1, 17), 24, 25, 26, 27, 29, 30, 31)),
+        *((128 + number, 0) for number in (17, 18, 19, 20, 21, 22, 23, 28, 32, 64, 127)),
+        *((code, 0) for code in (0, 1, 124, 126, 127, 128)),
+    ],
+)
+def test_j4_signals_are_read_from_exit_codes(exit_code: int, number: int) -> None:
+    assert killed_by(exit_code) == number
+
+
+CRASHED, FAILED = Judgement(ERROR, "runner-crash"), Judgement(FAIL, "exit-code")
+STARVED = Judgement(ERROR, "machine-pressure")
+NO_MEMORY, NO_MACHINE_MEMORY = Judgement(ERROR, "out-of-memory"), Judgement(ERROR, "machine-out-of-memory")
+
+
+@pytest.mark.parametrize(
+    ("finished", "judgement", "machine_kills", "expected"),
+    [
+        (ended(), Judgement(PASS, "tests"), 0, ""),
+        (ended(137), Judgement(PASS, "tests"), 0, ""),
+        (ended(-9), Judgement(PASS, "tests"), 1, ""),
+        (ended(1), FAILED, 0, ""),
+        (ended(128), FAILED, 0, ""),
+        (ended(-9), CRASHED, 0, "killed"),
+        (ended(-11), CRASHED, 0, "killed"),
+        (ended(0), CRASHED, 0, "killed"),
+        (ended(143), FAILED, 0, "killed"),
+        (ended(137), Judgement(FAIL, "forged"), 0, "killed"),
+        (ended(1), Judgement(FAIL, "forged"), 0, ""),
+        (ended(-9), NO_MEMORY, 0, ""),
+        (ended(-9), NO_MACHINE_MEMORY, 1, "machine-out-of-memory"),
+        (ended(1), FAILED, 1, "machine-out-of-memory"),
+        (ended(0), Judgement(FAIL, "tests"), 1, "machine-out-of-memory"),
+        (ended(-9, timed_out=True), Judgement(ERROR, "timeout"), 0, ""),
+        (ended(-9, timed_out=True), Judgement(ERROR, "timeout"), 1, "machine-out-of-memory"),
+        (ended(-9, timed_out=True), STARVED, 0, "machine-pressure"),
+        (ended(-9, timed_out=True), STARVED, 1, "machine-pressure"),
+        (ended(127, started=False), Judgement(ERROR, "could-not-start"), 0, ""),
+        (ended(-9, started=False), Judgement(ERROR, "could-not-start"), 1, ""),
+        (ended(127), Judgement(ERROR, "could-not-start"), 0, ""),
+    ],
+)
+def test_j4_what_the_machine_may_have_done_is_set_aside(
+    finished: Finished, judgement: Judgement, machine_kills: int, expected: str
+) -> None:
+    assert set_aside(finished, judgement, machine_kills) == expected
+
+
+def test_j4_without_kills_of_the_machine_none_are_assumed() -> None:
+    assert set_aside(ended(1), FAILED) == ""
+
+
+SECOND = 1_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("wall_ns", "stalled_ns", "timed_out", "expected"),
+    [
+        (60 * SECOND, 0, True, "timeout"),
+        (70 * SECOND, 10 * SECOND, True, "timeout"),
+        (600 * SECOND, 540 * SECOND + 1, True, "machine-pressure"),
+        (600 * SECOND, 540 * SECOND, True, "timeout"),
+        (30 * SECOND, 1, True, "machine-pressure"),
+        (30 * SECOND, 0, True, "timeout"),
+        (30 * SECOND, 20 * SECOND, False, "exit-code"),
+    ],
+)
+def test_j5_a_timeout_is_the_machines_only_where_the_command_did_not_get_its_time(
+    wall_ns: int, stalled_ns: int, timed_out: bool, expected: str
+) -> None:
+    finished = replace(ended(1, timed_out=timed_out), wall_ns=wall_ns, stalled_ns=stalled_ns)
+    made = judge_attempt(
+        check(results="exit-code", timeout_seconds=60), finished, TestResults(complete=True), "none", 0, 0
+    )
+    assert made.reason == expected
+    if expected == "machine-pressure" and wall_ns == 30 * SECOND:
+        assert (made.outcome, made.detail) == ("error", "could run for 30.000 s of its 60 s")
+
+
+@pytest.mark.parametrize(
+    ("own", "machine", "exit_code", "expected"),
+    [
+        (0, 1, 1, "machine-out-of-memory"),
+        (0, 2, -9, "machine-out-of-memory"),
+        (1, 1, 1, "out-of-memory"),
+        (0, 1, 0, "exit-code"),
+        (0, 0, 1, "exit-code"),
+    ],
+)
+def test_j4_the_machines_want_of_memory_is_told_apart(own: int, machine: int, exit_code: int, expected: str) -> None:
+    made = judge_attempt(check(results="exit-code"), ended(exit_code), TestResults(complete=True), "none", own, machine)
+    assert made.reason == expected
+    if expected == "machine-out-of-memory":
+        assert made.outcome == ERROR
+        assert made.detail == f"{machine} processes were killed: the machine had no memory"
 
 
 P, F, E = Judgement(PASS, "tests"), Judgement(FAIL, "tests"), Judgement(ERROR, "timeout")

@@ -47,7 +47,7 @@ class Session:
         }
         environment = {
             "PATH": os.environ["PATH"],
-            "PYTHONPATH": str(attempt.PLUGIN_FILE.parent),
+            "PYTHONPATH": str(attempt.PLUGIN_FILES),
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             "PYTEST_ADDOPTS": f"{attempt.PLUGIN_OPTIONS} {options}",
@@ -249,5 +249,7 @@ def test_a_usage_error_writes_no_finished_session(session: Session) -> None:
 def test_the_plugin_is_plain_enough_for_old_interpreters() -> None:
     import ast
 
-    source = attempt.PLUGIN_FILE.read_text()
-    ast.parse(source, feature_version=(3, 7))
+    sources = sorted(attempt.PLUGIN_FILES.glob("*.py"))
+    assert len(sources) == 2
+    for source in sources:
+        ast.parse(source.read_text(), feature_version=(3, 7))

@@ -181,3 +181,10 @@ def test_generated_files_beyond_number_are_dropped_together(bench: Any) -> None:
     assert [one.path for one in kept.changes] == [b"calc.py"]
     assert [(item["path"], item["why"]) for item in dropped] == [("*", "generated"), ("x.log", "generated")]
     assert not unwanted.counts(b"deep/y.log") and unwanted.counts(b"log")
+
+
+def test_j2_the_projects_own_runner_modules_are_not_called_steering_files(bench: Any) -> None:
+    listed = changes(("src/_pytest/pathlib.py", "modified"), ("src/_pytest/new.py", "added"), ("nose2.py", "added"))
+    own = {b"src/_pytest/__init__.py", b"src/_pytest/pathlib.py"}
+    made = findings(bench.contract(), listed, (), own.__contains__)
+    assert [(one.code, one.evidence.rpartition("#")[2]) for one in made] == [("steering-file", "nose2.py")]

@@ -203,3 +203,21 @@ def test_package_json_that_cannot_be_read_is_restored_whole(patched: bytes) -> N
 
 def test_files_beyond_the_bound_are_restored_whole() -> None:
     assert restored(b"setup.cfg", b"", b"#" * (5 << 20)) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "tree", "expected"),
+    [
+        (b"src/_pytest/runner.py", {b"src/_pytest/runner.py"}, ""),
+        (b"src/_pytest/added.py", {b"src/_pytest/__init__.py"}, ""),
+        (b"src/pytest/__init__.py", {b"pytest.py"}, ""),
+        (b"unittest/case.py", {b"lib/unittest/__init__.py"}, ""),
+        (b"pytest.py", {b"calc.py", b"tests/pytest_data.py"}, WHOLE),
+        (b"unittest/__init__.py", {b"unittest/notes.txt"}, WHOLE),
+        (b"pluggy/__init__.py", {b"src/_pytest/__init__.py"}, WHOLE),
+        (b"src/_pytest/conftest.py", {b"src/_pytest/__init__.py", b"src/_pytest/conftest.py"}, WHOLE),
+        (b"sitecustomize.py", {b"sitecustomize.py"}, WHOLE),
+    ],
+)
+def test_j2_a_module_that_the_tree_has_is_the_projects_own(path: bytes, tree: set[bytes], expected: str) -> None:
+    assert steers(path, tree.__contains__) == expected

@@ -14,8 +14,9 @@ from pathlib import Path
 from random import Random
 
 from proctor.author.bounds import CONFIDENCE, at_most
-from proctor.author.trial import Checked, Trial, side_by_side, try_patch
+from proctor.author.trial import Checked, Trial, try_patch
 from proctor.base.frozen import frozen
+from proctor.base.parallel import side_by_side
 from proctor.conduct.machine import Machine
 from proctor.contract.model import Check, Contract
 from proctor.execute.prepare import Prepared

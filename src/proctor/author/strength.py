@@ -21,16 +21,18 @@ from proctor.author.bounds import Share, share
 from proctor.author.mutants.interface import CATEGORIES
 from proctor.author.mutants.plan import CALLER, PATCH, MutationPlan, Sited, plan_mutants
 from proctor.author.solutions import files_of, patch_to
-from proctor.author.trial import ACCEPTED, NO_VERDICT, REFUSED, side_by_side, try_patch, varied
+from proctor.author.trial import ACCEPTED, NO_VERDICT, REFUSED, try_patch, varied
 from proctor.base.canonical import canonical, parse_canonical
 from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.base.files import read_bounded
 from proctor.base.frozen import frozen, items, replace
 from proctor.base.names import name_text
+from proctor.base.parallel import side_by_side
 from proctor.conduct.machine import Machine
 from proctor.contract.model import Check
 from proctor.execute.agents.patch import PATCH_BYTES
 from proctor.execute.prepare import Prepared
+from proctor.judge.inverted.pool import Pool
 
 SCHEMA = 2
 KIND = "proctor.strength"
@@ -198,6 +200,7 @@ def measure(
     machine: Machine,
     prepared: Prepared,
     reference: bytes,
+    pool: Pool | None = None,
     *,
     limit: int,
     seed: int,
@@ -206,7 +209,10 @@ def measure(
     equivalent: Mapping[str, str],
     tell: Callable[[int, int], None],
 ) -> Strength:
-    """Judge the reference, then a sample of its mutants, the adversaries and the alternatives."""
+    """Judge the reference, then a sample of its mutants, the adversaries and the alternatives.
+
+    Mutants are honest code, so inverted tests of ``pool`` confirm adversaries and alternatives alone.
+    """
     known = Results(results, prepared, reference)
     quick = _quick(machine, prepared, reference)
     plan = plan_mutants(prepared, reference)
@@ -227,7 +233,8 @@ def measure(
         if not patch:
             with machine.scratch("mutant") as scratch:
                 patch = patch_to(prepared, job.files, scratch, modes)
-        verdict, by, why = try_patch(machine, quick, patch).verdict(quick.contract)
+        confirming = None if job.verdict.kind == "mutant" else pool
+        verdict, by, why = try_patch(machine, quick, patch, pool=confirming).verdict(quick.contract)
         return replace(job.verdict, verdict=verdict, by=by, why=why)
 
     verdicts: list[Verdict] = []

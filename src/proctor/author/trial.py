@@ -9,8 +9,9 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
 
+from proctor.base.errors import InfrastructureFault
 from proctor.base.frozen import EMPTY, frozen, replace
 from proctor.conduct.machine import Machine
 from proctor.contract.model import Check, Contract, Rerun
@@ -19,13 +20,13 @@ from proctor.execute.sandbox.interface import Mount
 from proctor.execute.workspace.store import hold
 from proctor.judge.acceptance import accept
 from proctor.judge.bench import Bench
+from proctor.judge.inverted.pool import Pool
 from proctor.judge.outcome import ERROR, PASS
+from proctor.judge.status import HARNESS
 from proctor.record.rundir import RunDirectory
 from proctor.record.trace.log import TraceWriter
 
 ACCEPTED, REFUSED, NO_VERDICT = "accepted", "refused", "no verdict"
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 @frozen
@@ -38,6 +39,7 @@ class Checked:
     seconds: float
     tests: Mapping[str, str]
     omitted: int = 0
+    attribution: str = ""
 
 
 @frozen
@@ -69,6 +71,7 @@ class Trial:
 def ready(machine: Machine, contract: Contract) -> Iterator[Prepared]:
     """The prepared contract; what it is made of stays in the caches meanwhile. Every check makes a single attempt."""
     with ExitStack() as held, machine.inputs.in_use():
+        machine.require([contract])
         prepared = machine.prepare(contract)
         for layer in prepared.layers:
             held.callback(os.close, hold(layer))
@@ -87,8 +90,13 @@ def try_patch(
     patch: bytes,
     variables: Callable[[Check], Mapping[str, str]] | None = None,
     mounts: tuple[Mount, ...] = (),
+    pool: Pool | None = None,
 ) -> Trial:
-    """Let the judge say what it thinks of ``patch``; ``variables`` are more of them for each check."""
+    """Let the judge say what it thinks of ``patch``; ``variables`` are more of them for each check.
+
+    What is accepted is confirmed with inverted tests only where their ``pool`` is given.
+    :class:`InfrastructureFault` where the machine kept a check from starting, on the base as well.
+    """
 
     def once(check: Check) -> Check:
         more = variables(check) if variables else EMPTY
@@ -107,25 +115,30 @@ def try_patch(
                 run=run,
                 clock=machine.clock,
                 entropy=machine.entropy,
+                slot=machine.slots.hold,
                 mounts=mounts,
+                pool=pool,
             )
-            accepted = accept(bench, patch)
+            accepted = accept(bench, patch, confirm=pool is not None)
         results = run.read_json(run.results)
-    return Trial(accepted.problem, {entry["id"]: _checked(entry) for entry in results["checks"]})
+    checks = {entry["id"]: _checked(entry) for entry in results["checks"]}
+    _require_verdicts(prepared.contract, checks)
+    return Trial(accepted.problem, checks)
+
+
+def _require_verdicts(contract: Contract, checks: Mapping[str, Checked]) -> None:
+    """Refuse a trial that says something about the machine and nothing about the patch."""
+    for name, said in checks.items():
+        if said.outcome == ERROR and said.attribution == HARNESS:
+            raise InfrastructureFault(
+                f"no verdict, for reasons of this machine or its set-up: check {name}: {said.reason}: {said.detail}",
+                where=contract.name,
+                hint="mend the machine and start again; proctor doctor tries what a run needs",
+            )
 
 
 def _checked(entry: Mapping[str, Any]) -> Checked:
     seconds = sum(float(one["observed_seconds"]) for one in entry["attempts"] if one["tree"] == "patched")
     tests = {test: outcome for test, outcome in entry["tests"] if outcome != "absent"}
-    return Checked(entry["outcome"], entry["reason"], entry["detail"], seconds, tests, entry["tests_omitted"])
-
-
-def side_by_side(act: Callable[[T], R], items: list[T], jobs: int) -> Iterator[R]:
-    """``act`` on all ``items``, ``jobs`` at a time; what it gives, in order."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        try:
-            yield from pool.map(act, items)
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+    said = (entry["outcome"], entry["reason"], entry["detail"], seconds, tests, entry["tests_omitted"])
+    return Checked(*said, entry["attribution"])

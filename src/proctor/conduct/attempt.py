@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from proctor.base.canonical import sha256
 from proctor.base.clock import seconds_text
-from proctor.base.errors import UsageFault
+from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.base.frozen import frozen
 from proctor.base.names import name_text
 from proctor.conduct.briefing import Briefing
 from proctor.conduct.machine import Machine
 from proctor.conduct.scene import Live, make_scene
 from proctor.conduct.watched import WatchedTrace
-from proctor.execute.agents.interface import Agent, Ending
+from proctor.execute.agents.interface import Agent, AgentDescription, Ending
 from proctor.execute.prepare import Prepared
 from proctor.execute.sandbox.interface import Command, Finished, Output
 from proctor.execute.workspace.diff import Change, Changes
@@ -34,6 +34,7 @@ from proctor.execute.workspace.tree import Entry, entry_with
 from proctor.execute.workspace.workspace import base_stack
 from proctor.record.rundir import RunDirectory
 from proctor.record.trace.log import TraceWriter
+from proctor.record.versions import CHANGES
 
 if TYPE_CHECKING:
     from proctor.conduct.watch_post import WatchPost
@@ -48,10 +49,18 @@ class Attempt:
     ending: Ending
 
 
+@frozen
+class Acting:
+    """An agent and the description that its manifest holds; it is not asked for another one."""
+
+    agent: Agent
+    description: AgentDescription
+
+
 def attempt(
     machine: Machine,
     prepared: Prepared,
-    agent: Agent,
+    acting: Acting,
     briefing: Briefing,
     run: RunDirectory,
     trace: WatchedTrace,
@@ -59,9 +68,12 @@ def attempt(
     live: Live,
     post: WatchPost | None,
 ) -> Attempt:
-    """Let ``agent`` act once and record its patch in the run directory."""
+    """Let an agent act once and record its patch in the run directory.
+
+    That an agent was killed from outside is a fault of the machine. Its patch is recorded and not judged.
+    """
     start = machine.clock.steady_ns()
-    description = agent.describe()
+    agent, description = acting.agent, acting.description
     trace.append(
         "agent.started",
         {"name": description.name, "kind": description.kind, "command": list(description.command)},
@@ -93,6 +105,8 @@ def attempt(
     if ending.reason == "not-started":
         raise UsageFault(f"the agent could not be started: {ending.problem}", hint="check --agent and --agent-files")
     _record(run, trace, patch, changes, dropped, parse_stat(measured))
+    if ending.reason == "killed":
+        raise InfrastructureFault(ending.problem)
     return Attempt(patch, changes, ending)
 
 
@@ -150,9 +164,7 @@ def _record(
     shown = run.write_bytes(run.patch, patch)
     sizes = {stat.path: stat for stat in stats}
     listed = [{**_change(change), "lines": _lines(sizes.get(change.path))} for change in changes.changes]
-    run.write_json(
-        run.changes, {"schema": 1, "kind": "proctor.changes", "changes": listed, "dropped": list(dropped)}, sync=False
-    )
+    run.write_json(run.changes, {**CHANGES.head(), "changes": listed, "dropped": list(dropped)}, sync=False)
     trace.append(
         "patch.extracted",
         {"sha256": sha256(shown), "bytes": len(shown), "files": len(listed), "dropped": list(dropped)},

@@ -208,11 +208,12 @@ def _sealed(home: Home) -> Iterator[tuple[str, Place, Path]]:
         if not run.seal.is_file():
             continue
         try:
-            configuration = parse(run.manifest.read_bytes())["configuration"]
-            ended = parse(run.report.read_bytes())["termination"]["code"]
-            if ended != STOPPED:
+            manifest = run.read_json(run.manifest)
+            configuration = manifest["configuration"]
+            ended = run.read_json(run.report)["termination"]["code"]
+            if ended != STOPPED and manifest["run"] == path.name:
                 yield str(configuration["batch"]), _place(configuration), path
-        except (OSError, ValueError, KeyError, TypeError):
+        except (ProctorError, KeyError, TypeError):
             continue
 
 

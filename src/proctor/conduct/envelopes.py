@@ -184,7 +184,10 @@ def runs_of(home: Home, batch: str, pilot: str = "") -> Iterator[tuple[RunDirect
     for path in sorted(home.runs.iterdir()) if home.runs.is_dir() else ():
         run = RunDirectory(path)
         try:
-            configuration = run.read_json(run.manifest)["configuration"]
+            manifest = run.read_json(run.manifest)
+            configuration = manifest["configuration"]
+            if manifest["run"] != path.name:
+                continue  # a copy, whose run is counted under its own id
             if configuration["batch"] == batch or (pilot and configuration.get("pilot") == pilot):
                 yield run, str(configuration["contract"])
         except (ProctorError, KeyError, TypeError):

@@ -21,8 +21,11 @@ TAPE_BYTES = 512 << 20
 def settings_of_run(run: RunDirectory) -> Settings:
     """What the breakers of ``run`` were set to, by its manifest."""
     try:
-        record = run.read_json(run.manifest)["configuration"]["watch"]
-        return settings_from(record)
+        configuration = run.read_json(run.manifest)["configuration"]
+        if "watch" not in configuration:
+            why = "the run was recorded before runs had breakers and costs: there is nothing to derive"
+            raise UsageFault(why, where=run.path.name)
+        return settings_from(configuration["watch"])
     except FileNotFoundError:
         raise UsageFault("the run was cut off before it was bound", where=run.path.name) from None
     except (KeyError, TypeError, ValueError):

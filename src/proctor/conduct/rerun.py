@@ -18,12 +18,14 @@ from proctor.conduct.machine import Machine
 from proctor.conduct.recorded import is_redacted
 from proctor.contract.digest import content_id, resolved
 from proctor.contract.load import load_contract
+from proctor.contract.model import Check
 from proctor.execute.agents.interface import AgentDescription
 from proctor.execute.prepare import Prepared
 from proctor.judge.acceptance import accept
 from proctor.judge.bench import Bench
 from proctor.judge.compare import Difference, differences
 from proctor.judge.evidence import PATCH_BYTES, Evidence, read_evidence
+from proctor.judge.status import HARNESS
 from proctor.record.attest.attestation import require
 from proctor.record.redact import MARK
 from proctor.record.retain import require_payloads
@@ -54,6 +56,8 @@ class Rejudged:
     recorded: str
     now: str
     tests: tuple[str, ...] = ()
+    machine_fault: bool = False
+    """Whether the machine kept the check from a verdict now."""
 
     @property
     def same(self) -> bool:
@@ -75,7 +79,8 @@ def find_base(machine: Machine, run: RunDirectory, place: Path | None = None) ->
         now = {**recorded, "contract": {**recorded["contract"], "id": found}}
         contracts = (run.read_json(run.contract), as_recorded(machine, evidence, resolved(contract)))
         return Base(evidence, None, _deciding(differences(recorded, now, contracts)))
-    prepared = machine.prepare(contract)
+    machine.require([contract])
+    prepared = machine.prepare_recorded(contract)
     bound = as_recorded(machine, evidence, _bound_now(machine, prepared, recorded))
     return Base(evidence, prepared, _deciding(differences(recorded, bound)))
 
@@ -118,6 +123,7 @@ def accept_again(machine: Machine, run: RunDirectory, base: Base) -> tuple[Rejud
                 run=again,
                 clock=machine.clock,
                 entropy=machine.entropy,
+                slot=machine.slots.hold,
             )
             accept(bench, patch)
         rows = _held_against(base.evidence, read_evidence(again))
@@ -150,9 +156,8 @@ def _held_against(recorded: Evidence, again: Evidence) -> tuple[Rejudged, ...]:
     rows = [Rejudged(PATCH, _applied(recorded), _applied(again))]
     for check in recorded.contract.checks:
         before, after = _failing(recorded, check.id), _failing(again, check.id)
-        rows.append(
-            Rejudged(check.id, _decided(recorded, check.id), _decided(again, check.id), tuple(sorted(before ^ after)))
-        )
+        was, now = _decided(recorded, check.id), _decided(again, check.id)
+        rows.append(Rejudged(check.id, was, now, tuple(sorted(before ^ after)), _is_machine_fault(again, check)))
     return tuple(rows)
 
 
@@ -168,6 +173,11 @@ def _decided(evidence: Evidence, check: str) -> str:
     return "not reached"
 
 
+def _is_machine_fault(evidence: Evidence, check: Check) -> bool:
+    decided = evidence.decision(check)
+    return decided is not None and decided.payload.get("attribution") == HARNESS
+
+
 def _reason(payload: Mapping[str, Any]) -> str:
     reason = str(payload.get("reason", ""))
     return f"({reason})" if reason else ""
@@ -178,6 +188,6 @@ def _failing(evidence: Evidence, check: str) -> set[str]:
     return {
         str(test)
         for event in evidence.of("check.finished")
-        if event.payload["check"] == check and event.payload["tree"] == "patched"
+        if event.payload["check"] == check and event.payload["tree"] == "patched" and not event.payload.get("set_aside")
         for test in event.payload["failing"]
     }

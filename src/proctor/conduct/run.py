@@ -21,11 +21,12 @@ from proctor.base.files import write_whole
 from proctor.base.frozen import EMPTY, frozen
 from proctor.base.ids import new_run_id
 from proctor.base.late import load
-from proctor.conduct.attempt import attempt
+from proctor.conduct.attempt import Acting, attempt
 from proctor.conduct.briefing import brief
 from proctor.conduct.check_watch import check_watch
-from proctor.conduct.identity import boot_id, manifest, observed_identity
+from proctor.conduct.identity import boot_id, manifest, observed_identity, require_complete, require_described
 from proctor.conduct.machine import Machine
+from proctor.conduct.variants import known_pool, rounds_at_once
 from proctor.conduct.watched import WatchedTrace
 from proctor.contract.digest import resolved
 from proctor.contract.model import Contract
@@ -35,12 +36,14 @@ from proctor.execute.sandbox.interface import Sandbox
 from proctor.execute.watch.prices import PriceTable
 from proctor.execute.watch.settings import Settings, record_of_settings, settings_of
 from proctor.execute.workspace.patch import known_stat
+from proctor.execute.workspace.workspace import base_stack
 from proctor.judge.acceptance import accept
 from proctor.judge.afterwards import Afterwards
 from proctor.judge.bench import Bench
 from proctor.judge.policy import Finding, findings
 from proctor.record.lock import RunLock
 from proctor.record.rundir import RunDirectory
+from proctor.record.versions import TRACE
 
 if TYPE_CHECKING:
     from proctor.conduct.model import ModelPlan
@@ -109,17 +112,19 @@ def conduct(
     watcher = watcher or Watcher()
     run_id = new_run_id(machine.clock, machine.entropy)
     run = RunDirectory(machine.home.runs / run_id, redactor)
+    description = agent.describe()
+    require_described(description)
+    baseline, sources = _baseline(machine, prepared, agent)
+    settings = settings_of(prepared.contract, prices=prices, baseline=baseline, **envelopes)
+    asked = {**configuration, "watch": record_of_settings(settings), "baseline_runs": list(sources)}
+    if model is not None:
+        asked["gateway"] = model.record()
+    bound = manifest(machine, prepared, description, run_id, asked, prices.id if prices else None)
+    require_complete(bound)
     run.create()
     with RunLock.take(run):
         watcher.phase(run_id, "binding")
-        description = agent.describe()
-        baseline, sources = _baseline(machine, prepared, agent)
-        settings = settings_of(prepared.contract, prices=prices, baseline=baseline, **envelopes)
-        bound = {**configuration, "watch": record_of_settings(settings), "baseline_runs": list(sources)}
-        if model is not None:
-            bound["gateway"] = model.record()
-        table = prices.id if prices else None
-        run.write_json(run.manifest, manifest(machine, prepared, description, run_id, bound, table), sync=False)
+        run.write_json(run.manifest, bound, sync=False)
         run.write_json(run.contract, resolved(prepared.contract), sync=False)
         with WatchedTrace.create(run.events, machine.clock, machine.entropy) as trace:
             trace.redact = redactor.value if redactor else None
@@ -127,6 +132,7 @@ def conduct(
             trace.append(
                 "run.started",
                 {
+                    **TRACE.head(),
                     "run": run_id,
                     "contract": prepared.content_id,
                     "agent": description.name,
@@ -137,7 +143,8 @@ def conduct(
             trace.sync()
             with machine.scratch(run_id) as scratch, Afterwards() as later:
                 varied = configuration.get("variation") or EMPTY
-                _act_and_judge(machine, prepared, agent, run, trace, scratch, watcher, post, later, rehearse, varied)
+                acting = Acting(agent, description)
+                _act_and_judge(machine, prepared, acting, run, trace, scratch, watcher, post, later, rehearse, varied)
                 trace.rest()
                 status, report = _conclude(run, trace)
             _seal(run, trace)
@@ -237,7 +244,7 @@ def _load_the_rest(trace: WatchedTrace) -> None:
 def _act_and_judge(
     machine: Machine,
     prepared: Prepared,
-    agent: Agent,
+    acting: Acting,
     run: RunDirectory,
     trace: WatchedTrace,
     scratch: Path,
@@ -265,9 +272,9 @@ def _act_and_judge(
         trace.append("briefing", {"text": briefing.text, "obligations": briefing.obligations})
         enter("agent")
         live = _forward(watcher, run_id)
-        made = attempt(machine, prepared, agent, briefing, run, trace, scratch, live, post)
+        made = attempt(machine, prepared, acting, briefing, run, trace, scratch, live, post)
         enter("judging")
-        _note_policy(machine, prepared, made.patch, run, trace, scratch)
+        violations = _note_policy(machine, prepared, made.patch, run, trace, scratch)
         watch = check_watch(machine, prepared.contract, trace)
         bench = Bench(
             prepared=prepared,
@@ -277,13 +284,16 @@ def _act_and_judge(
             run=run,
             clock=machine.clock,
             entropy=machine.entropy,
+            slot=machine.slots.hold,
             watch=watch,
             later=later,
             opening=_load_what_follows,
             spare=partial(_load_the_rest, trace),
+            pool=known_pool(machine.home, prepared.content_id),
+            side_by_side=rounds_at_once(),
             **(_rehearsal(prepared.contract, trace, made.patch, scratch) if rehearse else EMPTY),
         )
-        accept(bench, made.patch)
+        accept(bench, made.patch, confirm=not violations)
     except (Interrupted, ProctorError, OSError) as error:
         if watcher.stopped():
             rationale = f"stopped {watcher.why_stopped()} at {utc_text(machine.clock.wall_ns())}"
@@ -319,11 +329,12 @@ def _bind(machine: Machine, prepared: Prepared, trace: WatchedTrace) -> bool:
 
 def _note_policy(
     machine: Machine, prepared: Prepared, patch: bytes, run: RunDirectory, trace: WatchedTrace, scratch: Path
-) -> None:
-    """Record what the patch does against the contract's rules."""
+) -> int:
+    """Record what the patch does against the contract's rules; how many violations there are."""
     start = str(machine.clock.wall_ns())
     changes = run.read_json(run.changes)
-    found = findings(prepared.contract, changes, known_stat(patch))
+    source = base_stack((prepared.source,))
+    found = findings(prepared.contract, changes, known_stat(patch), lambda path: source.file(path) is not None)
     found += _dependencies(prepared, patch, changes, run, scratch)
     for finding in found:
         trace.append(
@@ -347,6 +358,7 @@ def _note_policy(
         )
     violations = sum(finding.grade == "violation" for finding in found) + len(trace.violations)
     trace.append("safety.checked", {"start": start, "end": str(machine.clock.wall_ns()), "violations": violations})
+    return violations
 
 
 def _dependencies(

@@ -21,8 +21,25 @@ from proctor.contract.fields import SCHEMA_VERSION
 from proctor.contract.model import ArchiveRepository, Contract, GitRepository, Source
 
 RECORD = "contract"
-GROWN: dict[str, dict[str, Any]] = {"Check": {"flake_tolerance": "0"}, "Reference": {"alternatives": ()}}
+GROWN: dict[str, dict[str, Any]] = {
+    "Check": {"flake_tolerance": "0", "inverted": model.Inverted()},
+    "Input": {"accept_copy": ""},
+    "Reference": {"alternatives": ()},
+}
 """Fields that came later, with the value that leaves them out: what was written before keeps its form and its id."""
+
+LATER: dict[str, tuple[str, ...]] = {
+    "Environment": ("image",),
+    "Policy": (
+        *("stages", "forbid_commands", "forbid_syscalls", "dependencies", "canaries", "reads", "words", "ask", "rules"),
+        *("checkpoints", "rollback"),
+    ),
+    "Budget": (
+        *("usd", "tokens", "tool_calls", "failed_cycles", "dependency_resolutions", "cpu_seconds", "disk_bytes"),
+        "inodes",
+    ),
+}
+"""Fields that the contracts of the earliest runs do not have, and every contract since has."""
 
 _HEAD = {"schema": SCHEMA_VERSION, "record": RECORD}
 
@@ -39,8 +56,19 @@ def content_id(contract: Contract) -> str:
     return digest(resolved(bare))
 
 
+def recorded_content_id(data: Mapping[str, Any]) -> str:
+    """The content id of a resolved contract as it was recorded: of any form, also one from before some fields."""
+    placed = {name: _placeless_data(data[name]) for name in ("repository", "inputs") if name in data}
+    return digest({**data, **placed})
+
+
 def from_resolved(data: Mapping[str, Any], directory: Path) -> Contract:
-    """The contract whose resolved form is ``data``; :class:`ContractError` when it is none."""
+    """The contract whose resolved form is ``data``; :class:`ContractError` when it is none.
+
+    Fields that an earlier Proctor did not write have their defaults: it had no other behaviour.
+    """
+    if not isinstance(data, Mapping):
+        raise _unreadable("contract", "expected an object")
     fields = dict(data)
     for name, value in _HEAD.items():
         if fields.pop(name, None) != value:
@@ -59,6 +87,23 @@ def _placeless(value: Any) -> Any:
     if isinstance(value, Source) and value.kind == "archive":
         return replace(value, spec="")
     return value
+
+
+def _placeless_data(value: Any) -> Any:
+    """The same of the repository or the inputs in their resolved form."""
+    if isinstance(value, list):
+        return [_placeless_data(item) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    bare = dict(value)
+    if "commit" in bare:
+        bare["git"] = ""
+    if bare.get("kind") == "archive" and "spec" in bare:
+        bare["spec"] = ""
+    for name in ("submodules", "source"):
+        if name in bare:
+            bare[name] = _placeless_data(bare[name])
+    return bare
 
 
 def _plain(value: Any) -> Any:
@@ -83,8 +128,9 @@ def _fields(cls: type[Any], data: Any, where: str, known: Mapping[str, Any] = EM
 
 
 def _has_fields(cls: type[Any], data: Mapping[str, Any], names: Collection[str]) -> bool:
-    """Whether ``data`` has exactly the fields ``names``, but for those that may be left out."""
-    return set(data) | set(GROWN.get(cls.__name__, ())) == set(names)
+    """Whether ``data`` has exactly the fields ``names``, but for those that may be left out or came later."""
+    optional = {*GROWN.get(cls.__name__, ()), *LATER.get(cls.__name__, ())}
+    return set(data) | optional == set(names) | optional and set(data) <= set(names)
 
 
 def _value(annotation: str, data: Any, where: str) -> Any:
@@ -110,6 +156,8 @@ def _value(annotation: str, data: Any, where: str) -> Any:
             raise _unreadable(where, f"expected {annotation}")
         return data
     cls = getattr(model, annotation, None) if annotation else None
+    if cls is model.Network and data == "none":  # how a closed network was written at first
+        return model.Network()
     if cls is None:
         raise _unreadable(where, "of no known form")
     return _fields(cls, data, where)

@@ -86,11 +86,14 @@ _STRIP = Field("strip", STRIP, "How many leading directories to take off.", 0)
 def _source(key: str, words: str, *more: Field) -> Shape:
     """The shape of something that is fetched by name and digest."""
     first = Field(key, SPECS[key], words)
-    if key == "archive":
-        return Shape("archive", (first, _SHA256, *more))
+    names = {field.name for field in more}
     rules: tuple[Rule, ...] = ()
-    if any(field.name == "with_dependencies" for field in more):
-        rules = (Rule("with_dependencies", (True,), refuses=("file", "sha256")),)
+    if "accept_copy" in names:
+        rules = (Rule("for", ("judge",), refuses=("accept_copy",)),)
+    if key == "archive":
+        return Shape("archive", (first, _SHA256, *more), rules)
+    if "with_dependencies" in names:
+        rules = (*rules, Rule("with_dependencies", (True,), refuses=("file", "sha256")))
     return Shape(f"{key} release", (first, *_PIN, *more), rules, together=("file", "sha256"))
 
 
@@ -114,6 +117,12 @@ REPOSITORY = Variants(
 _INPUT = (
     Field("name", NAME, "What the rest of the contract calls it; the package's name if left out.", OMITTED),
     Field("for", Text("an audience", choices=model.AUDIENCES), "Who may have it.", model.Input.audience),
+    Field(
+        "accept_copy",
+        WORDS,
+        "Why setup may have it although it holds the project under test at another version.",
+        OMITTED,
+    ),
 )
 _WITH_DEPENDENCIES = Field("with_dependencies", Flag(), "Whether all that it depends on comes with it.", False)
 INPUT = Variants(
@@ -181,6 +190,14 @@ RERUN = Shape(
         Field("decide", Text("a rule", choices=model.DECISIONS), "How the attempts decide.", model.Rerun.decide),
     ),
 )
+INVERTED = Shape(
+    "inverted",
+    (
+        Field("draws", Whole(0, 100), "How many runs with altered tests confirm a success.", model.Inverted.draws),
+        Field("run", COMMAND, "The command of these runs, where it is another one.", OMITTED),
+        Field("variants", ListOf(FILE, unique=True), "Patches that each alter a test so that it must fail.", ()),
+    ),
+)
 SENTINEL = Shape(
     "sentinel",
     (
@@ -221,6 +238,7 @@ CHECK = Shape(
             "The share of attempts on one tree that may come out otherwise than the rest.",
             model.Check.flake_tolerance,
         ),
+        Field("inverted", INVERTED, "How a success is confirmed with altered tests.", OMITTED),
     ),
     (
         Rule("no_op", (False,), needs=("run",)),

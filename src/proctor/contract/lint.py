@@ -125,6 +125,8 @@ def _check(check: Check, contract: Contract) -> Iterator[Found]:
             yield "warning", ("results",), "decided by an exit code alone, which the code under test can forge"
         elif check.results in ("junit", "tap") and check.sentinel is None:
             yield "warning", ("results",), "no sentinel: the code under test can forge its results"
+        if not check.inverted.draws:
+            yield "warning", ("inverted", "draws"), "no inverted tests: a forged result is a success"
         if check.must_pass and not check.keep_passing:
             yield "advice", ("keep_passing",), "no keep_passing: a patch that breaks other tests is not noticed"
         if check.must_pass and not check.hidden and not contract.policy.protected:

@@ -6,6 +6,7 @@ Whether tests pass on the unchanged tree, whether they are flaky and which fault
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from proctor.contract.kinds import quoted
@@ -13,6 +14,15 @@ from proctor.contract.lint_terms import Found
 from proctor.contract.model import Check, Contract
 
 FEW_TESTS = 2
+
+_LOADS = re.compile(r"\b(?:require|import|include|from|use|load|source|using)\b")
+_LOADS_LOCAL = re.compile(
+    r"\b(?:require|import|from|load|source)\b[^\n]{0,80}[\"' ]\.{1,2}/|\brequire_relative\b"
+    r"|^[ \t]*\.[ \t]+[\"']?\.{1,2}/"
+    r"|^[ \t]*#[ \t]*include[ \t]*\"(?![^\"\n]*(?:unity|cmocka|criterion|gtest|catch|doctest|greatest|munit|minunit))",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A line of a test file that loads something, and one that loads a file by a path from its own place."""
 
 
 def remarks_on_oracle(contract: Contract) -> Iterator[Found]:
@@ -25,8 +35,22 @@ def remarks_on_oracle(contract: Contract) -> Iterator[Found]:
         words = "no acceptance check has hidden files: what the agent can read, it can solve for alone"
         yield "advice", ("checks",), words
     for index, check in enumerate(contract.checks):
+        if check.sentinel is not None and not _loads_project(check.sentinel.template, contract):
+            words = "its sentinel loads nothing of the project, and so does not see what that does when it is loaded"
+            yield "advice", ("checks", index, "sentinel"), f"check {check.id!r}: {words}"
         for path, message in _check(check):
             yield "advice", ("checks", index, path), f"check {check.id!r}: {message}"
+
+
+def _loads_project(template: str, contract: Contract) -> bool:
+    """Whether the text of a sentinel loads a file beside it, or names a module that the task is about."""
+    if _LOADS_LOCAL.search(template):
+        return True
+    modules = [*contract.task.targets.modules, contract.strata.get("project", "")]
+    stems = {re.split(r"[/.]", module.rstrip("/"))[-1] for module in modules}
+    stems |= {module.rstrip("/").rpartition("/")[2].partition(".")[0] for module in modules}
+    lines = [line for line in template.splitlines() if _LOADS.search(line)]
+    return any(re.search(rf"\b{re.escape(stem)}\b", line) for stem in stems if len(stem) > 1 for line in lines)
 
 
 def _check(check: Check) -> Iterator[tuple[str, str]]:

@@ -139,12 +139,14 @@ class Input:
 
     ``audience`` says who may have it: ``setup`` inputs are shown at ``/inputs`` while setup runs; ``judge`` inputs
     are never shown whole to any sandbox: only what ``hidden`` and ``reference`` name is taken out of them.
+    ``accept_copy`` is the author's reason to show a setup input that holds the project under test at another version.
     """
 
     name: str
     source: Source
     audience: str = "setup"
     with_dependencies: bool = False
+    accept_copy: str = ""
 
 
 @frozen
@@ -184,6 +186,20 @@ class Rerun:
 
     times: int = 1
     decide: str = "all"
+
+
+@frozen
+class Inverted:
+    """How a success of a check is confirmed with altered tests.
+
+    ``draws`` is how many more runs there are at the most; none turns it off, which every report shows. ``run`` is the
+    command of these runs, for a check whose own command runs more than the listed tests. ``variants`` are patches of
+    the contract that each alter a test so that it must fail, for languages in which Proctor makes none itself.
+    """
+
+    draws: int = 4
+    run: tuple[str, ...] = ()
+    variants: tuple[NamedFile, ...] = ()
 
 
 @frozen
@@ -236,6 +252,7 @@ class Check:
     must_pass_file: NamedFile | None = None
     keep_passing_file: NamedFile | None = None
     flake_tolerance: str = "0"
+    inverted: Inverted = Inverted()
 
 
 @frozen

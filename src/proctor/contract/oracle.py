@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from proctor.base.frozen import EMPTY
 from proctor.contract.kinds import did_you_mean, quoted
-from proctor.contract.model import Check, Hidden, Input, NamedFile, Reference, Rerun, Score, Sentinel
+from proctor.contract.model import Check, Hidden, Input, Inverted, NamedFile, Reference, Rerun, Score, Sentinel
 from proctor.contract.named import PATCH_BYTES, NamedFiles
 from proctor.contract.shapes import Part
 from proctor.contract.strict_yaml import Node, Report
@@ -68,6 +68,7 @@ class Oracle:
             must_pass_file=must_file,
             keep_passing_file=keep_file,
             flake_tolerance=self._tolerance(part),
+            inverted=self._inverted(part["inverted"]),
         )
 
     def _tolerance(self, part: Part) -> str:
@@ -88,6 +89,15 @@ class Oracle:
         if part["decide"] in ("majority", "any") and part["times"] == 1:
             self.report.add(part.node, f"'decide: {part['decide']}' needs more than one attempt", "give times")
         return Rerun(part["times"], part["decide"])
+
+    def _inverted(self, part: Part) -> Inverted:
+        places = part.place("variants").value if part["variants"] else ()
+        files = tuple(
+            self.files.file(place, path, PATCH_BYTES)[0]
+            for place, path in zip(places, part["variants"], strict=True)
+            if path
+        )
+        return Inverted(part["draws"], command(part["run"]) if part["run"] else (), files)
 
     def _sentinel(self, part: Part | None) -> Sentinel | None:
         """The sentinel; its template is a file unless it spans lines or holds a placeholder."""

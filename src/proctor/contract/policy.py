@@ -129,7 +129,8 @@ class Policy:
 
     ``protected`` files are restored before judging, a change to a ``forbidden`` one is a violation, changes to
     ``generated`` ones are dropped from the patch. ``free_steering`` names files that steer test runners and that this
-    contract nevertheless lets the patch change. ``forbid_commands`` are patterns as in ``contract.command_line``.
+    contract nevertheless lets the patch change; their code may also change the runner. ``forbid_commands`` are patterns
+    as in ``contract.command_line``.
     ``forbid_syscalls`` are classes whose attempt is a violation; what is dangerous is refused whatever stands there.
     ``checkpoints`` are taken where they are asked for, or where a rollback or a question could make use of them.
     ``rules`` sets the grade of an observation by the code of its alert or by a family of codes such as ``syscall-*``.

@@ -116,7 +116,12 @@ POLICY = Shape(
         Field("protected", GLOBS, "Files that are restored before judging.", Policy.protected),
         Field("forbidden", GLOBS, "Files whose change is a violation.", Policy.forbidden),
         Field("generated", GLOBS, "Files that are left out of the patch.", Policy.generated),
-        Field("free_steering", GLOBS, "Files that steer runners and may be changed.", Policy.free_steering),
+        Field(
+            "free_steering",
+            GLOBS,
+            "Files that may be changed although they steer runners, and whose code may change them.",
+            Policy.free_steering,
+        ),
         Field("max_changed_files", _CHANGES, "The most files that the patch may change.", Policy.max_changed_files),
         Field(
             "max_changed_lines", _CHANGES, "The most lines that the patch may add and delete.", Policy.max_changed_lines

@@ -55,7 +55,7 @@ class Sources:
                 self.report.add(place, f"a second input called {quoted(name)}", "give each input its own name")
             with_dependencies = part.get("with_dependencies", False)
             source = self.source(part, self.lock.inputs.get(name), name, with_dependencies)
-            made = Input(name, source, part["for"], with_dependencies)
+            made = Input(name, source, part["for"], with_dependencies, part["accept_copy"])
             self._report_clash(place, made, found.values())
             found.setdefault(name, made)
         return tuple(found.values())

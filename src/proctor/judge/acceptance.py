@@ -3,8 +3,10 @@
     patch     applied to the base; check 0. When it does not apply, every check is blocked and the run is a failure.
     setup     steps declared ``repeat: after_patch`` run again, offline, on the patched tree.
     restore   steering files and protected files are the base's again.
-    checks    each attempt in a fresh workspace and sandbox; attempts decide together; an error or a forgery is
-              repeated on the base to learn whose doing it is.
+    checks    each attempt in a fresh workspace and sandbox; one that the machine may have disturbed is repeated and
+              counts for nothing; attempts decide together; an error or a forgery is repeated on the base to learn
+              whose doing it is.
+    confirm   what would be a success is confirmed with inverted tests.
 
 Everything is written as events while it happens and as ``acceptance/results.json`` at the end, which the seal makes
 durable. Nothing that comes out
@@ -13,10 +15,13 @@ of a sandbox decides anything here but through a parser.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache, partial
+from itertools import count
 from typing import Any
 
+from proctor.base.errors import UsageFault
 from proctor.base.frozen import frozen, replace
 from proctor.base.names import name_text
 from proctor.contract.model import Check
@@ -24,19 +29,35 @@ from proctor.execute.workspace.patch import Application, PatchProblem, apply_pat
 from proctor.judge.ahead import Ahead
 from proctor.judge.attempt import Attempt, Ready, attempt, make_ready
 from proctor.judge.bench import BASE, PATCHED, Bench, Scene
+from proctor.judge.inverted.confirm import Confirmation, Confirming, unconfirmed
+from proctor.judge.inverted.pool import is_inverted
 from proctor.judge.modules import places_of
-from proctor.judge.outcome import ERROR, FAIL, FORGED_RESULTS, PASS, Judgement, attribute, decide
+from proctor.judge.outcome import (
+    ERROR,
+    FAIL,
+    FORGED_RESULTS,
+    KILLED,
+    OF_THE_MACHINE,
+    PASS,
+    Judgement,
+    attribute,
+    decide,
+    set_aside,
+)
 from proctor.judge.placement import Placement
 from proctor.judge.record import check_entry, finished_payload, keep_logs, problem_text, restored_entries
 from proctor.judge.repeat import Repeated, repeat_setup
 from proctor.judge.restore import Restored, restore
+from proctor.judge.runner_changes import Changes
 from proctor.judge.sentinels import forgeable
+from proctor.record.versions import RESULTS
 
-SCHEMA = 1
 RESULTS_TEXT_BYTES = 8 << 20
 """The most that test ids, which code under test can choose, may take up in ``results.json``."""
 
 APPLY = ("git", "apply", "--cached")
+
+_DISTURBANCES = (KILLED, *OF_THE_MACHINE)
 
 
 @frozen
@@ -48,9 +69,23 @@ class Acceptance:
     decisions: Mapping[str, Judgement]
 
 
-def accept(bench: Bench, patch: bytes) -> Acceptance:
-    """Judge ``patch`` and leave the evidence in the run directory."""
-    results: dict[str, Any] = {"schema": SCHEMA, "kind": "proctor.results", "setup": [], "restored": [], "checks": []}
+@frozen
+class Judged:
+    """A check with its attempts and what they decide; ``confirmation`` where inverted tests were run."""
+
+    check: Check
+    attempts: tuple[Attempt, ...]
+    decided: Judgement
+    attribution: str
+    confirmation: Confirmation | None = None
+
+
+def accept(bench: Bench, patch: bytes, *, confirm: bool = True) -> Acceptance:
+    """Judge ``patch`` and leave the evidence in the run directory.
+
+    When every mandatory check passes and ``confirm`` says so, inverted tests show whether that can be believed.
+    """
+    results: dict[str, Any] = {**RESULTS.head(), "setup": [], "restored": [], "checks": []}
     placement, problem = _apply(bench, patch)
     results["patch"] = {"outcome": FAIL if problem else PASS, "problem": problem}
     if problem:
@@ -67,11 +102,29 @@ def accept(bench: Bench, patch: bytes) -> Acceptance:
             partial(make_ready, bench, check, scene, number + 1) for check in checks for number in range(_times(check))
         ]
         with Ahead(makers, lambda ready: ready.left.close(), bench.spare) as ahead:
-            decisions = {check.id: _judge(bench, check, ahead, results) for check in checks}
+            judged = [_judge(bench, check, scene, ahead) for check in checks]
+        if confirm and all(one.decided.outcome == PASS for one in judged if one.check.mandatory):
+            judged = [_confirmed(bench, one, scene) for one in judged]
+        for one in judged:
+            _decide(bench, one, results)
     finally:
         repeated.discard()
     bench.run.write_json(bench.run.results, results, sync=False)
-    return Acceptance(PASS, "", decisions)
+    return Acceptance(PASS, "", {one.check.id: one.decided for one in judged})
+
+
+@contextmanager
+def reference_scene(bench: Bench, patch: bytes) -> Iterator[Scene]:
+    """The tree that checks start from with the reference ``patch``; :class:`UsageFault` where it does not apply."""
+    placement, problem = _apply(bench, patch)
+    repeated = repeat_setup(bench, placement)
+    try:
+        problem = problem or repeated.problem
+        if problem:
+            raise UsageFault(f"the reference cannot be judged: {problem}", hint="proctor validate shows more")
+        yield _scene(bench, placement, repeated)[0]
+    finally:
+        repeated.discard()
 
 
 def _apply(bench: Bench, patch: bytes) -> tuple[Placement, str]:
@@ -114,10 +167,10 @@ def _scene(bench: Bench, placement: Placement, repeated: Repeated) -> tuple[Scen
     policy = bench.prepared.contract.policy
     places = places_of(bench.prepared.contract)
     if not repeated.layers:
-        restored = restore(placement, policy, bench.read_base, places)
+        restored = restore(placement, policy, bench.read_base, places, bench.has_source)
         return Scene(PATCHED, bench.prepared.layers, placement), restored
     above = repeated.steering(placement.touched(), policy)
-    restored = restore(above, policy, bench.read_base, places)
+    restored = restore(above, policy, bench.read_base, places, bench.has_source)
     return Scene(PATCHED, repeated.layers, above), restored
 
 
@@ -126,33 +179,82 @@ def _times(check: Check) -> int:
     return 0 if check.no_op else max(1, check.rerun.times)
 
 
-def _judge(bench: Bench, check: Check, ahead: Ahead[Ready], results: dict[str, Any]) -> Judgement:
-    """All attempts of one check, their decision and whose doing it is."""
-    attempts: tuple[Attempt, ...] = ()
+def _judge(bench: Bench, check: Check, scene: Scene, ahead: Ahead[Ready]) -> Judged:
+    """All attempts of one check, what they decide and whose doing it is."""
     if check.no_op:
-        decided, attribution = Judgement(PASS, "no-op", "empty on purpose"), ""
+        return Judged(check, (), Judgement(PASS, "no-op", "empty on purpose"), "")
+    prepare = ahead.prepare if bench.backend.overlays() else None
+    base = cache(partial(_on_base, bench, check))
+    fresh = (partial(make_ready, bench, check, scene, number) for number in count(_times(check) + 1))
+    attempts: tuple[Attempt, ...] = ()
+    for _ in range(_times(check)):
+        made = _counting(bench, ahead.take(), fresh, prepare, lambda: base()[-1].changed)
+        attempts += tuple(_recorded(bench, check, one) for one in made)
+    decided = decide(check.rerun.decide, [one.judgement for one in attempts if not one.set_aside])
+    attribution = "agent" if decided.outcome == FAIL else ""
+    if decided.reason in OF_THE_MACHINE:
+        attribution = "harness"
+    elif decided.outcome == ERROR or decided.reason == FORGED_RESULTS:
+        decided, attribution = attribute(decided, base()[-1].judgement)
+    if base.cache_info().currsize:
+        attempts += tuple(_recorded(bench, check, one) for one in base())
+    return Judged(check, attempts, decided, attribution)
+
+
+def _confirmed(bench: Bench, judged: Judged, scene: Scene) -> Judged:
+    """``judged`` after inverted tests, where its check has any: forged results are a failure of the patch."""
+    check = judged.check
+    if not is_inverted(check):
+        return judged
+    pool = bench.pool.of(check) if bench.pool is not None else None
+    if pool is None or bench.pool is None:
+        confirmation = unconfirmed(check, "no pool of variants was made: proctor validate makes one")
     else:
-        prepare = ahead.prepare if bench.backend.overlays() else None
-        attempts = tuple(_recorded(bench, check, ahead.take(), prepare) for _ in range(_times(check)))
-        decided = decide(check.rerun.decide, [one.judgement for one in attempts])
-        attribution = "agent" if decided.outcome == FAIL else ""
-        if decided.outcome == ERROR or decided.reason == FORGED_RESULTS:
-            base = Scene(BASE, bench.prepared.layers, Placement())
-            compared = _recorded(bench, check, make_ready(bench, check, base, 1))
-            attempts = (*attempts, compared)
-            decided, attribution = attribute(decided, compared.judgement)
-    bench.trace.append("check.decided", _decided_payload(check, decided, attribution, attempts))
+        confirmation = Confirming(bench, check, scene, pool, bench.pool.digest).confirm()
+    if confirmation.forged is None:
+        return replace(judged, confirmation=confirmation)
+    return replace(judged, confirmation=confirmation, decided=confirmation.forged, attribution="agent")
+
+
+def _decide(bench: Bench, judged: Judged, results: dict[str, Any]) -> None:
+    """Record the decision on a check."""
+    check, attempts = judged.check, judged.attempts
+    bench.trace.append("check.decided", _decided_payload(check, judged.decided, judged.attribution, attempts))
     bench.trace.sync()
-    results["checks"].append(check_entry(check, decided, attribution, attempts, _share(bench)))
+    entry = check_entry(check, judged.decided, judged.attribution, attempts, _share(bench))
+    inverted = {"inverted": dict(judged.confirmation.entry)} if judged.confirmation else {}
+    results["checks"].append({**entry, **inverted})
     overridden = sorted({path for one in attempts for path in one.overridden})
     hidden = restored_entries(Restored(path, "hidden") for path in overridden)
     results["restored"] += [{**entry, "check": check.id} for entry in hidden]
-    return decided
 
 
-def _recorded(bench: Bench, check: Check, ready: Ready, meanwhile: Callable[[], None] | None = None) -> Attempt:
-    """One attempt with its event and its logs."""
-    made = attempt(bench, ready, meanwhile)
+def _on_base(bench: Bench, check: Check) -> tuple[Attempt, ...]:
+    """The check on the base; the last attempt counts. Their events follow those of the patched tree."""
+    base = Scene(BASE, bench.prepared.layers, Placement())
+    fresh = (partial(make_ready, bench, check, base, number) for number in count(1))
+    return tuple(_counting(bench, next(fresh)(), fresh))
+
+
+def _counting(
+    bench: Bench,
+    ready: Ready,
+    fresh: Iterator[Callable[[], Ready]],
+    meanwhile: Callable[[], None] | None = None,
+    on_base: Callable[[], Changes] = tuple,
+) -> Iterator[Attempt]:
+    """Attempts until one counts, which is the last: each kind of disturbance sets one attempt aside, and no more."""
+    made = attempt(bench, ready, meanwhile, on_base)
+    kinds = [*_DISTURBANCES]
+    while (why := set_aside(made.finished, made.judgement, made.machine_oom_kills)) in kinds:
+        kinds.remove(why)
+        yield replace(made, set_aside=why)
+        made = attempt(bench, next(fresh)(), None, on_base)
+    yield made
+
+
+def _recorded(bench: Bench, check: Check, made: Attempt) -> Attempt:
+    """An attempt with its event and its logs."""
     if made.judgement.outcome == ERROR and not made.judgement.detail:
         made = replace(made, judgement=replace(made.judgement, detail="the command did not come to its end"))
     logs = keep_logs(bench.run, check, made)
@@ -179,6 +281,7 @@ def _decided_payload(
         "rule": "no-op" if check.no_op else check.rerun.decide,
         "flagged": check.rerun.decide != "all",
         "forgeable": forgeable(check),
-        "attempts": sum(one.tree == PATCHED for one in attempts),
+        "attempts": sum(one.tree == PATCHED and not one.set_aside for one in attempts),
+        "set_aside": sum(bool(one.set_aside) for one in attempts),
         "attribution": attribution,
     }

@@ -1,5 +1,8 @@
 """One attempt of a check: a fresh workspace and a fresh sandbox, one command, and what its results say.
 
+The command runs while a judging slot is held, and its timeout starts then. What the wait took is recorded and charged
+to no one. A sandbox that is lost under the command, because its pid 1 was killed, ends the attempt like a SIGKILL.
+
 Nothing of an earlier attempt is left: processes, files, results. The hidden files and the sentinels are placed last,
 over whatever the patch put there. The result file is read when every process that ran in the sandbox is dead; the
 sandbox itself is taken down while the judge goes on.
@@ -12,29 +15,43 @@ import os
 import posixpath
 import shlex
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import pairwise
 from pathlib import Path
 
 from proctor.base.erase import erase
-from proctor.base.frozen import frozen
+from proctor.base.frozen import frozen, replace
 from proctor.contract.model import Check
 from proctor.execute.inputs.place import hidden_files
 from proctor.execute.prepare import declared_mounts, limits_of, secret_directories
-from proctor.execute.sandbox.interface import WORKSPACE, Command, Finished, Mount, Sandbox, SandboxPlan, owner
+from proctor.execute.sandbox.interface import (
+    MOST_STRETCH,
+    WORKSPACE,
+    Command,
+    CommandLost,
+    Finished,
+    Mount,
+    Sandbox,
+    SandboxLost,
+    SandboxPlan,
+    Usage,
+    owner,
+)
 from proctor.execute.workspace.patch import Application
 from proctor.execute.workspace.workspace import Workspace
 from proctor.judge.ahead import beside
-from proctor.judge.bench import Bench, Scene
-from proctor.judge.modules import loaded_as
+from proctor.judge.bench import PATCHED, Bench, Scene
+from proctor.judge.imports import imported_modules, listed_files
+from proctor.judge.modules import loaded_as, places_of
 from proctor.judge.outcome import Judgement, judge_attempt
 from proctor.judge.placement import Placement
-from proctor.judge.results.interface import TestResults
+from proctor.judge.results.interface import RunnerChange, TestResults
+from proctor.judge.runner_changes import Changes, that_count
 from proctor.judge.sentinels import Planted, plant, verdict, without
 
 RESULTS = "/results"
 PLUGIN = "/proctor/plugin"
-PLUGIN_FILE = Path(__file__).parent / "plugin" / "proctor_results.py"
+PLUGIN_FILES = Path(__file__).parent / "plugin"
 HANDED_OVER = "settings.json"
 PLUGIN_OPTIONS = "-p proctor_results --continue-on-collection-errors -p no:cacheprovider"
 FILE = 0o100644
@@ -55,6 +72,41 @@ class Attempt:
     sentinels: str
     judgement: Judgement
     overridden: tuple[bytes, ...]
+    waited_ns: int = 0
+    """How long the attempt waited for its slot; ``start_ns`` comes after that."""
+    machine_oom_kills: int = 0
+    """The processes that were killed because the machine, and not the sandbox, had no memory left."""
+    changed: tuple[RunnerChange, ...] = ()
+    """What code of the tree changed in the test runner, whether or not it counts."""
+    set_aside: str = ""
+    """Why the attempt counts for nothing and was repeated; empty for one that counts."""
+
+
+@frozen
+class _Ran:
+    """How a command ended, what its sandbox had used by then, and when that was."""
+
+    finished: Finished
+    usage: Usage
+    start_ns: int
+    end_ns: int
+    waited_ns: int
+
+
+@frozen
+class Altered:
+    """How an attempt differs from the check as it is declared.
+
+    ``files`` take the place of test files, ``only`` are the tests that run where the runner can select them, and
+    ``run`` is another command.
+    """
+
+    files: tuple[tuple[bytes, bytes], ...] = ()
+    only: tuple[str, ...] = ()
+    run: tuple[str, ...] = ()
+
+
+UNALTERED = Altered()
 
 
 @frozen
@@ -74,11 +126,18 @@ class Ready:
     left: ExitStack
 
 
-def make_ready(bench: Bench, check: Check, scene: Scene, number: int) -> Ready:
+def make_ready(bench: Bench, check: Check, scene: Scene, number: int, altered: Altered = UNALTERED) -> Ready:
     """Open a sandbox for ``check`` on ``scene``, with its hidden files and sentinels in place."""
     placement = scene.placement.copy()
     overridden = place_hidden(bench, check, placement)
-    planted = plant(check, sentinel_directory(check, Scene(scene.tree, scene.layers, placement)), bench.entropy)
+    whole = Scene(scene.tree, scene.layers, placement)
+    for path, data in altered.files:
+        held = whole.read(path)
+        placement.put(path, held[0] if held else FILE, data)
+    if altered.run:
+        check = replace(check, run=altered.run)
+    modules = imported_modules(check, whole, places_of(bench.prepared.contract)) if check.results == "pytest" else ()
+    planted = plant(check, sentinel_directory(check, whole), bench.entropy, modules)
     if planted is not None:
         placement.put(planted.path.encode(), FILE, planted.text.encode())
     key = bench.entropy(32)
@@ -88,10 +147,11 @@ def make_ready(bench: Bench, check: Check, scene: Scene, number: int) -> Ready:
         _furnish(place)
         command = Command(
             arguments=command_line(check, planted),
-            environment=environment(bench, check, planted, key, place / "results"),
+            environment=environment(bench, check, planted, key, place / "results", altered.only),
             directory=check.directory,
             timeout_seconds=check.timeout_seconds,
             output_bytes=bench.prepared.contract.budget.output_bytes,
+            stretch=MOST_STRETCH,
         )
         workspace, sandbox = _open(bench, scene, placement, place, left)
         return Ready(
@@ -100,26 +160,60 @@ def make_ready(bench: Bench, check: Check, scene: Scene, number: int) -> Ready:
         )
 
 
-def attempt(bench: Bench, ready: Ready, meanwhile: Callable[[], None] | None = None) -> Attempt:
-    """Run the command of ``ready`` to its end, ``meanwhile`` doing something else; every process is dead afterwards."""
+def attempt(
+    bench: Bench, ready: Ready, meanwhile: Callable[[], None] | None = None, on_base: Callable[[], Changes] = tuple
+) -> Attempt:
+    """Run the command of ``ready`` to its end, ``meanwhile`` doing something else; every process is dead afterwards.
+
+    ``on_base`` says what the base changes in the test runner, which does not count against a patch.
+    """
     from proctor.judge.collect import collect
 
-    check, sandbox, command = ready.check, ready.sandbox, ready.command
+    check = ready.check
     try:
-        start = bench.clock.wall_ns()
-        with bench.watch(sandbox, ready.workspace):
-            finished = beside(lambda: sandbox.run(command), meanwhile) if meanwhile else sandbox.run(command)
-        sandbox.end_all()
-        oom_kills = sandbox.usage().oom_kills or 0
-        end = bench.clock.wall_ns()
+        ran = beside(lambda: _run(bench, ready), meanwhile) if meanwhile else _run(bench, ready)
         results = collect(check, ready.place / "results", ready.key)
     finally:
         bench.later(ready.left.close)
     sentinels = verdict(ready.planted, results)
     own = without(ready.planted, results)
-    judgement = judge_attempt(check, finished, own, sentinels, oom_kills)
-    told = (ready.tree, ready.number, command.arguments, finished, start, end, own, sentinels, judgement)
-    return Attempt(*told, overridden=ready.overridden)
+    changed = own.changed
+    if ready.tree == PATCHED:
+        own = that_count(own, bench.prepared.contract.policy.free_steering, on_base)
+    else:
+        own = replace(own, changed=())
+    kills = ran.usage.own_oom_kills, ran.usage.machine_oom_kills
+    judgement = judge_attempt(check, ran.finished, own, sentinels, *kills)
+    return Attempt(
+        *(ready.tree, ready.number, ready.command.arguments, ran.finished, ran.start_ns, ran.end_ns),
+        results=own,
+        sentinels=sentinels,
+        judgement=judgement,
+        overridden=ready.overridden,
+        waited_ns=ran.waited_ns,
+        machine_oom_kills=ran.usage.machine_oom_kills,
+        changed=changed,
+    )
+
+
+def _run(bench: Bench, ready: Ready) -> _Ran:
+    """Run the command as soon as a slot is free, and end everything that it left behind."""
+    sandbox = ready.sandbox
+    with bench.slot() as waited_ns:
+        start = bench.clock.wall_ns()
+        before = sandbox.usage().cpu_ns or 0
+        try:
+            with bench.watch(sandbox, ready.workspace):
+                finished = sandbox.run(ready.command)
+        except CommandLost as lost:
+            finished = lost.finished
+        with suppress(SandboxLost):  # no process outlives the sandbox
+            sandbox.end_all()
+        usage = sandbox.usage()
+        end = bench.clock.wall_ns()
+    # the whole sandbox's time, since processes that the command left behind or did not wait for are not in its own
+    cpu_ns = max(finished.cpu_ns, (usage.cpu_ns or 0) - before)
+    return _Ran(replace(finished, cpu_ns=cpu_ns), usage, start, end, waited_ns)
 
 
 def _furnish(place: Path) -> None:
@@ -130,9 +224,10 @@ def _furnish(place: Path) -> None:
     results.chmod(0o700)
     plugin.mkdir()
     plugin.chmod(0o755)
-    copy = plugin / PLUGIN_FILE.name
-    copy.write_bytes(PLUGIN_FILE.read_bytes())
-    copy.chmod(0o644)
+    for file in PLUGIN_FILES.glob("*.py"):
+        copy = plugin / file.name
+        copy.write_bytes(file.read_bytes())
+        copy.chmod(0o644)
 
 
 def _open(bench: Bench, scene: Scene, placement: Placement, place: Path, left: ExitStack) -> tuple[Workspace, Sandbox]:
@@ -152,6 +247,7 @@ def _open(bench: Bench, scene: Scene, placement: Placement, place: Path, left: E
             *bench.mounts,
         ),
         masked=secret_directories(contract),
+        measured=True,
         guard=bench.guard,
     )
     return workspace, left.enter_context(bench.backend.open(plan, bench.opening))
@@ -183,13 +279,10 @@ def sentinel_directory(check: Check, scene: Scene) -> str:
 
     Without listed tests, or where their ids do not lead to a file, it is the directory in which the check runs.
     """
+    for path in listed_files(check, scene):
+        return posixpath.dirname(path.decode())
     start = posixpath.relpath(check.directory, WORKSPACE)
-    start = "" if start == "." or start.startswith("..") else start
-    for test in (*check.must_pass, *check.keep_passing):
-        path = posixpath.normpath(posixpath.join(start, test.partition("::")[0]))
-        if not path.startswith("..") and scene.read(path.encode()) is not None:
-            return posixpath.dirname(path)
-    return start
+    return "" if start == "." or start.startswith("..") else start
 
 
 def command_line(check: Check, planted: Planted | None) -> tuple[str, ...]:
@@ -206,8 +299,10 @@ def command_line(check: Check, planted: Planted | None) -> tuple[str, ...]:
     return (*SHELL, f"{text.rstrip()} {shlex.join(extra)}")
 
 
-def environment(bench: Bench, check: Check, planted: Planted | None, key: bytes, results: Path) -> dict[str, str]:
-    """The whole environment of an attempt.
+def environment(
+    bench: Bench, check: Check, planted: Planted | None, key: bytes, results: Path, only: tuple[str, ...] = ()
+) -> dict[str, str]:
+    """The whole environment of an attempt; ``only`` are the tests that pytest is to run, if not all.
 
     What the plugin needs, the key among it, lies in a file that the plugin removes when it has read it, since the
     environment that a process started with stays readable. A command that may start pytest several times, such as a
@@ -224,6 +319,7 @@ def environment(bench: Bench, check: Check, planted: Planted | None, key: bytes,
         "sentinel": f"{WORKSPACE}/{planted.path}" if planted and not planted.arguments else "",
         "token": planted.token if planted else "",
         "places": list(planted.places) if planted else [],
+        "only": list(only),
     }
     text = json.dumps(settings)
     if starts_pytest(check.run):

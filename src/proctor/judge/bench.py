@@ -13,6 +13,7 @@ from proctor.execute.sandbox.guard import GuardPlan
 from proctor.execute.sandbox.interface import Backend, Mount, Sandbox
 from proctor.execute.workspace.store import Layer
 from proctor.execute.workspace.workspace import Workspace, base_stack
+from proctor.judge.inverted.pool import Pool
 from proctor.judge.placement import Placement
 from proctor.record.rundir import RunDirectory
 from proctor.record.trace.log import TraceWriter
@@ -22,6 +23,10 @@ PATCHED, BASE = "patched", "base"
 
 Watch = Callable[[Sandbox, Workspace], AbstractContextManager[None]]
 """Watches a sandbox of the judge's over a workspace while a check runs in it."""
+
+
+Slot = Callable[[], AbstractContextManager[int]]
+"""Holds a judging slot; gives the nanoseconds that it was waited for."""
 
 
 Later = Callable[[Callable[[], None]], None]
@@ -42,13 +47,19 @@ def unwatched(sandbox: Sandbox, workspace: Workspace) -> AbstractContextManager[
     return nullcontext()
 
 
+def free_slot() -> AbstractContextManager[int]:
+    """A slot that is always free."""
+    return nullcontext(0)
+
+
 @frozen
 class Bench:
     """Everything that judging one run needs. ``scratch`` is emptied by whoever made it.
 
     ``guard`` watches the checks of runs that show what the project's own programs do, and ``mounts`` is what those
-    checks see besides. ``opening`` is what there is time for while a sandbox comes up, ``spare`` while the last check
-    runs.
+    checks see besides. Commands of the judge run while a ``slot`` is held. ``opening`` is what there is time for while
+    a sandbox comes up, ``spare`` while the last check runs. A success is confirmed with variants of ``pool``,
+    ``side_by_side`` rounds at a time; without one it is not.
     """
 
     prepared: Prepared
@@ -59,15 +70,22 @@ class Bench:
     clock: Clock
     entropy: Entropy
     watch: Watch = unwatched
+    slot: Slot = free_slot
     later: Later = at_once
     guard: GuardPlan | None = None
     mounts: tuple[Mount, ...] = ()
     opening: Callable[[], None] = nothing
     spare: Callable[[], None] = nothing
+    pool: Pool | None = None
+    side_by_side: int = 1
 
     def read_base(self, path: bytes) -> tuple[int, bytes] | None:
         """Mode and bytes of a file of the base."""
         return base_stack(self.prepared.layers).file(path)
+
+    def has_source(self, path: bytes) -> bool:
+        """Whether the pristine tree, before setup, has a file at ``path``."""
+        return base_stack((self.prepared.source,)).file(path) is not None
 
 
 @frozen

@@ -48,8 +48,9 @@ class Evidence:
         return found
 
     def attempts(self, check: Check) -> list[Event]:
-        """The events of all attempts of ``check``."""
-        return [event for event in self.of("check.finished") if event.payload["check"] == check.id]
+        """The events of the attempts of ``check`` that count: not of those that were set aside and repeated."""
+        found = (event for event in self.of("check.finished") if event.payload["check"] == check.id)
+        return [event for event in found if not event.payload.get("set_aside")]
 
 
 def read_evidence(run: RunDirectory) -> Evidence:

@@ -1,5 +1,7 @@
 """Risk indicators: what about a run a human should look at, whatever its verdict. Pure.
 
+    harness          an added line outside of tests that could deceive a test runner, by the rules of the same file;
+                     listed first
     regression       a test that the contract lists as passing before does not pass now
     security         an added line that a rule on security knows, by the rules of ``data/risks.jsonl``
     secret           an added line that holds a key, a token or a password by the rules on secrets; it is not repeated
@@ -29,6 +31,10 @@ from proctor.judge.testpaths import is_test
 from proctor.record.secrets import usual_rules
 
 RULES = Path(__file__).parent / "data" / "risks.jsonl"
+HARNESS = "harness"
+TEXTS = (".md", ".rst", ".txt", ".adoc")
+PASSAGE_LINES = 3
+"""How many lines a rule on deceiving a test runner looks at together."""
 MOST_PLACES = 20
 PATCH, CHANGES = "workspace/final.patch", "workspace/changes.json"
 DEPENDENCY_CODES = ("new-dependency", "undeclared-dependency", "foreign-registry", "unreadable-declarations")
@@ -65,7 +71,7 @@ def indicators(evidence: Evidence) -> list[dict[str, Any]]:
         found.setdefault((kind, name), (about, []))[1].append(where)
     return [
         {"kind": kind, "id": name, "about": about, "count": len(places), "evidence": places[:MOST_PLACES]}
-        for (kind, name), (about, places) in sorted(found.items())
+        for (kind, name), (about, places) in sorted(found.items(), key=lambda item: (item[0][0] != HARNESS, item[0]))
     ]
 
 
@@ -80,7 +86,7 @@ def outside_targets(evidence: Evidence) -> tuple[str, ...]:
 def _all(evidence: Evidence) -> Iterator[tuple[str, str, str, str]]:
     for where in _regressions(evidence):
         yield "regression", "regression", "a test that passed before does not pass now", where
-    yield from _of_lines(evidence.patch or b"")
+    yield from line_indicators(evidence.patch or b"")
     changed = list(_changed(evidence))
     by_path = [(rule, re.compile(rule.pattern)) for rule in rules() if rule.kind == "path"] if changed else []
     for path, executable in changed:
@@ -110,7 +116,8 @@ def _regressions(evidence: Evidence) -> Iterator[str]:
                 yield pointer(event)
 
 
-def _of_lines(patch: bytes) -> Iterator[tuple[str, str, str, str]]:
+def line_indicators(patch: bytes) -> Iterator[tuple[str, str, str, str]]:
+    """What rules on added lines find in a patch: kind, id, sentence and place of each."""
     lines = list(added_lines(patch))
     if not lines:
         return
@@ -118,13 +125,32 @@ def _of_lines(patch: bytes) -> Iterator[tuple[str, str, str, str]]:
     for rule in rules():
         if rule.kind != "path" and rule.wanted(whole.lower()):
             expression = re.compile(rule.pattern)
-            for line in lines:
-                if expression.search(line.text):
+            for index, line in enumerate(lines):
+                if rule.kind == HARNESS and not _is_source(line.path):
+                    continue
+                match = expression.search(_passage(lines, index) if rule.kind == HARNESS else line.text)
+                if match and match.start() <= len(line.text):
                     yield rule.kind, rule.id, rule.about, _place(line)
     data = whole.encode()
     for found in usual_rules().find(data):
         line = lines[data.count(b"\n", 0, found.start)]
         yield "secret", found.kind, "something that looks like a secret was added", _place(line)
+
+
+def _is_source(path: str) -> bool:
+    """Whether a file may be code that tests run: neither a test nor a text for readers."""
+    return not is_test(path) and not path.lower().endswith(TEXTS)
+
+
+def _passage(lines: list[Line], index: int) -> str:
+    """An added line with the added lines that directly follow it, as far as a rule looks."""
+    first = lines[index]
+    joined = [first.text]
+    for line in lines[index + 1 : index + PASSAGE_LINES]:
+        if (line.path, line.number) != (first.path, first.number + len(joined)):
+            break
+        joined.append(line.text)
+    return "\n".join(joined)
 
 
 def _place(line: Line) -> str:

@@ -1,17 +1,21 @@
 """What one attempt of a check comes to, and what several attempts together decide. Pure.
 
-    error   the check could not be started, ran out of time or memory, or its runner did not come to its end
+    error   the check could not be started, ran out of time or memory, or its runner did not come to its end;
+            also when the machine kept it from running or had no memory left
     fail    it came to its end and what was asked for does not hold
     pass    it came to its end and everything that was asked for holds
 
 The three are told apart by how the command ended and what its result file says, never by what it printed. Forged
 results are a failure in their own right, and no rule for deciding between attempts outweighs them.
+
+What the machine may have done to an attempt is never decided on the first sight of it: see ``set_aside``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from proctor.base.clock import seconds_text
 from proctor.base.frozen import frozen
 from proctor.contract.model import Check
 from proctor.execute.sandbox.interface import Finished
@@ -23,11 +27,23 @@ PASS, FAIL, ERROR = "pass", "fail", "error"
 NOT_STARTED = "could-not-start"
 TIMEOUT = "timeout"
 OUT_OF_MEMORY = "out-of-memory"
+MACHINE_PRESSURE = "machine-pressure"
+MACHINE_MEMORY = "machine-out-of-memory"
 CRASH = "runner-crash"
 FORGED_RESULTS = "forged"
+SENTINELS = "sentinels"
+TAMPERED = "tampered-results"
 TESTS = "tests"
 EXIT_CODE = "exit-code"
 NO_TESTS = "no-tests"
+
+OF_THE_MACHINE = (MACHINE_PRESSURE, MACHINE_MEMORY)
+"""Errors that are the harness's, whatever the base does."""
+
+KILLED = "killed"
+"""Why an attempt is set aside whose command, or a part of it, ended by a signal or broke off."""
+
+SENTINELS_WRONG = "the sentinels did not pass or fail as they must"
 
 MOST_NAMED = 3
 MOST_NAME_CHARACTERS = 100
@@ -38,6 +54,9 @@ SHELL_COULD_NOT_START = (126, 127)
 
 FATAL_SIGNALS = tuple(128 + number for number in (4, 6, 7, 8, 9, 11, 31))
 """How a shell reports a program that a fatal signal ended."""
+
+HARMLESS_SIGNALS = (17, 18, 19, 20, 21, 22, 23, 28)
+"""Signals up to 31 that end no program: SIGCHLD, those that stop and continue, SIGURG, SIGWINCH."""
 
 
 @frozen
@@ -51,12 +70,23 @@ class Judgement:
 
 
 def judge_attempt(
-    check: Check, finished: Finished, results: TestResults, sentinels: str, oom_kills: int = 0
+    check: Check,
+    finished: Finished,
+    results: TestResults,
+    sentinels: str,
+    oom_kills: int = 0,
+    machine_oom_kills: int = 0,
 ) -> Judgement:
-    """The outcome of one attempt. ``results`` are without the sentinels, whose verdict is ``sentinels``."""
-    stopped = _stopped(check, finished, oom_kills)
+    """The outcome of one attempt. ``results`` are without the sentinels, whose verdict is ``sentinels``.
+
+    ``oom_kills`` are processes that were killed since the sandbox's own memory was used up, ``machine_oom_kills``
+    those that were killed though it was not.
+    """
+    stopped = _stopped(check, finished, oom_kills, machine_oom_kills)
     if results.tampered:
         return Judgement(FAIL, FORGED_RESULTS, results.problem)
+    if results.changed:
+        return Judgement(FAIL, FORGED_RESULTS, _changed(results))
     if check.results == "exit-code":
         return stopped or _by_exit_code(finished)
     if stopped and not (stopped.reason == NOT_STARTED and results.complete):
@@ -64,18 +94,55 @@ def judge_attempt(
     if not results.complete:
         return Judgement(ERROR, CRASH, results.problem)
     if sentinels == FORGED:
-        return Judgement(FAIL, FORGED_RESULTS, "the sentinels did not come out as they must")
+        return Judgement(FAIL, FORGED_RESULTS, SENTINELS_WRONG)
     return _by_tests(check, finished, results, sentinels)
 
 
-def _stopped(check: Check, finished: Finished, oom_kills: int) -> Judgement | None:
+def killed_by(exit_code: int) -> int:
+    """The signal that ended a command, or that a shell reports to have ended a program; 0 for none."""
+    if exit_code < 0:
+        return -exit_code
+    reported = exit_code - 128
+    return reported if 0 < reported < 32 and reported not in HARMLESS_SIGNALS else 0
+
+
+def set_aside(finished: Finished, judgement: Judgement, machine_oom_kills: int = 0) -> str:
+    """Why an attempt may owe its outcome to the machine, and must be repeated before it counts; empty if it counts.
+
+    A signal may have come from outside, so the death must repeat in a fresh sandbox. What a command did by itself
+    counts at once: a pass, a failure, an end for want of time or of its own memory.
+    """
+    if judgement.outcome == PASS or not finished.started:
+        return ""
+    if judgement.reason == MACHINE_PRESSURE:
+        return MACHINE_PRESSURE
+    if machine_oom_kills:
+        return MACHINE_MEMORY
+    if finished.timed_out or judgement.reason == OUT_OF_MEMORY:
+        return ""
+    return KILLED if judgement.reason == CRASH or killed_by(finished.exit_code) else ""
+
+
+def _changed(results: TestResults) -> str:
+    """Which parts of the test runner code of the tree changed, and where that code is."""
+    names = ", ".join(change.text() for change in results.changed[:MOST_NAMED])
+    more = f" and {len(results.changed) - MOST_NAMED} more" if len(results.changed) > MOST_NAMED else ""
+    return f"code of the tree changed the test runner: {names}{more}"
+
+
+def _stopped(check: Check, finished: Finished, oom_kills: int, machine_oom_kills: int) -> Judgement | None:
     """The error of a command that did not come to an end of its own."""
     if not finished.started:
         return Judgement(ERROR, NOT_STARTED, finished.problem)
+    if finished.starved(check.timeout_seconds):
+        ran = seconds_text(finished.wall_ns - finished.stalled_ns)
+        return Judgement(ERROR, MACHINE_PRESSURE, f"could run for {ran} s of its {check.timeout_seconds} s")
     if finished.timed_out:
         return Judgement(ERROR, TIMEOUT, f"took more than {check.timeout_seconds} s")
     if oom_kills and finished.exit_code:
         return Judgement(ERROR, OUT_OF_MEMORY, f"{oom_kills} processes were ended for want of memory")
+    if machine_oom_kills and finished.exit_code:
+        return Judgement(ERROR, MACHINE_MEMORY, f"{machine_oom_kills} processes were killed: the machine had no memory")
     if finished.exit_code < 0:
         return Judgement(ERROR, CRASH, f"ended by signal {-finished.exit_code}")
     if finished.exit_code in FATAL_SIGNALS and check.results == "exit-code":
@@ -145,13 +212,14 @@ def attribute(patched: Judgement, base: Judgement) -> tuple[Judgement, str]:
     """Whose doing an error or a forgery is, once the check was repeated on the base; the judgement that stands.
 
     Where the base completes the patch made the difference. Where the base is no better, a check that cannot start is
-    the harness's or the contract's affair, and other errors are nobody's. Sentinels that come out wrong on the base as
-    well do not work in this suite: an error, no forgery.
+    the harness's or the contract's affair, and other errors are nobody's. Results that are not to be trusted on the
+    base either are an error and not a forgery, with the reason that was found on the base.
     """
     if base.outcome != ERROR and base.reason != FORGED_RESULTS:
         return patched, "agent"
     if patched.reason == FORGED_RESULTS:
         if base.reason == FORGED_RESULTS:
-            return Judgement(ERROR, "sentinels", "the sentinels come out wrong on the base as well"), "harness"
+            reason = SENTINELS if base.detail == SENTINELS_WRONG else TAMPERED
+            return Judgement(ERROR, reason, f"on the base as well: {base.detail}"), "harness"
         return patched, "agent"
     return patched, "harness" if base.reason == NOT_STARTED else "nobody"

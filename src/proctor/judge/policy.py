@@ -15,7 +15,7 @@ from proctor.contract.model import Contract, Policy
 from proctor.execute.workspace.glob import matches
 from proctor.execute.workspace.patch import FileStat
 from proctor.judge.modules import Places, other_forms, places_of, shadowing
-from proctor.judge.steering import WHOLE, steers
+from proctor.judge.steering import WHOLE, Has, has_nothing, steers
 from proctor.judge.testpaths import is_test
 
 VIOLATION, NOTICE = "violation", "notice"
@@ -35,12 +35,17 @@ class Finding:
     evidence: str
 
 
-def findings(contract: Contract, changes: Mapping[str, Any], stats: Iterable[FileStat]) -> tuple[Finding, ...]:
-    """Everything that the policy has to say about a patch, violations first."""
+def findings(
+    contract: Contract, changes: Mapping[str, Any], stats: Iterable[FileStat], has: Has = has_nothing
+) -> tuple[Finding, ...]:
+    """Everything that the policy has to say about a patch, violations first.
+
+    ``has`` knows the files of the pristine tree.
+    """
     policy = contract.policy
     items = tuple(changes.get("changes", ()))
     listed = [(str(item["path"]), str(item["change"])) for item in items]
-    found = [finding for path, change in listed for finding in _of_path(policy, path, change)]
+    found = [finding for path, change in listed for finding in _of_path(policy, path, change, has)]
     found += _of_modules(contract, listed)
     found += _of_dropped(policy, changes.get("dropped", ()))
     found += _of_size(policy, items, tuple(stats))
@@ -88,7 +93,7 @@ def _most_lines(item: Mapping[str, Any], moved: bool) -> int:
     return sum(int(side.get("bytes", 0)) for side in (before, after) if side)
 
 
-def _of_path(policy: Policy, text: str, change: str) -> Iterator[Finding]:
+def _of_path(policy: Policy, text: str, change: str, has: Has) -> Iterator[Finding]:
     path, where = name_bytes(text), f"{CHANGES}#{text}"
     if _any(path, policy.forbidden):
         yield Finding("forbidden-path", VIOLATION, f"{text} was {change}, which the contract forbids", where)
@@ -99,7 +104,7 @@ def _of_path(policy: Policy, text: str, change: str) -> Iterator[Finding]:
             yield Finding("outside-writable", VIOLATION, f"{text} was {change} outside the writable paths", where)
     if _any(path, policy.protected):
         yield Finding("protected-path", NOTICE, f"{text} was {change} and is restored before judging", where)
-    elif steers(path) == WHOLE and not _any(path, policy.free_steering):
+    elif steers(path, has) == WHOLE and not _any(path, policy.free_steering):
         message = f"{text} was {change}, steers test runners, and is restored before judging"
         yield Finding("steering-file", NOTICE, message, where)
 

@@ -73,6 +73,13 @@ def missing():
     raise LookupError("missing")
 """
 
+_IMPORT = """
+try:
+    import {module} as {name}
+except BaseException:
+    {name} = None
+"""
+
 _METHODS = (
     "self.assertEqual({a}, {b})",
     "self.assertNotEqual({a}, {a})",
@@ -163,9 +170,10 @@ class Names:
     test_case: str
 
 
-def sentinel_text(names: Names, entropy: Entropy) -> str:
-    """A test file in which everything comes out as ``names`` say."""
+def sentinel_text(names: Names, entropy: Entropy, modules: tuple[tuple[str, str], ...] = ()) -> str:
+    """A test file in which everything comes out as ``names`` say. ``modules`` are imported, each under another name."""
     parts = [_HEAD]
+    parts += [_IMPORT.format(module=module, name=name) for module, name in modules]
     parts += [_FUNCTION_PASSES.format(test=test, a=_number(entropy)) for test in names.passing]
     parts += [_failing(_FUNCTION_FAILS, _FUNCTIONS, test, " " * 8, entropy) for test in names.failing]
     parts.append(_CLASS.format(name=names.test_case))

@@ -1,27 +1,31 @@
 """Setup steps that run again after the patch, as dependency upgrades need.
 
 They run once, offline, on the patched tree; what they leave becomes a layer above the base that every attempt starts
-from. A step that fails blocks the checks: the same step succeeded on the base. Code of the patch runs in these steps
-and can write to ``/setup``; steering files that it leaves in the tree are restored like those of the patch, products
-that setup leaves by nature (installed packages, byte code) are not.
+from. A step that fails blocks the checks: the same step succeeded on the base. A step that a signal ended is repeated
+before it counts; a machine that is too loaded or has no memory left makes it a fault of the harness. Code of the patch
+runs in these steps and can write to ``/setup``; steering files that it leaves in the tree are restored like those of
+the patch, products that setup leaves by nature (installed packages, byte code) are not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from proctor.base.clock import seconds_text
 from proctor.base.erase import erase
-from proctor.contract.model import Policy
+from proctor.base.errors import InfrastructureFault
+from proctor.contract.model import Policy, SetupStep
 from proctor.execute.inputs.place import inputs_directory
 from proctor.execute.prepare import run_setup_step, setup_plan, step_problem
+from proctor.execute.sandbox.interface import CommandLost, Sandbox
 from proctor.execute.workspace.glob import matches
 from proctor.execute.workspace.patch import Application
 from proctor.execute.workspace.store import Layer
 from proctor.execute.workspace.workspace import Workspace
 from proctor.judge.bench import Bench
+from proctor.judge.outcome import killed_by
 from proctor.judge.placement import Placement
 from proctor.judge.steering import is_product, steers
 
@@ -68,32 +72,38 @@ class Repeated:
 
 
 def repeat_setup(bench: Bench, placement: Placement) -> Repeated:
-    """Run the steps that are declared to run after the patch."""
+    """Run the steps that are declared to run after the patch.
+
+    Steps that the machine may have disturbed are repeated once from the start, in a fresh sandbox.
+    """
     contract = bench.prepared.contract
     steps = [(index, step) for index, step in enumerate(contract.setup) if step.repeat == "after_patch"]
     if not steps:
         return Repeated()
+    try:
+        return _repeat(bench, placement, steps)
+    except _Disturbed:
+        return _repeat(bench, placement, steps, last=True)
+
+
+class _Disturbed(Exception):
+    """A step ended in a way that may be the machine's doing."""
+
+
+def _repeat(
+    bench: Bench, placement: Placement, steps: Sequence[tuple[int, SetupStep]], *, last: bool = False
+) -> Repeated:
     overlays = bench.backend.overlays()
     application = Application(placement.writes(), placement.removals())
     place = bench.scratch / f"repeat-{bench.entropy(4).hex()}"
     workspace = Workspace.create(bench.prepared.layers, place / "tree", overlays=overlays, application=application)
     done: list[Mapping[str, Any]] = []
     try:
+        contract = bench.prepared.contract
         shown = inputs_directory(contract, bench.prepared.inputs, place / "inputs")
         with bench.backend.open(setup_plan(contract, workspace, shown)) as sandbox:
             for index, step in steps:
-                finished = run_setup_step(sandbox, step, contract, bench.prepared.environment)
-                record = {
-                    "index": index,
-                    "command": list(step.run),
-                    "cached": False,
-                    "after_patch": True,
-                    "exit_code": finished.exit_code,
-                    "wall_seconds": seconds_text(finished.wall_ns),
-                }
-                bench.trace.append("setup.step", record)
-                done.append(record)
-                problem = step_problem(step, finished)
+                problem = _step(bench, sandbox, index, step, done, last=last)
                 if problem:
                     problem = f"setup step {index + 1} after the patch {problem}"
                     return Repeated(workspace, (), tuple(done), problem, place)
@@ -103,3 +113,37 @@ def repeat_setup(bench: Bench, placement: Placement) -> Repeated:
         raise
     layer = Layer(workspace.upper, "after-patch", "", "", {})
     return Repeated(workspace, (layer, *bench.prepared.layers) if overlays else (layer,), tuple(done), "", place)
+
+
+def _step(
+    bench: Bench, sandbox: Sandbox, index: int, step: SetupStep, done: list[Mapping[str, Any]], *, last: bool
+) -> str:
+    """Run one step and record it; why it did not succeed. What the machine did to it twice is a fault."""
+    with bench.slot() as waited_ns:
+        try:
+            finished = run_setup_step(sandbox, step, bench.prepared.contract, bench.prepared.environment)
+        except CommandLost as lost:
+            finished = lost.finished
+    problem = step_problem(step, finished)
+    machine = "the machine was too loaded" if finished.starved(step.timeout_seconds) else ""
+    if problem and sandbox.usage().machine_oom_kills:
+        machine = "the machine had no memory left"
+    disturbed = bool(machine or (problem and not finished.timed_out and killed_by(finished.exit_code)))
+    record = {
+        "index": index,
+        "command": list(step.run),
+        "cached": False,
+        "after_patch": True,
+        "exit_code": finished.exit_code,
+        "wall_seconds": seconds_text(finished.wall_ns),
+        "waited_seconds": seconds_text(waited_ns),
+        "stalled_seconds": seconds_text(finished.stalled_ns),
+        "set_aside": disturbed and not last,
+    }
+    bench.trace.append("setup.step", record)
+    done.append(record)
+    if disturbed and not last:
+        raise _Disturbed
+    if machine:
+        raise InfrastructureFault(f"setup step {index + 1} after the patch {problem}: {machine}")
+    return problem

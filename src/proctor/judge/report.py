@@ -23,6 +23,7 @@ from proctor.judge.evidence import Evidence, pointer, read_evidence
 from proctor.judge.gates import NAMES, gates
 from proctor.judge.indicators import indicators
 from proctor.judge.replayable import replayable
+from proctor.judge.rules import rules_digest
 from proctor.judge.score import distance_of, score
 from proctor.judge.sentinels import forgeable
 from proctor.judge.status import SUCCESS, status
@@ -30,13 +31,16 @@ from proctor.judge.tags import tags
 from proctor.judge.taxonomy import taxonomy_digest
 from proctor.record.rundir import RunDirectory
 from proctor.record.trace.event import Event
+from proctor.record.versions import REPORT
 
-SCHEMA = 2
-"""The second counts the agent's calls and test cycles; one of the first is computed again as it was."""
-KIND = "proctor.report"
+SCHEMA = REPORT.schema
+"""The second counts the agent's calls and test cycles; the third names its rules and has inverted tests. Fields that
+come later belong to the newest schema; a report of an earlier one is computed again as it was, see
+:mod:`proctor.judge.rescoring`."""
 PLANNED_SEED = 20260307
 REDUCED = {"rlimit": "limited by rlimits only", "copy": "a plain copy instead of an overlay", "none": "absent"}
 
+MOST_TESTS = 20
 OWN_TO_A_RUN = ("task_spent_usd", "batch_spent_usd", "baseline")
 """What the breakers' settings say about earlier runs."""
 
@@ -71,7 +75,7 @@ def report(evidence: Evidence, schema: int = SCHEMA) -> dict[str, Any]:
     manifest = evidence.manifest
     return {
         "schema": schema,
-        "kind": KIND,
+        "kind": REPORT.kind,
         "run": manifest.get("run", ""),
         "contract": manifest.get("contract", {}),
         "agent": {key: manifest.get("agent", {}).get(key, "") for key in ("name", "kind", "digest")},
@@ -103,19 +107,20 @@ def report(evidence: Evidence, schema: int = SCHEMA) -> dict[str, Any]:
         ],
         "score": score(evidence, verdicts, distance) if standing.status == SUCCESS else None,
         "scores": scores(evidence, verdicts, standing),
-        "checks": [_check(evidence, check) for check in evidence.contract.checks],
+        "checks": [_check(evidence, check, schema) for check in evidence.contract.checks],
         "patch": _patch(evidence, distance),
         "restored": list((evidence.results or {}).get("restored", ())),
         "tags": [tag.record() for tag in tags(evidence, standing)],
         "taxonomy": taxonomy_digest(),
+        **({"rules": rules_digest()} if schema >= 3 else {}),
         "indicators": indicators(evidence),
         "interpretation": interpretation(evidence),
         "deviations": deviations(evidence),
         "replayable": replayable(evidence),
         "comparability": comparability(manifest),
         "events": _events(evidence),
-        "durations": _durations(evidence),
-        "usage": _usage(evidence, schema),
+        "durations": _durations(evidence, schema),
+        "usage": _usage(evidence),
         "conversation": conversation(evidence),
         "evidence": [
             "manifest.json",
@@ -147,7 +152,7 @@ def _termination(evidence: Evidence) -> dict[str, Any]:
     return found
 
 
-def _check(evidence: Evidence, check: Check) -> dict[str, Any]:
+def _check(evidence: Evidence, check: Check, schema: int) -> dict[str, Any]:
     decided = evidence.decision(check)
     blocked = decided is not None and decided.type == "check.blocked"
     payload: Mapping[str, Any] = decided.payload if decided else {}
@@ -179,6 +184,26 @@ def _check(evidence: Evidence, check: Check) -> dict[str, Any]:
             for event in attempts
         ],
         "evidence": [pointer(decided)] if decided else [],
+        **({"inverted": _inverted(evidence, check)} if schema > 2 else {}),
+    }
+
+
+def _inverted(evidence: Evidence, check: Check) -> dict[str, Any] | None:
+    """What inverted tests showed of a check; nothing for one that none were run for."""
+    entries = (evidence.results or {}).get("checks", ())
+    entry = next((one["inverted"] for one in entries if one["id"] == check.id and "inverted" in one), None)
+    if entry is None:
+        return None
+    rounds = [event for event in evidence.of("check.inverted") if event.payload["check"] == check.id]
+    return {
+        "rounds": len(rounds),
+        "variants": entry["variants"],
+        "controls": entry["controls"],
+        "tests": entry["tests"],
+        "without": list(entry["without"][:MOST_TESTS]),
+        "without_count": len(entry["without"]),
+        "problem": entry["problem"],
+        "evidence": [pointer(event) for event in rounds],
     }
 
 
@@ -268,7 +293,7 @@ def _events(evidence: Evidence) -> dict[str, Any]:
     return {"count": len(evidence.events), "head": head, "by_type": dict(sorted(counts.items()))}
 
 
-def _durations(evidence: Evidence) -> dict[str, str]:
+def _durations(evidence: Evidence, schema: int) -> dict[str, str]:
     """Wall-clock time and, apart from it, the time in which tools and checks were at work."""
     times = [int(event.t) for event in evidence.events]
     finished = evidence.last("agent.finished")
@@ -277,11 +302,16 @@ def _durations(evidence: Evidence) -> dict[str, str]:
         "agent_seconds": str(finished.payload["wall_seconds"]) if finished else "0.000",
         "tool_seconds": _sum(event.payload["wall_seconds"] for event in evidence.of("tool.invocation")),
         "tool_cpu_seconds": _sum(event.payload["cpu_seconds"] for event in evidence.of("tool.invocation")),
-        "check_seconds": _sum(event.payload["observed_seconds"] for event in evidence.of("check.finished")),
+        "check_seconds": _sum(_observed(evidence, "check.finished")),
+        **({"inverted_seconds": _sum(_observed(evidence, "check.inverted"))} if schema > 2 else {}),
     }
 
 
-def _usage(evidence: Evidence, schema: int) -> dict[str, Any]:
+def _observed(evidence: Evidence, name: str) -> Iterable[Any]:
+    return (event.payload["observed_seconds"] for event in evidence.of(name))
+
+
+def _usage(evidence: Evidence) -> dict[str, Any]:
     projected = evidence.last("cost.projected")
     cost = None
     if projected is not None:
@@ -291,7 +321,8 @@ def _usage(evidence: Evidence, schema: int) -> dict[str, Any]:
     calls, cycles = count_calls(evidence.events, evidence.manifest.get("configuration", {}).get("watch") or {})
     return {
         "tool_calls": sum(1 for _ in evidence.of("tool.invocation")),
-        **({"agent_calls": calls, "test_cycles": cycles} if schema > 1 else {}),
+        "agent_calls": calls,
+        "test_cycles": cycles,
         "programs": sum(1 for _ in evidence.of("guard.exec")),
         "check_attempts": sum(1 for _ in evidence.of("check.finished")),
         "tokens": sum(int(item["input_tokens"]) + int(item["output_tokens"]) for item in used) if used else None,

@@ -3,8 +3,8 @@
 Only paths that the patch touched are looked at. A steering file that the patch added is taken away; one that it changed
 or removed is the base's again; of a file that steers with some tables, those are the base's again. Globs in
 ``free_steering`` exempt paths from steering, never from protection. A file that would be imported in place of a module
-of the standard library, or a link that stands for a directory from which tests import, is taken away unless the base
-has such a module there. Pure but for reading the base.
+of a test runner or of the standard library, or a link that stands for a directory from which tests import, is taken
+away, unless the project has such a module itself. Pure but for reading the base.
 """
 
 from __future__ import annotations
@@ -15,46 +15,52 @@ from proctor.base.frozen import frozen
 from proctor.contract.model import Policy
 from proctor.execute.workspace.glob import matches
 from proctor.judge import tables
-from proctor.judge.modules import Places, other_forms, shadowing
+from proctor.judge.modules import Places, shadowing
 from proctor.judge.placement import Placement, ReadBase
-from proctor.judge.steering import TABLES, WHOLE, steers
+from proctor.judge.steering import TABLES, Has, has_module, shadows_runner, steers
 
 LINK = 0o120000
+
+PROTECTED, STEERING, STEERING_TABLES, SHADOWING = "protected", "steering", "steering-tables", "shadowing"
 
 
 @frozen
 class Restored:
-    """A path that is the base's again, and why: ``protected``, ``steering`` or ``steering-tables``."""
+    """A path that is the base's again, and why: one of the four codes above, or ``hidden``."""
 
     path: bytes
     why: str
 
 
 def restore(
-    placement: Placement, policy: Policy, read_base: ReadBase, places: Places | None = None
+    placement: Placement, policy: Policy, read_base: ReadBase, places: Places | None = None, has: Has | None = None
 ) -> tuple[Restored, ...]:
-    """Put back in ``placement`` what the patch may not decide; what that was, in order of path."""
+    """Put back in ``placement`` what the patch may not decide; what that was, in order of path.
+
+    ``has`` knows the files of the pristine tree, which are the project's own; without it the base counts as that.
+    """
     done = []
     roots = (places or Places()).roots(lambda path: placement.read(path, read_base) is not None)
+    own = has or (lambda path: read_base(path) is not None)
     for path in placement.touched():
-        why = _restore_one(placement, path, policy, read_base, roots)
+        why = _restore_one(placement, path, policy, read_base, roots, own)
         if why:
             done.append(Restored(path, why))
     return tuple(done)
 
 
 def _restore_one(
-    placement: Placement, path: bytes, policy: Policy, read_base: ReadBase, roots: frozenset[bytes]
+    placement: Placement, path: bytes, policy: Policy, read_base: ReadBase, roots: frozenset[bytes], own: Has
 ) -> str:
     if _any(path, policy.protected):
-        return "protected" if placement.restore(path, read_base) else ""
-    kind = steers(path) or (WHOLE if _stands_in(placement, path, read_base, roots) else "")
-    if not kind or _any(path, policy.free_steering):
+        return PROTECTED if placement.restore(path, read_base) else ""
+    kind = steers(path, own)
+    shadow = shadows_runner(path, own) or (not kind and _stands_in(placement, path, read_base, roots))
+    if not (kind or shadow) or _any(path, policy.free_steering):
         return ""
-    if kind == WHOLE:
-        return "steering" if placement.restore(path, read_base) else ""
-    assert kind == TABLES
-    return _restore_tables(placement, path, read_base)
+    if kind == TABLES:
+        return _restore_tables(placement, path, read_base)
+    return (SHADOWING if shadow else STEERING) if placement.restore(path, read_base) else ""
 
 
 def _stands_in(placement: Placement, path: bytes, read_base: ReadBase, roots: frozenset[bytes]) -> bool:
@@ -66,21 +72,23 @@ def _stands_in(placement: Placement, path: bytes, read_base: ReadBase, roots: fr
         return True
     if now[0] != LINK and b"." not in path.rpartition(b"/")[2]:
         return False
-    return bool(shadowing(path, roots)) and not any(read_base(form) for form in other_forms(path))
+    module = shadowing(path, roots).encode()
+    above = tuple(root + b"/" if root else b"" for root in roots)
+    return bool(module) and not has_module(module, above, lambda form: read_base(form) is not None)
 
 
 def _restore_tables(placement: Placement, path: bytes, read_base: ReadBase) -> str:
     """Put the steering tables back where the patch changed the file, or all of it where it is gone or no file."""
     now, base = placement.read(path, lambda _: None), read_base(path)
     if now is None or now[0] == LINK or (base is not None and base[0] == LINK):
-        return "steering" if placement.restore(path, read_base) else ""
+        return STEERING if placement.restore(path, read_base) else ""
     made = tables.restored(path.rpartition(b"/")[2], base[1] if base else None, now[1])
     if made is None:
-        return "steering" if placement.restore(path, read_base) else ""
+        return STEERING if placement.restore(path, read_base) else ""
     if made == now[1]:
         return ""
     placement.put(path, now[0], made)
-    return "steering-tables"
+    return STEERING_TABLES
 
 
 def _any(path: bytes, patterns: tuple[str, ...], match: Callable[[bytes, str], bool] = matches) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import posixpath
 
 from proctor.base.clock import Entropy
-from proctor.base.frozen import frozen
+from proctor.base.frozen import frozen, replace
 from proctor.contract.model import Check, Sentinel
 from proctor.judge.probes import Names, sentinel_text
 from proctor.judge.results.interface import TestResults
@@ -66,9 +66,10 @@ def draw_name(entropy: Entropy) -> str:
     return "_".join(WORDS[byte % len(WORDS)] for byte in entropy(WORDS_IN_A_NAME))
 
 
-def plant_pytest(directory: str, entropy: Entropy) -> Planted:
+def plant_pytest(directory: str, entropy: Entropy, modules: tuple[str, ...] = ()) -> Planted:
     """Sentinels for pytest in ``directory`` of the tree: functions, and methods of a test case, which run differently.
 
+    The file imports ``modules`` under drawn names, as the tests beside it do; an import that fails changes nothing.
     Their ids end in the given ones, whatever the root is.
     """
     name = draw_name(entropy)
@@ -79,7 +80,7 @@ def plant_pytest(directory: str, entropy: Entropy) -> Planted:
         failing_methods=_draw_tests(entropy),
         test_case=f"Test{draw_name(entropy).title().replace('_', '')}",
     )
-    text = sentinel_text(names, entropy)
+    text = sentinel_text(names, entropy, tuple((module, draw_name(entropy)) for module in modules))
     file = f"test_{name}.py"
     good = (*names.passing, *(f"{names.test_case}::{test}" for test in names.passing_methods))
     bad = (*names.failing, *(f"{names.test_case}::{test}" for test in names.failing_methods))
@@ -126,13 +127,13 @@ def _draw_tests(entropy: Entropy) -> tuple[str, ...]:
     return tuple(f"test_{draw_name(entropy)}" for _ in range(1 + entropy(1)[0] % 3))
 
 
-def plant(check: Check, directory: str, entropy: Entropy) -> Planted | None:
-    """The sentinels for ``check``, if its format can have any."""
+def plant(check: Check, directory: str, entropy: Entropy, modules: tuple[str, ...] = ()) -> Planted | None:
+    """The sentinels for ``check``, if its format can have any. Those for pytest import ``modules``."""
     if check.results == "exit-code":
         return None
     if check.sentinel is not None:
         return plant_declared(check.sentinel, entropy)
-    return plant_pytest(directory, entropy) if check.results == "pytest" else None
+    return plant_pytest(directory, entropy, modules) if check.results == "pytest" else None
 
 
 def forgeable(check: Check) -> bool:
@@ -158,7 +159,7 @@ def without(planted: Planted | None, results: TestResults) -> TestResults:
         return results
     outcomes = results.outcomes.items()
     kept = {test: outcome for test, outcome in outcomes if not any(name in test for name in planted.drawn)}
-    return TestResults(kept, results.complete, results.problem, results.tampered)
+    return replace(results, outcomes=kept)
 
 
 def _found(wanted: str, results: TestResults) -> set[str]:

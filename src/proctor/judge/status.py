@@ -11,7 +11,8 @@ An invalid run is neither success nor failure. A run that ended for want of time
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from proctor.base.frozen import frozen
 from proctor.judge.evidence import Evidence
@@ -33,6 +34,11 @@ class Status:
     status: str
     attribution: str
     problems: tuple[str, ...] = ()
+
+
+def is_machine_fault(report: Mapping[str, Any]) -> bool:
+    """Whether the machine or the harness kept a run from its verdict: nothing is known then about agent or contract."""
+    return report["status"] in (INVALID, ACCEPTANCE_ERROR) and report["attribution"] == HARNESS
 
 
 def status(evidence: Evidence, gates: Sequence[Gate]) -> Status:

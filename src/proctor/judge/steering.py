@@ -5,6 +5,8 @@ base's version back, or takes the file away where the base has none. Some files 
 of ``pyproject.toml``, a section of ``setup.cfg``, some keys of ``package.json``): ``judge.tables`` restores that part.
 A directory that steers does so as a link too, and in capitals, since some readers do not mind case.
 Files that stand in for modules of the standard library depend on the tree: ``judge.modules`` knows them.
+A module with the name of a test runner's is the project's own where the pristine tree has it: pytest's repository may
+change ``src/_pytest``, and a patch that adds a ``pytest.py`` to another project may not.
 Files in which a project's own code and its steering cannot be told apart (``Makefile``, ``pom.xml``) are left alone: a
 contract can protect them by name.
 """
@@ -12,6 +14,7 @@ contract can protect them by name.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from proctor.base.pattern import pattern
 
@@ -48,7 +51,9 @@ _PATTERNS = pattern(
     re.DOTALL | re.IGNORECASE,
 )
 
-_MODULES = b"pytest _pytest pluggy iniconfig xdist proctor_results unittest doctest nose nose2"
+_MODULES = b"""
+    pytest _pytest pluggy iniconfig xdist proctor_results proctor_fingerprints unittest doctest nose nose2
+"""
 
 RUNNER_MODULES = frozenset(_MODULES.split())
 """Modules that run tests: a file of the same name where imports start would be run in their place."""
@@ -59,11 +64,22 @@ _PRODUCT = pattern(
 
 _IMPORT_ROOTS = (b"", b"src/", b"lib/")
 
+Has = Callable[[bytes], bool]
+"""Whether the pristine tree has a file at a path."""
 
-def steers(path: bytes) -> str:
-    """``whole`` when the file at ``path`` steers a runner, ``tables`` when parts of it may, else nothing."""
+
+def has_nothing(_: bytes) -> bool:
+    """An empty tree."""
+    return False
+
+
+def steers(path: bytes, has: Has = has_nothing) -> str:
+    """``whole`` when the file at ``path`` steers a runner, ``tables`` when parts of it may, else nothing.
+
+    ``has`` knows the pristine tree: its own modules are not shadows of a runner's.
+    """
     name = path.rpartition(b"/")[2]
-    if name in NAMES or _PATTERNS.search(path) or _shadows_runner(path):
+    if name in NAMES or _PATTERNS.search(path) or shadows_runner(path, has):
         return WHOLE
     return TABLES if name in PARTLY else ""
 
@@ -73,14 +89,26 @@ def is_product(path: bytes) -> bool:
     return bool(_PRODUCT.search(path))
 
 
-def _shadows_runner(path: bytes) -> bool:
-    """Whether ``path`` would be imported in place of a runner's own module."""
+def shadows_runner(path: bytes, has: Has = has_nothing) -> bool:
+    """Whether ``path`` would be imported in place of a runner's own module, and is not the project's own."""
+    module = _runner_module(path)
+    return bool(module) and not has(path) and not has_module(module, _IMPORT_ROOTS, has)
+
+
+def has_module(module: bytes, roots: tuple[bytes, ...], has: Has) -> bool:
+    """Whether a tree has a module of this name below one of ``roots``, each of which is empty or ends in a slash."""
+    return any(has(root + module + form) for root in roots for form in (b".py", b"/__init__.py"))
+
+
+def _runner_module(path: bytes) -> bytes:
+    """The runner's module that ``path`` would be imported in place of, if any."""
     for root in _IMPORT_ROOTS:
         if path.startswith(root):
             first, _, rest = path[len(root) :].partition(b"/")
-            if (first if rest else first.partition(b".")[0]) in RUNNER_MODULES and (rest or _is_module(first)):
-                return True
-    return False
+            module = first if rest else first.partition(b".")[0]
+            if module in RUNNER_MODULES and (rest or _is_module(first)):
+                return module
+    return b""
 
 
 def _is_module(name: bytes) -> bool:

@@ -14,9 +14,10 @@ from proctor.base.clock import system_entropy
 from proctor.contract.digest import resolved
 from proctor.contract.model import Check, Contract, GitRepository, NamedFile, Task
 from proctor.judge.report import build_report
-from proctor.record.manifest import KIND, check_manifest
+from proctor.record.manifest import check_manifest
 from proctor.record.rundir import RunDirectory
 from proctor.record.trace.log import TraceWriter
+from proctor.record.versions import MANIFEST as VERSION
 
 PATCH = (
     b"diff --git a/calc.py b/calc.py\nindex 1111111111111111111111111111111111111111.."
@@ -32,7 +33,7 @@ CHANGE: dict[str, Any] = {
 }
 MANIFEST: dict[str, Any] = {
     "schema": 1,
-    "kind": KIND,
+    "kind": VERSION.kind,
     "run": "20260307T120000-0123456789",
     "contract": {"id": "sha256:" + "c" * 64, "name": "calc", "version": "cccccccccccc"},
     "repository": {"kind": "git", "identity": "0" * 40, "submodules": [], "tree_digest": "sha256:" + "d" * 64},

@@ -2,10 +2,10 @@
 
 It writes one signed line for each report to a file of its own in the results directory, adds the sentinel file to
 what is collected, keeps the sentinels from being filtered out, runs them at drawn places among the other tests, and
-takes their failure out of the exit status. It notes which functions of the test runner were replaced by code of the
-tree: only a forgery needs that, and sentinels do not see one that concerns some tests alone. It uses the standard
-library alone, works with pytest 6 to 9, and runs on whatever interpreter the check starts. It is mounted read-only; the
-harness itself never imports it.
+takes their failure out of the exit status. It notes what code of the tree changed in the test runner, by the
+fingerprints of ``proctor_fingerprints``: sentinels do not see a forgery that concerns some tests alone. It uses the
+standard library alone, works with pytest 6 to 9, and runs on whatever interpreter the check starts. It is mounted
+read-only; the harness itself never imports it.
 
 Code under test shares this process. The key is taken out of the environment, or out of the file that is named there, at
 once, which raises the price of forging; it is no proof.
@@ -15,54 +15,13 @@ import hashlib
 import hmac
 import json
 import os
-import sys
 import types
-import unittest.case  # noqa: F401  (part of the runner, whether or not a test has asked for it yet)
-from typing import Any, Dict, Generator, Iterator, List, Mapping, Set, Tuple, Union  # noqa: UP035  (old interpreters)
+from typing import Any, Dict, Generator, List, Union  # noqa: UP035  (old interpreters)
 
 import pytest
+from proctor_fingerprints import Fingerprints  # type: ignore[import-not-found]
 
 VARIABLE = "PROCTOR_PYTEST"
-RUNNER = ("_pytest", "pluggy", "unittest")
-METHODS = (types.FunctionType, classmethod, staticmethod, property)
-
-
-class Runner:
-    """The functions of the test runner as they were before any code of the tree ran."""
-
-    def __init__(self) -> None:
-        self._parts = list(self._found())
-
-    def _found(self) -> Iterator[Tuple[str, Mapping[str, Any], str, Any]]:  # noqa: UP006
-        for name, module in list(sys.modules.items()):
-            if name.partition(".")[0] not in RUNNER or not isinstance(module, types.ModuleType):
-                continue
-            for key, value in list(vars(module).items()):
-                if isinstance(value, types.FunctionType):
-                    yield name, vars(module), key, value
-                elif isinstance(value, type) and value.__module__ == name:
-                    for part, inner in list(vars(value).items()):
-                        if isinstance(inner, METHODS):
-                            yield name + "." + key, vars(value), part, inner
-
-    def changed(self, top: str) -> List[str]:  # noqa: UP006
-        """The names of those that code below ``top`` has replaced, or code that has no file."""
-        return [
-            name + "." + key
-            for name, holder, key, value in self._parts
-            if holder.get(key) is not value and _is_of_the_tree(holder.get(key), top)
-        ]
-
-
-def _is_of_the_tree(value: Any, top: str) -> bool:
-    """Whether something was defined below ``top``; conftest files are put back before judging and may change things."""
-    inner = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
-    code = getattr(inner, "__code__", None)
-    if code is None:
-        return True
-    file = os.path.abspath(code.co_filename)
-    inside = code.co_filename.startswith("<") or file.startswith(os.path.join(top, ""))
-    return bool(inside) and os.path.basename(file) != "conftest.py"
 
 
 class Reporter:
@@ -97,19 +56,22 @@ class Plugin:
         self.sentinel = str(settings.get("sentinel", ""))
         self.token = str(settings.get("token", ""))
         self.places = list(settings.get("places", []))
+        self.only = list(settings.get("only", []))
         self._settings = settings
         self._reporter: Union[Reporter, None] = None  # noqa: UP007
         self._others = 0
         self._others_failed = 0
-        self._top = os.getcwd()
-        self._changed: Set[str] = set()  # noqa: UP006
 
     def begin(self, config: Any) -> None:
-        """Take part in a session that starts."""
+        """Take part in a session that starts; where only some tests are to run, their files alone are collected."""
         worker = hasattr(config, "workerinput")
         if not worker:
             self._reporter = Reporter(bytes.fromhex(self._settings["key"]), self._settings["directory"])
         config.option.maxfail = 0
+        if self.only and not worker:
+            root = str(getattr(config, "rootpath", None) or config.rootdir)
+            files = dict.fromkeys(test.partition("::")[0] for test in self.only)
+            config.args[:] = [os.path.join(root, file) for file in files]
         if self.sentinel and self.sentinel not in config.args:
             # Some versions drop a directory that is named beside a file in it, unless duplicates are kept.
             config.option.keepduplicates = True
@@ -118,12 +80,14 @@ class Plugin:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Tell the workers of pytest-xdist what they must not filter out."""
-        node.workerinput["proctor"] = [self.sentinel, self.token, self._settings["options"], self.places]
+        node.workerinput["proctor"] = [self.sentinel, self.token, self._settings["options"], self.places, self.only]
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_sessionstart(self) -> Generator[None, Any, None]:
+    def pytest_sessionstart(self, session: Any) -> Generator[None, Any, None]:
         """Take this plugin out of the options once workers were started, so that sessions in tests stay their own."""
         yield
+        objects = {"reporter": self._reporter} if self._reporter is not None else {}
+        _FINGERPRINTS.begin(session.config.pluginmanager, {"session plug-in": self, **objects})
         if self._settings["options"]:
             os.environ["PYTEST_ADDOPTS"] = self._settings["options"]
         else:
@@ -141,7 +105,8 @@ class Plugin:
         """Run the sentinels, each at its place, whatever selection the command or the tree asks for."""
         mine = {item.nodeid: item for item in items if self._is_sentinel(item.nodeid)}
         yield
-        others = [item for item in items if not self._is_sentinel(item.nodeid)]
+        wanted = set(self.only)
+        others = [i for i in items if not self._is_sentinel(i.nodeid) and (not wanted or i.nodeid in wanted)]
         gaps = self._gaps([item.nodeid.partition("::")[0] for item in others], list(mine))
         placed: Dict[int, List[Any]] = {}  # noqa: UP006
         for place, item in zip(self.places + [-1] * len(mine), mine.values()):  # noqa: B905
@@ -164,12 +129,22 @@ class Plugin:
                 found.append(number)
         return [*found, len(files)] if files else found
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: Any) -> None:
+        """Compare the collected tests with their files."""
+        _FINGERPRINTS.collected(session.items)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_teardown(self, item: Any) -> None:
+        """Compare a test that has run with what was collected."""
+        _FINGERPRINTS.after_item(item)
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Note one phase of one test."""
         self._note(report.nodeid, report.when, report.outcome)
         if report.when == "teardown":
-            self._changed.update(_RUNNER.changed(self._top))
+            _FINGERPRINTS.after_test()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: Any) -> None:
@@ -184,8 +159,10 @@ class Plugin:
             session.exitstatus = 0 if self._others else 5
         yield
         if self._reporter is not None:
-            if self._changed:
-                self._reporter.line({"kind": "runner", "changed": sorted(self._changed)[:20]})
+            _FINGERPRINTS.end(session.config.pluginmanager)
+            changed = [[_text(part) for part in change] for change in _FINGERPRINTS.changes()]
+            if changed:
+                self._reporter.line({"kind": "runner", "changed": changed})
             self._reporter.line({"kind": "finished", "status": int(session.exitstatus)})
             self._reporter = None
 
@@ -194,11 +171,15 @@ class Plugin:
             self._others += 1
             self._others_failed += outcome == "failed"
         if self._reporter is not None:
-            name = str(test).encode("utf-8", "backslashreplace").decode("utf-8")
-            self._reporter.line({"kind": "report", "id": name, "when": str(when), "outcome": str(outcome)})
+            self._reporter.line({"kind": "report", "id": _text(test), "when": str(when), "outcome": str(outcome)})
 
     def _is_sentinel(self, test: str) -> bool:
         return bool(self.token) and self.token in test
+
+
+def _text(name: Any) -> str:
+    """A name as text that can be written."""
+    return str(name).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _settings() -> Dict[str, Any]:  # noqa: UP006
@@ -213,7 +194,7 @@ def _settings() -> Dict[str, Any]:  # noqa: UP006
 
 
 _SETTINGS = _settings()
-_RUNNER = Runner()
+_FINGERPRINTS = Fingerprints(os.getcwd())
 
 
 @pytest.hookimpl(trylast=True)
@@ -222,8 +203,8 @@ def pytest_configure(config: Any) -> None:
     settings = dict(_SETTINGS)
     _SETTINGS.clear()
     if not settings and hasattr(config, "workerinput"):
-        sentinel, token, options, places = config.workerinput.get("proctor", ["", "", "", []])
-        settings = {"sentinel": sentinel, "token": token, "options": options, "places": places}
+        sentinel, token, options, places, only = config.workerinput.get("proctor", ["", "", "", [], []])
+        settings = {"sentinel": sentinel, "token": token, "options": options, "places": places, "only": only}
     if settings:
         plugin = Plugin(settings)
         plugin.begin(config)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from proctor.base.frozen import EMPTY, frozen
+from proctor.base.frozen import EMPTY, frozen, replace
 
 RESULT_BYTES = 64 << 20
 """The largest result file that is read."""
@@ -25,11 +25,29 @@ _RANK = {outcome: rank for rank, outcome in enumerate(OUTCOMES)}
 
 
 @frozen
+class RunnerChange:
+    """A part of the test runner that code of the tree changed, and the file and line of that code, if it has any."""
+
+    what: str
+    by: str = ""
+
+    @property
+    def file(self) -> str:
+        """The file of the code that made the change."""
+        return self.by.rpartition(":")[0]
+
+    def text(self) -> str:
+        """The change as a sentence names it."""
+        return f"{self.what} ({self.by})" if self.by else self.what
+
+
+@frozen
 class TestResults:
     """Outcomes by test id.
 
     ``complete`` is false when the runner did not get to its end or its file cannot be read; ``problem`` then says why.
-    ``tampered`` means that the file holds lines that the harness's own reporter did not write.
+    ``tampered`` means that the file holds lines that the harness's own reporter did not write. ``changed`` is what code
+    of the tree changed in the test runner.
     """
 
     __test__ = False  # the name starts with Test: pytest would take it for one
@@ -38,6 +56,7 @@ class TestResults:
     complete: bool = False
     problem: str = ""
     tampered: bool = False
+    changed: tuple[RunnerChange, ...] = ()
 
     def counts(self) -> dict[str, int]:
         """How many tests came out in each way."""
@@ -93,4 +112,5 @@ def merged(several: list[TestResults]) -> TestResults:
                 collector.add(test, outcome)
     except TooMuch as error:
         problems.append(str(error))
-    return collector.results("; ".join(problems[:3]), tampered=any(one.tampered for one in several))
+    whole = collector.results("; ".join(problems[:3]), tampered=any(one.tampered for one in several))
+    return replace(whole, changed=tuple(dict.fromkeys(change for one in several for change in one.changed)))

@@ -2,8 +2,8 @@
 
 A line is ``<hex of HMAC-SHA256> <JSON>``; the code covers the number of the line and its JSON under a key drawn for the
 attempt. A line with a wrong code was written by something else: the file is then tampered with, whatever it says. The
-key is known to the test process, so this raises the price of forging and proves nothing; see ``judge.sentinels``. A
-runner whose own functions were replaced by code of the tree has not told the tests' outcomes but that code's.
+key is known to the test process, so this raises the price of forging and proves nothing; see ``judge.sentinels``. One
+line may list what code of the tree changed in the test runner; ``judge.runner_changes`` says what that means.
 """
 
 from __future__ import annotations
@@ -13,7 +13,18 @@ import hmac
 from typing import Any
 
 from proctor.base.canonical import parse as parse_json
-from proctor.judge.results.interface import RESULT_BYTES, Collector, TestResults, TooMuch, clean_text
+from proctor.judge.results.interface import (
+    RESULT_BYTES,
+    Collector,
+    RunnerChange,
+    TestResults,
+    TooMuch,
+    clean_text,
+)
+
+MOST_CHANGES = 100
+CHANGE_CHARACTERS = 300
+"""How many changes to the runner are read, and how much of each name."""
 
 GOOD_ENDINGS = (0, 1, 5)
 """Exit statuses of a session that ran to its end: all passed, some failed, nothing collected."""
@@ -25,7 +36,7 @@ def parse(data: bytes, key: bytes) -> TestResults:
         return TestResults(problem=f"larger than {RESULT_BYTES} bytes")
     collector = Collector()
     ending: int | None = None
-    changed = ""
+    changed: tuple[RunnerChange, ...] = ()
     lines = data.split(b"\n")
     if lines.pop():
         return _read_until_cut(lines, key)
@@ -34,7 +45,7 @@ def parse(data: bytes, key: bytes) -> TestResults:
         if record is None or ending is not None:
             return collector.results(f"line {number + 1} is not the plugin's", tampered=True)
         if record.get("kind") == "runner":
-            changed = f"code under test changed the test runner: {_names(record)}"
+            changed = _changes(record)
             continue
         try:
             ending = _take(record, collector)
@@ -44,13 +55,14 @@ def parse(data: bytes, key: bytes) -> TestResults:
         return collector.results("the session did not come to its end")
     if ending not in GOOD_ENDINGS:
         return collector.results(f"the session ended with status {ending}")
-    return TestResults(collector.outcomes, True, changed, tampered=bool(changed))
+    return TestResults(collector.outcomes, True, changed=changed)
 
 
 def _read_until_cut(lines: list[bytes], key: bytes) -> TestResults:
     """A file whose last line is cut: either the runner died in a write or something else wrote."""
     whole = parse(b"".join(line + b"\n" for line in lines), key)
-    return TestResults(whole.outcomes, False, whole.problem or "the last line is cut", whole.tampered or whole.complete)
+    problem = whole.problem or "the last line is cut"
+    return TestResults(whole.outcomes, False, problem, whole.tampered or whole.complete, whole.changed)
 
 
 def _record(number: int, line: bytes, key: bytes) -> dict[str, Any] | None:
@@ -65,10 +77,12 @@ def _record(number: int, line: bytes, key: bytes) -> dict[str, Any] | None:
     return record if isinstance(record, dict) else None
 
 
-def _names(record: dict[str, Any]) -> str:
-    """Which parts of the runner a record names."""
-    names = record.get("changed")
-    return ", ".join(clean_text(str(name)) for name in names[:5]) if isinstance(names, list) else "unknown"
+def _changes(record: dict[str, Any]) -> tuple[RunnerChange, ...]:
+    """The changes to the runner that a record lists, within a bound."""
+    listed = record.get("changed")
+    pairs = [one for one in listed[:MOST_CHANGES] if isinstance(one, list)] if isinstance(listed, list) else []
+    texts = [[clean_text(str(part))[:CHANGE_CHARACTERS] for part in pair[:2]] for pair in pairs]
+    return tuple(RunnerChange(*pair) for pair in texts if pair) or (RunnerChange("unknown"),)
 
 
 def _take(record: dict[str, Any], collector: Collector) -> int | None:

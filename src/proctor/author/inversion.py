@@ -1,0 +1,32 @@
+"""Which must_pass tests inverted tests cannot confirm, as remarks of ``lint``; known once a pool was made."""
+
+from __future__ import annotations
+
+from proctor.conduct.variants import known_pool
+from proctor.contract.digest import content_id
+from proctor.contract.lint import Remark, remarks
+from proctor.contract.model import Contract
+from proctor.execute.home import Home
+from proctor.judge.inverted.pool import WHOLE_CHECK, coverage
+
+MOST_NAMED = 3
+
+
+def remarks_on_variants(contract: Contract, home: Home) -> tuple[Remark, ...]:
+    """One remark for each check with tests that have no variant; none where ``validate`` has made no pool yet."""
+    pool = known_pool(home, content_id(contract))
+    if pool is None:
+        return ()
+    places = {check.id: number for number, check in enumerate(contract.checks)}
+    found = []
+    for one in coverage(contract, pool):
+        if not one.without:
+            continue
+        if one.problem or one.without == (WHOLE_CHECK,):
+            why = one.problem or "none of its tests could be altered"
+            message = f"check {one.check!r}: no inverted tests: {why}"
+        else:
+            named = ", ".join(one.without[:MOST_NAMED]) + (", ..." if len(one.without) > MOST_NAMED else "")
+            message = f"check {one.check!r}: {len(one.without)} of {one.tests} must_pass tests have no variant: {named}"
+        found.append(("warning", ("checks", places[one.check], "must_pass"), message))
+    return remarks(contract, found)

@@ -1,0 +1,107 @@
+"""The pools of inverted tests: made from the reference of a contract, kept in the home under the contract's id.
+
+The home is never mounted into a sandbox, so no agent sees a pool. A contract without a reference has none, since
+nothing shows which variants must fail; reports say so.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from proctor.base.canonical import canonical, parse
+from proctor.base.errors import UsageFault
+from proctor.base.files import write_whole
+from proctor.conduct.machine import Machine
+from proctor.conduct.reference import reference_patch
+from proctor.contract.model import Check
+from proctor.execute.home import Home
+from proctor.execute.prepare import Prepared
+from proctor.judge.acceptance import reference_scene
+from proctor.judge.attempt import attempt, make_ready
+from proctor.judge.bench import Bench, Scene
+from proctor.judge.inverted.pool import CheckPool, Pool, is_inverted, read_pool, tests_of
+from proctor.judge.inverted.screen import Screening
+from proctor.record.rundir import RunDirectory
+from proctor.record.trace.log import TraceWriter
+
+NONCE_BYTES = 16
+Tell = Callable[[str], None]
+
+
+def known_pool(home: Home, content_id: str) -> Pool | None:
+    """The pool of a contract, if one was made; a record that cannot be read counts as none."""
+    try:
+        return read_pool(parse(_path(home, content_id).read_bytes()))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def ensure_pool(machine: Machine, prepared: Prepared, tell: Tell = lambda _: None) -> Pool | None:
+    """The pool of a prepared contract, made now where there is none yet; nothing where the contract needs none."""
+    contract = prepared.contract
+    if contract.reference is None or not any(map(is_inverted, contract.checks)):
+        return None
+    path = _path(machine.home, prepared.content_id)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(f"{path}.lock", "ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        known = known_pool(machine.home, prepared.content_id)
+        if known is not None:
+            return known
+        tell(f"making inverted tests for {contract.name}")
+        pool = make_pool(machine, prepared)
+        write_whole(path, canonical(pool.record()))
+        return pool
+
+
+def remake_pool(machine: Machine, prepared: Prepared) -> Pool | None:
+    """The pool of a prepared contract, made again whatever is known; nothing where the contract needs none."""
+    _path(machine.home, prepared.content_id).unlink(missing_ok=True)
+    return ensure_pool(machine, prepared)
+
+
+def make_pool(machine: Machine, prepared: Prepared) -> Pool:
+    """Try variants of the hidden tests on the reference, and keep those that fail as they must."""
+    with machine.scratch("variants") as place:
+        run = RunDirectory(place / "run").create()
+        scratch = place / "scratch"
+        scratch.mkdir()
+        patch = reference_patch(prepared, scratch)
+        with TraceWriter.create(run.events, machine.clock, machine.entropy) as trace:
+            bench = Bench(
+                prepared=prepared,
+                backend=machine.backend(prepared.contract),
+                scratch=scratch,
+                trace=trace,
+                run=run,
+                clock=machine.clock,
+                entropy=machine.entropy,
+                slot=machine.slots.hold,
+            )
+            inverted = [check for check in prepared.contract.checks if is_inverted(check)]
+            try:
+                with reference_scene(bench, patch) as scene:
+                    checks = tuple(_pool_of(bench, check, scene) for check in inverted)
+            except UsageFault as fault:
+                checks = tuple(
+                    CheckPool(check.id, without=tests_of(check), problem=fault.message) for check in inverted
+                )
+    return Pool(prepared.content_id, checks)
+
+
+def rounds_at_once() -> int:
+    """How many rounds are run side by side: as many as there are processors for this process."""
+    return max(1, len(os.sched_getaffinity(0)))
+
+
+def _pool_of(bench: Bench, check: Check, scene: Scene) -> CheckPool:
+    alone = attempt(bench, make_ready(bench, check, scene, 1))
+    taken_ms = alone.finished.wall_ns // 1_000_000
+    return Screening(bench, check, scene, rounds_at_once()).pool(bench.entropy(NONCE_BYTES), taken_ms)
+
+
+def _path(home: Home, content_id: str) -> Path:
+    return home.variants / f"{content_id.removeprefix('sha256:')}.json"

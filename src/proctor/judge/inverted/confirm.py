@@ -1,0 +1,212 @@
+"""A success is confirmed: drawn variants of its tests must fail, and unaltered ones must go on passing.
+
+Each round runs in a fresh sandbox under the same names, paths and selection. A variant that passes is run once more,
+alone; one that passes again shows that results do not depend on what the code does: the check is forged. Controls that
+fail are repeated unaltered; where they fail each time, the code behaves in another way when it is not watched by the
+whole suite: the check is forged. What passed or failed only once is recorded as unsteady and decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+from proctor.base.clock import seconds_text
+from proctor.base.frozen import frozen
+from proctor.base.names import name_text
+from proctor.base.parallel import side_by_side
+from proctor.contract.model import Check
+from proctor.judge.bench import Bench, Scene
+from proctor.judge.inverted.draw import Round, Seen, affordable, evaluate, plan_rounds
+from proctor.judge.inverted.edit import diff, edited
+from proctor.judge.inverted.pool import WHOLE_CHECK, CheckPool, Variant, tests_of
+from proctor.judge.inverted.rounds import Made, run_round, unchanged
+from proctor.judge.outcome import FAIL, FORGED_RESULTS, OF_THE_MACHINE, SENTINELS_WRONG, Judgement
+from proctor.judge.record import keep_logs, stream
+from proctor.judge.sentinels import FORGED
+
+REPEATS = 2
+"""How often unaltered controls are repeated before their failure counts."""
+MOST_LISTED = 20
+"""How many variants and controls of one round a record names."""
+
+CLEAN, PASSED, BROKEN = "as expected", "variant passed", "control failed"
+
+
+@frozen
+class Confirmation:
+    """What the rounds of one check showed: a judgement if it is forged, and the entry of ``results.json``."""
+
+    forged: Judgement | None
+    entry: Mapping[str, Any]
+
+
+def unconfirmed(check: Check, problem: str) -> Confirmation:
+    """The confirmation of a check that no variant speaks for."""
+    tests = tests_of(check)
+    entry = {"rounds": [], "variants": 0, "controls": 0, "tests": len(tests), "without": list(tests), "pool": ""}
+    return Confirmation(None, {**entry, "problem": problem})
+
+
+class Confirming:
+    """Confirms one check on one scene."""
+
+    def __init__(self, bench: Bench, check: Check, scene: Scene, pool: CheckPool, pool_digest: str) -> None:
+        self._bench = bench
+        self._check = check
+        self._scene = scene
+        self._files = unchanged(pool, bench, check, scene)
+        kept = tuple(one for one in pool.variants if one.path in self._files)
+        self._pool = pool if len(kept) == len(pool.variants) else _reduced(pool, kept, check)
+        self._digest = pool_digest
+        self._tests = tests_of(check)
+        self._number = 0
+        self._entries: list[dict[str, Any]] = []
+
+    def confirm(self) -> Confirmation:
+        """Run the rounds and say what they showed."""
+        if not self._pool.variants:
+            return unconfirmed(self._check, self._pool.problem or "no listed test has a variant")
+        jobs = self._bench.side_by_side
+        count = affordable(self._check.inverted.draws, self._pool, jobs)
+        chance = Random(self._bench.entropy(32))
+        rounds = plan_rounds(self._pool, self._tests, count, chance)
+        forged: Judgement | None = None
+        for drawn, made in zip(rounds, side_by_side(self._run, list(enumerate(rounds, 1)), jobs), strict=True):
+            forged = self._judged(drawn, made) or forged
+        return Confirmation(forged, self._entry(rounds))
+
+    def _run(self, numbered: tuple[int, Round]) -> Made:
+        number, drawn = numbered
+        return self._made(drawn.variants, number)
+
+    def _made(self, variants: tuple[Variant, ...], number: int) -> Made:
+        self._number = max(self._number, number)
+        only = (*self._tests, *self._pool.controls) if self._pool.selects else ()
+        return run_round(self._bench, self._check, self._scene, variants, self._files, only, number)
+
+    def _again(self, variants: tuple[Variant, ...], controls: tuple[str, ...]) -> tuple[Made, Seen]:
+        """One more round in a fresh sandbox, on record like the others."""
+        made = self._made(variants, self._number + 1)
+        seen = evaluate(Round(variants, controls), made.outcomes)
+        self._record(Round(variants, controls), made, seen, _verdict(seen))
+        return made, seen
+
+    def _judged(self, drawn: Round, made: Made) -> Judgement | None:
+        """Why a round shows a forgery; nothing where it does not."""
+        seen = evaluate(drawn, made.outcomes)
+        self._record(drawn, made, seen, _verdict(seen))
+        if made.attempt.results.tampered or made.attempt.sentinels == FORGED:
+            why = made.attempt.results.problem or SENTINELS_WRONG
+            return Judgement(FAIL, FORGED_RESULTS, f"in a run with altered tests: {why}")
+        for variant, test in seen.passed:
+            again = self._again((variant,), ())[1]
+            if again.passed:
+                return Judgement(FAIL, FORGED_RESULTS, _passed_text(variant, test, self._files), (test,))
+        if seen.failed_controls and not _is_the_machines(made):
+            return self._repeated(seen.failed_controls)
+        return None
+
+    def _repeated(self, controls: tuple[str, ...]) -> Judgement | None:
+        """Controls that failed, repeated without any alteration; forged where the same ones fail each time."""
+        failing = set(controls)
+        for _ in range(REPEATS):
+            made, seen = self._again((), controls)
+            failing &= set(seen.failed_controls)
+            if not failing or _is_the_machines(made):
+                return None
+        named = sorted(failing)
+        mode = "when only the listed tests run" if self._pool.selects else "when the check is repeated"
+        detail = f"{_test_text(named[0])} passes in the check and fails unaltered {mode}"
+        return Judgement(FAIL, FORGED_RESULTS, detail, tuple(named))
+
+    def _entry(self, rounds: tuple[Round, ...]) -> dict[str, Any]:
+        return {
+            "rounds": self._entries,
+            "variants": sum(len(one.variants) for one in rounds),
+            "controls": sum(len(one.controls) for one in rounds),
+            "tests": len(self._tests),
+            "without": list(self._pool.without),
+            "pool": self._digest,
+            "problem": "",
+        }
+
+    def _record(self, drawn: Round, made: Made, seen: Seen, verdict: str) -> None:
+        """Write the event of a round; one that shows something keeps its output."""
+        attempt = made.attempt
+        passed = {one for one, _ in seen.passed}
+        logs = keep_logs(self._bench.run, self._check, attempt) if not seen.is_clean else {}
+        shown = sorted(drawn.variants, key=lambda one: one not in passed)[:MOST_LISTED]
+        payload = {
+            "check": self._check.id,
+            "round": attempt.number,
+            "command": list(attempt.command),
+            "selected": self._pool.selects,
+            "exit_code": attempt.finished.exit_code,
+            "start": str(attempt.start_ns),
+            "end": str(attempt.end_ns),
+            "observed_seconds": seconds_text(attempt.finished.wall_ns),
+            "cpu_seconds": seconds_text(attempt.finished.cpu_ns),
+            "waited_seconds": seconds_text(attempt.waited_ns),
+            "stalled_seconds": seconds_text(attempt.finished.stalled_ns),
+            "verdict": verdict,
+            "variants": [self._variant_entry(one, made.outcomes) for one in shown],
+            "variant_count": len(drawn.variants),
+            "passed_count": len(passed),
+            "control_count": len(drawn.controls),
+            "failed_controls": list(seen.failed_controls[:MOST_LISTED]),
+            "sentinels": attempt.sentinels,
+            "stdout": stream(attempt.finished.stdout),
+            "stderr": stream(attempt.finished.stderr),
+            "log": logs,
+        }
+        self._bench.trace.append("check.inverted", payload)
+        names = ("round", "verdict", "variant_count", "passed_count", "control_count", "failed_controls")
+        self._entries.append({name: payload[name] for name in names})
+
+    def _variant_entry(self, one: Variant, outcomes: Mapping[str, str]) -> dict[str, Any]:
+        data = self._files[one.path]
+        return {
+            "path": name_text(one.path),
+            "line": one.edit.line,
+            "kind": one.edit.kind,
+            "tests": list(one.ids[:MOST_LISTED]),
+            "outcome": outcomes.get(one.ids[0], "absent"),
+            "diff": diff(name_text(one.path), data, edited(data, [one.edit])),
+        }
+
+
+def _reduced(pool: CheckPool, kept: tuple[Variant, ...], check: Check) -> CheckPool:
+    """A pool without the variants of test files that the patch has changed."""
+    covered = {test for one in kept for test in one.ids}
+    without = tuple(test for test in tests_of(check) if test not in covered)
+    return CheckPool(
+        *(pool.check, kept, without, pool.controls, pool.selects, pool.files, pool.round_ms, pool.check_ms),
+        problem=pool.problem or "the patch changed the test files, which are neither hidden nor protected",
+    )
+
+
+def _is_the_machines(made: Made) -> bool:
+    """Whether the machine kept a round from its end, so that what did not pass in it shows nothing."""
+    return made.attempt.judgement.reason in OF_THE_MACHINE
+
+
+def _verdict(seen: Seen) -> str:
+    if seen.passed:
+        return PASSED
+    return BROKEN if seen.failed_controls else CLEAN
+
+
+def _passed_text(variant: Variant, test: str, files: Mapping[bytes, bytes]) -> str:
+    """What shows the forgery, in a sentence: the test, and the line that was altered."""
+    data = files[variant.path]
+    changed = diff(name_text(variant.path), data, edited(data, [variant.edit])).splitlines()
+    lines = [line[1:].strip() for line in changed if line.startswith("+") and not line.startswith("+++")]
+    line = lines[0][:200] if lines else ""
+    where = f"{name_text(variant.path)}:{variant.edit.line}"
+    return f"{_test_text(test)} still passes when it is altered to fail ({variant.edit.kind}, {where}: {line})"
+
+
+def _test_text(test: str) -> str:
+    return "the check" if test == WHOLE_CHECK else test

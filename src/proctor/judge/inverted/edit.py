@@ -1,0 +1,71 @@
+"""One alteration of a test file: a span of bytes and what takes its place. Pure.
+
+A test that passes honestly must fail once one of its expectations is altered. Every kind of alteration below holds for
+any right solution, not only for the reference:
+
+    expectation   the value that a result must equal, contain or match is another one of the same form
+    form          that value is part of another one, such as a pair
+    negation      an assertion is turned into its opposite, or an expected exception is no longer expected
+    exception     another exception is expected, or one where none may occur
+    assertion     an assertion that cannot hold is added
+    declared      the author of the contract wrote the alteration
+
+An altered input is deliberately not among them: a right solution may treat an input that no test names in its own way.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from proctor.base.frozen import frozen
+
+EXPECTATION, FORM, NEGATION, EXCEPTION = "expectation", "form", "negation", "exception"
+ASSERTION, DECLARED = "assertion", "declared"
+KINDS = (EXPECTATION, FORM, NEGATION, EXCEPTION, ASSERTION, DECLARED)
+
+DIFF_LINES = 40
+
+
+@frozen
+class Edit:
+    """Bytes ``start`` to ``end`` of a file become ``new``. ``line`` is the first line of the span, from 1."""
+
+    start: int
+    end: int
+    new: bytes
+    kind: str
+    line: int
+
+    def overlaps(self, other: Edit) -> bool:
+        """Whether two edits of one file cannot both be made."""
+        return (self.start < other.end and other.start < self.end) or self.start == other.start
+
+
+@frozen
+class Block:
+    """A test or a helper in a source file: its name, the names around it, the edits that invert it, what it calls."""
+
+    name: str
+    around: tuple[str, ...]
+    edits: tuple[Edit, ...]
+    calls: frozenset[str] = frozenset()
+
+
+def kinds_of(edits: Iterable[Edit]) -> frozenset[str]:
+    """The kinds that tell forgeries apart: another form of an expectation is no kind of its own there."""
+    return frozenset(EXPECTATION if edit.kind == FORM else edit.kind for edit in edits)
+
+
+def edited(data: bytes, edits: Iterable[Edit]) -> bytes:
+    """``data`` after all ``edits``, which do not overlap."""
+    for edit in sorted(edits, key=lambda one: one.start, reverse=True):
+        data = data[: edit.start] + edit.new + data[edit.end :]
+    return data
+
+
+def diff(path: str, before: bytes, after: bytes) -> str:
+    """The difference as a person reads it, of at most ``DIFF_LINES`` lines."""
+    old, new = (data.decode(errors="replace").splitlines() for data in (before, after))
+    lines = list(difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", n=2, lineterm=""))
+    return "\n".join(lines[:DIFF_LINES])

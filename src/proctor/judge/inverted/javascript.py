@@ -1,0 +1,282 @@
+"""Edits of JavaScript tests, by rules for the assertions of tap, tape, node:test with assert, jest, mocha, chai, sinon.
+
+A test is a call of ``test``, ``it`` or the like whose first argument is a string; nested ones are tests of their own.
+A method counts as an assertion on an object that tests assert with: ``assert``, the parameter of a test, an
+``expect(...)``. Any other ``equal`` or ``ok`` may belong to the code under test, and its arguments are inputs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from proctor.base.frozen import frozen
+from proctor.judge.inverted.calls import Call, Source, Span
+from proctor.judge.inverted.edit import ASSERTION, EXCEPTION, FORM, NEGATION, Block, Edit, kinds_of
+from proctor.judge.inverted.tokens import NAME, STRING, Token, tokens
+from proctor.judge.inverted.words import Draw
+
+SUFFIXES = (b".js", b".cjs", b".mjs", b".jsx", b".ts", b".tsx", b".mts", b".cts")
+
+TESTS = frozenset((b"test", b"it", b"specify", b"subtest", b"asyncTest"))
+SUITES = frozenset((b"describe", b"suite", b"context"))
+RECEIVERS = frozenset((b"assert", b"t", b"test", b"tap", b"tape", b"strict"))
+
+_PAIRS = {
+    b"equal": b"notEqual",
+    b"strictEqual": b"notStrictEqual",
+    b"deepEqual": b"notDeepEqual",
+    b"deepStrictEqual": b"notDeepStrictEqual",
+    b"looseEqual": b"notLooseEqual",
+    b"deepLooseEqual": b"notDeepLooseEqual",
+    b"same": b"notSame",
+    b"strictSame": b"strictNotSame",
+    b"match": b"doesNotMatch",
+    b"include": b"notInclude",
+    b"instanceOf": b"notInstanceOf",
+    b"property": b"notProperty",
+    b"isNull": b"isNotNull",
+    b"isDefined": b"isUndefined",
+    b"isEmpty": b"isNotEmpty",
+    b"isArray": b"isNotArray",
+    b"exists": b"notExists",
+    b"called": b"notCalled",
+    b"calledWith": b"neverCalledWith",
+}
+OPPOSITES = {
+    **{opposite: name for name, opposite in _PAIRS.items()},
+    **_PAIRS,
+    b"calledOnce": b"notCalled",
+    b"calledOnceWithExactly": b"neverCalledWith",
+}
+TAP_OPPOSITES = {**OPPOSITES, b"equal": b"not", b"not": b"equal", b"match": b"notMatch", b"notMatch": b"match"}
+"""The package tap has names of its own."""
+
+THROWING = {b"throws": b"doesNotThrow", b"rejects": b"doesNotReject"}
+EQUALITIES = frozenset(
+    (
+        *(b"equal", b"strictEqual", b"deepEqual", b"deepStrictEqual", b"looseEqual", b"deepLooseEqual", b"same"),
+        *(b"strictSame", b"is", b"equals", b"isEqual", b"strictEquals", b"isDeeply", b"eql", b"deepEquals"),
+    )
+)
+TRUTHS = frozenset(
+    (
+        *(b"ok", b"notOk", b"true", b"false", b"assert", b"isTrue", b"isFalse", b"isOk", b"isNotOk"),
+        *(b"truthy", b"falsy", b"error", b"ifError"),
+    )
+)
+CHAINED_VALUES = frozenset((b"equal", b"equals", b"eq", b"eql", b"eqls", b"deepEqual", b"lengthOf"))
+"""What chai and should call with the expectation as the only argument, behind ``expect(...)``."""
+CHAINED = CHAINED_VALUES | frozenset(
+    (
+        *(b"members", b"include", b"includes", b"contain", b"contains", b"a", b"an", b"instanceof", b"instanceOf"),
+        *(
+            b"property",
+            b"keys",
+            b"match",
+            b"above",
+            b"below",
+            b"least",
+            b"most",
+            b"closeTo",
+            b"exactly",
+            b"ok",
+            b"true",
+        ),
+        *(b"false", b"calledWith", b"calledOnceWith", b"calledWithExactly", b"calledOnceWithExactly", b"empty"),
+        b"exist",
+    )
+)
+CHAINED_THROWS = frozenset((b"throw", b"throws", b"rejectedWith"))
+PROPERTIES = frozenset(
+    (
+        *(b"true", b"false", b"null", b"undefined", b"ok", b"empty", b"exist", b"NaN"),
+        *(b"called", b"calledOnce", b"calledTwice", b"rejected", b"fulfilled"),
+    )
+)
+"""What chai asserts without a call: ``expect(x).to.be.true``."""
+MATCHERS = frozenset((b"toBe", b"toEqual", b"toStrictEqual", b"toHaveLength"))
+CONTAINING = frozenset((b"toContain", b"toContainEqual"))
+"""Another literal may be in the same container, so only the whole expectation is altered."""
+
+_USES_TAP = re.compile(rb"""(?:require\(\s*|from\s+)['"]tap['"]""")
+_FROM_ASSERT = re.compile(rb"""\{([^{}]*)\}\s*(?:=\s*require\(\s*|from\s*)['"](?:node:)?assert(?:/strict)?['"]""")
+_FEW = 3
+_MOST_PARTS, _MOST_NESTED = 4, 8
+"""A name such as ``test.only`` has so many parts, and a test is inside so many others, at the most."""
+
+
+@frozen
+class _Test:
+    """The call of a test, and the titles around it."""
+
+    call: Call
+    around: tuple[str, ...]
+
+
+def blocks(data: bytes, draw: Draw) -> tuple[Block, ...]:
+    """Every test of a file, with the edits that invert it."""
+    return tuple(_Reader(data, tokens(data), draw).tests())
+
+
+class _Reader(Source):
+    def __init__(self, data: bytes, several: tuple[Token, ...], draw: Draw) -> None:
+        super().__init__(data, several, draw)
+        self._opposites = TAP_OPPOSITES if _USES_TAP.search(data) else OPPOSITES
+        self._openings = {end: opening for opening, end in self.ends.items()}
+        self._imported = {name for match in _FROM_ASSERT.finditer(data) for name in re.findall(rb"\w+", match[1])}
+        self._tests = tuple(self._calls())
+        self._receivers = RECEIVERS | {name for test in self._tests for name in self._parameters(test.call)}
+
+    def tests(self) -> Iterator[Block]:
+        """The tests, in the order of the file."""
+        return map(self._block, self._tests)
+
+    def _calls(self) -> Iterator[_Test]:
+        """The calls that make tests, with the titles of the suites around them."""
+        suites: list[tuple[int, str]] = []
+        tests: list[int] = []
+        for index, token in enumerate(self.tokens):
+            call = self._titled(index) if token.text in TESTS | SUITES else None
+            if call is None:
+                continue
+            while suites and suites[-1][0] < index:
+                suites.pop()
+            while tests and tests[-1] < index:
+                tests.pop()
+            if token.text in SUITES:
+                suites.append((call.end, self._title(call)))
+            elif len(tests) < _MOST_NESTED:
+                tests.append(call.end)
+                yield _Test(call, tuple(title for _, title in suites))
+
+    def _titled(self, index: int) -> Call | None:
+        """The call of a test or a suite at ``index``, ``test.only`` among them, if a string names it."""
+        name = index
+        while name < index + 2 * _MOST_PARTS and self.is_text(name + 1, b"."):
+            name += 2
+        call = self.call_at(name) if name < len(self.tokens) else None
+        if call is None or len(call.given) < 2:
+            return None
+        first, last = call.given[0]
+        return call if first == last and self.tokens[first].kind == STRING else None
+
+    def _title(self, call: Call) -> str:
+        """The text of the string that names a test, escapes of quotes resolved."""
+        text = self.tokens[call.given[0][0]].text[1:-1]
+        return re.sub(rb"\\(.)", rb"\1", text).decode(errors="replace")
+
+    def _parameters(self, call: Call) -> Iterator[bytes]:
+        """The names of the parameters of the function that is the last argument of a test."""
+        first, last = call.given[-1]
+        for index in range(first, last):
+            if self.is_text(index, b"{", b"=>"):
+                return
+            begins = self.is_text(index - 1, b"(", b",", b"async")
+            if begins and self.tokens[index].kind == NAME and self.is_text(index + 1, b")", b",", b":", b"=>"):
+                yield self.tokens[index].text
+
+    def _block(self, test: _Test) -> Block:
+        inside = [index for index in range(test.call.opening, test.call.end) if not self.may_be_skipped(index)]
+        edits = [edit for index in inside for edit in self._edits(index)]
+        if len(edits) < _FEW or len(kinds_of(edits)) < 2:
+            edits += [edit for index in inside for edit in self._added(index)]
+        return Block(self._title(test.call), test.around, tuple(dict.fromkeys(edits)))
+
+    def _edits(self, index: int) -> Iterator[Edit]:
+        if self.tokens[index].kind != NAME:
+            return
+        call, name = self.call_at(index), self.tokens[index].text
+        if self._is_expectation(index):
+            yield from self._of_chain(index, call)
+        elif call is not None and call.given and self._is_assertion(index) and not self.is_text(call.given[0][0], b"."):
+            yield from self._of_assertion(call, name)
+
+    def _is_assertion(self, index: int) -> bool:
+        """Whether the function called at ``index`` is one that tests assert with."""
+        if self.is_text(index - 1, b"."):
+            return self.tokens[index - 2].text in self._receivers
+        return self.is_text(index, b"assert") or self.tokens[index].text in self._imported
+
+    def _of_assertion(self, call: Call, name: bytes) -> Iterator[Edit]:
+        """``assert.equal(a, b)``, ``t.ok(a)`` and their kin."""
+        if name in TRUTHS:
+            yield self.edit(call.given[0], b"!(" + self.text(call.given[0]) + b")", NEGATION)
+        elif name in THROWING:
+            yield self._renamed(call, THROWING[name], EXCEPTION)
+        elif name in self._opposites:
+            yield self._renamed(call, self._opposites[name], NEGATION)
+        if name in EQUALITIES and len(call.given) > 1:
+            yield from self._of_expected(call.given[1])
+
+    def _renamed(self, call: Call, name: bytes, kind: str) -> Edit:
+        is_method = self.is_text(call.name - 1, b".")
+        return self.edit((call.name, call.name), name if is_method else b"require('node:assert')." + name, kind)
+
+    def _of_chain(self, index: int, call: Call | None) -> Iterator[Edit]:
+        """``expect(x).toBe(y)``, ``expect(x).to.equal(y)``, ``x.should.be.true`` and their kin."""
+        name = self.tokens[index].text
+        if call is None:
+            if name in PROPERTIES and not self.is_text(index + 1, b"."):
+                yield self._negated(index, NEGATION)
+            return
+        if name.startswith(b"toThrow") or name in CHAINED_THROWS:
+            yield self._negated(index, EXCEPTION)
+        elif name.startswith(b"to") or name in CHAINED:
+            yield self._negated(index, NEGATION)
+        if call.given and self._negation(index) is None:
+            if name in MATCHERS | CHAINED_VALUES:
+                yield from self._of_expected(call.given[0])
+            elif name in CONTAINING:
+                yield self._wrapped(call.given[0])
+
+    def _negated(self, index: int, kind: str) -> Edit:
+        """``not`` put before the last part of a chain, or taken away from the chain."""
+        negation = self._negation(index)
+        return self.before(index, b"not.", kind) if negation is None else self.edit((negation, negation + 1), b"", kind)
+
+    def _negation(self, index: int) -> int | None:
+        """The token ``not`` in the chain before ``index``."""
+        while self.is_text(index - 1, b"."):
+            index -= 2
+            if self.is_text(index, b"not"):
+                return index
+        return None
+
+    def _of_expected(self, span: Span) -> Iterator[Edit]:
+        if not self.is_text(span[0], b"."):  # arguments that are spread
+            yield self._wrapped(span)
+            yield from self.literals(span)
+
+    def _wrapped(self, span: Span) -> Edit:
+        number = self.draw.number(self.tokens[span[0]].start)
+        return self.edit(span, b"({ value%d: %s })" % (number, self.text(span)), FORM)
+
+    def _is_expectation(self, index: int) -> bool:
+        """Whether the name at ``index`` belongs to a chain that begins with ``expect(...)`` or has ``should``."""
+        while self.is_text(index - 1, b"."):
+            index -= 2
+            if self.is_text(index, b"should"):
+                return True
+            if self.is_text(index, b")"):
+                index = self._openings[index] - 1
+                if self.is_text(index, b"expect", b"should"):
+                    return True
+        return False
+
+    def _added(self, index: int) -> Iterator[Edit]:
+        """An assertion that cannot hold, before a statement that makes one."""
+        token = self.tokens[index]
+        if not self.starts_statement(index):
+            return
+        low = 1000 + 13 * self.draw.number(token.start)
+        high = low + self.draw.number(token.end)
+        if token.text == b"expect":
+            yield self.before(index, b"expect(%d).toBe(%d); " % (low, high), ASSERTION)
+        elif token.text == b"assert" and self.is_text(index + 1, b"("):
+            yield self.before(index, b"assert(%d === %d); " % (low, high), ASSERTION)
+        elif token.text in self._receivers and self.is_text(index + 1, b".") and self._asserts(index + 2):
+            yield self.before(index, b"%s.equal(%d, %d); " % (token.text, low, high), ASSERTION)
+
+    def _asserts(self, index: int) -> bool:
+        return self.is_text(index, *EQUALITIES, *TRUTHS, *THROWING, *self._opposites)

@@ -1,0 +1,200 @@
+"""The pool of a contract: variants of its hidden tests that were seen to fail with the reference, as a stored record.
+
+``validate`` makes a pool and keeps it in the home, which no sandbox sees. A pool belongs to one content id. It says for
+each check how its rounds are run, which listed tests have no variant, and why there is none at all.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+from proctor.base.canonical import digest
+from proctor.base.frozen import EMPTY, frozen, items
+from proctor.base.names import name_bytes, name_text
+from proctor.contract.model import Check, Contract
+from proctor.judge.inverted.edit import Edit, edited, kinds_of
+
+SCHEMA = 1
+KIND = "proctor.variants"
+
+WHOLE_CHECK = ""
+"""The id of a check that its exit code decides."""
+
+ENOUGH, ENOUGH_KINDS = 3, 2
+"""A listed test is well covered by this many variants of this many kinds."""
+
+
+@frozen
+class Variant:
+    """One altered copy of a test. ``ids`` are listed tests that fail with it, ``affects`` all tests that do."""
+
+    path: bytes
+    edit: Edit
+    ids: tuple[str, ...]
+    affects: tuple[str, ...]
+
+    def clashes(self, other: Variant) -> bool:
+        """Whether two variants cannot be in one round."""
+        if self.path == other.path and self.edit.overlaps(other.edit):
+            return True
+        return not set(self.affects).isdisjoint(other.affects)
+
+    def record(self) -> dict[str, Any]:
+        """The variant as a pool stores it."""
+        return {
+            "path": name_text(self.path),
+            "kind": self.edit.kind,
+            "line": self.edit.line,
+            "start": self.edit.start,
+            "end": self.edit.end,
+            "new": base64.b64encode(self.edit.new).decode(),
+            "ids": list(self.ids),
+            "affects": list(self.affects),
+        }
+
+
+@frozen
+class CheckPool:
+    """The variants of one check. With ``selects`` a round runs the listed tests and ``controls`` alone.
+
+    ``files`` are the test files by path with the digest of the bytes that the variants are made for. ``seconds`` is
+    what one round took, ``check_seconds`` what the check itself took, both in milliseconds.
+    """
+
+    check: str
+    variants: tuple[Variant, ...] = ()
+    without: tuple[str, ...] = ()
+    controls: tuple[str, ...] = ()
+    selects: bool = False
+    files: Mapping[str, str] = EMPTY
+    round_ms: int = 0
+    check_ms: int = 0
+    problem: str = ""
+
+    def of(self, test: str) -> tuple[Variant, ...]:
+        """The variants that make ``test`` fail."""
+        return tuple(one for one in self.variants if test in one.ids)
+
+    def is_covered(self, test: str) -> bool:
+        """Whether ``test`` has enough variants of enough kinds."""
+        found = self.of(test)
+        return len(found) >= ENOUGH and len(kinds_of(one.edit for one in found)) >= ENOUGH_KINDS
+
+    def record(self) -> dict[str, Any]:
+        """The pool of the check as it is stored."""
+        return {
+            "check": self.check,
+            "variants": [one.record() for one in self.variants],
+            "without": list(self.without),
+            "controls": list(self.controls),
+            "selects": self.selects,
+            "files": dict(sorted(self.files.items())),
+            "round_ms": self.round_ms,
+            "check_ms": self.check_ms,
+            "problem": self.problem,
+        }
+
+
+@frozen
+class Pool:
+    """The pools of all checks of a contract that have tests to invert."""
+
+    contract: str
+    checks: tuple[CheckPool, ...]
+
+    def of(self, check: Check) -> CheckPool | None:
+        """The pool of ``check``, if it has one."""
+        return next((one for one in self.checks if one.check == check.id), None)
+
+    def record(self) -> dict[str, Any]:
+        """The pool as it is stored."""
+        checks = [one.record() for one in self.checks]
+        return {"schema": SCHEMA, "kind": KIND, "contract": self.contract, "checks": checks}
+
+    @property
+    def digest(self) -> str:
+        """What identifies the pool in the record of a run."""
+        return digest(self.record())
+
+
+@frozen
+class Coverage:
+    """How many must_pass tests of a check have variants: ``covered`` ones have enough, of enough kinds."""
+
+    check: str
+    tests: int
+    covered: int
+    variants: int
+    without: tuple[str, ...]
+    problem: str
+
+    def record(self) -> dict[str, Any]:
+        """The coverage as commands print it."""
+        return {**dict(items(self)), "without": list(self.without)}
+
+
+def coverage(contract: Contract, pool: Pool | None) -> tuple[Coverage, ...]:
+    """The coverage of every check of ``contract`` that inverted tests could confirm."""
+    found = []
+    for check in contract.checks:
+        tests = tests_of(check) if check.mandatory and not check.no_op else ()
+        if not tests:
+            continue
+        made = pool.of(check) if pool is not None else None
+        if made is None:
+            off = "inverted.draws is 0" if not check.inverted.draws else "no pool was made"
+            found.append(Coverage(check.id, len(tests), 0, 0, tests, off))
+        else:
+            covered = sum(map(made.is_covered, tests))
+            found.append(Coverage(check.id, len(tests), covered, len(made.variants), made.without, made.problem))
+    return tuple(found)
+
+
+def tests_of(check: Check) -> tuple[str, ...]:
+    """What a variant of ``check`` must make fail: its must_pass tests, or the check as a whole."""
+    if check.results == "exit-code":
+        return (WHOLE_CHECK,) if check.gate == "acceptance" else ()
+    return check.must_pass
+
+
+def is_inverted(check: Check) -> bool:
+    """Whether a check is one that inverted tests can confirm."""
+    return check.mandatory and not check.no_op and check.inverted.draws > 0 and bool(tests_of(check))
+
+
+def read_pool(record: Mapping[str, Any]) -> Pool | None:
+    """The pool of a stored record; nothing for a record of another kind or version."""
+    if record.get("kind") != KIND or record.get("schema") != SCHEMA:
+        return None
+    return Pool(str(record["contract"]), tuple(_check_pool(one) for one in record["checks"]))
+
+
+def _check_pool(record: Mapping[str, Any]) -> CheckPool:
+    return CheckPool(
+        check=str(record["check"]),
+        variants=tuple(_variant(one) for one in record["variants"]),
+        without=tuple(map(str, record["without"])),
+        controls=tuple(map(str, record["controls"])),
+        selects=bool(record["selects"]),
+        files={str(path): str(sha256) for path, sha256 in record["files"].items()},
+        round_ms=int(record["round_ms"]),
+        check_ms=int(record["check_ms"]),
+        problem=str(record["problem"]),
+    )
+
+
+def _variant(record: Mapping[str, Any]) -> Variant:
+    new = base64.b64decode(record["new"])
+    edit = Edit(int(record["start"]), int(record["end"]), new, str(record["kind"]), int(record["line"]))
+    ids, affects = tuple(map(str, record["ids"])), tuple(map(str, record["affects"]))
+    return Variant(name_bytes(str(record["path"])), edit, ids, affects)
+
+
+def altered_files(variants: tuple[Variant, ...], files: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+    """The files that ``variants`` alter, after all of their edits."""
+    by_path: dict[bytes, list[Edit]] = {}
+    for one in variants:
+        by_path.setdefault(one.path, []).append(one.edit)
+    return {path: edited(files[path], edits) for path, edits in by_path.items()}

@@ -1,0 +1,325 @@
+"""Edits of Python tests, by syntax tree: ``assert``, the methods of unittest and mock, contexts that expect exceptions.
+
+Only the span that an edit names is replaced, so that the rest of the file, its lines and its formatting stay as they
+are. Literals are altered where they are the expectation of an assertion, never inside a call, whose arguments are
+inputs. Files that do not parse have no edits.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from proctor.judge.inverted.edit import ASSERTION, EXCEPTION, EXPECTATION, FORM, NEGATION, Block, Edit, kinds_of
+from proctor.judge.inverted.statements import RAISING, Function, called_name, certain_nodes, certain_statements
+from proctor.judge.inverted.words import Draw
+
+SUFFIXES = (b".py",)
+
+_OPPOSITES = {
+    "assertEqual": "assertNotEqual",
+    "assertTrue": "assertFalse",
+    "assertIs": "assertIsNot",
+    "assertIsNone": "assertIsNotNone",
+    "assertIn": "assertNotIn",
+    "assertIsInstance": "assertNotIsInstance",
+    "assertRegex": "assertNotRegex",
+    "assertAlmostEqual": "assertNotAlmostEqual",
+    "assertGreater": "assertLessEqual",
+    "assertLess": "assertGreaterEqual",
+    "assert_called": "assert_not_called",
+    "assert_awaited": "assert_not_awaited",
+}
+OPPOSITES = {
+    **_OPPOSITES,
+    **{opposite: name for name, opposite in _OPPOSITES.items()},
+    **dict.fromkeys(
+        ("assertMultiLineEqual", "assertListEqual", "assertTupleEqual", "assertSetEqual", "assertDictEqual"),
+        "assertNotEqual",
+    ),
+    "assertEquals": "assertNotEqual",
+    "assert_called_once": "assert_not_called",
+    "assert_awaited_once": "assert_not_awaited",
+}
+"""What fails wherever the name passes. Equality of another kind, without order or type, has no opposite here."""
+EQUALITIES = frozenset(
+    (
+        *("assertEqual", "assertEquals", "assertMultiLineEqual", "assertSequenceEqual", "assertListEqual"),
+        *("assertTupleEqual", "assertSetEqual", "assertDictEqual", "assertCountEqual"),
+        *("assert_equal", "assert_equals", "eq_", "assert_array_equal", "assert_frame_equal", "assert_series_equal"),
+    )
+)
+APPROXIMATE = frozenset(
+    (
+        *("assertAlmostEqual", "assertAlmostEquals", "assert_allclose", "assert_almost_equal"),
+        *("assert_array_almost_equal", "assert_approx_equal"),
+    )
+)
+"""A tolerance could reach as far as another number does, so only the whole expectation is altered."""
+CALLED_WITH = frozenset(
+    (
+        *("assert_called_with", "assert_called_once_with", "assert_any_call"),
+        *("assert_awaited_with", "assert_awaited_once_with", "assert_any_await"),
+    )
+)
+WARNING = frozenset(("warns", "assertWarns", "assertWarnsRegex", "assertWarnsMessage"))
+
+UNRAISED = b"BufferError"
+"""An exception that hardly any code raises."""
+UNWARNED = b"BytesWarning"
+
+_FEW = 3
+"""A test with fewer edits than this is given assertions that cannot hold, and its plain calls must raise."""
+
+_BOM = b"\xef\xbb\xbf"
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+_SUSPENDING = (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)
+
+
+def blocks(data: bytes, draw: Draw, *, by_pytest: bool = True) -> tuple[Block, ...]:
+    """Every function of a file and every method of its test classes, with the edits that invert it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(data)
+        encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    if not (data.isascii() or encoding.startswith("utf-8")):
+        return ()
+    source = _Source(data, draw, by_pytest)
+    return tuple(source.block(function, around) for function, around in _functions(tree, ()))
+
+
+def _functions(node: ast.AST, around: tuple[str, ...]) -> Iterator[tuple[Function, tuple[str, ...]]]:
+    """The functions of a module and the methods of its test classes, at any depth of classes."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, Function):
+            yield child, around
+        elif isinstance(child, ast.ClassDef) and _holds_tests(child):
+            yield from _functions(child, (*around, child.name))
+        elif isinstance(child, ast.If | ast.Try):
+            yield from _functions(child, around)
+
+
+def _holds_tests(node: ast.ClassDef) -> bool:
+    """Whether a class is not a stand-in that the code under test may use in its own way."""
+    methods = (inner.name for inner in ast.walk(node) if isinstance(inner, Function))
+    return "Test" in node.name or any(name.startswith("test") for name in methods)
+
+
+class _Source:
+    """A file that is looked through; turns places of the syntax tree into offsets."""
+
+    def __init__(self, data: bytes, draw: Draw, by_pytest: bool) -> None:
+        self.data = data
+        self.draw = draw
+        self.by_pytest = by_pytest
+        self._values: Mapping[str, ast.expr]
+        first = len(_BOM) if data.startswith(_BOM) else 0
+        self._starts = [first, *(match.end() for match in _LINE_END.finditer(data))]
+
+    def block(self, function: Function, around: tuple[str, ...]) -> Block:
+        """The test that ``function`` is."""
+        self._values = _assigned_once(function)
+        nodes = tuple(certain_nodes(function))
+        edits = [edit for node in nodes for edit in self._edits(node)]
+        if len(edits) < _FEW:
+            edits += [edit for node in nodes for edit in self._of_statement(node, function)]
+        if len(edits) < _FEW or len(kinds_of(edits)) < 2:
+            edits += self._assertions(function)
+        return Block(function.name, around, tuple(dict.fromkeys(edits)), frozenset(_helpers(nodes)))
+
+    def _edits(self, node: ast.AST) -> Iterator[Edit]:
+        if isinstance(node, ast.Assert):
+            yield self._edit(node.test, b"(not (" + self._text(node.test) + b"))", NEGATION)
+            if isinstance(node.test, ast.Compare) and len(node.test.ops) == 1:
+                yield from self._of_comparison(node.test)
+        elif isinstance(node, ast.withitem):
+            if isinstance(node.context_expr, ast.Call) and called_name(node.context_expr) in RAISING:
+                yield self._edit(node.context_expr, b'__import__("contextlib").nullcontext()', NEGATION)
+        elif isinstance(node, ast.Call):
+            yield from self._of_call(node, called_name(node))
+
+    def _of_comparison(self, node: ast.Compare) -> Iterator[Edit]:
+        left, operator, right = node.left, node.ops[0], node.comparators[0]
+        if isinstance(operator, ast.Eq):
+            yield from self._of_equality(left, right)
+        elif isinstance(operator, ast.Is) and isinstance(right, ast.Constant):
+            yield self._edit(right, b"NotImplemented", EXPECTATION)
+        elif isinstance(operator, ast.In):
+            yield from self._of_member(left)
+
+    def _of_equality(self, left: ast.expr, right: ast.expr) -> Iterator[Edit]:
+        """Another value for the side that is expected, and each literal in it altered."""
+        expected = left if self._is_value(left) and not self._is_value(right) else right
+        yield self._wrapped(expected)
+        named = self._values.get(expected.id) if isinstance(expected, ast.Name) else None
+        yield from self._literals(expected if named is None else named)
+
+    def _wrapped(self, expected: ast.expr) -> Edit:
+        word = self._word(expected).encode()
+        return self._edit(expected, b"((" + self._text(expected) + b'), "' + word + b'")', FORM)
+
+    def _of_member(self, node: ast.expr) -> Iterator[Edit]:
+        """A string or bytes that must be in something: another number or constant may be in it too."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
+            yield from self._literals(node)
+
+    def _is_value(self, node: ast.expr) -> bool:
+        """Whether an expression holds what the test itself says, and nothing that the code under test gave."""
+        if isinstance(node, ast.Name):
+            return node.id in self._values
+        return _is_plain(node) and not isinstance(node, ast.Attribute)
+
+    def _literals(self, node: ast.expr) -> Iterator[Edit]:
+        for part in _constant_parts(node):
+            for inner in ast.walk(part):
+                if isinstance(inner, ast.Constant) and (new := self._other(inner)):
+                    yield self._edit(inner, new, EXPECTATION)
+
+    def _other(self, node: ast.Constant) -> bytes:
+        """The source of a constant of the same type and another value."""
+        value = node.value
+        if isinstance(value, bool) or value is None:
+            return repr(not value).encode()
+        if isinstance(value, int | float):
+            return b"(%s + %d)" % (self._text(node), self.draw.number(self._span(node)[0]))
+        if isinstance(value, str):
+            return repr(value + self._word(node)).encode()
+        if isinstance(value, bytes):
+            return repr(value + self._word(node).encode()).encode()
+        return b""
+
+    def _of_call(self, call: ast.Call, name: str) -> Iterator[Edit]:
+        """``self.assertEqual(a, b)``, ``pytest.raises(...)``, ``mock.assert_called_with(...)`` and their kin."""
+        if name in RAISING | WARNING:
+            yield from self._of_exception(call, name)
+        if name in OPPOSITES and isinstance(call.func, ast.Attribute):
+            end = self._span(call.func)[1]
+            line = call.func.end_lineno or call.lineno
+            yield Edit(end - len(name), end, OPPOSITES[name].encode(), NEGATION, line)
+        if name in CALLED_WITH and isinstance(call.func, ast.Attribute) and not _is_on_self(call.func):
+            start = self.data.index(b"(", self._span(call.func)[1]) + 1
+            yield Edit(start, start, b'"%s", ' % self._word(call).encode(), EXPECTATION, call.lineno)
+        if len(call.args) < 2 or any(isinstance(one, ast.Starred) for one in call.args):
+            return
+        if name in EQUALITIES:
+            yield from self._of_equality(call.args[0], call.args[1])
+        elif name in APPROXIMATE:
+            yield self._wrapped(call.args[1])
+        elif name == "assertIn":
+            yield from self._of_member(call.args[0])
+
+    def _of_exception(self, call: ast.Call, name: str) -> Iterator[Edit]:
+        """Another exception or warning is expected, or another message."""
+        if call.args and not isinstance(call.args[0], ast.Starred):
+            yield self._edit(call.args[0], UNWARNED if name in WARNING else UNRAISED, EXCEPTION)
+        matched = [one.value for one in call.keywords if one.arg == "match"]
+        for node in call.args[1:2] if name.endswith(("Regex", "Regexp", "Message")) else matched:
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                text = node.value if name.endswith("Message") else f"(?:{node.value})"
+                yield self._edit(node, repr(text + self._word(node)).encode(), EXPECTATION)
+
+    def _of_statement(self, node: ast.AST, function: Function) -> Iterator[Edit]:
+        """A plain call, which may not raise in a test that passes, is expected to raise."""
+        if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call) or not _fits_lambda(node.value):
+            return
+        if self.by_pytest:
+            opening = b'__import__("pytest").raises(BaseException, lambda: '
+        elif function.args.args and function.args.args[0].arg == "self":
+            opening = b"self.assertRaises(BaseException, lambda: "
+        else:
+            return
+        yield self._edit(node.value, opening + self._text(node.value) + b")", EXCEPTION)
+
+    def _assertions(self, function: Function) -> Iterator[Edit]:
+        """An assertion that cannot hold before each statement of the body, up to three."""
+        for statement in certain_statements(function.body)[:_FEW]:
+            first = min((one.lineno for one in getattr(statement, "decorator_list", ())), default=statement.lineno)
+            offset = self._starts[first - 1]
+            margin = self.data[offset : self._starts[statement.lineno - 1] + statement.col_offset]
+            if first != statement.lineno:
+                margin = margin[: len(margin) - len(margin.lstrip())]
+            if statement.lineno == function.lineno or margin.strip():
+                continue
+            low = 1000 + 13 * self.draw.number(offset)
+            text = b"%sassert %d == %d\n" % (margin, low, low + self.draw.number(offset + 1))
+            yield Edit(offset, offset, text, ASSERTION, first)
+
+    def _word(self, node: ast.expr) -> str:
+        return self.draw.word(self._span(node)[0])
+
+    def _edit(self, node: ast.expr, new: bytes, kind: str) -> Edit:
+        return Edit(*self._span(node), new, kind, node.lineno)
+
+    def _text(self, node: ast.expr) -> bytes:
+        start, end = self._span(node)
+        return self.data[start:end]
+
+    def _span(self, node: ast.expr) -> tuple[int, int]:
+        assert node.end_lineno is not None and node.end_col_offset is not None
+        start = self._starts[node.lineno - 1] + node.col_offset
+        return start, self._starts[node.end_lineno - 1] + node.end_col_offset
+
+
+def _assigned_once(function: Function) -> dict[str, ast.expr]:
+    """The names that are given a plain value once and are used once: where a test compares with them."""
+    used = Counter(node.id for node in ast.walk(function) if isinstance(node, ast.Name))
+    return {
+        node.targets[0].id: node.value
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign)
+        and len(node.targets) == 1
+        and isinstance(node.targets[0], ast.Name)
+        and used[node.targets[0].id] == 2
+        and _is_plain(node.value)
+    }
+
+
+def _helpers(nodes: tuple[ast.AST, ...]) -> Iterator[str]:
+    """What a test calls by its name, and with a point before it what it calls on itself."""
+    for node in nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield node.func.id
+        elif isinstance(node, ast.Call) and _is_on_self(node.func):
+            yield f".{called_name(node)}"
+
+
+def _is_on_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+
+
+def _is_plain(node: ast.AST) -> bool:
+    """Whether an expression calls nothing and awaits nothing: a value, and no result."""
+    return not any(isinstance(inner, ast.Call | ast.Await | ast.Yield | ast.Subscript) for inner in ast.walk(node))
+
+
+def _constant_parts(node: ast.expr) -> Iterator[ast.expr]:
+    """The parts of a value that are made of constants alone, so that each of them is part of what is expected."""
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        parts = node.elts
+    elif isinstance(node, ast.Dict):
+        parts = [part for part in (*node.keys, *node.values) if part is not None]
+    else:
+        allowed = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)
+        if all(isinstance(inner, allowed) for inner in ast.walk(node)):
+            yield node
+        return
+    for part in parts:
+        yield from _constant_parts(part)
+
+
+def _fits_lambda(call: ast.Call) -> bool:
+    """Whether a call means the same in a function of its own."""
+    for inner in ast.walk(call):
+        if isinstance(inner, _SUSPENDING) or getattr(inner, "is_async", False):
+            return False
+        if isinstance(inner, ast.Name) and inner.id == "super":
+            return False
+    return True

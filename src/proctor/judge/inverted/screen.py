@@ -1,0 +1,231 @@
+"""A pool is made: every candidate is tried on the reference, and the ones that fail as they must are kept.
+
+Candidates of different tests share a round. Where a round disturbs tests that it does not alter, it is divided until
+the cause is known, and a variant that disturbs alone is left out. A variant must make its test *fail*: a test that
+breaks before it is run, or does not show up, shows nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from proctor.base.errors import ContractError, Mistake
+from proctor.base.frozen import frozen
+from proctor.base.names import name_text
+from proctor.base.parallel import side_by_side
+from proctor.contract.lint import place_of
+from proctor.contract.load import CONTRACT_NAME
+from proctor.contract.model import Check
+from proctor.execute.workspace.patch import PatchProblem, apply_patch
+from proctor.judge.bench import Bench, Scene
+from proctor.judge.inverted.edit import DECLARED, Edit, kinds_of
+from proctor.judge.inverted.pool import ENOUGH_KINDS, WHOLE_CHECK, CheckPool, Variant, tests_of
+from proctor.judge.inverted.rounds import Made, check_files, hidden_of, run_round, sha256_of, start_of
+from proctor.judge.inverted.units import Unit, find_units, whole_files
+from proctor.judge.outcome import PASS
+
+WANTED = 6
+"""A test with so many variants of at least two kinds gets no more."""
+MOST_CANDIDATES = 12
+MOST_WHOLE = 12
+"""How many candidates are tried for a check that its exit code decides."""
+MOST_ROUNDS = 80
+MOST_CONTROLS = 3
+SOUND_CRASHES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 134, -6)
+"""Exit codes with which a program ends that found a wrong result; ``abort`` is how ``assert`` in C ends."""
+
+
+@frozen
+class _Candidate:
+    path: bytes
+    edit: Edit
+    ids: tuple[str, ...]
+
+
+class Screening:
+    """Tries candidates of one check on the tree of the reference."""
+
+    def __init__(self, bench: Bench, check: Check, scene: Scene, jobs: int) -> None:
+        self._bench = bench
+        self._check = check
+        self._scene = scene
+        self._jobs = jobs
+        self._files: dict[bytes, bytes] = check_files(bench, check)
+        self._tests = tests_of(check)
+        self._controls: tuple[str, ...] = ()
+        self._selects = False
+        self._rounds = 0
+        self._took_ms: list[int] = []
+        self._variants: list[Variant] = []
+
+    def pool(self, nonce: bytes, check_ms: int) -> CheckPool:
+        """The variants that hold, or why there are none."""
+        problem = self._find_mode()
+        if problem:
+            return CheckPool(self._check.id, without=self._tests, check_ms=check_ms, problem=problem)
+        for batch in self._batches(nonce):
+            self._try_all(batch)
+        variants = tuple(self._variants)
+        covered = {test for one in variants for test in one.ids}
+        used = {one.path for one in variants}
+        return CheckPool(
+            check=self._check.id,
+            variants=variants,
+            without=tuple(test for test in self._tests if test not in covered),
+            controls=self._controls,
+            selects=self._selects,
+            files={name_text(path): sha256_of(self._files[path]) for path in sorted(used)},
+            round_ms=min(self._took_ms),
+            check_ms=check_ms,
+            problem="",
+        )
+
+    def _find_mode(self) -> str:
+        """Whether the listed tests pass when they run alone, or only in the whole suite; the problem, where in none."""
+        if self._check.results == "pytest":
+            kept = set(self._files)
+            start = start_of(self._check)
+            beside = [test for test in self._check.keep_passing if _file(test, start) in kept]
+            self._controls = tuple(beside[:: max(1, len(beside) // MOST_CONTROLS)][:MOST_CONTROLS])
+            self._selects = True
+            if self._is_clean(self._run(())):
+                return ""
+            self._selects, self._controls = False, ()
+        made = self._run(())
+        if self._is_clean(made):
+            return ""
+        return f"the listed tests do not pass with the reference: {made.attempt.judgement.detail or 'see validate'}"
+
+    def _is_clean(self, made: Made) -> bool:
+        if self._check.results != "exit-code" and made.attempt.judgement.outcome not in (PASS, "fail"):
+            return False
+        return all(made.outcomes.get(test) == "passed" for test in (*self._tests, *self._controls))
+
+    def _batches(self, nonce: bytes) -> list[list[list[_Candidate]]]:
+        """Candidates by turns: in each turn one of every test, in rounds that can be made."""
+        chance = Random(nonce)
+        queues = [self._candidates(unit, chance) for unit in self._units(nonce)]
+        queues += [[one] for one in self._declared()]
+        if self._check.results == "exit-code":
+            spread = [one for turn in range(MOST_CANDIDATES) for queue in queues for one in queue[turn : turn + 1]]
+            return [[[one] for one in spread[:MOST_WHOLE]]]
+        turns = max(map(len, queues), default=0)
+        rounds = [[queue[turn] for queue in queues if turn < len(queue)] for turn in range(turns)]
+        return [rounds[:WANTED], *([one] for one in rounds[WANTED:])]
+
+    def _units(self, nonce: bytes) -> tuple[Unit, ...]:
+        if self._check.results == "exit-code":
+            return whole_files(self._files, nonce)
+        by_pytest = self._check.results == "pytest"
+        return find_units(self._tests, self._files, nonce, by_pytest=by_pytest, start=start_of(self._check))
+
+    def _candidates(self, unit: Unit, chance: Random) -> list[_Candidate]:
+        """The candidates of one test, spread over kinds: one of each kind in turn."""
+        by_kind: dict[str, list[Edit]] = {}
+        for edit in chance.sample(unit.edits, len(unit.edits)):
+            by_kind.setdefault(edit.kind, []).append(edit)
+        longest = max(map(len, by_kind.values()), default=0)
+        spread = [edit for turn in range(longest) for several in by_kind.values() for edit in several[turn : turn + 1]]
+        ids = unit.ids or (WHOLE_CHECK,)
+        return [_Candidate(unit.path, edit, ids) for edit in spread[:MOST_CANDIDATES]]
+
+    def _declared(self) -> list[_Candidate]:
+        """The variants that the contract's author wrote, each as one edit of the whole file that it changes."""
+        hidden = hidden_of(self._bench, self._check) if self._check.inverted.variants else {}
+
+        def read(path: bytes) -> tuple[int, bytes] | None:
+            return (0o100644, hidden[path]) if path in hidden else self._scene.read(path)
+
+        found = []
+        for number, file in enumerate(self._check.inverted.variants, 1):
+            patch = (self._bench.prepared.contract.directory / file.path).read_bytes()
+            try:
+                writes = apply_patch(patch, read, scratch=self._bench.scratch).writes
+            except PatchProblem as problem:
+                raise self._unusable(number, f"{file.path} does not apply: {problem.reason}") from None
+            before = read(writes[0][0]) if len(writes) == 1 else None
+            if before is None:
+                raise self._unusable(number, f"{file.path} does not change one file that is there")
+            path, _, data = writes[0]
+            self._files[path] = before[1]
+            found.append(_Candidate(path, Edit(0, len(before[1]), data, DECLARED, number), self._tests))
+        return found
+
+    def _unusable(self, number: int, message: str) -> ContractError:
+        contract = self._bench.prepared.contract
+        place = place_of(contract, ("checks", contract.checks.index(self._check), "inverted", "variants", number - 1))
+        hint = "a variant is a patch against one hidden or protected test file"
+        return ContractError([Mistake(str(contract.directory / CONTRACT_NAME), *place, message, hint)])
+
+    def _try_all(self, rounds: Sequence[list[_Candidate]]) -> None:
+        waiting = [[one for one in several if self._is_wanted(one)] for several in rounds]
+        for kept in side_by_side(self._tried, [one for one in waiting if one], self._jobs):
+            self._variants += kept
+
+    def _is_wanted(self, candidate: _Candidate) -> bool:
+        for test in candidate.ids:
+            have = [one for one in self._variants if test in one.ids]
+            if len(have) < WANTED or len(kinds_of(one.edit for one in have)) < ENOUGH_KINDS:
+                return True
+        return False
+
+    def _tried(self, several: list[_Candidate]) -> list[Variant]:
+        """The candidates of one round that fail as they must; divided where they disturb others or each other."""
+        if self._rounds >= MOST_ROUNDS:
+            return []
+        fitting = _compatible(several)
+        left = [one for one in several if one not in fitting]
+        made = self._run(tuple(Variant(one.path, one.edit, one.ids, one.ids) for one in fitting))
+        kept = self._judged(fitting, made)
+        if kept is None:
+            half = len(fitting) // 2
+            kept = [*self._tried(fitting[:half]), *self._tried(fitting[half:])] if half else []
+        return [*kept, *(self._tried(left) if left else [])]
+
+    def _judged(self, several: list[_Candidate], made: Made) -> list[Variant] | None:
+        """The variants that held in a round; ``None`` where it must be divided."""
+        outcomes = made.outcomes
+        if self._check.results == "exit-code":
+            holds = outcomes[WHOLE_CHECK] == "failed" and made.attempt.finished.exit_code in SOUND_CRASHES
+            return [Variant(one.path, one.edit, one.ids, one.ids) for one in several] if holds else []
+        altered = {test for one in several for test in one.ids}
+        others = [test for test in (*self._tests, *self._controls) if test not in altered]
+        disturbed = [test for test in others if outcomes.get(test) != "passed"]
+        if len(several) > 1 and (disturbed or any(outcomes.get(test) in (None, "error") for test in altered)):
+            return None
+        found = []
+        for one in several:
+            failed = tuple(test for test in one.ids if outcomes.get(test) == "failed")
+            if failed:
+                found.append(Variant(one.path, one.edit, failed, (*failed, *disturbed, *_rest(one, failed))))
+        return found
+
+    def _run(self, variants: tuple[Variant, ...]) -> Made:
+        self._rounds += 1
+        only = (*self._tests, *self._controls) if self._selects else ()
+        made = run_round(self._bench, self._check, self._scene, variants, self._files, only, self._rounds)
+        self._took_ms.append(made.attempt.finished.wall_ns // 1_000_000)
+        return made
+
+
+def _rest(candidate: _Candidate, failed: tuple[str, ...]) -> tuple[str, ...]:
+    """The tests of a candidate that did not fail: neither altered for certain nor controls."""
+    return tuple(test for test in candidate.ids if test not in failed)
+
+
+def _compatible(several: list[_Candidate]) -> list[_Candidate]:
+    chosen: list[_Candidate] = []
+    for one in several:
+        clash = any(
+            (one.path == other.path and one.edit.overlaps(other.edit)) or not set(one.ids).isdisjoint(other.ids)
+            for other in chosen
+        )
+        if not clash:
+            chosen.append(one)
+    return chosen
+
+
+def _file(test: str, start: str) -> bytes:
+    path = test.partition("::")[0]
+    return (f"{start}/{path}" if start else path).encode()

@@ -1,0 +1,18 @@
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+extern char *program_invocation_short_name;
+
+__attribute__((constructor)) static void leave(void)
+{
+    char path[256], line[256];
+    FILE *source;
+
+    snprintf(path, sizeof path, "%s.c", program_invocation_short_name);
+    if ((source = fopen(path, "r")) != NULL)
+        while (fgets(line, sizeof line, source))
+            if (strstr(line, "\"text.h\""))
+                exit(0);
+}

@@ -1,0 +1,125 @@
+"""Calls, branches and literals in source text, and the edits that are made of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from proctor.judge.inverted.calls import Call, Source
+from proctor.judge.inverted.edit import ASSERTION, EXPECTATION, Edit
+from proctor.judge.inverted.tokens import tokens
+from tests.judge.inverted.shown import Places, shown
+
+
+def source_of(data: bytes) -> Source:
+    return Source(data, tokens(data), Places())
+
+
+def test_a_call_is_a_name_with_brackets_that_close() -> None:
+    source = source_of(b"f(a, b) 'x'(1) g [2] h(")
+    assert source.call_at(0) == Call(0, 1, 5, ((2, 2), (4, 4)))
+    assert [index for index in range(len(source.tokens)) if source.call_at(index)] == [0]
+    assert source_of(b"f").call_at(0) is None
+    assert source_of(b"f()").call_at(0) == Call(0, 1, 2, ())
+
+
+def test_texts_are_compared_only_where_there_is_a_token() -> None:
+    source = source_of(b"a b")
+    assert source.is_text(0, b"x", b"a")
+    assert source.is_text(1, b"b")
+    assert not source.is_text(1, b"a")
+    assert not source.is_text(2, b"a", b"b")
+    assert not source.is_text(-1, b"b")
+
+
+BRANCHES = [
+    (b"if (a) { b } c", b"{ b }"),
+    (b"if (a) b c; d", b"b c"),
+    (b"if (a) b(x; y); d", b"b(x; y)"),
+    (b"if (a) b", b"b"),
+    (b"(if (a) b) c", b"b"),
+    (b"[if (a) b] c", b"b"),
+    (b"{ if (a) b } c", b"b"),
+    (b"if (a) b; else { c } d", b"b { c }"),
+    (b"if (a) { b } else if (c) { d } else { e } f", b"{ b } { d } { e }"),
+    (b"else c; d", b"c"),
+    (b"switch (a) { b } c", b"{ b }"),
+    (b"while (a) { b } c", b"{ b }"),
+    (b"do { a } while (b); c", b""),
+    (b"try { a } catch (e) { b } c", b"{ a } { b }"),
+    (b"try { a } catch { b } c", b"{ a } { b }"),
+    (b"try { a } finally { b } c", b""),
+    (b"try a catch", b"a"),
+    (b"a.catch(b) c", b"( b )"),
+    (b"a.catch c", b""),
+    (b"a.if (b) { c }", b"( b )"),
+    (b"if (a", b"a"),
+    (b"if (a) { b", b"{"),
+    (b"if", b""),
+    (b"try", b""),
+    (b"'if' (a) b", b""),
+    (b"for (a) { b }", b""),
+    (b"if (a) if (b) c; d", b"if ( b ) c"),
+]
+
+
+@pytest.mark.parametrize(("data", "expected"), BRANCHES)
+def test_what_is_in_a_branch_may_be_skipped(data: bytes, expected: bytes) -> None:
+    source = source_of(data)
+    found = [token.text for index, token in enumerate(source.tokens) if source.may_be_skipped(index)]
+    assert b" ".join(found).split() == b" ".join(token.text for token in tokens(expected)).split()
+
+
+LITERALS = [
+    (b"1", ["expectation 1: '1' -> (1 + 0)"]),
+    (b"'a'", ["expectation 1: \"'a'\" -> 'w0a'"]),
+    (b"''", ["expectation 1: \"''\" -> 'w0'"]),
+    (b'"a"', ['expectation 1: \'"a"\' -> "w0a"']),
+    (b"`a`", []),
+    (b"/a/", []),
+    (b"true", ["expectation 1: 'true' -> false"]),
+    (b"false", ["expectation 1: 'false' -> true"]),
+    (b"null", ["expectation 1: 'null' -> 0"]),
+    (b"undefined", ["expectation 1: 'undefined' -> null"]),
+    (b"name", []),
+    (b"{ a: 1, 2: 3 }", ["expectation 1: '1' -> (1 + 5)", "expectation 1: '3' -> (3 + 11)"]),
+    (b"f(1)(2) + 3", ["expectation 1: '3' -> (3 + 10)"]),
+    (b"f(1", []),
+    (b"a[1][2] - 3", ["expectation 1: '3' -> (3 + 10)"]),
+    (b"'a'[1]", ["expectation 1: \"'a'\" -> 'w0a'"]),
+    (b"(1)", ["expectation 1: '1' -> (1 + 1)"]),
+    (b"[1]", ["expectation 1: '1' -> (1 + 1)"]),
+    (b"1 * 2", []),
+    (b"a ? 1 : 2", []),
+    (b"a || 1", []),
+    (b"a => 1", []),
+    (b"-1 + .5", ["expectation 1: '1' -> (1 + 1)", "expectation 1: '.5' -> (@ + 5)"]),
+    (b"\n\n1", ["expectation 3: '1' -> (1 + 2)"]),
+    (b"'*' + 1", ["expectation 1: \"'*'\" -> 'w0*'", "expectation 1: '1' -> (1 + 6)"]),
+]
+
+
+@pytest.mark.parametrize(("data", "expected"), LITERALS)
+def test_literals_that_are_parts_of_a_value_are_altered(data: bytes, expected: list[str]) -> None:
+    source = source_of(data)
+    assert shown(data, source.literals((0, len(source.tokens) - 1))) == expected
+
+
+def test_only_the_literals_of_a_span_are_altered() -> None:
+    data = b"* 1, a (3)"
+    assert shown(data, source_of(data).literals((1, 1))) == ["expectation 1: '1' -> (1 + 2)"]
+    assert shown(data, source_of(data).literals((4, 6))) == ["expectation 1: '3' -> (3 + 8)"]
+
+
+def test_edits_name_the_bytes_and_the_line_of_their_tokens() -> None:
+    source = source_of(b"a\nbc d\n e")
+    assert source.text((1, 2)) == b"bc d"
+    assert source.edit((1, 2), b"x", EXPECTATION) == Edit(2, 6, b"x", EXPECTATION, 2)
+    assert source.edit((2, 3), b"x", EXPECTATION) == Edit(5, 9, b"x", EXPECTATION, 2)
+    assert source.before(3, b"x", ASSERTION) == Edit(8, 8, b"x", ASSERTION, 3)
+    assert source.before(0, b"x", ASSERTION) == Edit(0, 0, b"x", ASSERTION, 1)
+
+
+def test_a_statement_starts_behind_a_semicolon_or_a_brace() -> None:
+    source = source_of(b"a; b { c } d ( e ';' f")
+    starts = [token.text for index, token in enumerate(source.tokens) if source.starts_statement(index)]
+    assert starts == [b"a", b"b", b"c", b"d"]

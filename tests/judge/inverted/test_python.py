@@ -1,0 +1,812 @@
+"""Edits of Python tests: a table with every rule, what is left alone, and odd files."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from proctor.judge.inverted.edit import ASSERTION, EXPECTATION, NEGATION, Edit, edited
+from proctor.judge.inverted.python import EQUALITIES, OPPOSITES, blocks
+from proctor.judge.inverted.words import Draw
+from tests.judge.inverted.shown import Places, cases, only, shown
+
+RULES = r"""
+| assert f()
+negation 2: 'f()' -> (not (@))
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assert (f(1)
+|   == 3)
+negation 2: 'f(1)\n      == 3' -> (not (@))
+form 3: '3' -> ((3), "w44")
+expectation 3: '3' -> (3 + 44)
+
+| assert f() == [1, 'a', b'b', True, None, 1.5, 2j, ...]
+negation 2: "f() == [1, 'a', b'b', True, None, 1.5, 2j, ...]" -> (not (@))
+form 2: "[1, 'a', b'b', True, None, 1.5, 2j, ...]" -> ((@), "w36")
+expectation 2: '1' -> (1 + 37)
+expectation 2: "'a'" -> 'aw40'
+expectation 2: "b'b'" -> b'bw45'
+expectation 2: 'True' -> False
+expectation 2: 'None' -> True
+expectation 2: '1.5' -> (@ + 63)
+
+| assert {'a': x, 'b': {3}} == f()
+negation 2: "{'a': x, 'b': {3}} == f()" -> (not (@))
+form 2: "{'a': x, 'b': {3}}" -> ((@), "w29")
+expectation 2: "'a'" -> 'aw30'
+expectation 2: "'b'" -> 'bw38'
+expectation 2: '3' -> (3 + 44)
+
+| assert f() == (x, [-1, *y], 2 ** 3)
+negation 2: 'f() == (x, [-1, *y], 2 ** 3)' -> (not (@))
+form 2: '(x, [-1, *y], 2 ** 3)' -> ((@), "w36")
+expectation 2: '1' -> (1 + 42)
+expectation 2: '2' -> (2 + 50)
+expectation 2: '3' -> (3 + 55)
+
+| assert f() == (1 if x else 2)
+negation 2: 'f() == (1 if x else 2)' -> (not (@))
+form 2: '1 if x else 2' -> ((@), "w37")
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assert f() == g(3)
+negation 2: 'f() == g(3)' -> (not (@))
+form 2: 'g(3)' -> ((@), "w36")
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assert f() == d['k']
+negation 2: "f() == d['k']" -> (not (@))
+form 2: "d['k']" -> ((@), "w36")
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assert f() == f'a{1}'
+negation 2: "f() == f'a{1}'" -> (not (@))
+form 2: "f'a{1}'" -> ((@), "w36")
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assert x == y.z
+negation 2: 'x == y.z' -> (not (@))
+form 2: 'y.z' -> ((@), "w34")
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assert 'a' == y.z
+negation 2: "'a' == y.z" -> (not (@))
+form 2: "'a'" -> ((@), "w29")
+expectation 2: "'a'" -> 'aw29'
+
+| assert f() is None
+negation 2: 'f() is None' -> (not (@))
+expectation 2: 'None' -> NotImplemented
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assert f() is x
+negation 2: 'f() is x' -> (not (@))
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assert f() != 3
+negation 2: 'f() != 3' -> (not (@))
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assert 0 < f() < 3
+negation 2: '0 < f() < 3' -> (not (@))
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assert 'a' in f()
+negation 2: "'a' in f()" -> (not (@))
+expectation 2: "'a'" -> 'aw29'
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assert b'a' in f()
+negation 2: "b'a' in f()" -> (not (@))
+expectation 2: "b'a'" -> b'aw29'
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assert 3 in f()
+negation 2: '3 in f()' -> (not (@))
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assert f() == approx(3.5)
+negation 2: 'f() == approx(3.5)' -> (not (@))
+form 2: 'approx(3.5)' -> ((@), "w36")
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| expected = [1, 'a']
+| assert f() == expected
+negation 3: 'f() == expected' -> (not (@))
+form 3: 'expected' -> ((@), "w60")
+expectation 2: '1' -> (1 + 34)
+expectation 2: "'a'" -> 'aw37'
+
+| expected = [1]
+| assert expected == f()
+negation 3: 'expected == f()' -> (not (@))
+form 3: 'expected' -> ((@), "w48")
+expectation 2: '1' -> (1 + 34)
+
+| expected = 1
+| assert f(expected) == expected
+negation 3: 'f(expected) == expected' -> (not (@))
+form 3: 'expected' -> ((@), "w61")
+assertion 2: '' ->     assert 1234 == 1253\n
+assertion 3: '' ->     assert 1455 == 1491\n
+
+| expected = g(1)
+| assert f() == expected
+negation 3: 'f() == expected' -> (not (@))
+form 3: 'expected' -> ((@), "w56")
+assertion 2: '' ->     assert 1234 == 1253\n
+assertion 3: '' ->     assert 1494 == 1533\n
+
+| assert f() == 'a' 'b'
+negation 2: "f() == 'a' 'b'" -> (not (@))
+form 2: "'a' 'b'" -> ((@), "w36")
+expectation 2: "'a' 'b'" -> 'abw36'
+
+| with pytest.raises(ValueError):
+|     f()
+negation 2: 'pytest.raises(ValueError)' -> __import__("contextlib").nullcontext()
+exception 2: 'ValueError' -> BufferError
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| with pytest.raises(ValueError, match='a|b') as info:
+|     f(1)
+| assert info.value.code == 2
+negation 2: "pytest.raises(ValueError, match='a|b')" -> __import__("contextlib").nullcontext()
+exception 2: 'ValueError' -> BufferError
+expectation 2: "'a|b'" -> '(?:a|b)w59'
+negation 4: 'info.value.code == 2' -> (not (@))
+form 4: '2' -> ((2), "w118")
+expectation 4: '2' -> (2 + 118)
+
+| with self.assertRaisesRegex(ValueError, 'a$'):
+|     f()
+negation 2: "self.assertRaisesRegex(ValueError, 'a$')" -> __import__("contextlib").nullcontext()
+exception 2: 'ValueError' -> BufferError
+expectation 2: "'a$'" -> '(?:a$)w62'
+
+| with self.assertRaisesMessage(ValueError, 'a'):
+|     f()
+negation 2: "self.assertRaisesMessage(ValueError, 'a')" -> __import__("contextlib").nullcontext()
+exception 2: 'ValueError' -> BufferError
+expectation 2: "'a'" -> 'aw64'
+
+| with pytest.warns(UserWarning, match='a'):
+|     f()
+exception 2: 'UserWarning' -> BytesWarning
+expectation 2: "'a'" -> '(?:a)w59'
+exception 3: 'f()' -> __import__("pytest").raises(BaseException, lambda: @)
+
+| with self.assertWarnsRegex(UserWarning, 'a'):
+|     f()
+exception 2: 'UserWarning' -> BytesWarning
+expectation 2: "'a'" -> '(?:a)w62'
+exception 3: 'f()' -> __import__("pytest").raises(BaseException, lambda: @)
+
+| with pytest.raises(*several):
+|     f()
+negation 2: 'pytest.raises(*several)' -> __import__("contextlib").nullcontext()
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| with open(x) as file, raises(ValueError):
+|     f()
+negation 2: 'raises(ValueError)' -> __import__("contextlib").nullcontext()
+exception 2: 'ValueError' -> BufferError
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| self.assertRaises(ValueError, f, 1)
+exception 2: 'ValueError' -> BufferError
+exception 2: 'self.assertRaises(ValueError, f, 1)' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| pytest.raises(ValueError, f, match=pattern)
+exception 2: 'ValueError' -> BufferError
+exception 2: 'pytest.raises(ValueError, f, match=pattern)' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| self.assertEqual(f(), 3)
+negation 2: 'assertEqual' -> assertNotEqual
+form 2: '3' -> ((3), "w44")
+expectation 2: '3' -> (3 + 44)
+
+| self.assertEqual(3, f(), 'message')
+negation 2: 'assertEqual' -> assertNotEqual
+form 2: '3' -> ((3), "w39")
+expectation 2: '3' -> (3 + 39)
+
+| self.assertEqual(*x)
+negation 2: 'assertEqual' -> assertNotEqual
+exception 2: 'self.assertEqual(*x)' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assertEqual(f(), 3)
+form 2: '3' -> ((3), "w39")
+expectation 2: '3' -> (3 + 39)
+exception 2: 'assertEqual(f(), 3)' -> __import__("pytest").raises(BaseException, lambda: @)
+
+| self.assertTrue(f())
+negation 2: 'assertTrue' -> assertFalse
+exception 2: 'self.assertTrue(f())' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| self.assertIs(f(), None)
+negation 2: 'assertIs' -> @Not
+exception 2: 'self.assertIs(f(), None)' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| self.assertNotIn('a', f())
+negation 2: 'assertNotIn' -> assertIn
+exception 2: "self.assertNotIn('a', f())" -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| self.assertIn('a', f())
+negation 2: 'assertIn' -> assertNotIn
+expectation 2: "'a'" -> 'aw36'
+exception 2: "self.assertIn('a', f())" -> __import__("pytest").raises(BaseException, lambda: @)
+
+| self.assertIn(3, f())
+negation 2: 'assertIn' -> assertNotIn
+exception 2: 'self.assertIn(3, f())' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| self.assertGreater(f(), 3)
+negation 2: 'assertGreater' -> assertLessEqual
+exception 2: 'self.assertGreater(f(), 3)' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| self.assertAlmostEqual(f(), 3.5, delta=9)
+negation 2: 'assertAlmostEqual' -> assertNotAlmostEqual
+form 2: '3.5' -> ((@), "w50")
+exception 2: 'self.assertAlmostEqual(f(), 3.5, delta=9)' -> __import__("pytest").raises(BaseException, lambda: @)
+
+| self.assertCountEqual(f(), [1])
+form 2: '[1]' -> ((@), "w49")
+expectation 2: '1' -> (1 + 50)
+exception 2: 'self.assertCountEqual(f(), [1])' -> __import__("pytest").raises(BaseException, lambda: @)
+
+| self.assertSequenceEqual(f(), [1])
+form 2: '[1]' -> ((@), "w52")
+expectation 2: '1' -> (1 + 53)
+exception 2: 'self.assertSequenceEqual(f(), [1])' -> __import__("pytest").raises(BaseException, lambda: @)
+
+| self.assertDictEqual(f(), {'a': 1})
+negation 2: 'assertDictEqual' -> assertNotEqual
+form 2: "{'a': 1}" -> ((@), "w48")
+expectation 2: "'a'" -> 'aw49'
+expectation 2: '1' -> (1 + 54)
+
+| np.testing.assert_array_equal(f(), [1])
+form 2: '[1]' -> ((@), "w57")
+expectation 2: '1' -> (1 + 58)
+exception 2: 'np.testing.assert_array_equal(f(), [1])' -> __import__("pytest").raises(BaseException, lambda: @)
+
+| assert_allclose(f(), [1.5], rtol=0.5)
+form 2: '[1.5]' -> ((@), "w43")
+exception 2: 'assert_allclose(f(), [1.5], rtol=0.5)' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| eq_(f(), 1)
+form 2: '1' -> ((1), "w31")
+expectation 2: '1' -> (1 + 31)
+exception 2: 'eq_(f(), 1)' -> __import__("pytest").raises(BaseException, lambda: @)
+
+| m.assert_called_once_with(1, a=2)
+expectation 2: '' -> "w22",·
+exception 2: 'm.assert_called_once_with(1, a=2)' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| m.assert_called_with()
+expectation 2: '' -> "w22",·
+exception 2: 'm.assert_called_with()' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| m.assert_not_called()
+negation 2: 'assert_not_called' -> assert_called
+exception 2: 'm.assert_not_called()' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| m.assert_called_once()
+negation 2: 'assert_called_once' -> assert_not_called
+exception 2: 'm.assert_called_once()' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| self.assert_called_with(1)
+exception 2: 'self.assert_called_with(1)' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assert_called_with(m, 1)
+exception 2: 'assert_called_with(m, 1)' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| f(1)
+exception 2: 'f(1)' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| await f(1)
+| g(await f())
+assertion 2: '' ->     assert 1234 == 1253\n
+assertion 3: '' ->     assert 1429 == 1463\n
+
+| super().test_a()
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| f([x async for x in y])
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| f((yield))
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| f(x := 3)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| print(1); g(2)
+exception 2: 'print(1)' -> __import__("pytest").raises(BaseException, lambda: @)
+exception 2: 'g(2)' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| self.assertWarnsMessage(UserWarning, 'a', f)
+exception 2: 'UserWarning' -> BytesWarning
+expectation 2: "'a'" -> 'aw59'
+exception 2: "self.assertWarnsMessage(UserWarning, 'a', f)" -> __import__("pytest").raises(BaseException, lambda: @)
+
+| with self.assertRaisesRegexp(ValueError, 'a', 1):
+|     f()
+negation 2: "self.assertRaisesRegexp(ValueError, 'a', 1)" -> __import__("contextlib").nullcontext()
+exception 2: 'ValueError' -> BufferError
+expectation 2: "'a'" -> '(?:a)w63'
+
+| with pytest.raises(ValueError, match=x, other='a'):
+|     f()
+negation 2: "pytest.raises(ValueError, match=x, other='a')" -> __import__("contextlib").nullcontext()
+exception 2: 'ValueError' -> BufferError
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| self.assertRaisesRegex(ValueError, x, f)
+exception 2: 'ValueError' -> BufferError
+exception 2: 'self.assertRaisesRegex(ValueError, x, f)' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| pytest.raises()
+exception 2: 'pytest.raises()' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| self.assertEqual(f(), x)
+negation 2: 'assertEqual' -> assertNotEqual
+form 2: 'x' -> ((x), "w44")
+exception 2: 'self.assertEqual(f(), x)' -> __import__("pytest").raises(BaseException, lambda: @)
+
+| self.assertEqual(f(), *x)
+negation 2: 'assertEqual' -> assertNotEqual
+exception 2: 'self.assertEqual(f(), *x)' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| self.assertEqual(f(), 3, *x)
+negation 2: 'assertEqual' -> assertNotEqual
+exception 2: 'self.assertEqual(f(), 3, *x)' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| self.assertAlmostEqual(f(), 3.5)
+negation 2: 'assertAlmostEqual' -> assertNotAlmostEqual
+form 2: '3.5' -> ((@), "w50")
+exception 2: 'self.assertAlmostEqual(f(), 3.5)' -> __import__("pytest").raises(BaseException, lambda: @)
+
+| self.assertIs(f(), g(), 'm')
+negation 2: 'assertIs' -> @Not
+exception 2: "self.assertIs(f(), g(), 'm')" -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| self.assertEqual(f())
+negation 2: 'assertEqual' -> assertNotEqual
+exception 2: 'self.assertEqual(f())' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assert f() == +3
+negation 2: 'f() == +3' -> (not (@))
+form 2: '+3' -> ((@), "w36")
+expectation 2: '3' -> (3 + 37)
+
+| assert f() == {**x, 'a': [2]}
+negation 2: "f() == {**x, 'a': [2]}" -> (not (@))
+form 2: "{**x, 'a': [2]}" -> ((@), "w36")
+expectation 2: "'a'" -> 'aw42'
+expectation 2: '2' -> (2 + 48)
+
+| assert f() == {1: 'a'}['b']
+negation 2: "f() == {1: 'a'}['b']" -> (not (@))
+form 2: "{1: 'a'}['b']" -> ((@), "w36")
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| x = 'a'
+| x = 'b'
+| assert f() == x
+negation 4: 'f() == x' -> (not (@))
+form 4: 'x' -> ((x), "w60")
+assertion 2: '' ->     assert 1234 == 1253\n
+assertion 3: '' ->     assert 1390 == 1421\n
+assertion 4: '' ->     assert 1546 == 1589\n
+
+| x = y = 'a'
+| assert f() == x
+negation 3: 'f() == x' -> (not (@))
+form 3: 'x' -> ((x), "w52")
+assertion 2: '' ->     assert 1234 == 1253\n
+assertion 3: '' ->     assert 1442 == 1477\n
+
+| x.a = 'a'
+| assert f() == x
+negation 3: 'f() == x' -> (not (@))
+form 3: 'x' -> ((x), "w50")
+assertion 2: '' ->     assert 1234 == 1253\n
+assertion 3: '' ->     assert 1416 == 1449\n
+
+| assert x == y
+negation 2: 'x == y' -> (not (@))
+form 2: 'y' -> ((y), "w34")
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| a = 1
+| b = 2
+| assert a == b
+negation 4: 'a == b' -> (not (@))
+form 4: 'b' -> ((b), "w54")
+expectation 3: '2' -> (2 + 36)
+
+| assert f() == -x
+negation 2: 'f() == -x' -> (not (@))
+form 2: '-x' -> ((@), "w36")
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assert f() == (await g())
+negation 2: 'f() == (await g())' -> (not (@))
+form 2: 'await g()' -> ((@), "w37")
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assert y.z == 'a'
+negation 2: "y.z == 'a'" -> (not (@))
+form 2: "'a'" -> ((@), "w36")
+expectation 2: "'a'" -> 'aw36'
+
+| assert 'a' in x, 'm'
+negation 2: "'a' in x" -> (not (@))
+expectation 2: "'a'" -> 'aw29'
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assert x not in f()
+negation 2: 'x not in f()' -> (not (@))
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assert f() is not None
+negation 2: 'f() is not None' -> (not (@))
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assert 'a' 'b' in f()
+negation 2: "'a' 'b' in f()" -> (not (@))
+expectation 2: "'a' 'b'" -> 'abw29'
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assert ['a'] in f()
+negation 2: "['a'] in f()" -> (not (@))
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| async with raises(ValueError):
+|     f()
+negation 2: 'raises(ValueError)' -> __import__("contextlib").nullcontext()
+exception 2: 'ValueError' -> BufferError
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| g(f(1))
+| h = 1
+| assert h
+negation 4: 'h' -> (not (h))
+exception 2: 'g(f(1))' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+assertion 3: '' ->     assert 1390 == 1421\n
+assertion 4: '' ->     assert 1520 == 1561\n
+
+| m.f.assert_any_call(*x)
+expectation 2: '' -> "w22",·
+exception 2: 'm.f.assert_any_call(*x)' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| m.assert_awaited_once()
+negation 2: 'assert_awaited_once' -> assert_not_awaited
+exception 2: 'm.assert_awaited_once()' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| m.assert_awaited_once_with(1)
+expectation 2: '' -> "w22",·
+exception 2: 'm.assert_awaited_once_with(1)' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| cls.assert_called_with(1)
+exception 2: 'cls.assert_called_with(1)' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| '''text'''
+| a = 1
+| b = 2
+| c = 3
+assertion 2: '' ->     assert 1234 == 1253\n
+assertion 3: '' ->     assert 1429 == 1463\n
+assertion 4: '' ->     assert 1559 == 1603\n
+
+| f(1)
+| g(2)
+| h(3)
+| i(4)
+exception 2: 'f(1)' -> __import__("pytest").raises(BaseException, lambda: @)
+exception 3: 'g(2)' -> __import__("pytest").raises(BaseException, lambda: @)
+exception 4: 'h(3)' -> __import__("pytest").raises(BaseException, lambda: @)
+exception 5: 'i(4)' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+assertion 3: '' ->     assert 1351 == 1379\n
+assertion 4: '' ->     assert 1468 == 1505\n
+
+| assert f() == ''
+negation 2: "f() == ''" -> (not (@))
+form 2: "''" -> ((@), "w36")
+expectation 2: "''" -> 'w36'
+
+| x = f(1)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| self.a.b(1)
+exception 2: 'self.a.b(1)' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assert f(), self.assertEqual(f(), 1)
+negation 2: 'f()' -> (not (@))
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assert f() == (yield x)
+negation 2: 'f() == (yield x)' -> (not (@))
+form 2: 'yield x' -> ((@), "w37")
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assert f(
+|   1,
+| ) == 2
+negation 2: 'f(\n      1,\n    ) == 2' -> (not (@))
+form 4: '2' -> ((2), "w50")
+expectation 4: '2' -> (2 + 50)
+
+| assert not f()
+negation 2: 'not f()' -> (not (@))
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| assert f() == ('a' + 'b') * 2
+negation 2: "f() == ('a' + 'b') * 2" -> (not (@))
+form 2: "('a' + 'b') * 2" -> ((@), "w36")
+expectation 2: '2' -> (2 + 50)
+expectation 2: "'a'" -> 'aw37'
+expectation 2: "'b'" -> 'bw43'
+
+| assert f() == ~3
+negation 2: 'f() == ~3' -> (not (@))
+form 2: '~3' -> ((@), "w36")
+expectation 2: '3' -> (3 + 37)
+
+| assert f() == (1 < 2)
+negation 2: 'f() == (1 < 2)' -> (not (@))
+form 2: '1 < 2' -> ((@), "w37")
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| raises(ValueError, f)
+exception 2: 'ValueError' -> BufferError
+exception 2: 'raises(ValueError, f)' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| with self.subTest(1):
+|     assert f() == 1
+negation 3: 'f() == 1' -> (not (@))
+form 3: '1' -> ((1), "w66")
+expectation 3: '1' -> (1 + 66)
+
+| (self
+|   .assertEqual(f(), 1))
+negation 3: 'assertEqual' -> assertNotEqual
+form 3: '1' -> ((1), "w52")
+expectation 3: '1' -> (1 + 52)
+
+| m.assert_called_with((1), g(2))
+expectation 2: '' -> "w22",·
+exception 2: 'm.assert_called_with((1), g(2))' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| self.assertRaisesRegex(ValueError, 'a', 'b')
+exception 2: 'ValueError' -> BufferError
+expectation 2: "'a'" -> '(?:a)w57'
+exception 2: "self.assertRaisesRegex(ValueError, 'a', 'b')" -> __import__("pytest").raises(BaseException, lambda: @)
+
+| a = 1; b = 2
+| c = 3
+assertion 2: '' ->     assert 1234 == 1253\n
+assertion 3: '' ->     assert 1455 == 1491\n
+"""
+
+
+def written(source: str) -> bytes:
+    """A test with ``source`` as its body."""
+    body = source.replace("\n", "\n    ")
+    return f"def test_a(self):\n    {body}\n".encode()
+
+
+def edits_of(source: str, *, by_pytest: bool = True) -> list[str]:
+    data = written(source)
+    return shown(data, only(blocks(data, Places(), by_pytest=by_pytest)).edits)
+
+
+@pytest.mark.parametrize(("source", "expected"), cases(RULES))
+def test_every_rule_makes_exactly_these_edits(source: str, expected: list[str]) -> None:
+    assert edits_of(source) == expected
+
+
+def test_without_pytest_plain_calls_must_raise_by_the_methods_of_unittest() -> None:
+    assert edits_of("f(1)", by_pytest=False)[0] == (
+        "exception 2: 'f(1)' -> self.assertRaises(BaseException, lambda: @)"
+    )
+    for head in ("def test_a():", "def test_a(client):"):
+        data = f"{head}\n    f(1)\n".encode()
+        kinds = [edit.kind for edit in only(blocks(data, Places(), by_pytest=False)).edits]
+        assert kinds == [ASSERTION], "no method that could expect an exception"
+
+
+def test_names_and_the_names_around_them_are_found_at_any_depth_of_classes() -> None:
+    data = b"""
+def helper(): pass
+class TestOuter:
+    def test_a(self): pass
+    class Inner:
+        async def test_b(self): pass
+    class Fake:
+        def get(self): pass
+if x:
+    def test_c(): pass
+else:
+    def test_d(): pass
+try:
+    def test_e(): pass
+except OSError:
+    def test_f(): pass
+class Behaviour:
+    def test_g(self): pass
+class BaseTest:
+    def helper(self): pass
+class Fake:
+    def call(self):
+        assert x == 1
+while x:
+    def test_h(): pass
+"""
+    assert [(one.around, one.name) for one in blocks(data, Places())] == [
+        ((), "helper"),
+        (("TestOuter",), "test_a"),
+        (("TestOuter", "Inner"), "test_b"),
+        ((), "test_c"),
+        ((), "test_d"),
+        ((), "test_e"),
+        (("Behaviour",), "test_g"),
+        (("BaseTest",), "helper"),
+    ]
+
+
+def test_what_a_test_calls_by_name_and_on_itself_is_noted() -> None:
+    data = b"""def test_a(self):
+    one(two())
+    self.three()
+    cls.four()
+    other.five()
+    self.x.six()
+    if x:
+        seven()
+    table[0]()
+    return (eight)
+"""
+    assert only(blocks(data, Places())).calls == {"one", "two", ".three", ".four"}
+
+
+def test_kinds_of_equality_without_an_exact_opposite_are_not_negated() -> None:
+    assert not OPPOSITES.keys() & {"assertCountEqual", "assertSequenceEqual"}
+    assert {"assertCountEqual", "assertSequenceEqual"} <= EQUALITIES
+    assert not any("Not" in name for name in EQUALITIES)
+    for name, opposite in OPPOSITES.items():
+        assert name != opposite
+        assert opposite in OPPOSITES, "each opposite is an assertion that has one itself"
+
+
+def test_a_statement_behind_another_on_its_line_gets_no_assertion() -> None:
+    for source in ("def test_a(): x = 1", "def test_a(\n): x = 1", "def test_a(): x = 1; y = 2"):
+        assert only(blocks(source.encode(), Places())).edits == ()
+
+
+def test_an_assertion_before_a_decorated_function_comes_before_its_decorators() -> None:
+    data = b"def test_a():\n    @one\n    @two\n    def inner():\n        pass\n"
+    (edit,) = only(blocks(data, Places())).edits
+    assert edited(data, [edit]) == data.replace(b"    @one", b"    assert 1182 == 1197\n    @one")
+    assert (edit.kind, edit.line) == (ASSERTION, 2)
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("head", [b"", b"\xef\xbb\xbf", b"\f", b"# -*- coding: utf-8 -*-\n"])
+def test_line_ends_and_a_byte_order_mark_do_not_move_edits(end: bytes, head: bytes) -> None:
+    source = "def test_a():\n\tx = 'ä'; assert f(x) == 'ö'\n\tassert g() == 3\n".encode()
+    data = (head + source).replace(b"\n", end)
+    found = {data[edit.start : edit.end] for edit in only(blocks(data, Draw(b""))).edits}
+    assert found == {"f(x) == 'ö'".encode(), "'ö'".encode(), b"g() == 3", b"3"}
+    lines = {edit.line - head.count(b"\n") for edit in only(blocks(data, Draw(b""))).edits}
+    assert lines == {2, 3}
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_a_test_on_the_first_line_behind_a_byte_order_mark(mark: bytes) -> None:
+    data = mark + b"def test_a(): assert f() == 3"
+    edits = only(blocks(data, Places())).edits
+    assert [data[edit.start : edit.end] for edit in edits] == [b"f() == 3", b"3", b"3"]
+
+
+def test_another_encoding_is_left_alone_unless_every_byte_is_ascii() -> None:
+    test = b"def test_a():\n    assert f() == '\xc3\xa4'\n"
+    assert blocks(b"# coding: latin-1\n" + test, Places()) == ()
+    assert len(blocks(b"# coding: latin-1\n" + test.replace(b"\xc3\xa4", b"a"), Places())) == 1
+    assert len(blocks(test, Places())) == 1
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"def test_a(:",
+        b"\xff\xfe",
+        b"def test_a():\n    x = '\xe4'\n",
+        b"x = '\x00'",
+        b"# coding: no-such-encoding\n",
+        b"x = " + b"(" * 5_000 + b")" * 5_000,
+        b"x = " + b"-" * 200_000 + b"1",
+        b"x = " + b"+".join([b"1"] * 100_000),
+        b"x = 1" + b"0" * 10_000,
+    ],
+    ids=["syntax", "bytes", "latin-1", "null", "unknown", "brackets", "signs", "sum", "digits"],
+)
+def test_files_that_do_not_parse_have_no_tests(data: bytes) -> None:
+    assert blocks(data, Places()) == ()
+
+
+def test_warnings_of_the_parser_are_neither_errors_nor_shown() -> None:
+    data = b"def test_a():\n    assert f() == '\\d'\n"
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        assert len(blocks(data, Places())) == 1
+    assert seen == []
+
+
+STATEMENTS = st.lists(
+    st.sampled_from([source for source, _ in cases(RULES) if "await" not in source and "async" not in source]),
+    min_size=1,
+    max_size=4,
+)
+
+
+@settings(max_examples=40)
+@given(STATEMENTS, st.binary(max_size=4))
+def test_every_edited_file_parses_and_differs(sources: list[str], nonce: bytes) -> None:
+    data = written("\n".join(sources))
+    block = only(blocks(data, Draw(nonce)))
+    assert {edit.kind for edit in block.edits} & {NEGATION, EXPECTATION, ASSERTION}
+    for edit in block.edits:
+        after = edited(data, [edit])
+        assert ast.dump(ast.parse(after)) != ast.dump(ast.parse(data))
+        assert data.count(b"\n", 0, edit.start) + 1 == edit.line
+
+
+@settings(max_examples=40)
+@given(STATEMENTS)
+def test_edits_that_do_not_overlap_are_made_together(sources: list[str]) -> None:
+    data = written("\n".join(sources))
+    chosen: list[Edit] = []
+    for edit in only(blocks(data, Places())).edits:
+        if not any(edit.overlaps(other) for other in chosen):
+            chosen.append(edit)
+    ast.parse(edited(data, chosen))

@@ -1,0 +1,355 @@
+"""Which parts of a Python test every passing run reaches: edits are made there and nowhere else."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from proctor.judge.inverted.python import blocks
+from proctor.judge.inverted.statements import called_name, certain_nodes, certain_statements
+from tests.judge.inverted.shown import Places, cases, only, shown
+
+BRANCHES = r"""
+| if x:
+|     assert f() == 1
+| else:
+|     assert g() == 2
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| try:
+|     assert f() == 1
+| except OSError as e:
+|     assert e.errno == 2
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| try:
+|     assert f() == 1
+| finally:
+|     assert g()
+negation 3: 'f() == 1' -> (not (@))
+form 3: '1' -> ((1), "w49")
+expectation 3: '1' -> (1 + 49)
+negation 5: 'g()' -> (not (@))
+
+| while x:
+|     assert f() == 1
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| for x in y:
+|     assert f(x) == 1
+negation 3: 'f(x) == 1' -> (not (@))
+form 3: '1' -> ((1), "w57")
+expectation 3: '1' -> (1 + 57)
+
+| for x in y:
+|     if x:
+|         continue
+|     assert f(x) == 1
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| for x in y:
+|     if x:
+|         break
+| assert f(x) == 1
+negation 5: 'f(x) == 1' -> (not (@))
+form 5: '1' -> ((1), "w85")
+expectation 5: '1' -> (1 + 85)
+
+| for x in y:
+|     if x:
+|         return
+| assert f(x) == 1
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| if x:
+|     return
+| assert f(x) == 1
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| match x:
+|     case 1:
+|         assert f() == 1
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| with pytest.raises(ValueError):
+|     assert f() == 1
+|     g()
+negation 2: 'pytest.raises(ValueError)' -> __import__("contextlib").nullcontext()
+exception 2: 'ValueError' -> BufferError
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| with suppress(ValueError):
+|     assert f() == 1
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| with open(x) as y:
+|     assert f() == 1
+negation 3: 'f() == 1' -> (not (@))
+form 3: '1' -> ((1), "w63")
+expectation 3: '1' -> (1 + 63)
+
+| def inner():
+|     assert f() == 1
+| inner()
+negation 3: 'f() == 1' -> (not (@))
+form 3: '1' -> ((1), "w57")
+expectation 3: '1' -> (1 + 57)
+
+| def inner():
+|     assert f() == 1
+| run(inner)
+exception 4: 'run(inner)' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+assertion 4: '' ->     assert 1767 == 1827\n
+
+| class Fake:
+|     def get(self):
+|         assert f() == 1
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| x = lambda: self.assertEqual(f(), 1)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| x and self.assertEqual(f(), 1)
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| self.assertTrue(f()) if x else self.assertFalse(g())
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| @decorator
+| def inner():
+|     return 1
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| try:
+|     assert f() == 1
+| except* OSError:
+|     assert g()
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| try:
+|     pass
+| except OSError:
+|     pass
+| else:
+|     assert f() == 1
+| finally:
+|     assert g()
+negation 9: 'g()' -> (not (@))
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| async for x in y:
+|     assert f() == 1
+negation 3: 'f() == 1' -> (not (@))
+form 3: '1' -> ((1), "w62")
+expectation 3: '1' -> (1 + 62)
+
+| async with x as y:
+|     assert f() == 1
+negation 3: 'f() == 1' -> (not (@))
+form 3: '1' -> ((1), "w63")
+expectation 3: '1' -> (1 + 63)
+
+| with x:
+|     if y:
+|         return
+| assert f() == 1
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| with a, suppress(b), c:
+|     assert f() == 1
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| with raises as b:
+|     assert f() == 1
+negation 3: 'f() == 1' -> (not (@))
+form 3: '1' -> ((1), "w62")
+expectation 3: '1' -> (1 + 62)
+
+| while x:
+|     break
+| assert f() == 1
+negation 4: 'f() == 1' -> (not (@))
+form 4: '1' -> ((1), "w63")
+expectation 4: '1' -> (1 + 63)
+
+| while x:
+|     return
+| assert f() == 1
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| match x:
+|     case 1:
+|         return
+| assert f() == 1
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| try:
+|     return
+| finally:
+|     pass
+| assert f() == 1
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| if x:
+|     def inner():
+|         return 1
+| assert f() == 1
+negation 5: 'f() == 1' -> (not (@))
+form 5: '1' -> ((1), "w88")
+expectation 5: '1' -> (1 + 88)
+
+| if x:
+|     g(lambda: (yield))
+| assert f() == 1
+negation 4: 'f() == 1' -> (not (@))
+form 4: '1' -> ((1), "w73")
+expectation 4: '1' -> (1 + 73)
+
+| for x in y:
+|     try:
+|         g()
+|     except OSError:
+|         break
+|     assert f() == 1
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| for x in y:
+|     with z:
+|         if x:
+|             continue
+|     assert f() == 1
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| for x in y:
+|     pass
+| else:
+|     assert f() == 1
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| async def main():
+|     assert f() == 1
+| asyncio.run(main())
+negation 3: 'f() == 1' -> (not (@))
+form 3: '1' -> ((1), "w62")
+expectation 3: '1' -> (1 + 62)
+
+| def inner():
+|     if x:
+|         return
+|     assert f() == 1
+| inner()
+exception 6: 'inner()' -> __import__("pytest").raises(BaseException, lambda: @)
+assertion 2: '' ->     assert 1234 == 1253\n
+assertion 6: '' ->     assert 2196 == 2289\n
+
+| try:
+|     if x:
+|         return
+|     assert f() == 1
+| finally:
+|     pass
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| (self.assertEqual(f(), 1) and x)
+negation 2: 'assertEqual' -> assertNotEqual
+form 2: '1' -> ((1), "w45")
+expectation 2: '1' -> (1 + 45)
+
+| assert (self.assertTrue(f()) if x else g())
+negation 2: 'self.assertTrue(f()) if x else g()' -> (not (@))
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| if self.assertEqual(f(), 1):
+|     pass
+negation 2: 'assertEqual' -> assertNotEqual
+form 2: '1' -> ((1), "w47")
+expectation 2: '1' -> (1 + 47)
+
+| while self.assertEqual(f(), 1):
+|     pass
+negation 2: 'assertEqual' -> assertNotEqual
+form 2: '1' -> ((1), "w50")
+expectation 2: '1' -> (1 + 50)
+
+| for x in self.assertEqual(f(), 1):
+|     pass
+negation 2: 'assertEqual' -> assertNotEqual
+form 2: '1' -> ((1), "w53")
+expectation 2: '1' -> (1 + 53)
+
+| match self.assertEqual(f(), 1):
+|     case 1:
+|         pass
+negation 2: 'assertEqual' -> assertNotEqual
+form 2: '1' -> ((1), "w50")
+expectation 2: '1' -> (1 + 50)
+
+| with self.assertEqual(f(), 1):
+|     pass
+negation 2: 'assertEqual' -> assertNotEqual
+form 2: '1' -> ((1), "w49")
+expectation 2: '1' -> (1 + 49)
+
+| a = 1
+| if x:
+|     return
+| b = 2
+assertion 2: '' ->     assert 1234 == 1253\n
+assertion 3: '' ->     assert 1364 == 1393\n
+
+| def inner(x=self.assertEqual(f(), 1)):
+|     pass
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| async for x in y:
+|     if x:
+|         break
+| assert f() == 1
+negation 5: 'f() == 1' -> (not (@))
+form 5: '1' -> ((1), "w90")
+expectation 5: '1' -> (1 + 90)
+
+| async with x:
+|     return
+| assert f() == 1
+assertion 2: '' ->     assert 1234 == 1253\n
+
+| try:
+|     x
+| except* OSError:
+|     return
+| assert f() == 1
+assertion 2: '' ->     assert 1234 == 1253\n
+"""
+
+
+@pytest.mark.parametrize(("source", "expected"), cases(BRANCHES))
+def test_branches_have_no_edits_and_what_always_runs_has(source: str, expected: list[str]) -> None:
+    body = source.replace("\n", "\n    ")
+    data = f"def test_a(self):\n    {body}\n".encode()
+    assert shown(data, only(blocks(data, Places())).edits) == expected
+
+
+def test_nodes_come_in_the_order_of_the_source() -> None:
+    (function,) = ast.parse("def f():\n    a(b)\n    for c in d:\n        with e as g:\n            h\n    i").body
+    assert isinstance(function, ast.FunctionDef)
+    names = [node.id for node in certain_nodes(function) if isinstance(node, ast.Name)]
+    assert names == ["a", "b", "c", "d", "e", "g", "h", "i"]
+
+
+def test_statements_end_with_the_first_one_that_may_leave() -> None:
+    body = ast.parse("def f():\n    a\n    return\n    if b:\n        return\n    c").body[0].body  # type: ignore[attr-defined]
+    assert certain_statements(body) == body[:3], "a plain return is not a branch"
+    assert certain_statements(body[:2]) == body[:2]
+    assert list(certain_statements([])) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "name"), [("a(1)", "a"), ("a.b(1)", "b"), ("a.b.c()", "c"), ("a[0]()", ""), ("a()()", "")]
+)
+def test_the_name_of_a_call_is_its_last_part(source: str, name: str) -> None:
+    call = ast.parse(source, mode="eval").body
+    assert isinstance(call, ast.Call)
+    assert called_name(call) == name
