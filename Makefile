@@ -11,10 +11,10 @@ demo:             ## run a bundled task with three agents, and catch the one tha
 	@tools/bootstrap demo
 	.venv/bin/proctor demo
 
-test: style       ## everything but the long tests and those that need a container engine or real agents
-	@$(PYTHON) -m mypy & types=$$!; \
-	$(PYTHON) -m pytest -n 2 -m "not soak and not container and not agents and not browser"; tests=$$?; \
-	wait $$types || { echo "types do not hold: see mypy above" >&2; exit 1; }; exit $$tests
+test: style       ## style, types and every test but the long ones and those that need an engine, a browser or real agents
+	@$(PYTHON) tools/parallel.py \
+	    tests='$(PYTHON) -m pytest -n 4 -m "not soak and not container and not agents and not browser"' \
+	    types='$(PYTHON) -m mypy'
 
 soak:             ## the long tests
 	@tools/bootstrap test

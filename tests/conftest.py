@@ -13,11 +13,14 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.session import Session, open_session
 
 settings.register_profile(
     "repeatable",
@@ -28,6 +31,24 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("repeatable")
+
+SESSION = pytest.StashKey[Session]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Give the session a temporary directory of its own; workers work in that of the process that started them."""
+    if config.option.basetemp is None and not hasattr(config, "workerinput"):
+        stack = ExitStack()
+        config.add_cleanup(stack.close)
+        config.stash[SESSION] = session = stack.enter_context(open_session())
+        config.option.basetemp = str(session.base)
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """What tests that failed have written is kept until the next session."""
+    if SESSION in session.config.stash:
+        session.config.stash[SESSION].passed = exitstatus == 0
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -30,7 +30,7 @@ def tool(project: Path, *arguments: str | Path) -> subprocess.CompletedProcess[s
 @pytest.mark.parametrize("kind", ["docker", "podman"])
 def test_what_it_starts_it_stops(project: Path, kind: str) -> None:
     forwarding = Path("/proc/sys/net/ipv4/ip_forward").read_bytes()
-    directory = Path(tempfile.mkdtemp(prefix="pt-e-", dir="/tmp"))
+    directory = Path(tempfile.mkdtemp(prefix="pt-e-"))
     started = tool(project, "start", kind, directory)
     try:
         assert started.stdout == f"DOCKER_HOST=unix://{directory}/engine.sock\n", started.stderr
@@ -45,7 +45,7 @@ def test_what_it_starts_it_stops(project: Path, kind: str) -> None:
 
 
 def test_it_stops_with_its_owner(project: Path) -> None:
-    directory = Path(tempfile.mkdtemp(prefix="pt-e-", dir="/tmp"))
+    directory = Path(tempfile.mkdtemp(prefix="pt-e-"))
     owner = subprocess.Popen(["sleep", "1000"], stdin=subprocess.DEVNULL)
     try:
         started = tool(project, "start", "podman", directory, "--owner", str(owner.pid))
@@ -58,7 +58,7 @@ def test_it_stops_with_its_owner(project: Path) -> None:
 
 def test_directories_that_will_not_do(project: Path, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"")
-    short = Path(tempfile.mkdtemp(prefix="pt-e-", dir="/tmp"))
+    short = Path(tempfile.mkdtemp(prefix="pt-e-"))
     os.symlink("nowhere", short / "taken")
     try:
         refused = tool(project, "start", "podman", short)
