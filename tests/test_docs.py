@@ -179,3 +179,12 @@ def test_ci_runs_the_commands_of_the_readme() -> None:
     readme, ci = (PROJECT / "README.md").read_text(), (PROJECT / ".ci" / "run").read_text()
     for target in ("test", "demo", "soak"):
         assert f"make {target}" in readme and re.search(rf"^make {target}\b", ci, re.MULTILINE), target
+
+
+def test_c1_ci_repeats_nothing_and_ignores_no_failure() -> None:
+    lines = (PROJECT / ".ci" / "run").read_text().splitlines()
+    steps = lines[next(place for place, line in enumerate(lines) if line.startswith("make ")) :]
+    assert "set -eu" in lines and steps[:2] == ["make test", "make demo"]
+    assert [line for line in steps if not re.fullmatch(r'make [a-z]+( AGENTS="[\w -]+")?', line)] == []
+    makefile = (PROJECT / "Makefile").read_text()
+    assert not re.search(r"^\t-|\|\||last-failed|reruns", makefile, re.MULTILINE)

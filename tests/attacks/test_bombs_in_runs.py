@@ -89,7 +89,7 @@ for number in range(40):
             file.write(bytes(1 << 20))
     except OSError as error:
         print(error)
-time.sleep(3)
+time.sleep(10)
 """
 
 QUICK = (

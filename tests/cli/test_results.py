@@ -46,7 +46,7 @@ def test_a_broken_run_is_no_verdict_and_the_hint_works(proctor: Proctor, make_co
     (moved / "report.json").write_bytes((moved / "report.json").read_bytes() + b"\n")
     done = proctor("show", moved)
     assert done.returncode == 4
-    assert f"proctor verify '{moved}' says where" in done.stderr
+    assert "report.json" in done.stderr
     assert proctor("verify", moved).returncode == 4
     moved.rename(directory)
     for words in ((), ("--status", "broken")):
@@ -59,7 +59,8 @@ def test_a_run_without_a_report_says_why(proctor: Proctor, tmp_path: Path) -> No
     with RunLock.take(run):
         done = proctor("show", "last")
         assert (done.returncode, "is still running: it has no report" in done.stderr) == (3, True)
-    assert "was cut off: it has no report" in proctor("show", "last").stderr
+    done = proctor("show", "last")
+    assert (done.returncode, "the run was cut" in done.stderr) == (4, True), done.stderr
 
 
 def test_a_check_that_passes_and_can_be_forged_is_told_so(proctor: Proctor, make_contract: Any) -> None:

@@ -95,3 +95,70 @@ def test_why_a_run_failed_stands_on_one_line() -> None:
         "problems": ["cannot run x: nothing there\n\n  check --agent"],
     }
     assert why(report) == "cannot run x: nothing there; check --agent"
+
+
+LEAVES = """
+mkfifo pipe
+truncate -s 70M large.bin
+mkdir -p pkg/__pycache__ && echo 1 > pkg/__pycache__/calc.pyc
+for n in 1 2 3 4 5 6 7; do echo $n > pkg/__pycache__/m$n.pyc; done
+echo changed > made.txt
+echo kept > kept.txt
+"""
+
+
+def test_j7_what_is_not_part_of_the_judged_patch_is_shown(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
+    (tmp_path / "agent").mkdir()
+    (tmp_path / "agent" / "leave.sh").write_text(LEAVES)
+    contract = make_contract(setup=[{"run": ["/bin/sh", "-c", "echo 1 > made.txt"]}])
+    done = proctor("run", contract, "--agent", "command:sh /agent/leave.sh", "--agent-files", tmp_path / "agent")
+    assert done.returncode == 1, done.stderr
+    lines = [line for line in proctor("show", "last").stdout.splitlines() if line.startswith("left out")]
+    for path, reason in (
+        ("large.bin", "too large for a patch"),
+        ("pipe", "no patch can carry it"),
+        ("made.txt", "made by setup"),
+        ("pkg/__pycache__/calc.pyc", "generated"),
+    ):
+        assert any(path in line and reason in line for line in lines), (path, lines)
+    assert "large.bin" in lines[0], "what can surprise comes first"
+    assert any("3 more" in line for line in lines), "of many, the number"
+    assert not any("kept.txt" in line for line in lines)
+    report = json.loads(proctor("show", "last", "--json").stdout)
+    codes = {one["path"]: one["why"] for one in report["left_out"]}
+    assert codes["large.bin"] == "too-large" and codes["pipe"] == "special" and codes["made.txt"] == "setup-product"
+    assert len(codes) == report["patch"]["dropped"] == 11
+    assert all(one["reason"] for one in report["left_out"])
+    assert proctor("rescore", "last").returncode == 0, "the sealed report has the same bytes as before"
+
+
+def test_j7_nothing_is_said_where_nothing_was_left_out(proctor: Proctor, make_contract: Any) -> None:
+    proctor("run", make_contract(), "--agent", "reference")
+    assert "left out" not in proctor("show", "last").stdout
+    assert json.loads(proctor("show", "last", "--json").stdout)["left_out"] == []
+
+
+CONFTEST = (
+    "diff --git a/conftest.py b/conftest.py\nnew file mode 100644\n--- /dev/null\n+++ b/conftest.py\n"
+    "@@ -0,0 +1,1 @@\n+x = 1\n"
+)
+
+
+def test_j2_validate_and_show_say_which_files_were_restored_and_why(proctor: Proctor, make_contract: Any) -> None:
+    contract = make_contract(policy={"protected": ["README.md"]})
+    readme = (
+        "diff --git a/README.md b/README.md\n--- a/README.md\n+++ b/README.md\n@@ -1,1 +1,1 @@\n-A calculator.\n+B\n"
+    )
+    (contract / "fix.patch").write_text(readme + make_contract.FIX + CONFTEST)
+    done = proctor("validate", contract, "--times", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "warning: small: the reference changes conftest.py, which is restored before judging" in done.stdout
+    assert "list it under policy.free_steering" in done.stdout
+    assert "the reference changes README.md" in done.stdout
+    shown = proctor("show", "last").stdout
+    assert "restored     conftest.py: it steers the test runner\n" in shown
+    assert "restored     README.md: the contract protects it\n" in shown
+    rows = json.loads(proctor("validate", contract, "--times", "1", "--json").stdout)["runs"]
+    told = {row["agent"]: row for row in rows}
+    assert told["noop"]["warnings"] == [] and len(told["reference"]["warnings"]) == 2
+    assert [entry["path"] for entry in told["reference"]["restored"]] == ["README.md", "conftest.py"]

@@ -19,6 +19,10 @@ SAFE_INTEGER = 2**53 - 1
 MAX_DEPTH = 64
 
 
+NotJson = orjson.JSONDecodeError
+"""What :func:`parse` and :func:`parse_canonical` raise for bytes that are not JSON at all; a ``ValueError``."""
+
+
 class NotCanonical(TypeError):
     """A value that has no canonical form here; always a mistake of the caller."""
 

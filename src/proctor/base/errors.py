@@ -76,6 +76,16 @@ class BudgetExceeded(ProctorError):
     exit_code = 3
 
 
+class NewerSchema(ProctorError):
+    """A record that a newer Proctor wrote. It cannot be read here, and nothing is known to be wrong with it."""
+
+    exit_code = 2
+
+    def __init__(self, schema: int, newest: int, *, where: str) -> None:
+        message = f"written by a newer Proctor (schema {schema}; this one reads up to {newest})"
+        super().__init__(message, where=where, hint="read it with the version that wrote it, or a later one")
+
+
 class BrokenSeal(ProctorError):
     """Evidence is missing, changed or out of order."""
 

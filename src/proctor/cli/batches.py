@@ -27,6 +27,7 @@ from proctor.conduct.batch import (
 from proctor.conduct.batch_lock import batch_lock
 from proctor.conduct.batch_words import Words
 from proctor.conduct.machine import Machine
+from proctor.conduct.variants import ensure_pool
 from proctor.contract.digest import content_id
 from proctor.contract.load import load_contract
 from proctor.contract.model import Contract
@@ -82,6 +83,7 @@ def begin(
     for contract in contracts.values():
         refuse_secrets_in_files(contract, files)
     read_prices(kept.get("prices", ""))
+    machine.require(contracts.values())
     named = [(path, content_id(contract)) for path, contract in contracts.items()]
     batch = new_batch(machine.clock, machine.entropy, digests, files, named, repeats, kept)
     with ExitStack() as held:
@@ -119,6 +121,7 @@ def take_up(machine: Machine, batch_id: str, agents: Sequence[str] = ()) -> Plan
             now = words.digest(agent, now)
             if now != batch.digests.get(pair, now):
                 raise _changed("agent", pair[0])
+        machine.require(contracts.values())
         places = tuple(replace(place, agent=asked[place.agent]) for place in places)
         earlier = tuple(_finished(RunDirectory(path)) for path in done.values())
         return Plan(batch, contracts, places, held.pop_all(), earlier)
@@ -181,6 +184,8 @@ def fill(machine: Machine, plan: Plan, jobs: int, *, quiet: bool) -> BatchResult
         with building:
             if place.contract not in ready:
                 made = machine.prepare(plan.contracts[place.contract])
+                if place.agent != "noop":  # which changes nothing, and so has nothing to confirm
+                    ensure_pool(machine, made, progress.note)
                 for layer in made.layers:
                     held.callback(os.close, hold(layer))
                 ready[place.contract] = made

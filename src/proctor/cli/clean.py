@@ -31,7 +31,7 @@ def command(layers: bool, inputs: bool, agents: bool, json_: bool) -> None:
     if layers:
         store = LayerStore(place.layers)
         removed += [f"layer {key}" for key in store.remove_unused(())]
-        for file in place.parsed.iterdir():
+        for file in (*place.parsed.iterdir(), *place.searches.iterdir()):
             file.unlink(missing_ok=True)
         used = store.keys()
         kept += [f"layer {key}" for key in used]

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from proctor.cli.evidence import require_evidence
 from proctor.cli.output import as_json, counted, print_json, print_table, printable
+from proctor.record.verify import verify
 
 if TYPE_CHECKING:
     from proctor.conduct.spending import Spending
@@ -30,7 +32,7 @@ def command(runs: tuple[str, ...], batch: str, json_: bool) -> None:
     """Itemise the projected cost of RUNS per phase, apart from what a provider billed.
 
     Several runs, or a batch, are summed by phase and by task. Without a price table the amounts are abstract units of a
-    versioned schedule. Caps are policy choices.
+    versioned schedule. Caps are policy choices. What a run cost that was cut off is printed, and the exit code is 4.
     """
     from proctor.base.errors import UsageFault
     from proctor.cli.wiring import shelf
@@ -39,11 +41,17 @@ def command(runs: tuple[str, ...], batch: str, json_: bool) -> None:
     if bool(runs) == bool(batch):
         raise UsageFault("give runs, or one batch", hint="proctor cost RUN..., or proctor cost --batch BATCH")
     named = list(dict.fromkeys(shelf().find(run) for run in runs)) if runs else _of_batch(batch)
+    checked = [(run, verify(run)) for run in named]
+    for run, result in checked:
+        if result.status == "broken":
+            require_evidence(run, result)
     read = [(run, spending_of(run)) for run in named]
     if len(read) == 1 and runs:
         _one(*read[0], json_)
     else:
         _several(read, json_)
+    for run, result in checked:
+        require_evidence(run, result, live=True)
 
 
 def _of_batch(batch: str) -> list[RunDirectory]:

@@ -6,6 +6,7 @@ import os
 
 import click
 
+from proctor.cli.evidence import require_evidence
 from proctor.cli.output import as_json, print_json, printable
 
 
@@ -32,6 +33,7 @@ def command(run: str, decision: str, why: str, code: str, to: str, json_: bool) 
     found = shelf().find(run)
     question = open_question(found)
     if question is None:
+        require_evidence(found, live=True)
         hint = (
             "a run waits from its operator.asked to its operator.decided: see proctor trace RUN --type operator.asked"
         )

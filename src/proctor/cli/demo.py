@@ -9,6 +9,8 @@ from typing import Any
 import click
 
 from proctor.cli.output import as_json, print_json, print_table, printable, shortened
+from proctor.cli.undecided import UNDECIDED, tell_undecided
+from proctor.judge.status import is_machine_fault
 
 
 @click.command(epilog="Example: proctor demo")
@@ -41,6 +43,7 @@ def command(json_: bool) -> int:
                         "agent": name,
                         "words": words,
                         "status": outcome.status,
+                        "attribution": outcome.report["attribution"],
                         "why": why(outcome.report),
                         "run": outcome.run_id,
                         "evidence": str(outcome.directory),
@@ -48,9 +51,13 @@ def command(json_: bool) -> int:
                 )
     statuses = [row["status"] for row in rows]
     good = statuses == ["failure", "success", "failure"]
+    undecided = {row["why"]: row for row in rows if is_machine_fault(row)}
+    for words, row in undecided.items():
+        tell_undecided(row["run"], row["agent"], words)
+    code = UNDECIDED if undecided else 0 if good else 1
     if json_:
-        print_json({"runs": rows, "as_expected": good})
-        return 0 if good else 1
+        print_json({"runs": rows, "as_expected": None if undecided else good})
+        return code
     click.echo("")
     print_table(
         ["AGENT", "WHAT IT DOES", "VERDICT", "WHY", "RUN"],
@@ -59,6 +66,6 @@ def command(json_: bool) -> int:
     click.echo(f"\nThe evidence lies in {Path(rows[0]['evidence']).parent}")
     click.echo(f"Check it:   proctor verify {rows[-1]['run']}")
     click.echo(f"Look at it: proctor show {rows[-1]['run']}, proctor trace {rows[-1]['run']}")
-    if not good:
-        click.echo("This is not the story that it should tell.", err=True)
-    return 0 if good else 1
+    if not good and not undecided:
+        click.echo("This is not the expected result.", err=True)
+    return code

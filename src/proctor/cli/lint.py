@@ -17,10 +17,13 @@ def command(contracts: tuple[Path, ...], strict: bool, json_: bool) -> int:
     """Check CONTRACTS: every mistake with its file, line and column, then warnings and advice.
 
     Where the repository lies on this machine, the pinned commit or archive must be there and the reference must fit it.
+    Setup inputs that were fetched before must not hold the project under test at another version.
     With --json the size of the task is told too, and the tier that it comes to.
     """
     from proctor.author.at_hand import remarks_on_repository
     from proctor.author.complexity import complexity
+    from proctor.author.copies import remarks_on_copies
+    from proctor.author.inversion import remarks_on_variants
     from proctor.base.errors import ContractError
     from proctor.cli.wiring import home
     from proctor.contract.lint import lint
@@ -32,7 +35,12 @@ def command(contracts: tuple[Path, ...], strict: bool, json_: bool) -> int:
     for path in contracts:
         try:
             contract = load_contract(path)
-            remarks = (*lint(contract), *remarks_on_repository(contract, InputCache(home().inputs)))
+            remarks = (
+                *lint(contract),
+                *remarks_on_repository(contract, InputCache(home().inputs)),
+                *remarks_on_copies(contract, home()),
+                *remarks_on_variants(contract, home()),
+            )
         except ContractError as error:
             code = 2
             if json_:

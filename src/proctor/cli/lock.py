@@ -15,13 +15,16 @@ from proctor.cli.output import as_json, print_json
 def command(contract: Path, json_: bool) -> None:
     """Fetch what CONTRACT names but does not pin, and write the digests into contract.lock beside it.
 
-    What an earlier lock pinned stays while the contract asks for the same; remove the lock to resolve all anew.
+    What an earlier lock pinned stays while the contract asks for the same; remove the lock to resolve everything
+    again. Setup inputs are searched for copies of the project under test at another version; no lock is written
+    when one is found, unless the input has a reason in accept_copy.
     """
+    from proctor.author.copies import require_no_copies
     from proctor.cli.wiring import home
     from proctor.contract.load import load_contract
     from proctor.contract.lock import LOCK_NAME, read_lock, write_lock
     from proctor.execute.inputs.fetch import InputCache
-    from proctor.execute.inputs.lock import resolve_contract
+    from proctor.execute.inputs.lock import resolve_contract, with_lock
 
     place = home()
     place.create()
@@ -29,6 +32,7 @@ def command(contract: Path, json_: bool) -> None:
     path = loaded.directory / LOCK_NAME
     earlier = read_lock(path) if path.exists() else None
     lock = resolve_contract(loaded, InputCache(place.inputs), earlier)
+    require_no_copies(with_lock(loaded, lock), place)
     write_lock(path, lock)
     locked = [*lock.inputs.values(), *([lock.repository] if lock.repository else [])]
     files = sum(len(found.files) for found in locked)

@@ -18,6 +18,7 @@ from proctor.cli.wiring import agent_for, planned_model
 from proctor.conduct.batch import Batch, BatchResult, Place, envelopes_of, run_places
 from proctor.conduct.machine import Machine
 from proctor.conduct.run import Outcome
+from proctor.conduct.variants import ensure_pool
 from proctor.execute.agents.interface import Agent
 from proctor.execute.home import Home
 from proctor.execute.prepare import Prepared
@@ -91,6 +92,7 @@ class Crew:
         with self._building:
             if place.contract not in self._ready:
                 made = self._machine.prepare(self._contracts[place.contract])
+                ensure_pool(self._machine, made, self._progress.note)
                 for layer in made.layers:
                     self._held.callback(os.close, hold(layer))
                 self._ready[place.contract] = made

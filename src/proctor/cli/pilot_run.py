@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from proctor.cli.options import judge_slots_option
 from proctor.cli.output import as_json, counted, print_json, print_table, printable
 from proctor.cli.pilot_options import out_option, pilot_argument
+from proctor.cli.undecided import UNDECIDED, tell_undecided
+from proctor.judge.status import is_machine_fault
 
 if TYPE_CHECKING:
     from proctor.execute.home import Home
+    from proctor.study.pilot.ledger import Run
     from proctor.study.pilot.plan import Plan
     from proctor.study.pilot.records import Stage, Standing
 
@@ -26,14 +30,18 @@ LOOK_SECONDS = 1.0
 @click.command(epilog="Example: proctor pilot run pilot.yaml --jobs 2")
 @pilot_argument
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Runs side by side.")
+@judge_slots_option
 @click.option("--accept-machine", metavar="WHY", help="Go on though the machine has changed; every report shows it.")
 @out_option
 @as_json
-def run(pilot: Path, jobs: int, accept_machine: str | None, out: Path | None, json_: bool) -> int:
+def run(
+    pilot: Path, jobs: int, judge_slots: int | None, accept_machine: str | None, out: Path | None, json_: bool
+) -> int:
     """Run what is left of PILOT through its three stages, unattended; after a crash or Ctrl-C the same command goes on.
 
     Exits with 0 when the plan is complete or was ended for efficacy, with 1 when a stage is refused or a rule ended the
-    pilot early, and with 3 when something kept it from going on.
+    pilot early, and with 3 when something kept it from going on, or when a stage is refused because of runs that the
+    machine left without a verdict.
     """
     from proctor.base.errors import UsageFault
     from proctor.cli.pilot_crew import conducted
@@ -41,12 +49,14 @@ def run(pilot: Path, jobs: int, accept_machine: str | None, out: Path | None, js
     from proctor.cli.wiring import machine
     from proctor.study.pilot.conduct import Paused
 
-    here = machine()
+    here = machine(judge_slots)
     named = shlex.join([str(pilot), *(("--out", str(out)) if out else ())])
-    again = f"proctor pilot run {named}{f' --jobs {jobs}' if jobs > 1 else ''}"
+    slots = f" --judge-slots {judge_slots}" if judge_slots else ""
+    again = f"proctor pilot run {named}{f' --jobs {jobs}' if jobs > 1 else ''}{slots}"
     if accept_machine is not None and not accept_machine.strip():
         raise UsageFault("a change of the machine is accepted for a reason", hint='--accept-machine "WHY"')
     made, plan = planned(here, pilot, out)
+    here.require(task.loaded for task in made.suite)
     accept = (accept_machine or "").strip(), _user()
     try:
         standing, stages = conducted(here, made, plan, jobs, again, accept, quiet=json_)
@@ -60,7 +70,20 @@ def run(pilot: Path, jobs: int, accept_machine: str | None, out: Path | None, js
         print_json({"pilot": plan.digest, "complete": good, "stages": [record_of(standing, one) for one in stages]})
     else:
         _tell(standing, stages, named)
-    return 0 if good else 1
+    undecided = _undecided(standing, stages[-1])
+    for one in undecided:
+        tell_undecided(one.run, one.task, one.problem or one.status)
+    return 0 if good else UNDECIDED if undecided else 1
+
+
+def _undecided(standing: Standing, stage: Stage) -> list[Run]:
+    """The runs without a verdict, for reasons of the machine, among those that the unmet criteria of a stage name."""
+    named = {name for one in stage.unmet for name in one.evidence}
+    return [
+        run
+        for run in standing.runs
+        if run.run in named and is_machine_fault({"status": run.status, "attribution": run.attribution})
+    ]
 
 
 def _user() -> str:

@@ -110,7 +110,8 @@ def runs_of_pilot(machine: Machine, digest: str) -> int:
     for path in sorted(machine.home.runs.iterdir()):
         run = RunDirectory(path)
         try:
-            found += run.read_json(run.manifest)["configuration"].get("pilot") == digest
+            manifest = run.read_json(run.manifest)
+            found += manifest["configuration"].get("pilot") == digest and manifest["run"] == path.name
         except (ProctorError, OSError, KeyError, TypeError, AttributeError):
             continue
     return found

@@ -110,6 +110,12 @@ class Progress(BatchWatcher):
             self._line(f"[{self._done}/{self._total}] {outcome.run_id}  {name}  {who}  {outcome.status}")
             self._draw()
 
+    def note(self, line: str) -> None:
+        """Show what is done before the first run."""
+        with self._lock:
+            self._line(line)
+            self._draw()
+
     def unprepared(self, place: Place, error: ProctorError) -> None:
         with self._lock:
             self._done += 1

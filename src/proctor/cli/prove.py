@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from proctor.cli.evidence import require_evidence
 from proctor.cli.output import as_json, print_json, printable
 
 
@@ -38,7 +39,9 @@ def command(run: str | None, event: int | None, to: Path | None, check: Path | N
     from proctor.cli.wiring import shelf
     from proctor.record.attest.proof import prove
 
-    proof = prove(shelf().find(run), event)
+    found = shelf().find(run)
+    require_evidence(found)
+    proof = prove(found, event)
     if to is None:
         sys.stdout.buffer.write(proof)
     else:

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from proctor.cli.evidence import require_evidence
 from proctor.cli.output import as_json, counted, print_json, print_table, printable
+from proctor.cli.undecided import no_verdict
+from proctor.judge.status import is_machine_fault
 
 if TYPE_CHECKING:
     from proctor.conduct.divergence import Retraced
@@ -62,6 +65,9 @@ def _judge_again(found: RunDirectory, contract: Path | None, json_: bool) -> int
     here = machine()
     base = find_base(here, found, contract)
     rows = accept_again(here, found, base)
+    for row in rows:
+        if row.machine_fault and not row.same:
+            raise no_verdict(found.path.name, f"check {row.check}: {row.now}")
     same = bool(rows) and not base.differences and all(row.same for row in rows)
     if json_:
         print_json(
@@ -176,6 +182,7 @@ def _difference(item: Difference) -> dict[str, str]:
 def _decide_again(found: RunDirectory, json_: bool) -> int:
     from proctor.conduct.replay import replay_breakers
 
+    require_evidence(found)
     result = replay_breakers(found)
     rows = [
         {"breaker": one.trip.breaker, "code": one.trip.code, "action": one.trip.action, "event": one.seq}
@@ -199,6 +206,7 @@ def _run_again(found: RunDirectory, json_: bool) -> int:
     from proctor.base.errors import BrokenSeal, UsageFault
     from proctor.cli.batches import begin, fill
     from proctor.cli.replay_agent import files_again
+    from proctor.cli.run import why
     from proctor.cli.wiring import machine
     from proctor.conduct.batch import load_batch
     from proctor.conduct.replay import first_difference, first_divergence, never_asked, tool_calls
@@ -234,10 +242,12 @@ def _run_again(found: RunDirectory, json_: bool) -> int:
     if not result.outcomes:
         return 3
     outcome = result.outcomes[0][1]
+    status = str(found.read_json(found.report)["status"])
     again = RunDirectory(outcome.directory)
     calls = tool_calls(found), tool_calls(again)
     difference = first_divergence(again) or first_difference(*calls) or never_asked(again)
-    status = str(found.read_json(found.report)["status"])
+    if not difference and is_machine_fault(outcome.report) and outcome.status != status:
+        raise no_verdict(outcome.run_id, why(outcome.report))
     if not difference and outcome.status != status:
         difference = f"the recorded status is {status}, now it is {outcome.status}"
     return _tell_model(found, base.differences, outcome.run_id, difference, json_)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
-from proctor.cli.output import as_json, print_json
+from proctor.cli.output import as_json, print_json, printable
+
+if TYPE_CHECKING:
+    from proctor.judge.rescoring import Rescoring
 
 
 @click.command(epilog="Example: proctor rescore 20260307T120000 --print | python3 -m json.tool")
@@ -14,7 +18,11 @@ from proctor.cli.output import as_json, print_json
 @click.option("--print", "print_", is_flag=True, help="Print the report that was computed.")
 @as_json
 def command(run: str, print_: bool, json_: bool) -> int:
-    """Verify RUN, compute its report anew, and compare it byte by byte with the sealed one."""
+    """Verify RUN, compute its report again, and compare it byte by byte with the sealed one.
+
+    A run that was scored by other rules, as those of an earlier version, is the same when everything else is: status,
+    gates, checks, patch, events, durations and usage. The parts that the rules decide are then named.
+    """
     from proctor.cli.wiring import shelf
     from proctor.conduct.rescore import rescore
 
@@ -23,7 +31,23 @@ def command(run: str, print_: bool, json_: bool) -> int:
     if print_:
         sys.stdout.buffer.write(result.report + b"\n")
     elif json_:
-        print_json({"run": found.path.name, "same": result.same})
+        differing = {"different": list(result.different), "other_rules": list(result.other_rules)}
+        print_json({"run": found.path.name, "same": result.same, **differing, "without": list(result.without)})
     else:
-        click.echo(f"{found.path.name}: {'the same bytes' if result.same else 'DIFFERENT from the sealed report'}")
+        verdict = "DIFFERENT from the sealed report" if result.different else "the same bytes"
+        if result.same and result.other_rules:
+            verdict = "the same, but for what other rules decide"
+        click.echo(f"{found.path.name}: {verdict}")
+        for line in notes(result):
+            click.echo(printable(f"  {line}"))
     return 0 if result.same else 4
+
+
+def notes(result: Rescoring) -> list[str]:
+    """What is to be said of how a report compares, besides the verdict."""
+    said = [f"different: {place or 'the whole report'}" for place in result.different]
+    if result.other_rules:
+        said.append(f"scored by other rules: {', '.join(result.other_rules)}")
+    if result.without:
+        said.append(f"of an earlier form, without: {', '.join(result.without)}")
+    return said

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from proctor.cli.evidence import require_evidence
 from proctor.cli.output import as_json, print_json, print_table, printable
 
 
@@ -41,14 +42,12 @@ def command(runs: tuple[str, ...], csv_: bool, figure_: bool, sensitivity: bool,
 
 
 def _reports(runs: tuple[str, ...]) -> list[dict[str, Any]]:
-    from proctor.base.errors import UsageFault
     from proctor.cli.wiring import shelf
 
     found = []
     for name in runs:
         run = shelf().find(name)
-        if not run.report.is_file():
-            raise UsageFault("the run has no report: it was cut off or is still running", where=run.path.name)
+        require_evidence(run)
         found.append(run.read_json(run.report))
     return found
 

@@ -9,7 +9,10 @@ from typing import Any
 import click
 
 from proctor.cli.models import kept_options, model_options
+from proctor.cli.options import judge_slots_option
 from proctor.cli.output import as_json, print_json, print_table, printable, shortened
+from proctor.cli.undecided import UNDECIDED, tell_undecided
+from proctor.judge.status import is_machine_fault
 
 WIDEST = 120
 """Characters of a cell in the table of results; JSON has all of it."""
@@ -32,6 +35,7 @@ WIDEST = 120
 @click.option(
     "--jobs", type=click.IntRange(1, 64), default=None, help="Runs side by side; 1, or as before with --resume."
 )
+@judge_slots_option
 @click.option("--prices", default="", help="A price table (CSV) in dollars; without it costs are abstract units.")
 @click.option("--task-usd", default="", help="The most that all runs of one contract may cost together, in dollars.")
 @click.option("--batch-usd", default="", help="The most that the whole batch may cost, in dollars.")
@@ -52,6 +56,7 @@ def command(
     agent_files: str,
     repeats: int,
     jobs: int | None,
+    judge_slots: int | None,
     prices: str,
     task_usd: str,
     batch_usd: str,
@@ -64,9 +69,10 @@ def command(
 ) -> int:
     """Run agents on CONTRACTS, each with each model. Runs are judged on a pristine copy and leave sealed directories.
 
-    Exits with 0 when every run is a success, 1 when some are not, 3 when some could not be decided; with --resume the
-    runs that were made before count too. Envelopes are policy choices: a run that finds one used up is not started,
-    which is no failure. Without a price table they are held against the units of the fallback schedule.
+    Exits with 0 when every run is a success, 1 when some are not, 3 when some could not be decided, whatever the others
+    say; with --resume the runs that were made before count too. When a spending limit is reached, the remaining runs
+    are skipped. Skipped runs do not count as failures. Without a price table the limits are compared with the units of
+    the fallback schedule.
     """
     from proctor.base.errors import UsageFault
     from proctor.cli.batches import begin, fill, resume_command, take_up
@@ -87,7 +93,7 @@ def command(
         )
     amounts = {"task_usd": _dollars("--task-usd", task_usd), "batch_usd": _dollars("--batch-usd", batch_usd)}
     envelopes = {name: usd for name, usd in amounts.items() if usd}
-    here = machine()
+    here = machine(judge_slots)
     if resume:
         plan = take_up(here, batch, agents)
     else:
@@ -124,6 +130,8 @@ def command(
         _print(rows)
         for place, error in (*result.errors, *result.refused):
             click.echo(f"proctor: {place.contract}: {error}", err=True)
+        for words, row in {row["why"]: row for row in rows if is_machine_fault(row)}.items():
+            tell_undecided(row["run"], row["contract"], words)
         if result.stopped:
             click.echo(f"stopped; the rest is run by: {resume_command(plan.batch)}", err=True)
     return _code([*plan.earlier, *rows], result.errors, result.stopped or bool(result.refused))
@@ -158,7 +166,7 @@ def _row(report: Mapping[str, Any], directory: str) -> dict[str, Any]:
 
 
 def why(report: Mapping[str, Any]) -> str:
-    """How the agent ended unless it simply finished, then the problem or the first gate that was not passed."""
+    """How the agent ended unless it simply finished, then the problem, the check without an outcome, or the gate."""
     termination = report["termination"]
     ending = f"ended: {termination['code']}; " if termination["code"] else ""
     if _failed(report):
@@ -167,6 +175,9 @@ def why(report: Mapping[str, Any]) -> str:
         return f"{ending}{termination['rationale']}"
     if report["problems"]:
         return ending + "; ".join(line.strip() for line in report["problems"][0].splitlines() if line.strip())
+    broken = [check for check in report["checks"] if check["outcome"] == "error" and check["mandatory"]]
+    if broken:
+        return f"{ending}check {broken[0]['id']}: {broken[0]['reason']}: {broken[0]['detail']}"
     missed = [f"{gate['id']}: {gate['why']}" for gate in report["gates"] if not gate["passed"]]
     return ending + (missed[0] if missed else "every gate passed")
 
@@ -195,12 +206,14 @@ def _counts(statuses: Iterable[str]) -> list[str]:
 
 
 def _code(rows: Sequence[Mapping[str, Any]], errors: Any, unfinished: bool) -> int:
-    if errors:
-        return max(int(error.exit_code) for _, error in errors)
+    """The largest exit code that a part of the batch gives."""
+    codes = [int(error.exit_code) for _, error in errors]
     undecided = [row for row in rows if row["status"] == "invalid" or _not_the_agents(row)]
     if undecided or unfinished:
-        return 3
-    return 0 if all(row["status"] == "success" for row in rows) else 1
+        codes.append(UNDECIDED)
+    if any(row["status"] != "success" for row in rows):
+        codes.append(1)
+    return max(codes, default=0)
 
 
 def _not_the_agents(row: Mapping[str, Any]) -> bool:

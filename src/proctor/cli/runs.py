@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from proctor.cli.output import as_json, print_json, print_table
+from proctor.cli.output import as_json, print_json, print_table, printable
 from proctor.record.shelf import STATES
 
 RARE = ("METHOD", "REPLAY OF")
@@ -22,8 +22,9 @@ def command(status: str | None, contract: str, last: int | None, json_: bool) ->
     """List the runs of the home directory, oldest first.
 
     Besides a verdict a run can be running, waiting for a human (see `proctor decide`), cut off, or broken: what is
-    listed of it is not what was sealed. Only `proctor verify` looks at every byte. An id begins with the
-    time at which its run began, in UTC. Runs of pilots are listed with their methods.
+    listed of it is not what was sealed. Only `proctor verify` looks at every byte. A copy is a directory that goes by
+    the id of a run and holds another one; it does not count as a run. An id begins with the time at which its run
+    began, in UTC. Runs of pilots are listed with their methods.
     """
     from proctor.cli.wiring import shelf
 
@@ -33,6 +34,10 @@ def command(status: str | None, contract: str, last: int | None, json_: bool) ->
         if (not status or item.word == status) and (not contract or item.contract == contract)
     ]
     found = found[-last:] if last else found
+    for item in found:
+        if item.copy_of:
+            said = f"{item.id} holds the run {item.copy_of} under another id, and does not count as a run"
+            click.echo(printable(f"proctor: {said}\n  give a copy a name that is not an id: {item.path}"), err=True)
     if json_:
         print_json(
             [
@@ -47,6 +52,7 @@ def command(status: str | None, contract: str, last: int | None, json_: bool) ->
                     "started": item.started,
                     "path": str(item.path),
                     "replay_of": item.replay_of,
+                    "copy_of": item.copy_of,
                 }
                 for item in found
             ]

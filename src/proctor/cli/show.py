@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import shlex
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from proctor.base.errors import BrokenSeal
+from proctor.cli.evidence import require_evidence
 from proctor.cli.output import as_json, counted, print_json, print_table, printable
+from proctor.present.restored import why_restored
+from proctor.record.lock import is_held
 from proctor.record.rundir import RunDirectory
+from proctor.record.shelf import copy_of, state
+from proctor.record.verify import verify
 
 if TYPE_CHECKING:
     from proctor.contract.model import Check
@@ -21,12 +27,31 @@ STATES = {
     "cut": "was cut off",
     "finished": "is sealed",
     "broken": "was changed after it was sealed",
+    "copy": "holds another run than its name says",
+    "newer": "was written by a newer Proctor",
 }
 """What is said of a run without a report, by its state."""
 
-ENDINGS = {"not-started": "could not be started", "timed-out": "ran out of time"}
+ENDINGS = {
+    "not-started": "could not be started",
+    "timed-out": "ran out of time",
+    "killed": "was killed from outside",
+}
 """What is said of how an agent ended, where its reason is no word of a sentence."""
 
+LEFT_OUT = {
+    "too-large": "too large for a patch, so the judge did not see the change",
+    "special": "neither a file nor a link, so no patch can carry it",
+    "limit": "more changes than a patch may have",
+    "setup-product": "made by setup, which the judge makes again",
+    "generated": "generated, by the contract's policy",
+}
+"""Why a change is not part of the judged patch, by the code that the run recorded."""
+
+EVERY = "*"
+"""Recorded as the path of more changes than are listed."""
+
+MOST_LEFT_OUT = 5
 MOST_TESTS = 10
 MOST_PROGRAMS = 10
 
@@ -57,7 +82,7 @@ def command(what: str, output: bool, why: bool, json_: bool) -> int:
         if path.is_dir():
             load_contract(path)  # which says what is missing there
         raise
-    return _run(run, what, json_, output, why)
+    return _run(run, json_, output, why)
 
 
 def _contract(path: Path, json_: bool) -> None:
@@ -94,37 +119,39 @@ def _results(check: Check) -> tuple[str, str, str]:
     return check.results, str(len(check.must_pass)), str(len(check.keep_passing))
 
 
-def _run(run: RunDirectory, what: str, json_: bool, output: bool, why: bool) -> int:
-    from proctor.base.canonical import parse
-    from proctor.record.shelf import state
-    from proctor.record.verify import verify
-
+def _run(run: RunDirectory, json_: bool, output: bool, why: bool) -> int:
     if output:
         _output(run)
+        require_evidence(run, live=True)
         return 0
-    if not run.report.is_file():
-        click.echo(f"{run.path.name} {STATES[state(run)]}: it has no report", err=True)
-        return 3
-    report = parse(run.report.read_bytes())
-    if json_:
-        print_json(report.get("interpretation") if why else report)
-    elif why:
-        _why(report)
-    else:
-        _report(report, run.path)
     found = verify(run)
+    if is_held(run) and not os.path.lexists(run.report):
+        click.echo(f"{run.path.name} {STATES[state(run)]}: it has no report yet", err=True)
+        return 3
+    if not os.path.lexists(run.report) or copy_of(run):
+        require_evidence(run, found)
+    try:
+        _print_report(run, run.read_json(run.report), json_, why)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+        raise BrokenSeal("is not a report as Proctor writes it", where=f"{run.path.name}/report.json") from None
     if found.retained and not json_:
         files, events = len(found.retained.files), found.retained.events
         lost = f"{counted(files, 'file')} and the payloads of {counted(events, 'event')} are gone"
         click.echo(printable(f"retention    {found.retained}; {lost}"))
-    if not found.sound:
-        click.echo(
-            f"do not trust this: the evidence was changed; proctor verify {shlex.quote(what)} says where", err=True
-        )
-        return 4
+    require_evidence(run, found, live=True)
     if not json_ and not why:
+        _attempts(run)
         _place(run)
     return 0
+
+
+def _print_report(run: RunDirectory, report: Mapping[str, Any], json_: bool, why: bool) -> None:
+    if json_:
+        print_json(report.get("interpretation") if why else {**report, "left_out": _left_out(run)})
+    elif why:
+        _why(report)
+    else:
+        _report(report, run)
 
 
 def _output(run: RunDirectory) -> None:
@@ -144,7 +171,7 @@ def _output(run: RunDirectory) -> None:
             click.echo(printable(text.rstrip("\n")))
 
 
-def _report(report: Mapping[str, Any], path: Path) -> None:
+def _report(report: Mapping[str, Any], run: RunDirectory) -> None:
     from proctor.judge.gates import word
 
     who = report["agent"]["name"] + (f" with {report['model']}" if report.get("model") else "")
@@ -161,12 +188,16 @@ def _report(report: Mapping[str, Any], path: Path) -> None:
     if report["checks"]:
         print_table(["CHECK", "OUTCOME", "REASON"], [_check(check) for check in report["checks"]])
     for check in report["checks"]:
+        _inverted(check)
+    for check in report["checks"]:
         patched = [attempt["failing"] for attempt in check["attempts"] if attempt["tree"] == "patched"]
         for test in patched[-1][:MOST_TESTS] if patched else ():
             click.echo(printable(f"not passed   {check['id']}: {test}"))
-    for code, count in report["alerts"].items():
+    for entry in report["restored"]:
+        click.echo(printable(f"restored     {entry['path']}: {why_restored(entry['why'])}"))
+    for code, count in report.get("alerts", {}).items():
         click.echo(printable(f"alert        {code} ({count})"))
-    for intervention in report["interventions"]:
+    for intervention in report.get("interventions", ()):
         click.echo(printable(f"intervention {intervention['action']}, for {intervention['alert']}"))
     for tag in report["tags"]:
         click.echo(printable(f"tag          {tag['id']}"))
@@ -185,7 +216,39 @@ def _report(report: Mapping[str, Any], path: Path) -> None:
         pilot = report["scores"]["pilot"]["value"] or "undefined, since no resource was measured"
         contract = report["scores"]["contract"]["value"]
         click.echo(f"scores       contract {contract}, pilot {pilot}; proctor rubric says what they count")
-    click.echo(f"evidence     {path}")
+    _print_left_out(_left_out(run))
+    click.echo(f"evidence     {run.path}")
+
+
+def _left_out(run: RunDirectory) -> list[dict[str, str]]:
+    """Every change that is not part of the judged patch: its path and the reason, as the run recorded them."""
+    if not os.path.lexists(run.changes):
+        return []
+    return [
+        {"path": str(one["path"]), "why": str(one["why"]), "reason": LEFT_OUT.get(str(one["why"]), str(one["why"]))}
+        for one in run.read_json(run.changes).get("dropped", ())
+    ]
+
+
+def _print_left_out(found: list[dict[str, str]]) -> None:
+    """What is not part of the patch, the reasons that can surprise first."""
+    for code in dict.fromkeys((*LEFT_OUT, *(one["why"] for one in found))):
+        same = [one for one in found if one["why"] == code]
+        for one in same[:MOST_LEFT_OUT]:
+            path = "further files" if one["path"] == EVERY else one["path"]
+            click.echo(printable(f"left out     {path}: {one['reason']}"))
+        if len(same) > MOST_LEFT_OUT:
+            click.echo(printable(f"left out     {len(same) - MOST_LEFT_OUT} more: {same[0]['reason']}"))
+
+
+def _attempts(run: RunDirectory) -> None:
+    """How long each attempt at a check took, those that were set aside and repeated included."""
+    checks = run.read_json(run.results)["checks"] if run.results.is_file() else ()
+    for check in checks:
+        for one in check["attempts"]:
+            outcome = one["outcome"] + (f" ({one['reason']})" if one["outcome"] == "error" else "")
+            times = f"{one['observed_seconds']} s, {one['cpu_seconds']} s of CPU"
+            click.echo(printable(f"attempt      {check['id']}, {one['tree']} {one['attempt']}: {outcome}, {times}"))
 
 
 def _place(run: RunDirectory) -> None:
@@ -234,6 +297,22 @@ def _check(check: Mapping[str, Any]) -> list[str]:
     reason = ": ".join(filter(None, (check["reason"], check["detail"])))
     forgeable = "forgeable" if check["forgeable"] else ""
     return [check["id"], check["outcome"], printable(", ".join(filter(None, (reason, forgeable))))]
+
+
+def _inverted(check: Mapping[str, Any]) -> None:
+    """What altered tests showed of a check, and which tests have none."""
+    seen = check.get("inverted")
+    if not seen:
+        return
+    if not seen["variants"]:
+        click.echo(printable(f"inverted     {check['id']}: not confirmed by inverted tests: {seen['problem']}"))
+        return
+    runs = counted(seen["rounds"], "more run")
+    altered = f"{counted(seen['variants'], 'altered test')}, {counted(seen['controls'], 'control')}"
+    click.echo(printable(f"inverted     {check['id']}: {runs}: {altered}; {', '.join(seen['evidence'])}"))
+    if seen["without_count"]:
+        names = ", ".join(seen["without"][:MOST_TESTS])
+        click.echo(printable(f"inverted     {check['id']}: {seen['without_count']} without a variant: {names}"))
 
 
 def _ending(termination: Mapping[str, Any]) -> None:

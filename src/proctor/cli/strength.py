@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from proctor.cli.options import judge_slots_option
 from proctor.cli.output import as_json, print_json, print_table, printable
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ EQUIVALENT_NAME = "equivalent.txt"
 )
 @click.option("--seed", type=click.IntRange(0), default=20260307, show_default=True, help="Draws the mutants.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Mutants side by side.")
+@judge_slots_option
 @click.option("--results", type=click.Path(path_type=Path), help="A file that keeps what was judged, to go on later.")
 @click.option(
     "--equivalent",
@@ -30,7 +32,14 @@ EQUIVALENT_NAME = "equivalent.txt"
 )
 @as_json
 def command(
-    contract: Path, limit: int, seed: int, jobs: int, results: Path | None, equivalent: Path | None, json_: bool
+    contract: Path,
+    limit: int,
+    seed: int,
+    jobs: int,
+    judge_slots: int | None,
+    results: Path | None,
+    equivalent: Path | None,
+    json_: bool,
 ) -> int:
     """Put faults into the reference of CONTRACT and see which of them its checks notice.
 
@@ -40,21 +49,25 @@ def command(
     """
     from proctor.author.strength import measure, read_equivalent
     from proctor.author.trial import ready
+    from proctor.cli.inverted import print_coverage
     from proctor.cli.progress import Attempts
     from proctor.cli.wiring import machine
     from proctor.conduct.reference import reference_patch
+    from proctor.conduct.variants import ensure_pool
     from proctor.contract.load import load_contract
+    from proctor.judge.inverted.pool import coverage
 
     loaded = load_contract(contract)
     beside = loaded.directory / EQUIVALENT_NAME
     file = equivalent or (beside if beside.is_file() else None)
     same = read_equivalent(file) if file else {}
-    here = machine()
+    here = machine(judge_slots)
     with ready(here, loaded) as prepared:
         with here.scratch("reference") as scratch:
             reference = reference_patch(prepared, scratch)
+        pool = ensure_pool(here, prepared)
         found = measure(
-            *(here, prepared, reference),
+            *(here, prepared, reference, pool),
             limit=limit,
             seed=seed,
             jobs=jobs,
@@ -62,10 +75,13 @@ def command(
             equivalent=same,
             tell=Attempts(f"{loaded.name}: attempts at the checks", quiet=json_).tell,
         )
+    covered = coverage(loaded, pool)
     if json_:
-        print_json({"contract": loaded.name, "seed": seed, "limit": limit, **found.record()})
+        inverted = [one.record() for one in covered]
+        print_json({"contract": loaded.name, "seed": seed, "limit": limit, **found.record(), "inverted": inverted})
     else:
         _print(loaded.name, found)
+        print_coverage(loaded.name, covered)
     not_accepted = [one for one in found.tried("alternative") if not one.accepted]
     return 1 if found.passed_adversaries or not_accepted else 0
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from proctor.cli.evidence import evidence_problem
 from proctor.cli.output import as_json, printable
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ SHORT, LONG = 160, 1000
 def command(run: str, types: tuple[str, ...], conversation: bool, json_: bool) -> None:
     """Print what happened in RUN, in order. A run that was cut off shows every event that was finished.
 
-    Of a trace that was changed, the events before the change are shown; then it is named, and the exit code is 4.
+    Of a trace that was changed, the events before the change are shown. Then the change is named, and the exit code is
+    4, as for every run that was cut off or changed.
 
     Of a run in long-term retention every event is shown, and a payload that was removed is called so.
 
@@ -72,8 +74,9 @@ def command(run: str, types: tuple[str, ...], conversation: bool, json_: bool) -
         click.echo(printable(words), err=True)
     if torn:
         click.echo(f"the last {torn} bytes are not a finished event", err=True)
+    sys.stdout.flush()
+    problem = problem or evidence_problem(found, live=True)
     if problem is not None:
-        sys.stdout.flush()
         raise problem
 
 

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from proctor.author.trial import ready
+from proctor.cli.inverted import print_coverage
+from proctor.cli.options import judge_slots_option
 from proctor.cli.output import as_json, counted, print_json, print_table, printable, shortened
+from proctor.cli.undecided import UNDECIDED, tell_undecided
+from proctor.conduct.machine import Machine
+from proctor.conduct.variants import remake_pool
+from proctor.contract.model import Contract
+from proctor.judge.inverted.pool import Coverage, coverage
+from proctor.judge.status import is_machine_fault
+from proctor.present.restored import changes_to_the_runner, lost_changes
 
 if TYPE_CHECKING:
     from proctor.cli.surveys import Surveyed
-    from proctor.conduct.machine import Machine
-    from proctor.contract.model import Contract
 
 
 @click.command(epilog="Example: proctor validate examples/parse-time-zone --times 3")
@@ -22,6 +30,7 @@ if TYPE_CHECKING:
     "--times", type=click.IntRange(1, 1000), default=2, show_default=True, help="How often each of the two is run."
 )
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, help="Runs side by side.")
+@judge_slots_option
 @click.option(
     "--flakes",
     type=click.IntRange(2, 10_000),
@@ -37,6 +46,7 @@ def command(
     contracts: tuple[Path, ...],
     times: int,
     jobs: int,
+    judge_slots: int | None,
     flakes: int | None,
     drop: str | None,
     lists: bool,
@@ -44,6 +54,9 @@ def command(
     json_: bool,
 ) -> int:
     """Run the no-op and the reference on CONTRACTS: every no-op a failure, every reference a success.
+
+    Exits with 0 when CONTRACTS are valid, 1 when they are not, and 3 when this machine could not judge some of the
+    runs, whatever the others say.
 
     What the checks try meanwhile (a name that is looked up, a write outside the tree) is remembered, and does not count
     against agents that try the same.
@@ -60,16 +73,19 @@ def command(
     from proctor.cli.run import why
     from proctor.cli.wiring import machine
 
-    here = machine()
+    here = machine(judge_slots)
     surveys: list[Surveyed] = []
     if lists or flakes is not None:
         surveys = _surveyed(here, contracts, flakes, times, jobs, lists, write, drop or "", json_)
     rows: list[dict[str, Any]] = []
     code = 0
+    covered: dict[str, tuple[Coverage, ...]] = {}
     unready: dict[str, str] = {}
     seconds: dict[str, float] = {}
     for agent, wanted in (("noop", "failure"), ("reference", "success")):
         plan = begin(here, contracts, [agent], repeats=times, settings={"rehearse": "yes", "command": "validate"})
+        if agent == "reference":
+            covered = _inverted(here, plan.contracts, unready)
         result = fill(here, plan, jobs, quiet=json_)
         for place, error in (*result.errors, *result.refused):
             code = max(code, error.exit_code)
@@ -83,19 +99,26 @@ def command(
                     "contract": report["contract"]["name"],
                     "agent": agent,
                     "status": outcome.status,
+                    "attribution": report["attribution"],
                     "wanted": wanted,
                     "why": why(report),
+                    "restored": report["restored"],
+                    "warnings": list(_warnings(agent, report)),
                 }
             )
         if result.stopped:
             return 3
     for contract, message in unready.items():
         click.echo(f"proctor: {contract}: {message}", err=True)
-    wrong = [row for row in rows if row["status"] != row["wanted"]]
+    undecided = [row for row in rows if is_machine_fault(row)]
+    wrong = [row for row in rows if row["status"] != row["wanted"] and row not in undecided]
+    code = max(code, UNDECIDED) if undecided else code
     flaky = sum(len(seen.flagged) + bool(seen.suite["problem"]) for seen in surveys)
     if json_:
         told = {"surveys": [seen.record() for seen in surveys], "complexity": _sizes(here, plan.contracts, seconds)}
-        print_json({"runs": rows, "valid": not wrong and not code and not flaky, **told})
+        told["inverted"] = [{"contract": name, **one.record()} for name, found in covered.items() for one in found]
+        valid = False if wrong or flaky else None if code else True
+        print_json({"runs": rows, "valid": valid, "undecided": len(undecided) + len(unready), **told})
     else:
         head = ["CONTRACT", "AGENT", "STATUS", "WANTED", "WHY"]
         print_table(
@@ -111,10 +134,28 @@ def command(
                 for row in rows
             ],
         )
+        for name, found in covered.items():
+            print_coverage(name, found)
+        for warning in dict.fromkeys(f"{row['contract']}: {text}" for row in rows for text in row["warnings"]):
+            click.echo(printable(f"warning: {warning}"))
         for words, run in {_wrong(row): row["run"] for row in wrong}.items():
             click.echo(printable(f"{words}; proctor show {run}"))
-        click.echo(_verdict(len(wrong), len(unready), flaky))
+        click.echo(_verdict(len(wrong), flaky, len(undecided), len(unready)))
+    for words, row in {row["why"]: row for row in undecided}.items():
+        tell_undecided(row["run"], row["contract"], words)
     return code or (1 if wrong or flaky else 0)
+
+
+def _inverted(
+    here: Machine, contracts: Mapping[str, Contract], unready: Mapping[str, str]
+) -> dict[str, tuple[Coverage, ...]]:
+    """Make the inverted tests of every contract that could be run, and say how many tests have some."""
+    found = {}
+    for path, contract in contracts.items():
+        if path not in unready and contract.reference is not None:
+            with ready(here, contract) as prepared:
+                found[contract.name] = coverage(contract, remake_pool(here, prepared))
+    return found
 
 
 def _seconds(report: Mapping[str, Any]) -> float:
@@ -162,8 +203,18 @@ def _wrong(row: Mapping[str, Any]) -> str:
     return f"{row['contract']}: {row['agent']} must be a {row['wanted']} and came out as {row['status']}: {row['why']}"
 
 
-def _verdict(wrong: int, unready: int, flaky: int) -> str:
+def _warnings(agent: str, report: Mapping[str, Any]) -> Iterator[str]:
+    """What an author should know about a run of the reference, whatever its status."""
+    if agent == "reference":
+        yield from lost_changes(report["restored"])
+        yield from changes_to_the_runner(report["checks"])
+
+
+def _verdict(wrong: int, flaky: int, undecided: int, unready: int) -> str:
+    """The answer in one line: not valid where something is wrong, and undecided where something has no verdict."""
     reasons = [f"{counted(wrong, 'run')} came out wrong"] if wrong else []
-    reasons += [f"{unready} contracts could not be run"] if unready else []
-    reasons += [f"{flaky} checks cannot be in the primary suite"] if flaky else []
-    return f"not valid: {', '.join(reasons)}" if reasons else "valid"
+    reasons += [f"{counted(flaky, 'check')} cannot be in the primary suite"] if flaky else []
+    unknown = [f"{counted(undecided, 'run')} got no verdict on this machine"] if undecided else []
+    unknown += [f"{counted(unready, 'contract')} could not be run"] if unready else []
+    answer = "not valid" if reasons else "undecided" if unknown else "valid"
+    return f"{answer}: {', '.join([*reasons, *unknown])}" if reasons or unknown else answer

@@ -34,16 +34,21 @@ if TYPE_CHECKING:
 def command(runs: tuple[str, ...], key: str, authority: Path | None, approver: Path | None, json_: bool) -> int:
     """Check every byte of RUNS against their seals: ids (or their beginnings) or paths. Exits with 4 on any change.
 
+    Every value that follows from others is computed again and compared: the contract's id, the report, decisions of
+    checks, counts, digests and costs. docs/evidence.md lists them.
+
     A run is partial when an approved retention act removed what is missing, and nothing else is. With --approver the
     act must be signed by that identity.
     A copy under a name of its own is as good as the run; one that goes by another run's id is refused. With --key the
     attestation must be there, be signed by that key and speak of this very directory.
     """
     from proctor.base.frozen import replace
+    from proctor.cli.rescore import notes
     from proctor.cli.wiring import key_file, shelf
+    from proctor.conduct.recompute import recompute
     from proctor.record.identity import load_person
+    from proctor.record.problems import Problem
     from proctor.record.retain import NAME as RETENTION
-    from proctor.record.verify import Problem, verify
 
     public = None
     if key:
@@ -54,7 +59,8 @@ def command(runs: tuple[str, ...], key: str, authority: Path | None, approver: P
     code = 0
     for name in runs:
         run = shelf().find(name)
-        result = verify(run)
+        recomputed = recompute(run)
+        result, scored = recomputed.verification, recomputed.rescoring
         signed = _attestation(run, public, authority)
         unapproved = _unapproved(result.retained, person)
         if unapproved:
@@ -62,8 +68,9 @@ def command(runs: tuple[str, ...], key: str, authority: Path | None, approver: P
         sound = result.sound and not signed.get("problem")
         code = code if sound else 4
         if json_:
-            problems = [{"where": p.where, "message": p.message} for p in result.problems]
+            problems = [{"where": p.where, "message": p.message, "comparison": p.code} for p in result.problems]
             counts = {"events": result.events, "seal": result.digest, "attestation": signed or None}
+            counts["other_rules"] = list(scored.other_rules) if scored else []
             counts["retained"] = _retained(result.retained, result.not_removed)
             print_json(
                 {"run": run.path.name, "id": result.run_id, "status": result.status, "problems": problems, **counts}
@@ -83,6 +90,8 @@ def command(runs: tuple[str, ...], key: str, authority: Path | None, approver: P
         if result.not_removed:
             still = ", ".join(result.not_removed)
             click.echo(printable(f"  not removed yet: {still}; the same proctor retain finishes it"))
+        for line in notes(replace(scored, different=())) if scored else ():
+            click.echo(printable(f"  {line}"))
         for problem in result.problems:
             click.echo(printable(f"  {problem.where}: {problem.message}"))
         for line in _words(signed):

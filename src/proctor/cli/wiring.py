@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proctor.base.clock import SystemClock, system_entropy
-from proctor.base.errors import UsageFault
+from proctor.base.errors import ProctorError, UsageFault
 from proctor.base.files import read_bounded
 from proctor.base.frozen import EMPTY
 from proctor.cli.known import require_agent
 from proctor.conduct.machine import Machine
 from proctor.contract.model import Contract
+from proctor.execute.agents.description import at_fault
 from proctor.execute.agents.interface import Agent, AgentDescription, AgentRequest
-from proctor.execute.agents.registry import WITHOUT_MODEL, make_agent
+from proctor.execute.agents.registry import WITHOUT_MODEL, make_agent, package_of
 from proctor.execute.home import Home
 from proctor.execute.prepare import Prepared
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
@@ -33,8 +34,8 @@ def home() -> Home:
     return Home.from_environment(os.environ)
 
 
-def machine() -> Machine:
-    """This machine, with what dead runs left behind swept away."""
+def machine(judge_slots: int | None = None) -> Machine:
+    """This machine, with what dead runs left behind swept away; ``judge_slots`` is how many checks may run at once."""
     from proctor.conduct.sweep import sweep_home
 
     place = home()
@@ -46,7 +47,7 @@ def machine() -> Machine:
 
         return ContainerBackend(place.sessions, engine().path, layers)
 
-    return Machine(place, BubblewrapBackend(place.sessions), containers, SystemClock(), system_entropy)
+    return Machine(place, BubblewrapBackend(place.sessions), containers, SystemClock(), system_entropy, judge_slots)
 
 
 def engine() -> Engine:
@@ -85,7 +86,20 @@ def agent_for(
         with machine.scratch("reference") as scratch:
             return reference_patch(prepared, scratch)
 
-    return make_agent(_request(machine, words, files, model, settings, reference))
+    return _made(_request(machine, words, files, model, settings, reference))
+
+
+def _made(request: AgentRequest) -> Agent:
+    """The agent of ``request``. Whatever goes wrong in the code of another package is a mistake of that package."""
+    try:
+        return make_agent(request)
+    except ProctorError:
+        raise
+    except Exception as error:
+        package = package_of(request.kind)
+        if not package:
+            raise
+        raise at_fault(request.kind, package, f"{type(error).__name__}: {error}") from None
 
 
 def planned_model(model: str, settings: Mapping[str, str]) -> ModelPlan | None:
@@ -148,7 +162,7 @@ def identified_agent(
     kind = words.partition(":")[0]
     if model and kind in WITHOUT_MODEL:
         raise UsageFault(f"the agent {kind} uses no model", where=f"--model {model}", hint="run it without --model")
-    return make_agent(_request(machine, words, files, model, settings, bytes)).describe()
+    return _made(_request(machine, words, files, model, settings, bytes)).describe()
 
 
 def refuse_secrets_in_files(contract: Contract, files: str) -> None:

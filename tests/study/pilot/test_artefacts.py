@@ -13,7 +13,7 @@ from proctor.base.errors import InfrastructureFault
 from proctor.judge.rubric import columns
 from proctor.study.pilot import artefacts as made
 from proctor.study.pilot.artefacts import make_artefacts
-from proctor.study.pilot.curve import Line, svg
+from proctor.study.pilot.curve import BOTTOM, HEIGHT, LEFT, Line, svg
 from proctor.study.pilot.randomise import Design, Slot, randomise
 from tests.study.pilot.planning import protocol
 
@@ -128,3 +128,51 @@ def test_a_figure_escapes_names_and_takes_any_size() -> None:
     assert "<line>" in texts and "a < b" in texts
     flat = svg("flat", "x", "y", [Line("nothing", ((0.0, 0.0), (1.0, 0.0)))])
     assert b"nan" not in flat
+
+
+def drawn(data: bytes) -> tuple[dict[str, list[tuple[float, float]]], dict[str, float]]:
+    """The lines of a figure by name and its named marks, as numbers: the texts of the ticks say what a pixel means."""
+    root = ElementTree.fromstring(data)
+    texts = [one for one in root.iter("{http://www.w3.org/2000/svg}text") if one.text]
+    across = [(float(one.get("x", "")), float(one.text or "")) for one in texts if one.get("y") == str(BOTTOM + 18)]
+    up = [(float(one.get("y", "")) - 4, float(one.text or "")) for one in texts if one.get("x") == str(LEFT - 8)]
+
+    def value(ticks: list[tuple[float, float]], pixel: float) -> float:
+        (first, low), (last, high) = ticks[0], ticks[-1]
+        return low + (pixel - first) * (high - low) / (last - first)
+
+    def points(one: ElementTree.Element) -> list[tuple[float, float]]:
+        pairs = [tuple(map(float, pair.split(","))) for pair in one.get("points", "").split()]
+        return [(value(across, x), value(up, y)) for x, y in pairs]
+
+    every = list(root.iter("{http://www.w3.org/2000/svg}polyline"))
+    thick = [one for one in every if one.get("stroke-width") == "2"]
+    names = [one.text or "" for one in texts if one.get("y") == str(HEIGHT - 18)]
+    marks = [points(one) for one in every if one.get("stroke-dasharray") == "1 3"]
+    said = [one.text or "" for one in texts if one.get("fill") == "#333333"]
+    levels = [first[1] if first[1] == last[1] else first[0] for first, last in marks]
+    return dict(zip(names, map(points, thick[::2]), strict=True)), dict(zip(said, levels, strict=True))
+
+
+def test_p4_the_figure_of_power_shows_the_numbers_of_its_table(files: dict[str, bytes]) -> None:
+    lines, marks = drawn(files["power.svg"])
+    assert marks == {"wanted": pytest.approx(0.8, abs=0.001), "the plan": pytest.approx(4, abs=0.05)}
+    for name, points in lines.items():
+        icc = float(name.removeprefix("icc "))
+        table = [row for row in rows(files["power.csv"]) if float(row["icc"]) == icc and float(row["correlation"]) == 0]
+        wanted = [(float(row["tasks"]), float(row["power"])) for row in table][: len(points)]
+        assert len(points) > 2 and [y for _, y in points] == pytest.approx([y for _, y in wanted], abs=0.001)
+        assert [x for x, _ in points] == pytest.approx(
+            [x for x, _ in wanted], abs=0.05 * max(x for x, _ in points) / 50
+        )
+
+
+def test_p4_the_figure_of_the_projection_shows_the_numbers_of_its_table(files: dict[str, bytes]) -> None:
+    lines, marks = drawn(files["projection.svg"])
+    table = rows(files["projection.csv"])
+    most = max(y for points in lines.values() for _, y in points)
+    for name, points in lines.items():
+        assert abs(points[0][0]) < 0.05 and abs(points[0][1]) < most / 1000
+        wanted = [(float(row["runs_so_far"]), float(row[f"{name}_usd_so_far"])) for row in table]
+        assert [x for x, _ in points[1:]] == pytest.approx([x for x, _ in wanted], abs=wanted[-1][0] / 1000)
+        assert [y for _, y in points[1:]] == pytest.approx([y for _, y in wanted], abs=marks["budget"] / 1000)

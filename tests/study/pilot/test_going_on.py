@@ -14,6 +14,7 @@ from proctor.base.errors import BudgetExceeded, InfrastructureFault, UsageFault
 from proctor.cli.wiring import machine
 from proctor.conduct.batch import Batch, BatchResult, Place, batches_of
 from proctor.conduct.run import Outcome
+from proctor.execute import requirements
 from proctor.execute.home import Home
 from proctor.study.pilot import conduct, records
 from proctor.study.pilot.conduct import Paused, Scene, alone, is_busy, run_pilot
@@ -221,7 +222,7 @@ def test_a_machine_that_spoils_everything_is_told_before_the_plan_is_spent(stage
 
 def test_a_full_disk_is_told_before_a_run_is_spent(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(conduct, "LEAST_FREE_BYTES", 1 << 62)
+        patch.setattr(requirements, "LEAST_FREE_BYTES", 1 << 62)
         with pytest.raises(InfrastructureFault, match="MiB are free for runs"):
             stage.run()
     assert not stage.made

@@ -16,7 +16,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
-from proctor.base.errors import BrokenSeal, ProctorError, UsageFault
+from proctor.base.errors import ProctorError, UsageFault
 from proctor.base.frozen import EMPTY, frozen
 from proctor.base.ids import RUN_ID
 from proctor.execute.home import Home
@@ -146,8 +146,6 @@ def _row_or_reason(run: RunDirectory, strata: tuple[str, ...], heads: Heads) -> 
     name = run.path.name
     try:
         row = row_of(run, strata, heads)
-        if row["run"] != name:
-            raise BrokenSeal(f"holds the run {row['run']}", where=name)
     except (ProctorError, OSError) as error:
         why = error.message if isinstance(error, ProctorError) else f"cannot be read: {error.strerror}"
         return LeftOut(name, str(run.path), why, broken=not isinstance(error, UsageFault))

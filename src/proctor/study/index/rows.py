@@ -28,7 +28,7 @@ from proctor.record import reviews
 from proctor.record.retain import NAME as RETENTION
 from proctor.record.rundir import RunDirectory
 from proctor.record.seal import Seal, load_seal
-from proctor.record.shelf import state
+from proctor.record.shelf import copy_of, state
 from proctor.study.table import NAMES
 
 STRATA = ("language", "complexity")
@@ -62,6 +62,8 @@ def row_of(run: RunDirectory, strata: tuple[str, ...] = STRATA, heads: reviews.H
     standing = state(run)
     if standing in _REASONS:
         raise UsageFault(_REASONS[standing], where=name)
+    if standing == "copy":
+        raise BrokenSeal(f"holds the run {copy_of(run)} under another id, and does not count", where=name)
     if standing != "finished":
         raise BrokenSeal("is not what was sealed", where=name, hint=f"proctor verify {name} says where")
     seal = load_seal(run)

@@ -7,7 +7,6 @@ where it stood. Each decision falls between whole blocks. A stage whose entry do
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
@@ -24,6 +23,7 @@ from proctor.conduct.batch_lock import batch_lock, is_at_work
 from proctor.conduct.machine import Machine
 from proctor.conduct.variation import setting_of
 from proctor.execute.home import Home
+from proctor.execute.requirements import room_problem
 from proctor.execute.watch.money import plain
 from proctor.study.pilot.changed import changes_since, require_same
 from proctor.study.pilot.charges import charged_by_task, rates_of
@@ -49,9 +49,6 @@ from proctor.study.pilot.records import OPEN, Stage, Standing, record_of, stage_
 from proctor.study.pilot.stages import HUMAN, NOOP, REFERENCE
 from proctor.study.pilot.stopping import what_next
 from proctor.study.pilot.suite import SuiteTask
-
-LEAST_FREE_BYTES = 32 << 20
-"""What a run may leave behind without anybody noticing a full disk."""
 
 Fill = Callable[[Batch, Sequence[Place]], BatchResult]
 """Fills places of a batch and says what came of them."""
@@ -226,13 +223,9 @@ def _with_notes(here: Standing) -> Standing:
 
 def _require_room(home: Home) -> None:
     """Begin nothing on a disk that is full: its runs would be spoilt one after another."""
-    free = shutil.disk_usage(home.path).free
-    if free < LEAST_FREE_BYTES:
-        raise InfrastructureFault(
-            f"{free >> 20} MiB are free for runs, and {LEAST_FREE_BYTES >> 20} are the least to begin one with",
-            where=str(home.path),
-            hint="make room; the same command goes on",
-        )
+    problem = room_problem(home)
+    if problem:
+        raise InfrastructureFault(problem, where=str(home.path), hint="make room; the same command goes on")
 
 
 def _require_health(made: Sequence[Run]) -> None:

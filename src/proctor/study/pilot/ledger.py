@@ -231,8 +231,14 @@ def _told(report: Mapping[str, Any]) -> dict[str, Any]:
         "exit_code": ended.get("exit_code"),
         "changed": any(report["patch"][part] for part in ("bytes", "files", "dropped")),
         "risks": tuple(risks(report)),
-        "forgeable": tuple(bool(check.get("forgeable")) for check in report["checks"] if _decides(check)),
+        "forgeable": tuple(_is_forgeable(check) for check in report["checks"] if _decides(check)),
     }
+
+
+def _is_forgeable(check: Mapping[str, Any]) -> bool:
+    """Whether neither sentinels nor inverted tests would have shown that a result was forged."""
+    inverted = check.get("inverted")
+    return not inverted["variants"] if inverted else bool(check.get("forgeable"))
 
 
 def _decides(check: Mapping[str, Any]) -> bool:

@@ -1,0 +1,27 @@
+"""How commands print which tests of a contract have variants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import click
+
+from proctor.cli.output import printable
+from proctor.judge.inverted.pool import ENOUGH, ENOUGH_KINDS, WHOLE_CHECK, Coverage
+
+MOST_NAMED = 5
+
+
+def print_coverage(name: str, several: Iterable[Coverage]) -> None:
+    """One line for each check, and one for the tests that have no variant."""
+    for one in several:
+        place = f"{name}: inverted tests: {one.check}"
+        if one.problem:
+            click.echo(printable(f"{place}: none: {one.problem}"))
+            continue
+        enough = f"{one.covered} of {one.tests} must_pass tests have {ENOUGH} variants or more of {ENOUGH_KINDS} kinds"
+        click.echo(printable(f"{place}: {enough} ({one.variants} in all)"))
+        without = [test for test in one.without if test != WHOLE_CHECK]
+        if without:
+            more = ", ..." if len(without) > MOST_NAMED else ""
+            click.echo(printable(f"{place}: without any: {', '.join(without[:MOST_NAMED])}{more}"))

@@ -1,0 +1,12 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import click
+
+judge_slots_option = click.option(
+    "--judge-slots",
+    type=click.IntRange(1, 4096),
+    default=None,
+    help="Checks that run at the same time, in all commands with this home together; else one for each processor.",
+)
