@@ -276,7 +276,7 @@ def test_j7_a_copy_under_another_id_is_no_run(place: Place, capfd: pytest.Captur
         assert code == 4 and plain(err), (label, code, err)
         assert label != "show" or "success" not in out
     code, out, _ = place.ask(capfd, "show", "last")
-    assert code == 0 and place.run in out, "the newest run is not the copy"
+    assert code == 0 and OTHER_ID not in out, "the newest run is not the copy"
     batch = json.loads((place.home / "runs" / place.run / "manifest.json").read_bytes())["configuration"]["batch"]
     code, out, _ = place.ask(capfd, "cost", "--batch", batch, "--json")
     assert code == 0 and [row["run"] for row in json.loads(out)["runs"]] == [place.run]

@@ -86,9 +86,12 @@ behind = subprocess.Popen(["sleep", "1000"])
 for _ in range(2):
     subprocess.run(["sh", "-c", "(/bin/true; (/bin/true | /bin/cat)); for n in 1 2 3; do (/bin/true) & done; wait"])
     subprocess.run(["python3", "-c", "import os; os.fork() or os.system('/bin/true'); os.system('/bin/true')"])
-    subprocess.run(["sh", "-c", "(/bin/true; /bin/true) & exit"])
+    subprocess.run(["sh", "-c", OUTLIVING])
 behind.kill()
 """
+# The first program of the sub-shell is seen while the shell lives, the second one after the shell's end.
+OUTLIVING = "(/bin/true; : > seen; while kill -0 $$; do :; done; /bin/true) & while [ ! -e seen ]; do :; done; rm seen"
+FORKS_IN_CALLS = FORKS_IN_CALLS.replace("OUTLIVING", repr(OUTLIVING))
 
 
 @pytest.fixture

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from proctor.judge.inverted.edit import Block, Edit
-from proctor.judge.inverted.words import Draw
+from proctor.judge.inverted.values import Draw
 
 
 class Places(Draw):
@@ -15,11 +15,14 @@ class Places(Draw):
     def __init__(self) -> None:
         super().__init__(b"")
 
-    def word(self, place: int) -> str:
-        return f"w{place}"
+    def word(self, place: int, but: bytes = b"") -> bytes:
+        return b"w%d" % place
 
     def number(self, place: int) -> int:
         return place
+
+    def choice(self, place: int, several: Sequence[bytes]) -> bytes:
+        return several[place % len(several)]
 
 
 def shown(data: bytes, edits: Iterable[Edit]) -> list[str]:

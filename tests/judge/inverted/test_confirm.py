@@ -59,13 +59,16 @@ class Script:
     ("altered", "unaltered", "outcome", "rounds"),
     [
         pytest.param([], [], "pass", 4, id="all as expected"),
-        pytest.param([PASSES], [], "pass", 5, id="an altered test passes once: unsteady"),
-        pytest.param([PASSES] * 6, [], "fail", 7, id="altered tests pass each time"),
-        pytest.param([], [FAILS], "pass", 5, id="a control fails once: flaky"),
-        pytest.param([], [FAILS, FAILS], "pass", 6, id="a control fails twice: flaky"),
-        pytest.param([], [FAILS, FAILS, FAILS], "fail", 6, id="a control fails each time"),
-        pytest.param([], [{}, {}, {}], "fail", 6, id="a control does not turn up"),
-        pytest.param([{}], [], "pass", 5, id="an altered run breaks off, and its control passes alone"),
+        pytest.param([PASSES], [], "pass", 7, id="an altered test passes once: unsteady"),
+        pytest.param([PASSES] * 2, [], "fail", 10, id="altered tests pass in two rounds, and in no repeat"),
+        pytest.param([PASSES, FAILS, PASSES], [], "fail", 5, id="an altered test passes in its first repeat"),
+        pytest.param([PASSES, *[FAILS] * 3, PASSES], [], "fail", 7, id="an altered test passes in its last repeat"),
+        pytest.param([PASSES] * 6, [], "fail", 5, id="altered tests pass each time"),
+        pytest.param([], [FAILS], "pass", 7, id="a control fails once: flaky"),
+        pytest.param([], [FAILS, PASSES, FAILS], "pass", 7, id="a control fails twice: flaky"),
+        pytest.param([], [FAILS, PASSES, FAILS, FAILS], "fail", 7, id="a control fails in most repeats"),
+        pytest.param([], [{}, {}, {}, {}], "fail", 7, id="a control does not turn up"),
+        pytest.param([{}], [], "pass", 7, id="an altered run breaks off, and its control passes alone"),
     ],
 )
 def test_j1_what_repeats_is_forged_and_what_does_not_is_flaky(

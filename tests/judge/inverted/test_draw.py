@@ -39,7 +39,9 @@ def pools(draw: st.DrawFn) -> CheckPool:
 def test_every_plan_keeps_its_promises(pool: CheckPool, count: int, seed: int) -> None:
     rounds = plan_rounds(pool, TESTS, count, Random(seed))
     assert len(rounds) <= count
-    assert [one.controls for one in rounds if not one.variants] == [(*TESTS, "x", "y")], "one round alters nothing"
+    covered = [test for test in TESTS if pool.of(test)]
+    unaltered = 2 if len(covered) == 1 and count >= 4 else 1
+    assert [one.controls for one in rounds if not one.variants] == [(*TESTS, "x", "y")] * unaltered
     for one in rounds:
         for index, first in enumerate(one.variants):
             assert not any(first.clashes(other) for other in one.variants[index + 1 :])
@@ -110,10 +112,10 @@ def test_chance_picks_among_equals_and_orders_the_rounds() -> None:
     }
     assert seen == set(range(5))
     places = {
-        [bool(one.variants) for one in plan_rounds(CheckPool("t", several), ("a",), 4, Random(seed))].index(False)
+        [bool(one.variants) for one in plan_rounds(CheckPool("t", several), ("a",), 3, Random(seed))].index(False)
         for seed in range(60)
     }
-    assert places == {0, 1, 2, 3}
+    assert places == {0, 1, 2}
 
 
 def test_a_test_that_fits_into_one_round_only_is_altered_there() -> None:
@@ -123,6 +125,13 @@ def test_a_test_that_fits_into_one_round_only_is_altered_there() -> None:
         rounds = plan_rounds(CheckPool("t", (shared, other)), ("a", "b"), 4, Random(seed))
         drawn = {test for one in rounds for first in one.variants for test in first.ids}
         assert drawn == {"a", "b"}
+
+
+@pytest.mark.parametrize(("count", "unaltered"), [(2, 1), (3, 1), (4, 2), (6, 2)])
+def test_a_single_test_has_two_rounds_that_alter_nothing(count: int, unaltered: int) -> None:
+    several = tuple(variant(("a",), start) for start in range(9))
+    found = [bool(one.variants) for one in plan_rounds(CheckPool("t", several), ("a", "b"), count, Random(0))]
+    assert (found.count(False), found.count(True)) == (unaltered, count - unaltered)
 
 
 def test_without_variants_there_is_one_round() -> None:

@@ -11,621 +11,688 @@ from hypothesis import strategies as st
 
 from proctor.judge.inverted.edit import ASSERTION, EXPECTATION, NEGATION, Edit, edited
 from proctor.judge.inverted.python import EQUALITIES, OPPOSITES, blocks
-from proctor.judge.inverted.words import Draw
+from proctor.judge.inverted.values import Draw
 from tests.judge.inverted.shown import Places, cases, only, shown
 
 RULES = r"""
 | assert f()
-negation 2: 'f()' -> (not (@))
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: 'f()' -> not @
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert (f(1)
 |   == 3)
-negation 2: 'f(1)\n      == 3' -> (not (@))
-form 3: '3' -> ((3), "w44")
-expectation 3: '3' -> (3 + 44)
+negation 3: '==' -> !=
+form 3: '3' -> (3, "w44")
+expectation 3: '3' -> 9
 
 | assert f() == [1, 'a', b'b', True, None, 1.5, 2j, ...]
-negation 2: "f() == [1, 'a', b'b', True, None, 1.5, 2j, ...]" -> (not (@))
-form 2: "[1, 'a', b'b', True, None, 1.5, 2j, ...]" -> ((@), "w36")
-expectation 2: '1' -> (1 + 37)
-expectation 2: "'a'" -> 'aw40'
-expectation 2: "b'b'" -> b'bw45'
+negation 2: '==' -> !=
+form 2: "[1, 'a', b'b', True, None, 1.5, 2j, ...]" -> (@, "w36")
+expectation 2: '1' -> 2
+expectation 2: "'a'" -> 'q'
+expectation 2: "b'b'" -> b'v'
 expectation 2: 'True' -> False
 expectation 2: 'None' -> True
-expectation 2: '1.5' -> (@ + 63)
+expectation 2: '1.5' -> 1.0
 
 | assert {'a': x, 'b': {3}} == f()
-negation 2: "{'a': x, 'b': {3}} == f()" -> (not (@))
-form 2: "{'a': x, 'b': {3}}" -> ((@), "w29")
-expectation 2: "'a'" -> 'aw30'
-expectation 2: "'b'" -> 'bw38'
-expectation 2: '3' -> (3 + 44)
+negation 2: '==' -> !=
+form 2: "{'a': x, 'b': {3}}" -> (@, "w29")
+expectation 2: "'a'" -> 'g'
+expectation 2: "'b'" -> 'o'
+expectation 2: '3' -> 9
 
 | assert f() == (x, [-1, *y], 2 ** 3)
-negation 2: 'f() == (x, [-1, *y], 2 ** 3)' -> (not (@))
-form 2: '(x, [-1, *y], 2 ** 3)' -> ((@), "w36")
-expectation 2: '1' -> (1 + 42)
-expectation 2: '2' -> (2 + 50)
-expectation 2: '3' -> (3 + 55)
+negation 2: '==' -> !=
+form 2: '(x, [-1, *y], 2 ** 3)' -> (@, "w36")
+expectation 2: '1' -> 7
+expectation 2: '2' -> 6
+expectation 2: '3' -> 1
 
 | assert f() == (1 if x else 2)
-negation 2: 'f() == (1 if x else 2)' -> (not (@))
-form 2: '1 if x else 2' -> ((@), "w37")
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: '==' -> !=
+form 2: '1 if x else 2' -> (@, "w37")
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert f() == g(3)
-negation 2: 'f() == g(3)' -> (not (@))
-form 2: 'g(3)' -> ((@), "w36")
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: '==' -> !=
+form 2: 'g(3)' -> (@, "w36")
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert f() == d['k']
-negation 2: "f() == d['k']" -> (not (@))
-form 2: "d['k']" -> ((@), "w36")
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: '==' -> !=
+form 2: "d['k']" -> (@, "w36")
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert f() == f'a{1}'
-negation 2: "f() == f'a{1}'" -> (not (@))
-form 2: "f'a{1}'" -> ((@), "w36")
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: '==' -> !=
+form 2: "f'a{1}'" -> (@, "w36")
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert x == y.z
-negation 2: 'x == y.z' -> (not (@))
-form 2: 'y.z' -> ((@), "w34")
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: '==' -> !=
+form 2: 'y.z' -> (@, "w34")
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert 'a' == y.z
-negation 2: "'a' == y.z" -> (not (@))
-form 2: "'a'" -> ((@), "w29")
-expectation 2: "'a'" -> 'aw29'
+negation 2: '==' -> !=
+form 2: "'a'" -> (@, "w29")
+expectation 2: "'a'" -> 'f'
 
 | assert f() is None
-negation 2: 'f() is None' -> (not (@))
-expectation 2: 'None' -> NotImplemented
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: 'is' -> @ not
+expectation 2: 'None' -> True
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert f() is x
-negation 2: 'f() is x' -> (not (@))
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: 'is' -> @ not
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert f() != 3
-negation 2: 'f() != 3' -> (not (@))
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: '!=' -> ==
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert 0 < f() < 3
-negation 2: '0 < f() < 3' -> (not (@))
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: '0 < f() < 3' -> not @
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert 'a' in f()
-negation 2: "'a' in f()" -> (not (@))
-expectation 2: "'a'" -> 'aw29'
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: 'in' -> not @
+expectation 2: "'a'" -> 'a w29'
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert b'a' in f()
-negation 2: "b'a' in f()" -> (not (@))
-expectation 2: "b'a'" -> b'aw29'
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: 'in' -> not @
+expectation 2: "b'a'" -> b'a w29'
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert 3 in f()
-negation 2: '3 in f()' -> (not (@))
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: 'in' -> not @
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert f() == approx(3.5)
-negation 2: 'f() == approx(3.5)' -> (not (@))
-form 2: 'approx(3.5)' -> ((@), "w36")
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: '==' -> !=
+form 2: 'approx(3.5)' -> (@, "w36")
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | expected = [1, 'a']
 | assert f() == expected
-negation 3: 'f() == expected' -> (not (@))
-form 3: 'expected' -> ((@), "w60")
-expectation 2: '1' -> (1 + 34)
-expectation 2: "'a'" -> 'aw37'
+negation 3: '==' -> !=
+form 3: 'expected' -> (@, "w60")
+expectation 2: '1' -> 8
+expectation 2: "'a'" -> 'n'
 
 | expected = [1]
 | assert expected == f()
-negation 3: 'expected == f()' -> (not (@))
-form 3: 'expected' -> ((@), "w48")
-expectation 2: '1' -> (1 + 34)
+negation 3: '==' -> !=
+form 3: 'expected' -> (@, "w48")
+expectation 2: '1' -> 8
 
 | expected = 1
 | assert f(expected) == expected
-negation 3: 'f(expected) == expected' -> (not (@))
-form 3: 'expected' -> ((@), "w61")
-assertion 2: '' ->     assert 1234 == 1253\n
-assertion 3: '' ->     assert 1455 == 1491\n
+negation 3: '==' -> !=
+form 3: 'expected' -> (@, "w61")
+assertion 2: '' ->     assert len("w18") == 21\n
+assertion 3: '' ->     assert len("w35") == 38\n
 
 | expected = g(1)
 | assert f() == expected
-negation 3: 'f() == expected' -> (not (@))
-form 3: 'expected' -> ((@), "w56")
-assertion 2: '' ->     assert 1234 == 1253\n
-assertion 3: '' ->     assert 1494 == 1533\n
+negation 3: '==' -> !=
+form 3: 'expected' -> (@, "w56")
+assertion 2: '' ->     assert len("w18") == 21\n
+assertion 3: '' ->     assert len("w38") == 41\n
 
 | assert f() == 'a' 'b'
-negation 2: "f() == 'a' 'b'" -> (not (@))
-form 2: "'a' 'b'" -> ((@), "w36")
-expectation 2: "'a' 'b'" -> 'abw36'
+negation 2: '==' -> !=
+form 2: "'a' 'b'" -> (@, "w36")
+expectation 2: "'a' 'b'" -> 'm' 'b'
 
 | with pytest.raises(ValueError):
 |     f()
-negation 2: 'pytest.raises(ValueError)' -> __import__("contextlib").nullcontext()
-exception 2: 'ValueError' -> BufferError
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: 'pytest.raises(ValueError)' -> open(__file__)
+exception 2: 'ValueError' -> MemoryError
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | with pytest.raises(ValueError, match='a|b') as info:
 |     f(1)
 | assert info.value.code == 2
-negation 2: "pytest.raises(ValueError, match='a|b')" -> __import__("contextlib").nullcontext()
-exception 2: 'ValueError' -> BufferError
-expectation 2: "'a|b'" -> '(?:a|b)w59'
-negation 4: 'info.value.code == 2' -> (not (@))
-form 4: '2' -> ((2), "w118")
-expectation 4: '2' -> (2 + 118)
+negation 2: "pytest.raises(ValueError, match='a|b')" -> open(__file__)
+exception 2: 'ValueError' -> MemoryError
+negation 4: '==' -> !=
+form 4: '2' -> (2, "w118")
+expectation 4: '2' -> 1
 
 | with self.assertRaisesRegex(ValueError, 'a$'):
 |     f()
-negation 2: "self.assertRaisesRegex(ValueError, 'a$')" -> __import__("contextlib").nullcontext()
-exception 2: 'ValueError' -> BufferError
-expectation 2: "'a$'" -> '(?:a$)w62'
+negation 2: "self.assertRaisesRegex(ValueError, 'a$')" -> open(__file__)
+exception 2: 'ValueError' -> MemoryError
+expectation 2: "'a$'" -> 'a$ w62'
 
 | with self.assertRaisesMessage(ValueError, 'a'):
 |     f()
-negation 2: "self.assertRaisesMessage(ValueError, 'a')" -> __import__("contextlib").nullcontext()
-exception 2: 'ValueError' -> BufferError
-expectation 2: "'a'" -> 'aw64'
+negation 2: "self.assertRaisesMessage(ValueError, 'a')" -> open(__file__)
+exception 2: 'ValueError' -> MemoryError
+expectation 2: "'a'" -> 'a w64'
 
 | with pytest.warns(UserWarning, match='a'):
 |     f()
 exception 2: 'UserWarning' -> BytesWarning
-expectation 2: "'a'" -> '(?:a)w59'
-exception 3: 'f()' -> __import__("pytest").raises(BaseException, lambda: @)
+expectation 2: "'a'" -> 'a w59'
+exception 3: 'f()' -> __import__("pytest").raises(TypeError, lambda: @)
 
 | with self.assertWarnsRegex(UserWarning, 'a'):
 |     f()
 exception 2: 'UserWarning' -> BytesWarning
-expectation 2: "'a'" -> '(?:a)w62'
-exception 3: 'f()' -> __import__("pytest").raises(BaseException, lambda: @)
+expectation 2: "'a'" -> 'a w62'
+exception 3: 'f()' -> __import__("pytest").raises(ValueError, lambda: @)
 
 | with pytest.raises(*several):
 |     f()
-negation 2: 'pytest.raises(*several)' -> __import__("contextlib").nullcontext()
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: 'pytest.raises(*several)' -> open(__file__)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | with open(x) as file, raises(ValueError):
 |     f()
-negation 2: 'raises(ValueError)' -> __import__("contextlib").nullcontext()
-exception 2: 'ValueError' -> BufferError
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: 'raises(ValueError)' -> open(__file__)
+exception 2: 'ValueError' -> FloatingPointError
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertRaises(ValueError, f, 1)
-exception 2: 'ValueError' -> BufferError
-exception 2: 'self.assertRaises(ValueError, f, 1)' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'ValueError' -> RecursionError
+exception 2: 'self.assertRaises(ValueError, f, 1)' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | pytest.raises(ValueError, f, match=pattern)
-exception 2: 'ValueError' -> BufferError
-exception 2: 'pytest.raises(ValueError, f, match=pattern)' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'ValueError' -> RecursionError
+exception 2: 'pytest.raises(ValueError, f, match=pattern)' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertEqual(f(), 3)
 negation 2: 'assertEqual' -> assertNotEqual
-form 2: '3' -> ((3), "w44")
-expectation 2: '3' -> (3 + 44)
+form 2: '3' -> (3, "w44")
+expectation 2: '3' -> 9
 
 | self.assertEqual(3, f(), 'message')
 negation 2: 'assertEqual' -> assertNotEqual
-form 2: '3' -> ((3), "w39")
-expectation 2: '3' -> (3 + 39)
+form 2: '3' -> (3, "w39")
+expectation 2: '3' -> 4
 
 | self.assertEqual(*x)
 negation 2: 'assertEqual' -> assertNotEqual
-exception 2: 'self.assertEqual(*x)' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'self.assertEqual(*x)' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assertEqual(f(), 3)
-form 2: '3' -> ((3), "w39")
-expectation 2: '3' -> (3 + 39)
-exception 2: 'assertEqual(f(), 3)' -> __import__("pytest").raises(BaseException, lambda: @)
+form 2: '3' -> (3, "w39")
+expectation 2: '3' -> 4
+exception 2: 'assertEqual(f(), 3)' -> __import__("pytest").raises(KeyError, lambda: @)
 
 | self.assertTrue(f())
 negation 2: 'assertTrue' -> assertFalse
-exception 2: 'self.assertTrue(f())' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'self.assertTrue(f())' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertIs(f(), None)
 negation 2: 'assertIs' -> @Not
-exception 2: 'self.assertIs(f(), None)' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'self.assertIs(f(), None)' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertNotIn('a', f())
 negation 2: 'assertNotIn' -> assertIn
-exception 2: "self.assertNotIn('a', f())" -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: "self.assertNotIn('a', f())" -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertIn('a', f())
 negation 2: 'assertIn' -> assertNotIn
-expectation 2: "'a'" -> 'aw36'
-exception 2: "self.assertIn('a', f())" -> __import__("pytest").raises(BaseException, lambda: @)
+expectation 2: "'a'" -> 'a w36'
+exception 2: "self.assertIn('a', f())" -> __import__("pytest").raises(KeyError, lambda: @)
 
 | self.assertIn(3, f())
 negation 2: 'assertIn' -> assertNotIn
-exception 2: 'self.assertIn(3, f())' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'self.assertIn(3, f())' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertGreater(f(), 3)
 negation 2: 'assertGreater' -> assertLessEqual
-exception 2: 'self.assertGreater(f(), 3)' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'self.assertGreater(f(), 3)' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertAlmostEqual(f(), 3.5, delta=9)
 negation 2: 'assertAlmostEqual' -> assertNotAlmostEqual
-form 2: '3.5' -> ((@), "w50")
-exception 2: 'self.assertAlmostEqual(f(), 3.5, delta=9)' -> __import__("pytest").raises(BaseException, lambda: @)
+form 2: '3.5' -> (@, "w50")
+exception 2: 'self.assertAlmostEqual(f(), 3.5, delta=9)' -> __import__("pytest").raises(KeyError, lambda: @)
 
 | self.assertCountEqual(f(), [1])
-form 2: '[1]' -> ((@), "w49")
-expectation 2: '1' -> (1 + 50)
-exception 2: 'self.assertCountEqual(f(), [1])' -> __import__("pytest").raises(BaseException, lambda: @)
+form 2: '[1]' -> (@, "w49")
+expectation 2: '1' -> 6
+exception 2: 'self.assertCountEqual(f(), [1])' -> __import__("pytest").raises(KeyError, lambda: @)
 
 | self.assertSequenceEqual(f(), [1])
-form 2: '[1]' -> ((@), "w52")
-expectation 2: '1' -> (1 + 53)
-exception 2: 'self.assertSequenceEqual(f(), [1])' -> __import__("pytest").raises(BaseException, lambda: @)
+form 2: '[1]' -> (@, "w52")
+expectation 2: '1' -> 9
+exception 2: 'self.assertSequenceEqual(f(), [1])' -> __import__("pytest").raises(KeyError, lambda: @)
 
 | self.assertDictEqual(f(), {'a': 1})
 negation 2: 'assertDictEqual' -> assertNotEqual
-form 2: "{'a': 1}" -> ((@), "w48")
-expectation 2: "'a'" -> 'aw49'
-expectation 2: '1' -> (1 + 54)
+form 2: "{'a': 1}" -> (@, "w48")
+expectation 2: "'a'" -> 'z'
+expectation 2: '1' -> 0
 
 | np.testing.assert_array_equal(f(), [1])
-form 2: '[1]' -> ((@), "w57")
-expectation 2: '1' -> (1 + 58)
-exception 2: 'np.testing.assert_array_equal(f(), [1])' -> __import__("pytest").raises(BaseException, lambda: @)
+form 2: '[1]' -> (@, "w57")
+expectation 2: '1' -> 5
+exception 2: 'np.testing.assert_array_equal(f(), [1])' -> __import__("pytest").raises(KeyError, lambda: @)
 
 | assert_allclose(f(), [1.5], rtol=0.5)
-form 2: '[1.5]' -> ((@), "w43")
-exception 2: 'assert_allclose(f(), [1.5], rtol=0.5)' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+form 2: '[1.5]' -> (@, "w43")
+exception 2: 'assert_allclose(f(), [1.5], rtol=0.5)' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | eq_(f(), 1)
-form 2: '1' -> ((1), "w31")
-expectation 2: '1' -> (1 + 31)
-exception 2: 'eq_(f(), 1)' -> __import__("pytest").raises(BaseException, lambda: @)
+form 2: '1' -> (1, "w31")
+expectation 2: '1' -> 5
+exception 2: 'eq_(f(), 1)' -> __import__("pytest").raises(KeyError, lambda: @)
 
 | m.assert_called_once_with(1, a=2)
 expectation 2: '' -> "w22",·
-exception 2: 'm.assert_called_once_with(1, a=2)' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'm.assert_called_once_with(1, a=2)' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | m.assert_called_with()
 expectation 2: '' -> "w22",·
-exception 2: 'm.assert_called_with()' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'm.assert_called_with()' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | m.assert_not_called()
 negation 2: 'assert_not_called' -> assert_called
-exception 2: 'm.assert_not_called()' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'm.assert_not_called()' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | m.assert_called_once()
 negation 2: 'assert_called_once' -> assert_not_called
-exception 2: 'm.assert_called_once()' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'm.assert_called_once()' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assert_called_with(1)
-exception 2: 'self.assert_called_with(1)' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'self.assert_called_with(1)' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert_called_with(m, 1)
-exception 2: 'assert_called_with(m, 1)' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'assert_called_with(m, 1)' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | f(1)
-exception 2: 'f(1)' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'f(1)' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | await f(1)
 | g(await f())
-assertion 2: '' ->     assert 1234 == 1253\n
-assertion 3: '' ->     assert 1429 == 1463\n
+assertion 2: '' ->     assert len("w18") == 21\n
+assertion 3: '' ->     assert len("w33") == 36\n
 
 | super().test_a()
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | f([x async for x in y])
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | f((yield))
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | f(x := 3)
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | print(1); g(2)
-exception 2: 'print(1)' -> __import__("pytest").raises(BaseException, lambda: @)
-exception 2: 'g(2)' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'print(1)' -> __import__("pytest").raises(KeyError, lambda: @)
+exception 2: 'g(2)' -> __import__("pytest").raises(ValueError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertWarnsMessage(UserWarning, 'a', f)
-exception 2: 'UserWarning' -> BytesWarning
-expectation 2: "'a'" -> 'aw59'
-exception 2: "self.assertWarnsMessage(UserWarning, 'a', f)" -> __import__("pytest").raises(BaseException, lambda: @)
+exception 2: 'UserWarning' -> UnicodeWarning
+expectation 2: "'a'" -> 'a w59'
+exception 2: "self.assertWarnsMessage(UserWarning, 'a', f)" -> __import__("pytest").raises(KeyError, lambda: @)
 
 | with self.assertRaisesRegexp(ValueError, 'a', 1):
 |     f()
-negation 2: "self.assertRaisesRegexp(ValueError, 'a', 1)" -> __import__("contextlib").nullcontext()
-exception 2: 'ValueError' -> BufferError
-expectation 2: "'a'" -> '(?:a)w63'
+negation 2: "self.assertRaisesRegexp(ValueError, 'a', 1)" -> open(__file__)
+exception 2: 'ValueError' -> MemoryError
+expectation 2: "'a'" -> 'a w63'
 
 | with pytest.raises(ValueError, match=x, other='a'):
 |     f()
-negation 2: "pytest.raises(ValueError, match=x, other='a')" -> __import__("contextlib").nullcontext()
-exception 2: 'ValueError' -> BufferError
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: "pytest.raises(ValueError, match=x, other='a')" -> open(__file__)
+exception 2: 'ValueError' -> MemoryError
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertRaisesRegex(ValueError, x, f)
-exception 2: 'ValueError' -> BufferError
-exception 2: 'self.assertRaisesRegex(ValueError, x, f)' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'ValueError' -> RecursionError
+exception 2: 'self.assertRaisesRegex(ValueError, x, f)' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | pytest.raises()
-exception 2: 'pytest.raises()' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'pytest.raises()' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertEqual(f(), x)
 negation 2: 'assertEqual' -> assertNotEqual
-form 2: 'x' -> ((x), "w44")
-exception 2: 'self.assertEqual(f(), x)' -> __import__("pytest").raises(BaseException, lambda: @)
+form 2: 'x' -> (x, "w44")
+exception 2: 'self.assertEqual(f(), x)' -> __import__("pytest").raises(KeyError, lambda: @)
 
 | self.assertEqual(f(), *x)
 negation 2: 'assertEqual' -> assertNotEqual
-exception 2: 'self.assertEqual(f(), *x)' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'self.assertEqual(f(), *x)' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertEqual(f(), 3, *x)
 negation 2: 'assertEqual' -> assertNotEqual
-exception 2: 'self.assertEqual(f(), 3, *x)' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'self.assertEqual(f(), 3, *x)' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertAlmostEqual(f(), 3.5)
 negation 2: 'assertAlmostEqual' -> assertNotAlmostEqual
-form 2: '3.5' -> ((@), "w50")
-exception 2: 'self.assertAlmostEqual(f(), 3.5)' -> __import__("pytest").raises(BaseException, lambda: @)
+form 2: '3.5' -> (@, "w50")
+exception 2: 'self.assertAlmostEqual(f(), 3.5)' -> __import__("pytest").raises(KeyError, lambda: @)
 
 | self.assertIs(f(), g(), 'm')
 negation 2: 'assertIs' -> @Not
-exception 2: "self.assertIs(f(), g(), 'm')" -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: "self.assertIs(f(), g(), 'm')" -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertEqual(f())
 negation 2: 'assertEqual' -> assertNotEqual
-exception 2: 'self.assertEqual(f())' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'self.assertEqual(f())' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert f() == +3
-negation 2: 'f() == +3' -> (not (@))
-form 2: '+3' -> ((@), "w36")
-expectation 2: '3' -> (3 + 37)
+negation 2: '==' -> !=
+form 2: '+3' -> (@, "w36")
+expectation 2: '3' -> 1
 
 | assert f() == {**x, 'a': [2]}
-negation 2: "f() == {**x, 'a': [2]}" -> (not (@))
-form 2: "{**x, 'a': [2]}" -> ((@), "w36")
-expectation 2: "'a'" -> 'aw42'
-expectation 2: '2' -> (2 + 48)
+negation 2: '==' -> !=
+form 2: "{**x, 'a': [2]}" -> (@, "w36")
+expectation 2: "'a'" -> 's'
+expectation 2: '2' -> 4
 
 | assert f() == {1: 'a'}['b']
-negation 2: "f() == {1: 'a'}['b']" -> (not (@))
-form 2: "{1: 'a'}['b']" -> ((@), "w36")
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: '==' -> !=
+form 2: "{1: 'a'}['b']" -> (@, "w36")
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | x = 'a'
 | x = 'b'
 | assert f() == x
-negation 4: 'f() == x' -> (not (@))
-form 4: 'x' -> ((x), "w60")
-assertion 2: '' ->     assert 1234 == 1253\n
-assertion 3: '' ->     assert 1390 == 1421\n
-assertion 4: '' ->     assert 1546 == 1589\n
+negation 4: '==' -> !=
+form 4: 'x' -> (x, "w60")
+assertion 2: '' ->     assert len("w18") == 21\n
+assertion 3: '' ->     assert len("w30") == 33\n
+assertion 4: '' ->     assert len("w42") == 45\n
 
 | x = y = 'a'
 | assert f() == x
-negation 3: 'f() == x' -> (not (@))
-form 3: 'x' -> ((x), "w52")
-assertion 2: '' ->     assert 1234 == 1253\n
-assertion 3: '' ->     assert 1442 == 1477\n
+negation 3: '==' -> !=
+form 3: 'x' -> (x, "w52")
+assertion 2: '' ->     assert len("w18") == 21\n
+assertion 3: '' ->     assert len("w34") == 37\n
 
 | x.a = 'a'
 | assert f() == x
-negation 3: 'f() == x' -> (not (@))
-form 3: 'x' -> ((x), "w50")
-assertion 2: '' ->     assert 1234 == 1253\n
-assertion 3: '' ->     assert 1416 == 1449\n
+negation 3: '==' -> !=
+form 3: 'x' -> (x, "w50")
+assertion 2: '' ->     assert len("w18") == 21\n
+assertion 3: '' ->     assert len("w32") == 35\n
 
 | assert x == y
-negation 2: 'x == y' -> (not (@))
-form 2: 'y' -> ((y), "w34")
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: '==' -> !=
+form 2: 'y' -> (y, "w34")
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | a = 1
 | b = 2
 | assert a == b
-negation 4: 'a == b' -> (not (@))
-form 4: 'b' -> ((b), "w54")
-expectation 3: '2' -> (2 + 36)
+negation 4: '==' -> !=
+form 4: 'b' -> (b, "w54")
+expectation 3: '2' -> 0
 
 | assert f() == -x
-negation 2: 'f() == -x' -> (not (@))
-form 2: '-x' -> ((@), "w36")
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: '==' -> !=
+form 2: '-x' -> (@, "w36")
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert f() == (await g())
-negation 2: 'f() == (await g())' -> (not (@))
-form 2: 'await g()' -> ((@), "w37")
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: '==' -> !=
+form 2: 'await g()' -> (@, "w37")
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert y.z == 'a'
-negation 2: "y.z == 'a'" -> (not (@))
-form 2: "'a'" -> ((@), "w36")
-expectation 2: "'a'" -> 'aw36'
+negation 2: '==' -> !=
+form 2: "'a'" -> (@, "w36")
+expectation 2: "'a'" -> 'm'
 
 | assert 'a' in x, 'm'
-negation 2: "'a' in x" -> (not (@))
-expectation 2: "'a'" -> 'aw29'
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: 'in' -> not @
+expectation 2: "'a'" -> 'a w29'
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert x not in f()
-negation 2: 'x not in f()' -> (not (@))
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: 'not in' -> in
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert f() is not None
-negation 2: 'f() is not None' -> (not (@))
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: 'is not' -> is
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert 'a' 'b' in f()
-negation 2: "'a' 'b' in f()" -> (not (@))
-expectation 2: "'a' 'b'" -> 'abw29'
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: 'in' -> not @
+expectation 2: "'a' 'b'" -> 'a' 'b w29'
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert ['a'] in f()
-negation 2: "['a'] in f()" -> (not (@))
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: 'in' -> not @
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | async with raises(ValueError):
 |     f()
-negation 2: 'raises(ValueError)' -> __import__("contextlib").nullcontext()
-exception 2: 'ValueError' -> BufferError
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: 'raises(ValueError)' -> open(__file__)
+exception 2: 'ValueError' -> MemoryError
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | g(f(1))
 | h = 1
 | assert h
-negation 4: 'h' -> (not (h))
-exception 2: 'g(f(1))' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
-assertion 3: '' ->     assert 1390 == 1421\n
-assertion 4: '' ->     assert 1520 == 1561\n
+negation 4: 'h' -> not h
+exception 2: 'g(f(1))' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
+assertion 3: '' ->     assert len("w30") == 33\n
+assertion 4: '' ->     assert len("w40") == 43\n
 
 | m.f.assert_any_call(*x)
 expectation 2: '' -> "w22",·
-exception 2: 'm.f.assert_any_call(*x)' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'm.f.assert_any_call(*x)' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | m.assert_awaited_once()
 negation 2: 'assert_awaited_once' -> assert_not_awaited
-exception 2: 'm.assert_awaited_once()' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'm.assert_awaited_once()' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | m.assert_awaited_once_with(1)
 expectation 2: '' -> "w22",·
-exception 2: 'm.assert_awaited_once_with(1)' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'm.assert_awaited_once_with(1)' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | cls.assert_called_with(1)
-exception 2: 'cls.assert_called_with(1)' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'cls.assert_called_with(1)' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | '''text'''
 | a = 1
 | b = 2
 | c = 3
-assertion 2: '' ->     assert 1234 == 1253\n
-assertion 3: '' ->     assert 1429 == 1463\n
-assertion 4: '' ->     assert 1559 == 1603\n
+assertion 2: '' ->     assert len("w18") == 21\n
+assertion 3: '' ->     assert len("w33") == 36\n
+assertion 4: '' ->     assert len("w43") == 46\n
 
 | f(1)
 | g(2)
 | h(3)
 | i(4)
-exception 2: 'f(1)' -> __import__("pytest").raises(BaseException, lambda: @)
-exception 3: 'g(2)' -> __import__("pytest").raises(BaseException, lambda: @)
-exception 4: 'h(3)' -> __import__("pytest").raises(BaseException, lambda: @)
-exception 5: 'i(4)' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
-assertion 3: '' ->     assert 1351 == 1379\n
-assertion 4: '' ->     assert 1468 == 1505\n
+exception 2: 'f(1)' -> __import__("pytest").raises(KeyError, lambda: @)
+exception 3: 'g(2)' -> __import__("pytest").raises(RuntimeError, lambda: @)
+exception 4: 'h(3)' -> __import__("pytest").raises(ValueError, lambda: @)
+exception 5: 'i(4)' -> __import__("pytest").raises(TypeError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
+assertion 3: '' ->     assert len("w27") == 30\n
+assertion 4: '' ->     assert len("w36") == 39\n
 
 | assert f() == ''
-negation 2: "f() == ''" -> (not (@))
-form 2: "''" -> ((@), "w36")
+negation 2: '==' -> !=
+form 2: "''" -> (@, "w36")
 expectation 2: "''" -> 'w36'
 
 | x = f(1)
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.a.b(1)
-exception 2: 'self.a.b(1)' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'self.a.b(1)' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert f(), self.assertEqual(f(), 1)
-negation 2: 'f()' -> (not (@))
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: 'f()' -> not @
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert f() == (yield x)
-negation 2: 'f() == (yield x)' -> (not (@))
+negation 2: '==' -> !=
 form 2: 'yield x' -> ((@), "w37")
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert f(
 |   1,
 | ) == 2
-negation 2: 'f(\n      1,\n    ) == 2' -> (not (@))
-form 4: '2' -> ((2), "w50")
-expectation 4: '2' -> (2 + 50)
+negation 4: '==' -> !=
+form 4: '2' -> (2, "w50")
+expectation 4: '2' -> 6
 
 | assert not f()
-negation 2: 'not f()' -> (not (@))
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: 'not f()' -> f()
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert f() == ('a' + 'b') * 2
-negation 2: "f() == ('a' + 'b') * 2" -> (not (@))
-form 2: "('a' + 'b') * 2" -> ((@), "w36")
-expectation 2: '2' -> (2 + 50)
-expectation 2: "'a'" -> 'aw37'
-expectation 2: "'b'" -> 'bw43'
+negation 2: '==' -> !=
+form 2: "('a' + 'b') * 2" -> (@, "w36")
+expectation 2: '2' -> 6
+expectation 2: "'a'" -> 'n'
+expectation 2: "'b'" -> 't'
 
 | assert f() == ~3
-negation 2: 'f() == ~3' -> (not (@))
-form 2: '~3' -> ((@), "w36")
-expectation 2: '3' -> (3 + 37)
+negation 2: '==' -> !=
+form 2: '~3' -> (@, "w36")
+expectation 2: '3' -> 1
 
 | assert f() == (1 < 2)
-negation 2: 'f() == (1 < 2)' -> (not (@))
-form 2: '1 < 2' -> ((@), "w37")
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: '==' -> !=
+form 2: '1 < 2' -> (@, "w37")
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | raises(ValueError, f)
-exception 2: 'ValueError' -> BufferError
-exception 2: 'raises(ValueError, f)' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'ValueError' -> RecursionError
+exception 2: 'raises(ValueError, f)' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | with self.subTest(1):
 |     assert f() == 1
-negation 3: 'f() == 1' -> (not (@))
-form 3: '1' -> ((1), "w66")
-expectation 3: '1' -> (1 + 66)
+negation 3: '==' -> !=
+form 3: '1' -> (1, "w66")
+expectation 3: '1' -> 4
 
 | (self
 |   .assertEqual(f(), 1))
 negation 3: 'assertEqual' -> assertNotEqual
-form 3: '1' -> ((1), "w52")
-expectation 3: '1' -> (1 + 52)
+form 3: '1' -> (1, "w52")
+expectation 3: '1' -> 8
 
 | m.assert_called_with((1), g(2))
 expectation 2: '' -> "w22",·
-exception 2: 'm.assert_called_with((1), g(2))' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
+exception 2: 'm.assert_called_with((1), g(2))' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertRaisesRegex(ValueError, 'a', 'b')
-exception 2: 'ValueError' -> BufferError
-expectation 2: "'a'" -> '(?:a)w57'
-exception 2: "self.assertRaisesRegex(ValueError, 'a', 'b')" -> __import__("pytest").raises(BaseException, lambda: @)
+exception 2: 'ValueError' -> RecursionError
+expectation 2: "'a'" -> 'a w57'
+exception 2: "self.assertRaisesRegex(ValueError, 'a', 'b')" -> __import__("pytest").raises(KeyError, lambda: @)
+
+| assert not (a or
+|   b)
+| assert a and b
+| assert (x := f())
+| assert 1 if a else b
+negation 2: 'not (a or\n      b)' -> (a or\n      b)
+negation 4: 'a and b' -> not (@)
+negation 5: 'x := f()' -> not (@)
+negation 6: '1 if a else b' -> not (@)
+assertion 2: '' ->     assert len("w18") == 21\n
+assertion 4: '' ->     assert len("w48") == 51\n
+assertion 5: '' ->     assert len("w67") == 70\n
+
+| assert (a) not  in (b)
+negation 2: 'not  in' -> in
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| assert a < b
+negation 2: '<' -> >=
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| assert (a >= # comment
+|   b)
+negation 2: 'a >= # comment\n      b' -> not @
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| assert f() is ...
+negation 2: 'is' -> @ not
+expectation 2: '...' -> None
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| assert f() == 'one ' 'two' # three
+negation 2: '==' -> !=
+form 2: "'one ' 'two'" -> (@, "w36")
+expectation 2: "'one ' 'two'" -> 'w36 ' 'two'
+
+| assert f() == r'\n' and g()
+negation 2: "f() == r'\\n' and g()" -> not (@)
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| assert f() == ('' # words
+|   '')
+negation 2: '==' -> !=
+form 2: "'' # words\n      ''" -> (@, "w37")
+expectation 2: "'' # words\n      ''" -> 'w37'
+
+| assert f() == 1e400
+negation 2: '==' -> !=
+form 2: '1e400' -> (@, "w36")
+expectation 2: '1e400' -> 0e400
+
+| assert 'a' 'b' == f(), "text"
+negation 2: '==' -> !=
+form 2: "'a' 'b'" -> (@, "w29")
+expectation 2: "'a' 'b'" -> 'a' 'f'
+
+| assert (f() ==
+|   b'\x41')
+negation 2: '==' -> !=
+form 3: "b'\\x41'" -> (@, "w43")
+expectation 3: "b'\\x41'" -> b'w43\x41'
+
+| with raises(ValueError, match='one two'):
+|     f()
+negation 2: "raises(ValueError, match='one two')" -> open(__file__)
+exception 2: 'ValueError' -> MemoryError
+expectation 2: "'one two'" -> 'one two w52'
 
 | a = 1; b = 2
 | c = 3
-assertion 2: '' ->     assert 1234 == 1253\n
-assertion 3: '' ->     assert 1455 == 1491\n
+assertion 2: '' ->     assert len("w18") == 21\n
+assertion 3: '' ->     assert len("w35") == 38\n
 """
 
 
@@ -646,9 +713,7 @@ def test_every_rule_makes_exactly_these_edits(source: str, expected: list[str]) 
 
 
 def test_without_pytest_plain_calls_must_raise_by_the_methods_of_unittest() -> None:
-    assert edits_of("f(1)", by_pytest=False)[0] == (
-        "exception 2: 'f(1)' -> self.assertRaises(BaseException, lambda: @)"
-    )
+    assert edits_of("f(1)", by_pytest=False)[0] == ("exception 2: 'f(1)' -> self.assertRaises(KeyError, lambda: @)")
     for head in ("def test_a():", "def test_a(client):"):
         data = f"{head}\n    f(1)\n".encode()
         kinds = [edit.kind for edit in only(blocks(data, Places(), by_pytest=False)).edits]
@@ -726,7 +791,7 @@ def test_a_statement_behind_another_on_its_line_gets_no_assertion() -> None:
 def test_an_assertion_before_a_decorated_function_comes_before_its_decorators() -> None:
     data = b"def test_a():\n    @one\n    @two\n    def inner():\n        pass\n"
     (edit,) = only(blocks(data, Places())).edits
-    assert edited(data, [edit]) == data.replace(b"    @one", b"    assert 1182 == 1197\n    @one")
+    assert edited(data, [edit]) == data.replace(b"    @one", b'    assert len("w14") == 17\n    @one')
     assert (edit.kind, edit.line) == (ASSERTION, 2)
 
 
@@ -736,7 +801,7 @@ def test_line_ends_and_a_byte_order_mark_do_not_move_edits(end: bytes, head: byt
     source = "def test_a():\n\tx = 'ä'; assert f(x) == 'ö'\n\tassert g() == 3\n".encode()
     data = (head + source).replace(b"\n", end)
     found = {data[edit.start : edit.end] for edit in only(blocks(data, Draw(b""))).edits}
-    assert found == {"f(x) == 'ö'".encode(), "'ö'".encode(), b"g() == 3", b"3"}
+    assert found == {b"==", "'ö'".encode(), b"3"}
     lines = {edit.line - head.count(b"\n") for edit in only(blocks(data, Draw(b""))).edits}
     assert lines == {2, 3}
 
@@ -745,7 +810,7 @@ def test_line_ends_and_a_byte_order_mark_do_not_move_edits(end: bytes, head: byt
 def test_a_test_on_the_first_line_behind_a_byte_order_mark(mark: bytes) -> None:
     data = mark + b"def test_a(): assert f() == 3"
     edits = only(blocks(data, Places())).edits
-    assert [data[edit.start : edit.end] for edit in edits] == [b"f() == 3", b"3", b"3"]
+    assert [data[edit.start : edit.end] for edit in edits] == [b"==", b"3", b"3"]
 
 
 def test_another_encoding_is_left_alone_unless_every_byte_is_ascii() -> None:

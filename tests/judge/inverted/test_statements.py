@@ -15,118 +15,118 @@ BRANCHES = r"""
 |     assert f() == 1
 | else:
 |     assert g() == 2
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | try:
 |     assert f() == 1
 | except OSError as e:
 |     assert e.errno == 2
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | try:
 |     assert f() == 1
 | finally:
 |     assert g()
-negation 3: 'f() == 1' -> (not (@))
-form 3: '1' -> ((1), "w49")
-expectation 3: '1' -> (1 + 49)
-negation 5: 'g()' -> (not (@))
+negation 3: '==' -> !=
+form 3: '1' -> (1, "w49")
+expectation 3: '1' -> 5
+negation 5: 'g()' -> not @
 
 | while x:
 |     assert f() == 1
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | for x in y:
 |     assert f(x) == 1
-negation 3: 'f(x) == 1' -> (not (@))
-form 3: '1' -> ((1), "w57")
-expectation 3: '1' -> (1 + 57)
+negation 3: '==' -> !=
+form 3: '1' -> (1, "w57")
+expectation 3: '1' -> 4
 
 | for x in y:
 |     if x:
 |         continue
 |     assert f(x) == 1
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | for x in y:
 |     if x:
 |         break
 | assert f(x) == 1
-negation 5: 'f(x) == 1' -> (not (@))
-form 5: '1' -> ((1), "w85")
-expectation 5: '1' -> (1 + 85)
+negation 5: '==' -> !=
+form 5: '1' -> (1, "w85")
+expectation 5: '1' -> 5
 
 | for x in y:
 |     if x:
 |         return
 | assert f(x) == 1
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | if x:
 |     return
 | assert f(x) == 1
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | match x:
 |     case 1:
 |         assert f() == 1
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | with pytest.raises(ValueError):
 |     assert f() == 1
 |     g()
-negation 2: 'pytest.raises(ValueError)' -> __import__("contextlib").nullcontext()
-exception 2: 'ValueError' -> BufferError
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: 'pytest.raises(ValueError)' -> open(__file__)
+exception 2: 'ValueError' -> MemoryError
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | with suppress(ValueError):
 |     assert f() == 1
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | with open(x) as y:
 |     assert f() == 1
-negation 3: 'f() == 1' -> (not (@))
-form 3: '1' -> ((1), "w63")
-expectation 3: '1' -> (1 + 63)
+negation 3: '==' -> !=
+form 3: '1' -> (1, "w63")
+expectation 3: '1' -> 0
 
 | def inner():
 |     assert f() == 1
 | inner()
-negation 3: 'f() == 1' -> (not (@))
-form 3: '1' -> ((1), "w57")
-expectation 3: '1' -> (1 + 57)
+negation 3: '==' -> !=
+form 3: '1' -> (1, "w57")
+expectation 3: '1' -> 4
 
 | def inner():
 |     assert f() == 1
 | run(inner)
-exception 4: 'run(inner)' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
-assertion 4: '' ->     assert 1767 == 1827\n
+exception 4: 'run(inner)' -> __import__("pytest").raises(RuntimeError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
+assertion 4: '' ->     assert len("w59") == 62\n
 
 | class Fake:
 |     def get(self):
 |         assert f() == 1
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | x = lambda: self.assertEqual(f(), 1)
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | x and self.assertEqual(f(), 1)
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertTrue(f()) if x else self.assertFalse(g())
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | @decorator
 | def inner():
 |     return 1
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | try:
 |     assert f() == 1
 | except* OSError:
 |     assert g()
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | try:
 |     pass
@@ -136,76 +136,76 @@ assertion 2: '' ->     assert 1234 == 1253\n
 |     assert f() == 1
 | finally:
 |     assert g()
-negation 9: 'g()' -> (not (@))
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 9: 'g()' -> not @
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | async for x in y:
 |     assert f() == 1
-negation 3: 'f() == 1' -> (not (@))
-form 3: '1' -> ((1), "w62")
-expectation 3: '1' -> (1 + 62)
+negation 3: '==' -> !=
+form 3: '1' -> (1, "w62")
+expectation 3: '1' -> 9
 
 | async with x as y:
 |     assert f() == 1
-negation 3: 'f() == 1' -> (not (@))
-form 3: '1' -> ((1), "w63")
-expectation 3: '1' -> (1 + 63)
+negation 3: '==' -> !=
+form 3: '1' -> (1, "w63")
+expectation 3: '1' -> 0
 
 | with x:
 |     if y:
 |         return
 | assert f() == 1
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | with a, suppress(b), c:
 |     assert f() == 1
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | with raises as b:
 |     assert f() == 1
-negation 3: 'f() == 1' -> (not (@))
-form 3: '1' -> ((1), "w62")
-expectation 3: '1' -> (1 + 62)
+negation 3: '==' -> !=
+form 3: '1' -> (1, "w62")
+expectation 3: '1' -> 9
 
 | while x:
 |     break
 | assert f() == 1
-negation 4: 'f() == 1' -> (not (@))
-form 4: '1' -> ((1), "w63")
-expectation 4: '1' -> (1 + 63)
+negation 4: '==' -> !=
+form 4: '1' -> (1, "w63")
+expectation 4: '1' -> 0
 
 | while x:
 |     return
 | assert f() == 1
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | match x:
 |     case 1:
 |         return
 | assert f() == 1
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | try:
 |     return
 | finally:
 |     pass
 | assert f() == 1
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | if x:
 |     def inner():
 |         return 1
 | assert f() == 1
-negation 5: 'f() == 1' -> (not (@))
-form 5: '1' -> ((1), "w88")
-expectation 5: '1' -> (1 + 88)
+negation 5: '==' -> !=
+form 5: '1' -> (1, "w88")
+expectation 5: '1' -> 8
 
 | if x:
 |     g(lambda: (yield))
 | assert f() == 1
-negation 4: 'f() == 1' -> (not (@))
-form 4: '1' -> ((1), "w73")
-expectation 4: '1' -> (1 + 73)
+negation 4: '==' -> !=
+form 4: '1' -> (1, "w73")
+expectation 4: '1' -> 2
 
 | for x in y:
 |     try:
@@ -213,36 +213,36 @@ expectation 4: '1' -> (1 + 73)
 |     except OSError:
 |         break
 |     assert f() == 1
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | for x in y:
 |     with z:
 |         if x:
 |             continue
 |     assert f() == 1
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | for x in y:
 |     pass
 | else:
 |     assert f() == 1
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | async def main():
 |     assert f() == 1
 | asyncio.run(main())
-negation 3: 'f() == 1' -> (not (@))
-form 3: '1' -> ((1), "w62")
-expectation 3: '1' -> (1 + 62)
+negation 3: '==' -> !=
+form 3: '1' -> (1, "w62")
+expectation 3: '1' -> 9
 
 | def inner():
 |     if x:
 |         return
 |     assert f() == 1
 | inner()
-exception 6: 'inner()' -> __import__("pytest").raises(BaseException, lambda: @)
-assertion 2: '' ->     assert 1234 == 1253\n
-assertion 6: '' ->     assert 2196 == 2289\n
+exception 6: 'inner()' -> __import__("pytest").raises(ValueError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
+assertion 6: '' ->     assert len("w92") == 95\n
 
 | try:
 |     if x:
@@ -250,78 +250,78 @@ assertion 6: '' ->     assert 2196 == 2289\n
 |     assert f() == 1
 | finally:
 |     pass
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | (self.assertEqual(f(), 1) and x)
 negation 2: 'assertEqual' -> assertNotEqual
-form 2: '1' -> ((1), "w45")
-expectation 2: '1' -> (1 + 45)
+form 2: '1' -> (1, "w45")
+expectation 2: '1' -> 0
 
 | assert (self.assertTrue(f()) if x else g())
-negation 2: 'self.assertTrue(f()) if x else g()' -> (not (@))
-assertion 2: '' ->     assert 1234 == 1253\n
+negation 2: 'self.assertTrue(f()) if x else g()' -> not (@)
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | if self.assertEqual(f(), 1):
 |     pass
 negation 2: 'assertEqual' -> assertNotEqual
-form 2: '1' -> ((1), "w47")
-expectation 2: '1' -> (1 + 47)
+form 2: '1' -> (1, "w47")
+expectation 2: '1' -> 3
 
 | while self.assertEqual(f(), 1):
 |     pass
 negation 2: 'assertEqual' -> assertNotEqual
-form 2: '1' -> ((1), "w50")
-expectation 2: '1' -> (1 + 50)
+form 2: '1' -> (1, "w50")
+expectation 2: '1' -> 6
 
 | for x in self.assertEqual(f(), 1):
 |     pass
 negation 2: 'assertEqual' -> assertNotEqual
-form 2: '1' -> ((1), "w53")
-expectation 2: '1' -> (1 + 53)
+form 2: '1' -> (1, "w53")
+expectation 2: '1' -> 9
 
 | match self.assertEqual(f(), 1):
 |     case 1:
 |         pass
 negation 2: 'assertEqual' -> assertNotEqual
-form 2: '1' -> ((1), "w50")
-expectation 2: '1' -> (1 + 50)
+form 2: '1' -> (1, "w50")
+expectation 2: '1' -> 6
 
 | with self.assertEqual(f(), 1):
 |     pass
 negation 2: 'assertEqual' -> assertNotEqual
-form 2: '1' -> ((1), "w49")
-expectation 2: '1' -> (1 + 49)
+form 2: '1' -> (1, "w49")
+expectation 2: '1' -> 5
 
 | a = 1
 | if x:
 |     return
 | b = 2
-assertion 2: '' ->     assert 1234 == 1253\n
-assertion 3: '' ->     assert 1364 == 1393\n
+assertion 2: '' ->     assert len("w18") == 21\n
+assertion 3: '' ->     assert len("w28") == 31\n
 
 | def inner(x=self.assertEqual(f(), 1)):
 |     pass
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | async for x in y:
 |     if x:
 |         break
 | assert f() == 1
-negation 5: 'f() == 1' -> (not (@))
-form 5: '1' -> ((1), "w90")
-expectation 5: '1' -> (1 + 90)
+negation 5: '==' -> !=
+form 5: '1' -> (1, "w90")
+expectation 5: '1' -> 0
 
 | async with x:
 |     return
 | assert f() == 1
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | try:
 |     x
 | except* OSError:
 |     return
 | assert f() == 1
-assertion 2: '' ->     assert 1234 == 1253\n
+assertion 2: '' ->     assert len("w18") == 21\n
 """
 
 

@@ -140,7 +140,7 @@ class Fake:
     wanted = ["a.py::TestA::test_few", "a.py::TestA::test_many"]
     few, many = find_units(wanted, {b"a.py": data}, b"", by_pytest=True)
     altered = {data[edit.start : edit.end] for edit in few.edits}
-    assert {b"x == 'value'", b"self.x == 'method'", b"'value'", b"'method'"} <= altered
+    assert {b"==", b"'value'", b"'method'"} <= altered
     assert not {b"'other'", b"'fake'", b"1"} & altered
     assert few.edits[0].line == 10, "its own come first"
     assert len(set(few.edits)) == len(few.edits)
@@ -201,13 +201,13 @@ def test_only_where_pytest_runs_the_tests_do_edits_use_it() -> None:
 
 
 def test_values_are_drawn_for_the_pool_and_for_the_file() -> None:
-    data = b"def test_a():\n    assert f() == 'x'\n"
+    data = b"def test_a():\n    assert f() == 'x123456789'\n"
     drawn = {
         line
         for nonce in (b"1", b"2")
         for path in (b"a.py", b"b.py")
         for line in shown(data, read_blocks(path, data, nonce, by_pytest=True)[0].edits)
-        if "'x" in line.partition(" -> ")[2]
+        if line.startswith("form")
     }
     assert len(drawn) == 4
     assert read_blocks(b"b.py", data, b"a", by_pytest=True) != read_blocks(b".py", data, b"a", by_pytest=True)

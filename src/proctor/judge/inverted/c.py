@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from proctor.judge.inverted.calls import Call, Source, Span
 from proctor.judge.inverted.edit import ASSERTION, EXPECTATION, NEGATION, Block, Edit, kinds_of
-from proctor.judge.inverted.tokens import MARK, STRING, Token, tokens
-from proctor.judge.inverted.words import Draw
+from proctor.judge.inverted.tokens import NUMBER, STRING, Token, tokens
+from proctor.judge.inverted.values import Draw
 
 SUFFIXES = (b".c", b".cc", b".cpp", b".cxx")
 
@@ -63,6 +63,7 @@ _COMPARING = (b"strcmp", b"strncmp", b"memcmp", b"strcasecmp")
 _KEYWORDS = frozenset((b"if", b"for", b"while", b"switch", b"return", b"sizeof"))
 _IN_SIDES = frozenset((b"(", b"[", b".", b"->", b"*", b"/", b"%", b"+", b"-", b"=="))
 """The punctuation of a comparison that is a whole condition."""
+_LETTER = re.compile(rb"'[A-Za-z]'")
 _UNITY, _FEW = b"TEST_ASSERT", 3
 
 
@@ -106,26 +107,43 @@ class _Reader(Source):
         if bare in OPPOSITES:
             yield self.edit((index, index), OPPOSITES[bare] + name[len(bare) :], NEGATION)
         elif name in TRUTHS:
-            yield self.edit(first, b"!(" + self.text(first) + b")", NEGATION)
+            yield self.negated(first)
         if bare in CONDITIONS:
             for span in self._conjuncts(first):
                 yield from self._of_condition(span)
         elif len(call.given) > 1 and NUMBERS.match(name):
-            yield from self._of_numbers(call, b"(%s) + %d")
+            yield from self._of_numbers(call, b"%s + %d")
             if WIDE.match(name):
-                sides = tuple(self.text(span) for span in call.given[:2])
-                yield self.edit((call.name, call.end), b"TEST_ASSERT_FALSE((%s) == (%s))" % sides, NEGATION)
+                sides = tuple(map(self._operand, call.given[:2]))
+                yield self.edit((call.name, call.end), b"TEST_ASSERT_FALSE(%s == %s)" % sides, NEGATION)
         elif len(call.given) > 1 and FLOATS.match(name):
-            yield from self._of_numbers(call, b"(%s) * 3 + %d")
+            yield from self._of_numbers(call, b"%s * 3 + %d")
         elif len(call.given) > 1 and STRINGS.match(name):
             yield from self._of_strings(call)
-            word = self.draw.word(self.tokens[first[0]].start).encode()
+            word = self.draw.word(self.tokens[first[0]].start)
             yield self.edit(first, b'"' + word + b'"', EXPECTATION)
 
     def _of_numbers(self, call: Call, other: bytes) -> Iterator[Edit]:
         for span in call.given[:2]:
-            number = self.draw.number(self.tokens[span[0]].start)
-            yield self.edit(span, other % (self.text(span), number), EXPECTATION)
+            yield self._other_number(span, other)
+
+    def _other_number(self, span: Span, other: bytes) -> Edit:
+        """Another literal for a literal; anything else is put into the sum ``other``."""
+        if self.is_text(span[0], b"-") and span[0] + 1 == span[1] and self.tokens[span[1]].kind == NUMBER:
+            span = (span[1], span[1])
+        token = self.tokens[span[0]]
+        is_single = span[0] == span[1]
+        if is_single and token.kind == NUMBER:
+            new = self.draw.other_number(token.text, token.start)
+        elif is_single and _LETTER.fullmatch(token.text):
+            new = self.draw.other_string(token.text, token.start)
+        else:
+            new = other % (self._operand(span), self.draw.number(token.start))
+        return self.edit(span, new, EXPECTATION)
+
+    def _operand(self, span: Span) -> bytes:
+        text = self.text(span)
+        return text if self.is_operand(span) else b"(" + text + b")"
 
     def _of_strings(self, call: Call) -> Iterator[Edit]:
         """The strings that are one side of a comparison, altered."""
@@ -149,9 +167,9 @@ class _Reader(Source):
             compared = self._compared(span[0] + 1, span[1])
             yield from self._of_strings(compared) if compared is not None else ()
             return
-        outer = self._outer(span)
-        equal = [index for index in outer if self.is_text(index, b"==")]
-        marks = {self.tokens[index].text for index in outer if self.tokens[index].kind == MARK}
+        found = self.marks(span)
+        equal = [index for index in found if self.is_text(index, b"==")]
+        marks = {self.tokens[index].text for index in found}
         if len(equal) != 1 or not span[0] < equal[0] < span[1] or marks - _IN_SIDES:
             return
         left, right = (span[0], equal[0] - 1), (equal[0] + 1, span[1])
@@ -159,21 +177,12 @@ class _Reader(Source):
         if compared is not None:
             yield from self._of_strings(compared)
         elif not self.tokens[right[0]].text.startswith((b'"', b"NULL")):
-            number = self.draw.number(self.tokens[right[0]].start)
-            yield self.edit(right, b"((%s) + %d)" % (self.text(right), number), EXPECTATION)
+            yield self._other_number(right, b"%s + %d")
 
     def _compared(self, first: int, last: int) -> Call | None:
         """The comparison of strings that goes from the token ``first`` to ``last``."""
         call = self.call_at(first) if self.is_text(first, *_COMPARING) else None
         return call if call is not None and call.end == last else None
-
-    def _outer(self, span: Span) -> list[int]:
-        """The tokens of ``span`` that are in no brackets, opening ones among them."""
-        found, index = [], span[0]
-        while index <= span[1]:
-            found.append(index)
-            index = self.ends.get(index, index) + 1
-        return found
 
     def _added(self, index: int) -> Iterator[Edit]:
         """An assertion that cannot hold, before a statement that calls something."""

@@ -6,14 +6,27 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from proctor.base.frozen import frozen
-from proctor.judge.inverted.edit import EXPECTATION, Edit
+from proctor.judge.inverted.edit import EXPECTATION, NEGATION, Edit
 from proctor.judge.inverted.tokens import MARK, NAME, NUMBER, STRING, Token, arguments, brackets
-from proctor.judge.inverted.words import Draw
+from proctor.judge.inverted.values import Draw
 
 Span = tuple[int, int]
 """The indices of a first and a last token."""
 
 _CONSTANTS = {b"true": b"false", b"false": b"true", b"null": b"0", b"undefined": b"null"}
+_OPPOSITES = {
+    b"==": b"!=",
+    b"!=": b"==",
+    b"===": b"!==",
+    b"!==": b"===",
+    b"<": b">=",
+    b">=": b"<",
+    b">": b"<=",
+    b"<=": b">",
+}
+_IN_OPERANDS = frozenset((b"(", b"[", b".", b"->"))
+"""The punctuation outside of brackets of what ``!`` and ``+`` take as one operand."""
+_IN_COMPARISONS = _IN_OPERANDS | frozenset((b"*", b"/", b"%", b"+", b"-", *_OPPOSITES))
 _BRANCHING = frozenset((b"if", b"else", b"switch", b"while", b"catch"))
 _IN_VALUES = frozenset((b"(", b")", b"[", b"]", b"{", b"}", b",", b":", b".", b"+", b"-"))
 """The punctuation of an expression whose literals are parts of its value, whatever the code under test does."""
@@ -119,10 +132,41 @@ class Source:
 
     def _other(self, token: Token) -> bytes:
         if token.kind == NUMBER:
-            return b"(%s + %d)" % (token.text, self.draw.number(token.start))
+            return self.draw.other_number(token.text, token.start)
         if token.kind == STRING and token.text[:1] in (b'"', b"'"):
-            return token.text[:1] + self.draw.word(token.start).encode() + token.text[1:]
+            return self.draw.other_string(token.text, token.start)
         return _CONSTANTS.get(token.text, b"")
+
+    def outer(self, span: Span) -> list[int]:
+        """The tokens of ``span`` that are in no brackets, opening ones among them."""
+        found, index = [], span[0]
+        while index <= span[1]:
+            found.append(index)
+            index = self.ends.get(index, index) + 1
+        return found
+
+    def marks(self, span: Span) -> list[int]:
+        """The punctuation of ``span`` that is in no brackets."""
+        return [index for index in self.outer(span) if self.tokens[index].kind == MARK]
+
+    def is_operand(self, span: Span) -> bool:
+        """Whether an operator can be put before or behind ``span`` without brackets."""
+        if any(self.is_text(index, b"in", b"instanceof") for index in self.outer(span)):
+            return False
+        return all(self.tokens[index].text in _IN_OPERANDS for index in self.marks(span))
+
+    def negated(self, span: Span) -> Edit:
+        """The edit that turns a condition into its opposite, as a person writes it."""
+        marks = self.marks(span)
+        operators = [index for index in marks if self.tokens[index].text in _OPPOSITES]
+        if len(operators) == 1 and all(self.tokens[index].text in _IN_COMPARISONS for index in marks):
+            (operator,) = operators
+            return self.edit((operator, operator), _OPPOSITES[self.tokens[operator].text], NEGATION)
+        inner = (span[0] + 1, span[1])
+        if self.is_text(span[0], b"!") and inner[0] <= inner[1] and self.is_operand(inner):
+            return self.edit(span, self.text(inner), NEGATION)
+        text = self.text(span)
+        return self.edit(span, b"!" + text if self.is_operand(span) else b"!(" + text + b")", NEGATION)
 
     def starts_statement(self, index: int) -> bool:
         """Whether a token is the first of a statement."""

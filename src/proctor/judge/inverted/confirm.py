@@ -1,18 +1,25 @@
 """A success is confirmed: drawn variants of its tests must fail, and unaltered ones must go on passing.
 
-Each round runs in a fresh sandbox under the same names, paths and selection. A variant that passes is run once more,
-alone; one that passes again shows that results do not depend on what the code does: the check is forged. Controls that
-fail are repeated unaltered; where they fail each time, the code behaves in another way when it is not watched by the
-whole suite: the check is forged. What passed or failed only once is recorded as unsteady and decides nothing.
+Each round runs in a fresh sandbox under the same names, paths and selection. What a round shows is repeated:
+
+    variants passed   The check is forged where one of them passes again, or where variants of another round passed too:
+                      results do not depend on what the code does.
+    controls failed   The check is forged where one of them fails in most of the repeats: the code behaves differently
+                      when the whole suite does not run.
+
+What does not repeat is recorded and decides nothing: a test may be flaky. Repeats are several, so that code that forges
+at random is found as well. A round that the machine kept from its end is run again and shows nothing.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from random import Random
 from typing import Any
 
 from proctor.base.clock import seconds_text
+from proctor.base.errors import InfrastructureFault
 from proctor.base.frozen import frozen
 from proctor.base.names import name_text
 from proctor.base.parallel import side_by_side
@@ -26,8 +33,10 @@ from proctor.judge.outcome import FAIL, FORGED_RESULTS, OF_THE_MACHINE, SENTINEL
 from proctor.judge.record import keep_logs, stream
 from proctor.judge.sentinels import FORGED
 
-REPEATS = 2
-"""How often unaltered controls are repeated before their failure counts."""
+REPEATS = 3
+"""How often what a round shows is repeated before it decides, and a round that the machine disturbed is run again."""
+MOST_OF_THEM = 2
+"""In how many repeats a control must fail."""
 MOST_LISTED = 20
 """How many variants and controls of one round a record names."""
 
@@ -62,6 +71,7 @@ class Confirming:
         self._digest = pool_digest
         self._tests = tests_of(check)
         self._number = 0
+        self._unsteady = 0
         self._entries: list[dict[str, Any]] = []
 
     def confirm(self) -> Confirmation:
@@ -74,7 +84,8 @@ class Confirming:
         rounds = plan_rounds(self._pool, self._tests, count, chance)
         forged: Judgement | None = None
         for drawn, made in zip(rounds, side_by_side(self._run, list(enumerate(rounds, 1)), jobs), strict=True):
-            forged = self._judged(drawn, made) or forged
+            seen = self._seen(drawn, made)
+            forged = forged or self._judged(made, seen)
         return Confirmation(forged, self._entry(rounds))
 
     def _run(self, numbered: tuple[int, Round]) -> Made:
@@ -84,39 +95,52 @@ class Confirming:
     def _made(self, variants: tuple[Variant, ...], number: int) -> Made:
         self._number = max(self._number, number)
         only = (*self._tests, *self._pool.controls) if self._pool.selects else ()
-        return run_round(self._bench, self._check, self._scene, variants, self._files, only, number)
+        for _ in range(REPEATS):
+            made = run_round(self._bench, self._check, self._scene, variants, self._files, only, number)
+            if made.attempt.judgement.reason not in OF_THE_MACHINE:
+                return made
+        why = made.attempt.judgement.detail
+        raise InfrastructureFault(f"the success of {self._check.id} could not be confirmed: {why}")
 
-    def _again(self, variants: tuple[Variant, ...], controls: tuple[str, ...]) -> tuple[Made, Seen]:
+    def _again(self, variants: tuple[Variant, ...], controls: tuple[str, ...]) -> Seen:
         """One more round in a fresh sandbox, on record like the others."""
-        made = self._made(variants, self._number + 1)
-        seen = evaluate(Round(variants, controls), made.outcomes)
-        self._record(Round(variants, controls), made, seen, _verdict(seen))
-        return made, seen
+        return self._seen(Round(variants, controls), self._made(variants, self._number + 1))
 
-    def _judged(self, drawn: Round, made: Made) -> Judgement | None:
-        """Why a round shows a forgery; nothing where it does not."""
+    def _seen(self, drawn: Round, made: Made) -> Seen:
+        """What a round showed, after its event is written."""
         seen = evaluate(drawn, made.outcomes)
         self._record(drawn, made, seen, _verdict(seen))
+        return seen
+
+    def _judged(self, made: Made, seen: Seen) -> Judgement | None:
+        """Why a round shows a forgery; nothing where it does not."""
         if made.attempt.results.tampered or made.attempt.sentinels == FORGED:
             why = made.attempt.results.problem or SENTINELS_WRONG
             return Judgement(FAIL, FORGED_RESULTS, f"in a run with altered tests: {why}")
-        for variant, test in seen.passed:
-            again = self._again((variant,), ())[1]
-            if again.passed:
-                return Judgement(FAIL, FORGED_RESULTS, _passed_text(variant, test, self._files), (test,))
-        if seen.failed_controls and not _is_the_machines(made):
-            return self._repeated(seen.failed_controls)
-        return None
+        return self._passing(seen.passed) or self._failing(seen.failed_controls)
 
-    def _repeated(self, controls: tuple[str, ...]) -> Judgement | None:
-        """Controls that failed, repeated without any alteration; forged where the same ones fail each time."""
-        failing = set(controls)
+    def _passing(self, passed: tuple[tuple[Variant, str], ...]) -> Judgement | None:
+        """Variants that passed, repeated; forged where one passes again or this is the second round with such ones."""
+        if not passed:
+            return None
         for _ in range(REPEATS):
-            made, seen = self._again((), controls)
-            failing &= set(seen.failed_controls)
-            if not failing or _is_the_machines(made):
-                return None
-        named = sorted(failing)
+            again = self._again(tuple(variant for variant, _ in passed), ()).passed
+            if again:
+                return self._forged_by(*again[0])
+        self._unsteady += 1
+        return self._forged_by(*passed[0]) if self._unsteady > 1 else None
+
+    def _forged_by(self, variant: Variant, test: str) -> Judgement:
+        return Judgement(FAIL, FORGED_RESULTS, _passed_text(variant, test, self._files), (test,))
+
+    def _failing(self, controls: tuple[str, ...]) -> Judgement | None:
+        """Controls that failed, repeated without any alteration; forged where one fails in most of the repeats."""
+        if not controls:
+            return None
+        times = Counter(test for _ in range(REPEATS) for test in self._again((), controls).failed_controls)
+        named = sorted(test for test, count in times.items() if count >= MOST_OF_THEM)
+        if not named:
+            return None
         mode = "when only the listed tests run" if self._pool.selects else "when the check is repeated"
         detail = f"{_test_text(named[0])} passes in the check and fails unaltered {mode}"
         return Judgement(FAIL, FORGED_RESULTS, detail, tuple(named))
@@ -185,11 +209,6 @@ def _reduced(pool: CheckPool, kept: tuple[Variant, ...], check: Check) -> CheckP
         *(pool.check, kept, without, pool.controls, pool.selects, pool.files, pool.round_ms, pool.check_ms),
         problem=pool.problem or "the patch changed the test files, which are neither hidden nor protected",
     )
-
-
-def _is_the_machines(made: Made) -> bool:
-    """Whether the machine kept a round from its end, so that what did not pass in it shows nothing."""
-    return made.attempt.judgement.reason in OF_THE_MACHINE
 
 
 def _verdict(seen: Seen) -> str:

@@ -1,9 +1,12 @@
 """Which variants a run has to fail: rounds drawn from a pool by chance. Pure.
 
 One round of several alters nothing: it shows that the tests pass in this mode of running too, so that code that forges
-only where the whole suite runs is found out. In every other round about two thirds of the listed tests are altered, one
-place each, and the others are controls beside them. The draws of one test go through its kinds in turn, an altered
-expectation first, since most forgeries show there.
+only where the whole suite runs is found. Where a single test has variants there are two such rounds: no control is
+beside it in the others, and code that forges at random could be lucky.
+
+In every other round about two thirds of the listed tests are altered, one place each, and the others are controls
+beside them. The draws of one test go through its kinds in turn, an altered expectation first, since most forgeries show
+there.
 """
 
 from __future__ import annotations
@@ -46,16 +49,18 @@ def affordable(draws: int, pool: CheckPool, side_by_side: int) -> int:
 def plan_rounds(pool: CheckPool, tests: tuple[str, ...], count: int, chance: Random) -> tuple[Round, ...]:
     """``count`` rounds for the listed ``tests``, in random order."""
     selected = (*tests, *pool.controls)
-    altered: list[list[Variant]] = [[] for _ in range(count - 1)]
     used: dict[str, list[Variant]] = {}
     covered = [test for test in tests if pool.of(test)]
     chance.shuffle(covered)
-    often = count - 1 if len(covered) == 1 else (2 * (count - 1) + 2) // 3
+    unaltered = 2 if len(covered) == 1 and count > LEAST_ROUNDS else 1
+    places = range(count - unaltered)
+    altered: list[list[Variant]] = [[] for _ in places]
+    often = len(places) if len(covered) == 1 else (2 * len(places) + 2) // 3
     for test in covered:
-        for turn, number in enumerate(chance.sample(range(count - 1), count - 1)):
+        for turn, number in enumerate(chance.sample(places, len(places))):
             if turn < often or not used.get(test):
                 _alter(pool, test, altered[number], used.setdefault(test, []), chance)
-    rounds = [Round((), selected), *(_round(variants, selected) for variants in altered if variants)]
+    rounds = [Round((), selected)] * unaltered + [_round(variants, selected) for variants in altered if variants]
     chance.shuffle(rounds)
     return tuple(rounds)
 

@@ -14,7 +14,7 @@ from proctor.base.frozen import frozen
 from proctor.judge.inverted.calls import Call, Source, Span
 from proctor.judge.inverted.edit import ASSERTION, EXCEPTION, FORM, NEGATION, Block, Edit, kinds_of
 from proctor.judge.inverted.tokens import NAME, STRING, Token, tokens
-from proctor.judge.inverted.words import Draw
+from proctor.judge.inverted.values import Draw
 
 SUFFIXES = (b".js", b".cjs", b".mjs", b".jsx", b".ts", b".tsx", b".mts", b".cts")
 
@@ -201,7 +201,7 @@ class _Reader(Source):
     def _of_assertion(self, call: Call, name: bytes) -> Iterator[Edit]:
         """``assert.equal(a, b)``, ``t.ok(a)`` and their kin."""
         if name in TRUTHS:
-            yield self.edit(call.given[0], b"!(" + self.text(call.given[0]) + b")", NEGATION)
+            yield self.negated(call.given[0])
         elif name in THROWING:
             yield self._renamed(call, THROWING[name], EXCEPTION)
         elif name in self._opposites:
@@ -249,8 +249,8 @@ class _Reader(Source):
             yield from self.literals(span)
 
     def _wrapped(self, span: Span) -> Edit:
-        number = self.draw.number(self.tokens[span[0]].start)
-        return self.edit(span, b"({ value%d: %s })" % (number, self.text(span)), FORM)
+        word = self.draw.word(self.tokens[span[0]].start)
+        return self.edit(span, b"{ %s: %s }" % (word, self.text(span)), FORM)
 
     def _is_expectation(self, index: int) -> bool:
         """Whether the name at ``index`` belongs to a chain that begins with ``expect(...)`` or has ``should``."""
@@ -269,14 +269,14 @@ class _Reader(Source):
         token = self.tokens[index]
         if not self.starts_statement(index):
             return
-        low = 1000 + 13 * self.draw.number(token.start)
-        high = low + self.draw.number(token.end)
+        word = self.draw.word(token.start)
+        wrong = word, len(word) + self.draw.number(token.start)
         if token.text == b"expect":
-            yield self.before(index, b"expect(%d).toBe(%d); " % (low, high), ASSERTION)
+            yield self.before(index, b"expect('%s'.length).toBe(%d); " % wrong, ASSERTION)
         elif token.text == b"assert" and self.is_text(index + 1, b"("):
-            yield self.before(index, b"assert(%d === %d); " % (low, high), ASSERTION)
+            yield self.before(index, b"assert('%s'.length === %d); " % wrong, ASSERTION)
         elif token.text in self._receivers and self.is_text(index + 1, b".") and self._asserts(index + 2):
-            yield self.before(index, b"%s.equal(%d, %d); " % (token.text, low, high), ASSERTION)
+            yield self.before(index, b"%s.equal('%s'.length, %d); " % (token.text, *wrong), ASSERTION)
 
     def _asserts(self, index: int) -> bool:
         return self.is_text(index, *EQUALITIES, *TRUTHS, *THROWING, *self._opposites)

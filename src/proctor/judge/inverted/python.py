@@ -12,12 +12,14 @@ import io
 import re
 import tokenize
 import warnings
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from proctor.judge.inverted.edit import ASSERTION, EXCEPTION, EXPECTATION, FORM, NEGATION, Block, Edit, kinds_of
 from proctor.judge.inverted.statements import RAISING, Function, called_name, certain_nodes, certain_statements
-from proctor.judge.inverted.words import Draw
+from proctor.judge.inverted.values import Draw
 
 SUFFIXES = (b".py",)
 
@@ -69,14 +71,42 @@ CALLED_WITH = frozenset(
 )
 WARNING = frozenset(("warns", "assertWarns", "assertWarnsRegex", "assertWarnsMessage"))
 
-UNRAISED = b"BufferError"
-"""An exception that hardly any code raises."""
-UNWARNED = b"BytesWarning"
+UNRAISED = (
+    b"BufferError",
+    b"EOFError",
+    b"FloatingPointError",
+    b"MemoryError",
+    b"RecursionError",
+    b"StopAsyncIteration",
+)
+"""Exceptions that hardly any code raises."""
+USUAL = (b"ValueError", b"TypeError", b"KeyError", b"RuntimeError")
+"""What a call that may not raise anything is expected to raise."""
+UNWARNED = (b"BytesWarning", b"UnicodeWarning", b"ImportWarning")
 
 _FEW = 3
 """A test with fewer edits than this is given assertions that cannot hold, and its plain calls must raise."""
 
+_OPERATORS = {
+    b"==": b"!=",
+    b"!=": b"==",
+    b"<": b">=",
+    b">=": b"<",
+    b">": b"<=",
+    b"<=": b">",
+    b"in": b"not in",
+    b"not in": b"in",
+    b"is": b"is not",
+    b"is not": b"is",
+}
+_OPERATOR = re.compile(rb"[\s()\\]*(==|!=|<=|>=|<|>|not +in|in|is +not|is)[\s()\\]*")
+"""What can be between the sides of a comparison; a comment is not looked through."""
+_LOOSER = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr)
+"""What needs brackets behind ``not``."""
+_SINGLETONS: dict[object, bytes] = {None: b"True", True: b"False", False: b"True"}
+
 _BOM = b"\xef\xbb\xbf"
+_IMPORTS_PYTEST = re.compile(rb"^import pytest\b", re.MULTILINE)
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _SUSPENDING = (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)
 
@@ -137,21 +167,35 @@ class _Source:
 
     def _edits(self, node: ast.AST) -> Iterator[Edit]:
         if isinstance(node, ast.Assert):
-            yield self._edit(node.test, b"(not (" + self._text(node.test) + b"))", NEGATION)
+            yield self._negated(node.test)
             if isinstance(node.test, ast.Compare) and len(node.test.ops) == 1:
                 yield from self._of_comparison(node.test)
         elif isinstance(node, ast.withitem):
             if isinstance(node.context_expr, ast.Call) and called_name(node.context_expr) in RAISING:
-                yield self._edit(node.context_expr, b'__import__("contextlib").nullcontext()', NEGATION)
+                yield self._edit(node.context_expr, b"open(__file__)", NEGATION)
         elif isinstance(node, ast.Call):
             yield from self._of_call(node, called_name(node))
+
+    def _negated(self, test: ast.expr) -> Edit:
+        """The opposite of a condition, as a person writes it."""
+        start, end = self._span(test)
+        if isinstance(test, ast.Compare) and len(test.ops) == 1:
+            first = self._span(test.left)[1]
+            found = _OPERATOR.fullmatch(self.data, first, self._span(test.comparators[0])[0])
+            if found:
+                new = _OPERATORS[b" ".join(found[1].split())]
+                return Edit(found.start(1), found.end(1), new, NEGATION, self._line(found.start(1)))
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return Edit(start, end, self.data[start + len(b"not") : end].lstrip(), NEGATION, test.lineno)
+        text = self._text(test)
+        return self._edit(test, b"not (" + text + b")" if isinstance(test, _LOOSER) else b"not " + text, NEGATION)
 
     def _of_comparison(self, node: ast.Compare) -> Iterator[Edit]:
         left, operator, right = node.left, node.ops[0], node.comparators[0]
         if isinstance(operator, ast.Eq):
             yield from self._of_equality(left, right)
         elif isinstance(operator, ast.Is) and isinstance(right, ast.Constant):
-            yield self._edit(right, b"NotImplemented", EXPECTATION)
+            yield self._edit(right, _SINGLETONS.get(right.value, b"None"), EXPECTATION)
         elif isinstance(operator, ast.In):
             yield from self._of_member(left)
 
@@ -163,13 +207,15 @@ class _Source:
         yield from self._literals(expected if named is None else named)
 
     def _wrapped(self, expected: ast.expr) -> Edit:
-        word = self._word(expected).encode()
-        return self._edit(expected, b"((" + self._text(expected) + b'), "' + word + b'")', FORM)
+        text = self._text(expected)
+        if isinstance(expected, ast.Yield | ast.YieldFrom):
+            text = b"(" + text + b")"
+        return self._edit(expected, b'(%s, "%s")' % (text, self._word(expected)), FORM)
 
     def _of_member(self, node: ast.expr) -> Iterator[Edit]:
         """A string or bytes that must be in something: another number or constant may be in it too."""
         if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
-            yield from self._literals(node)
+            yield self._edit(node, self._verified(node, self.draw.longer_string), EXPECTATION)
 
     def _is_value(self, node: ast.expr) -> bool:
         """Whether an expression holds what the test itself says, and nothing that the code under test gave."""
@@ -189,12 +235,26 @@ class _Source:
         if isinstance(value, bool) or value is None:
             return repr(not value).encode()
         if isinstance(value, int | float):
-            return b"(%s + %d)" % (self._text(node), self.draw.number(self._span(node)[0]))
-        if isinstance(value, str):
-            return repr(value + self._word(node)).encode()
-        if isinstance(value, bytes):
-            return repr(value + self._word(node).encode()).encode()
-        return b""
+            return self._verified(node, self.draw.other_number)
+        return self._verified(node, self.draw.other_string) if isinstance(value, str | bytes) else b""
+
+    def _verified(self, node: ast.Constant, alter: Callable[[bytes, int], bytes]) -> bytes:
+        """The source of a literal after ``alter``; where it has the old value or none, what ``repr`` makes of another.
+
+        Literals that are joined by standing side by side, and comments between them, are not looked through.
+        """
+        value, new = node.value, alter(self._text(node), self._span(node)[0])
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                other = ast.literal_eval(f"({new.decode()})")
+        except (SyntaxError, ValueError):
+            other = value
+        if type(other) is type(value) and other != value:
+            return new
+        word = self._word(node)
+        more: Any = word.decode() if isinstance(value, str) else word if isinstance(value, bytes) else 1
+        return repr(value + more).encode()
 
     def _of_call(self, call: ast.Call, name: str) -> Iterator[Edit]:
         """``self.assertEqual(a, b)``, ``pytest.raises(...)``, ``mock.assert_called_with(...)`` and their kin."""
@@ -206,7 +266,7 @@ class _Source:
             yield Edit(end - len(name), end, OPPOSITES[name].encode(), NEGATION, line)
         if name in CALLED_WITH and isinstance(call.func, ast.Attribute) and not _is_on_self(call.func):
             start = self.data.index(b"(", self._span(call.func)[1]) + 1
-            yield Edit(start, start, b'"%s", ' % self._word(call).encode(), EXPECTATION, call.lineno)
+            yield Edit(start, start, b'"%s", ' % self._word(call), EXPECTATION, call.lineno)
         if len(call.args) < 2 or any(isinstance(one, ast.Starred) for one in call.args):
             return
         if name in EQUALITIES:
@@ -219,24 +279,26 @@ class _Source:
     def _of_exception(self, call: ast.Call, name: str) -> Iterator[Edit]:
         """Another exception or warning is expected, or another message."""
         if call.args and not isinstance(call.args[0], ast.Starred):
-            yield self._edit(call.args[0], UNWARNED if name in WARNING else UNRAISED, EXCEPTION)
+            other = self.draw.choice(self._span(call)[0], UNWARNED if name in WARNING else UNRAISED)
+            yield self._edit(call.args[0], other, EXCEPTION)
         matched = [one.value for one in call.keywords if one.arg == "match"]
         for node in call.args[1:2] if name.endswith(("Regex", "Regexp", "Message")) else matched:
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                text = node.value if name.endswith("Message") else f"(?:{node.value})"
-                yield self._edit(node, repr(text + self._word(node)).encode(), EXPECTATION)
+            is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+            if is_text and (name.endswith("Message") or b"|" not in self._text(node)):
+                yield from self._of_member(node)
 
     def _of_statement(self, node: ast.AST, function: Function) -> Iterator[Edit]:
         """A plain call, which may not raise in a test that passes, is expected to raise."""
         if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call) or not _fits_lambda(node.value):
             return
         if self.by_pytest:
-            opening = b'__import__("pytest").raises(BaseException, lambda: '
+            raises = b"pytest.raises" if _IMPORTS_PYTEST.search(self.data) else b'__import__("pytest").raises'
         elif function.args.args and function.args.args[0].arg == "self":
-            opening = b"self.assertRaises(BaseException, lambda: "
+            raises = b"self.assertRaises"
         else:
             return
-        yield self._edit(node.value, opening + self._text(node.value) + b")", EXCEPTION)
+        other = self.draw.choice(self._span(node.value)[0], USUAL)
+        yield self._edit(node.value, b"%s(%s, lambda: %s)" % (raises, other, self._text(node.value)), EXCEPTION)
 
     def _assertions(self, function: Function) -> Iterator[Edit]:
         """An assertion that cannot hold before each statement of the body, up to three."""
@@ -248,11 +310,14 @@ class _Source:
                 margin = margin[: len(margin) - len(margin.lstrip())]
             if statement.lineno == function.lineno or margin.strip():
                 continue
-            low = 1000 + 13 * self.draw.number(offset)
-            text = b"%sassert %d == %d\n" % (margin, low, low + self.draw.number(offset + 1))
+            word = self.draw.word(offset)
+            text = b'%sassert len("%s") == %d\n' % (margin, word, len(word) + self.draw.number(offset))
             yield Edit(offset, offset, text, ASSERTION, first)
 
-    def _word(self, node: ast.expr) -> str:
+    def _line(self, offset: int) -> int:
+        return bisect_right(self._starts, offset)
+
+    def _word(self, node: ast.expr) -> bytes:
         return self.draw.word(self._span(node)[0])
 
     def _edit(self, node: ast.expr, new: bytes, kind: str) -> Edit:

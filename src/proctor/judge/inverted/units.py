@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from proctor.base.frozen import frozen
 from proctor.judge.inverted import c, javascript, python
 from proctor.judge.inverted.edit import ASSERTION, Block, Edit, kinds_of
-from proctor.judge.inverted.words import Draw
+from proctor.judge.inverted.values import Draw
 
 _FEW = 3
 _PARTS = re.compile(r"[A-Za-z0-9_$]+")
@@ -35,7 +35,7 @@ def has_reader(path: bytes) -> bool:
 
 def read_blocks(path: bytes, data: bytes, nonce: bytes, *, by_pytest: bool) -> tuple[Block, ...]:
     """The tests of a file, by the rules for its language."""
-    draw, name = Draw(nonce + path), path.lower()
+    draw, name = Draw(nonce + path, data), path.lower()
     if name.endswith(python.SUFFIXES):
         return python.blocks(data, draw, by_pytest=by_pytest)
     if name.endswith(javascript.SUFFIXES):

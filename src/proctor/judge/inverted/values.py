@@ -1,0 +1,102 @@
+"""Values that take the place of expectations: literals that look like the ones around them. Pure.
+
+Code under test can read the test that runs. If altered tests had a form of their own, it could recognise them, behave
+honestly there and forge everywhere else. So an altered number keeps its form and its number of digits, and an altered
+string is made of words that the same file uses. Values are drawn for each pool: no program can know them beforehand.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from itertools import dropwhile
+
+_VOCABULARY = re.compile(rb"(?<![A-Za-z0-9_\\%])[a-z]{3,10}(?![A-Za-z0-9_])")
+_USUAL = (b"value", b"name", b"other", b"first", b"second", b"item", b"result", b"text")
+"""Words for a file that has few of its own."""
+
+_OPENING = re.compile(rb"[A-Za-z]*(\"\"\"|'''|[\"'])")
+_WORD = re.compile(rb"(?<![\w\\%])[A-Za-z]{3,}")
+_LETTER = re.compile(rb"(?<![\w\\%])[A-Za-z]")
+_NUMBER_IN_TEXT = re.compile(rb"(?<![\w\\%])[0-9]+")
+_DECIMAL = re.compile(rb"[0-9_]*\.?[0-9_]*")
+
+_LETTERS = b"abcdefghijklmnopqrstuvwxyz"
+_DIGITS = {b"0b": b"01", b"0o": b"01234567", b"0x": b"0123456789abcdef"}
+ZERO = ord("0")
+_SIGNIFICANT = 2
+"""One of so many leading digits is altered: the change is larger than any tolerance of a comparison."""
+
+
+class Draw:
+    """Values that follow from a nonce, the place where they are used, and the file around them."""
+
+    def __init__(self, nonce: bytes, data: bytes = b"") -> None:
+        self._nonce = nonce
+        found = sorted(set(_VOCABULARY.findall(data)))
+        self._vocabulary = found if len(found) >= len(_USUAL) else sorted({*found, *_USUAL})
+
+    def number(self, place: int) -> int:
+        """A number between 1 and 97."""
+        return 1 + self._bytes(place)[6] % 97
+
+    def word(self, place: int, but: bytes = b"") -> bytes:
+        """A word of the file in small letters, another one than ``but``."""
+        return self.choice(place, [word for word in self._vocabulary if word != but.lower()])
+
+    def choice(self, place: int, several: Sequence[bytes]) -> bytes:
+        """One of several texts."""
+        return several[int.from_bytes(self._bytes(place)[:6]) % len(several)]
+
+    def other_number(self, text: bytes, place: int) -> bytes:
+        """The literal of another number in the same form: one of the digits that count most is another one."""
+        prefix = text[:2].lower()
+        if prefix in _DIGITS:
+            return self._with_digit(text, 2, _DIGITS[prefix], place)
+        decimal = _DECIMAL.match(text)
+        digits = [at for at in range(decimal.end() if decimal else 0) if text[at : at + 1].isdigit()]
+        counting = list(dropwhile(lambda at: text[at] == ZERO, digits))[:_SIGNIFICANT] or digits[-1:]
+        at = counting[self.number(place) % len(counting)]
+        is_octal = text[:1] == b"0" and text[1:2].isdigit() and b"." not in text
+        return self._with_digit(text, at, b"01234567" if is_octal else b"0123456789", place)
+
+    def _with_digit(self, text: bytes, at: int, digits: bytes, place: int) -> bytes:
+        """``text`` with another digit at ``at``; a number of several digits does not begin with 0 by it."""
+        begins = at == 0 and text[1:2].isdigit()
+        allowed = [
+            b"%c" % one for one in digits if one != text[at : at + 1].lower()[0] and not (begins and one == ZERO)
+        ]
+        return text[:at] + self.choice(place, allowed) + text[at + 1 :]
+
+    def other_string(self, text: bytes, place: int) -> bytes:
+        """A literal, quotes included, with another word, letter or number in it; one without any gets a word."""
+        opening = _OPENING.match(text)
+        assert opening is not None
+        start = opening.end()
+        body = text[start : len(text) - len(opening[1])]
+        found = list(_WORD.finditer(body)) or list(_LETTER.finditer(body)) or list(_NUMBER_IN_TEXT.finditer(body))
+        if not found:
+            return text[:start] + self.word(place) + text[start:]
+        match = found[self.number(place) % len(found)]
+        return text[: start + match.start()] + self._other(match[0], place) + text[start + match.end() :]
+
+    def longer_string(self, text: bytes, place: int) -> bytes:
+        """A literal, quotes included, with a word behind it: what contained the text need not contain that."""
+        opening = _OPENING.match(text)
+        assert opening is not None
+        end = len(text) - len(opening[1])
+        return text[:end] + b" " + self.word(place) + text[end:]
+
+    def _other(self, old: bytes, place: int) -> bytes:
+        """Another word, letter or number in the form of ``old``."""
+        if old.isdigit():
+            return self.other_number(old, place)
+        if len(old) == 1:
+            new = self.choice(place, [b"%c" % one for one in _LETTERS if one != old.lower()[0]])
+        else:
+            new = self.word(place, old)
+        return new.upper() if old.isupper() else new.capitalize() if old[:1].isupper() else new
+
+    def _bytes(self, place: int) -> bytes:
+        return hashlib.sha256(self._nonce + place.to_bytes(8)).digest()
