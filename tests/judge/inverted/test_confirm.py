@@ -1,94 +1,275 @@
-"""What a confirmation decides, with rounds whose outcomes are scripted: forged only where something repeats."""
+"""What a confirmation decides and records, with rounds whose outcomes are scripted: forged only where it repeats."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from proctor.base.errors import InfrastructureFault
 from proctor.base.frozen import replace
-from proctor.contract.digest import content_id
-from proctor.judge.attempt import Attempt
+from proctor.contract.model import Check, Inverted
 from proctor.judge.inverted import confirm
-from proctor.judge.inverted.draw import Round, evaluate
-from proctor.judge.inverted.pool import CheckPool, Pool, Variant
-from proctor.judge.inverted.rounds import Made, run_round, sha256_of
-from proctor.judge.inverted.units import find_units
+from proctor.judge.inverted.confirm import Confirmation, Confirming, unconfirmed
+from proctor.judge.inverted.edit import EXPECTATION, Edit
+from proctor.judge.inverted.pool import WHOLE_CHECK, CheckPool, Variant
+from proctor.judge.outcome import ERROR, MACHINE_PRESSURE, Judgement
+from proctor.judge.results.interface import TestResults
+from tests.judge.inverted.scripted import STDERR, STDOUT, Rounds, bench
 
-ADD, ZERO = "tests/test_calc.py::test_add", "tests/test_calc.py::test_zero"
+ADD, ZERO = "t.py::add", "t.py::zero"
+PATH = b"t.py"
+TEXT = b"def zero():\n    pass\ndef add():\n    assert f() == 2\n    assert g() == 3\n"
 PASSES = {ADD: "passed", ZERO: "passed"}
 FAILS = {ADD: "failed", ZERO: "passed"}
-FIXED = "def add(a, b):\n    return a + b\n"
-TEXT = "import calc\n\n\ndef test_zero():\n    pass\n\n\ndef test_add():\n    assert calc.add(1, 1) == 2\n"
-HIDDEN = {"tests/test_calc.py": TEXT}
-PATH = b"tests/test_calc.py"
-
-
-def by_hand(content_id: str) -> Pool:
-    """A pool that nothing was tried for."""
-    (unit,) = find_units((ADD,), {PATH: TEXT.encode()}, b"nonce", by_pytest=True)
-    variants = tuple(Variant(PATH, edit, (ADD,), (ADD,)) for edit in unit.edits)
-    files = {PATH.decode(): sha256_of(TEXT.encode())}
-    return Pool(content_id, (CheckPool("tests", variants, (), (ZERO,), True, files),))
+CHECK = Check(id="tests", gate="acceptance", run=("pytest",), results="pytest", must_pass=(ADD,), keep_passing=(ZERO,))
+VARIANTS = tuple(
+    Variant(PATH, Edit(TEXT.index(old), TEXT.index(old) + 1, b"9", EXPECTATION, line), (ADD,), (ADD,))
+    for old, line in ((b"2\n", 4), (b"3\n", 5))
+)
+POOL = CheckPool("tests", VARIANTS, controls=(ZERO,), selects=True)
 
 
 class Script:
-    """Stands for the rounds of one confirmation: unaltered runs pass and altered ones fail, unless scripted."""
+    """Unaltered rounds pass and altered ones fail, unless the next outcomes are scripted."""
 
     def __init__(self, altered: list[Mapping[str, str]], unaltered: list[Mapping[str, str]]) -> None:
         self.altered = altered
         self.unaltered = unaltered
-        self.count = 0
-        self.made: Attempt | None = None
 
-    def __call__(self, bench: Any, check: Any, scene: Any, variants: Any, files: Any, only: Any, number: int) -> Made:
-        self.count += 1
-        if self.made is None:
-            self.made = self.real(bench, check, scene, (), files, only, number).attempt
-        if variants:
-            outcomes = self.altered.pop(0) if self.altered else FAILS
-        else:
-            outcomes = self.unaltered.pop(0) if self.unaltered else PASSES
-        return Made(replace(self.made, number=number), outcomes)
+    def __call__(self, variants: tuple[Variant, ...]) -> Mapping[str, str]:
+        scripted, usual = (self.altered, FAILS) if variants else (self.unaltered, PASSES)
+        return scripted.pop(0) if scripted else usual
 
-    real = staticmethod(run_round)
+
+@pytest.fixture
+def confirmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Confirms with a script of outcomes; gives the confirmation, the rounds and the bench."""
+
+    def run(
+        altered: Any = (), unaltered: Any = (), *, pool: CheckPool = POOL, check: Check = CHECK, **fields: Any
+    ) -> tuple[Confirmation, Rounds, Any]:
+        rounds = Rounds(Script(list(altered), list(unaltered)), **fields)
+        found = {PATH: TEXT}
+        monkeypatch.setattr(confirm, "run_round", rounds)
+        monkeypatch.setattr(confirm, "unchanged", lambda *_: found)
+        made = bench(tmp_path)
+        return Confirming(made, check, None, pool, "sha256:pool").confirm(), rounds, made  # type: ignore[arg-type]
+
+    return run
 
 
 @pytest.mark.parametrize(
-    ("altered", "unaltered", "outcome", "rounds"),
+    ("altered", "unaltered", "forged", "count"),
     [
-        pytest.param([], [], "pass", 4, id="all as expected"),
-        pytest.param([PASSES], [], "pass", 7, id="an altered test passes once: unsteady"),
-        pytest.param([PASSES] * 2, [], "fail", 10, id="altered tests pass in two rounds, and in no repeat"),
-        pytest.param([PASSES, FAILS, PASSES], [], "fail", 5, id="an altered test passes in its first repeat"),
-        pytest.param([PASSES, *[FAILS] * 3, PASSES], [], "fail", 7, id="an altered test passes in its last repeat"),
-        pytest.param([PASSES] * 6, [], "fail", 5, id="altered tests pass each time"),
-        pytest.param([], [FAILS], "pass", 7, id="a control fails once: flaky"),
-        pytest.param([], [FAILS, PASSES, FAILS], "pass", 7, id="a control fails twice: flaky"),
-        pytest.param([], [FAILS, PASSES, FAILS, FAILS], "fail", 7, id="a control fails in most repeats"),
-        pytest.param([], [{}, {}, {}, {}], "fail", 7, id="a control does not turn up"),
-        pytest.param([{}], [], "pass", 7, id="an altered run breaks off, and its control passes alone"),
+        pytest.param([], [], False, 4, id="all as expected"),
+        pytest.param([PASSES], [], False, 7, id="an altered test passes once: unsteady"),
+        pytest.param([PASSES] * 2, [], True, 10, id="altered tests pass in two rounds, and in no repeat"),
+        pytest.param([PASSES, FAILS, PASSES], [], True, 5, id="an altered test passes in its first repeat"),
+        pytest.param([PASSES, *[FAILS] * 3, PASSES], [], True, 7, id="an altered test passes in its last repeat"),
+        pytest.param([PASSES, *[FAILS] * 4, PASSES], [], False, 7, id="nothing is repeated more often"),
+        pytest.param([PASSES] * 6, [], True, 5, id="altered tests pass each time"),
+        pytest.param([], [FAILS], False, 7, id="a control fails once: flaky"),
+        pytest.param([], [FAILS, PASSES, FAILS], False, 7, id="a control fails twice: flaky"),
+        pytest.param([], [FAILS, PASSES, FAILS, FAILS], True, 7, id="a control fails in most repeats"),
+        pytest.param([], [{}, {}, {}, {}], True, 7, id="a control does not turn up"),
+        pytest.param([{}], [], False, 7, id="an altered run breaks off, and its control passes alone"),
+        pytest.param([{ADD: "failed", ZERO: "failed"}], [PASSES, PASSES, *[{}] * 2], True, 7, id="a kept test fails"),
     ],
 )
 def test_j1_what_repeats_is_forged_and_what_does_not_is_flaky(
-    bench: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    altered: list[Mapping[str, str]],
-    unaltered: list[Mapping[str, str]],
-    outcome: str,
-    rounds: int,
+    confirmed: Any, altered: Any, unaltered: Any, forged: bool, count: int
 ) -> None:
-    contract = bench.contract(bench.check(hidden=(bench.hidden(HIDDEN),)))
-    script = Script(list(altered), list(unaltered))
-    monkeypatch.setattr(confirm, "run_round", script)
-    judged = bench.judge(contract, {"calc.py": FIXED}, pool=by_hand(content_id(contract)))
-    assert judged.outcome()[0] == outcome
-    assert script.count == rounds
-    assert len(judged.of("check.inverted")) == rounds, "every round is on record"
+    confirmation, rounds, made = confirmed(altered, unaltered)
+    assert bool(confirmation.forged) is forged
+    assert len(rounds.asked) == len(made.trace) == count, "every round is on record"
+    assert rounds.only == {(ADD, ZERO)}
+    assert sorted(rounds.numbers) == list(range(1, count + 1))
 
 
-def test_a_round_is_named_after_the_worst_that_it_shows() -> None:
-    drawn = Round((), (ADD, ZERO))
-    verdicts = {confirm._verdict(evaluate(drawn, outcomes)) for outcomes in (PASSES, FAILS, {})}
-    assert verdicts == {confirm.CLEAN, confirm.BROKEN}
+def test_a_variant_that_passes_again_is_the_evidence(confirmed: Any) -> None:
+    confirmation, _, _ = confirmed([PASSES] * 6)
+    judgement = confirmation.forged
+    assert (judgement.outcome, judgement.reason, judgement.failing) == ("fail", "forged", (ADD,))
+    line = next(line for line in (4, 5) if f":{line}:" in judgement.detail)
+    call = {4: "f", 5: "g"}[line]
+    assert judgement.detail == (
+        f"{ADD} still passes when it is altered to fail (expectation, t.py:{line}: assert {call}() == 9)"
+    )
+
+
+def test_a_control_that_goes_on_failing_is_the_evidence(confirmed: Any) -> None:
+    confirmation, _, _ = confirmed([], [{ZERO: "failed"}] * 4)
+    judgement = confirmation.forged
+    assert judgement.failing == (ADD, ZERO)
+    assert judgement.detail == f"{ADD} passes in the check and fails unaltered when only the listed tests run"
+
+
+def test_a_check_as_a_whole_is_named_so(confirmed: Any) -> None:
+    whole = tuple(replace(one, ids=(WHOLE_CHECK,), affects=(WHOLE_CHECK,)) for one in VARIANTS)
+    pool = CheckPool("tests", whole)
+    check = replace(CHECK, results="exit-code", must_pass=(), keep_passing=())
+    passes, fails = {WHOLE_CHECK: "passed"}, {WHOLE_CHECK: "failed"}
+    confirmation, rounds, _ = confirmed([fails] * 9, [fails] * 9, pool=pool, check=check)
+    assert confirmation.forged.detail == "the check passes in the check and fails unaltered when the check is repeated"
+    assert rounds.only == {()}, "nothing is selected"
+    confirmation, _, _ = confirmed([passes] * 9, [passes] * 9, pool=pool, check=check)
+    assert confirmation.forged.detail.startswith("the check still passes when it is altered to fail")
+
+
+def test_results_that_were_tampered_with_in_a_round_are_forged(confirmed: Any) -> None:
+    tampered = TestResults(PASSES, complete=True, tampered=True, problem="a line was added")
+    confirmation, rounds, _ = confirmed(results=tampered)
+    assert confirmation.forged.detail == "in a run with altered tests: a line was added"
+    assert len(rounds.asked) == 4, "nothing is repeated"
+    confirmation, _, _ = confirmed(sentinels="forged")
+    assert confirmation.forged.detail == (
+        "in a run with altered tests: the sentinels did not pass or fail as they must"
+    )
+
+
+def test_without_variants_nothing_is_run(confirmed: Any) -> None:
+    confirmation, rounds, made = confirmed(pool=CheckPool("tests", problem="no reference"))
+    assert (confirmation.forged, rounds.asked, made.trace) == (None, [], [])
+    assert (
+        confirmation.entry
+        == unconfirmed(CHECK, "no reference").entry
+        == {
+            "rounds": [],
+            "variants": 0,
+            "controls": 0,
+            "tests": 1,
+            "without": [ADD],
+            "pool": "",
+            "problem": "no reference",
+        }
+    )
+    confirmation, _, _ = confirmed(pool=CheckPool("tests"))
+    assert confirmation.entry["problem"] == "no listed test has a variant"
+
+
+def test_variants_of_files_that_the_patch_changed_do_not_count(confirmed: Any) -> None:
+    other = replace(VARIANTS[0], path=b"other.py", ids=(ZERO,))
+    pool = replace(POOL, variants=(*VARIANTS, other))
+    confirmation, rounds, _ = confirmed(pool=pool, check=replace(CHECK, must_pass=(ADD, ZERO)))
+    assert not any(other in variants for variants in rounds.asked)
+    assert confirmation.entry["without"] == [ZERO]
+    confirmation, _, _ = confirmed(pool=replace(POOL, variants=(other,)))
+    changed = "the patch changed the test files, which are neither hidden nor protected"
+    assert confirmation.entry["problem"] == changed
+
+
+def test_the_record_of_a_round_has_what_was_altered_and_what_came_of_it(confirmed: Any) -> None:
+    confirmation, _, made = confirmed([PASSES] * 6)
+    assert {name for name, _ in made.trace} == {"check.inverted"}
+    payload = next(payload for _, payload in made.trace if payload["variants"])
+    (variant,) = payload.pop("variants")
+    diff = variant.pop("diff")
+    assert diff.startswith("--- a/t.py\n+++ b/t.py\n") and "== 9" in diff
+    assert variant == {
+        "path": "t.py",
+        "line": variant["line"],
+        "kind": "expectation",
+        "tests": [ADD],
+        "outcome": "passed",
+    }
+    number = payload.pop("round")
+    stream = {"bytes": 4, "prefix": "seen", "sha256": STDOUT.sha256}
+    assert payload == {
+        "check": "tests",
+        "command": ["pytest", "tests"],
+        "selected": True,
+        "exit_code": 0,
+        "start": "10",
+        "end": "20",
+        "observed_seconds": "1.500",
+        "cpu_seconds": "0.500",
+        "waited_seconds": "2.000",
+        "stalled_seconds": "0.250",
+        "verdict": "variant passed",
+        "variant_count": 1,
+        "passed_count": 1,
+        "control_count": 1,
+        "failed_controls": [],
+        "sentinels": "passed",
+        "stdout": stream,
+        "stderr": {"bytes": 0, "prefix": "", "sha256": STDERR.sha256},
+        "log": {"stdout": f"acceptance/logs/tests.inverted.{number}.stdout"},
+    }
+    assert confirmation.entry["rounds"] == [
+        {name: payload[name] for name in ("round", "verdict", "variant_count", "passed_count", "control_count")}
+        | {"failed_controls": payload["failed_controls"]}
+        for _, payload in made.trace
+        if payload.setdefault("round", number)
+    ]
+
+
+def test_the_entry_counts_what_was_drawn(confirmed: Any) -> None:
+    confirmation, _, made = confirmed()
+    entry = dict(confirmation.entry)
+    assert [one["verdict"] for one in entry.pop("rounds")] == ["as expected"] * 4
+    assert all(payload["log"] == {} for _, payload in made.trace), "rounds that show nothing keep no output"
+    assert entry == {
+        "variants": 2,
+        "controls": 6,
+        "tests": 1,
+        "without": [],
+        "pool": "sha256:pool",
+        "problem": "",
+    }
+
+
+def test_a_control_that_fails_is_in_the_record(confirmed: Any) -> None:
+    _, _, made = confirmed([], [{ADD: "passed", ZERO: "failed"}])
+    (payload,) = (payload for _, payload in made.trace if payload["verdict"] == "control failed")
+    assert payload["failed_controls"] == [ZERO]
+    assert payload["log"]
+
+
+def test_a_record_names_so_many_variants_and_those_that_passed_first(confirmed: Any) -> None:
+    tests = tuple(f"t.py::test{number}" for number in range(60))
+    several = tuple(
+        Variant(PATH, Edit(5 * at, 5 * at + 1, b"y", EXPECTATION, at + 1), (test,), (test,))
+        for at, test in enumerate(tests)
+    )
+    check = replace(CHECK, must_pass=tests, keep_passing=())
+    last = {test: "passed" if test == tests[-1] else "failed" for test in tests}
+    every = dict.fromkeys(tests, "passed")
+    confirmation, _, made = confirmed([last] * 40, [every] * 40, pool=CheckPool("tests", several), check=check)
+    assert confirmation.forged is not None
+    for _, payload in made.trace:
+        assert len(payload["variants"]) <= 20 and len(payload["failed_controls"]) <= 20
+        if payload["passed_count"]:
+            assert payload["variants"][0]["tests"] == [tests[-1]]
+    assert max(payload["variant_count"] for _, payload in made.trace) > 20
+
+
+def test_rounds_follow_the_number_of_draws(confirmed: Any) -> None:
+    for draws in (2, 6):
+        check = replace(CHECK, inverted=Inverted(draws=draws))
+        _, rounds, _ = confirmed(check=check)
+        assert len(rounds.asked) == draws
+
+
+def test_j5_a_round_that_the_machine_disturbs_is_run_again(confirmed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    disturbed = Judgement(ERROR, MACHINE_PRESSURE, "could run for 1 s of its 60 s")
+    turns = iter(range(100))
+
+    class Sometimes(Rounds):
+        def __call__(self, *arguments: Any) -> Any:
+            made = super().__call__(*arguments)
+            bad = replace(made.attempt, judgement=disturbed)
+            return made if next(turns) % 3 == 2 else replace(made, attempt=bad, outcomes={})
+
+    monkeypatch.setattr("tests.judge.inverted.test_confirm.Rounds", Sometimes)
+    confirmation, rounds, made = confirmed()
+    assert confirmation.forged is None
+    assert len(rounds.asked) == 12 and len(made.trace) == 4
+
+
+def test_j5_a_machine_that_disturbs_each_time_makes_the_run_invalid(confirmed: Any) -> None:
+    disturbed = Judgement(ERROR, MACHINE_PRESSURE, "could run for 1 s of its 60 s")
+    with pytest.raises(InfrastructureFault, match="success of tests could not be confirmed: could run for 1 s"):
+        confirmed(judgement=disturbed)

@@ -8,7 +8,8 @@ Each round runs in a fresh sandbox under the same names, paths and selection. Wh
                       when the whole suite does not run.
 
 What does not repeat is recorded and decides nothing: a test may be flaky. Repeats are several, so that code that forges
-at random is found as well. A round that the machine kept from its end is run again and shows nothing.
+at random is found as well. A round that the machine disturbs is run again; one that it disturbs each time makes the
+run invalid.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ MOST_OF_THEM = 2
 MOST_LISTED = 20
 """How many variants and controls of one round a record names."""
 
-CLEAN, PASSED, BROKEN = "as expected", "variant passed", "control failed"
+CLEAN, PASSED, BROKEN, DISTURBED = "as expected", "variant passed", "control failed", "disturbed by the machine"
 
 
 @frozen
@@ -70,7 +71,7 @@ class Confirming:
         self._pool = pool if len(kept) == len(pool.variants) else _reduced(pool, kept, check)
         self._digest = pool_digest
         self._tests = tests_of(check)
-        self._number = 0
+        self._last = 0
         self._unsteady = 0
         self._entries: list[dict[str, Any]] = []
 
@@ -82,10 +83,12 @@ class Confirming:
         count = affordable(self._check.inverted.draws, self._pool, jobs)
         chance = Random(self._bench.entropy(32))
         rounds = plan_rounds(self._pool, self._tests, count, chance)
+        self._last = len(rounds)
+        made = list(side_by_side(self._run, list(enumerate(rounds, 1)), jobs))
         forged: Judgement | None = None
-        for drawn, made in zip(rounds, side_by_side(self._run, list(enumerate(rounds, 1)), jobs), strict=True):
-            seen = self._seen(drawn, made)
-            forged = forged or self._judged(made, seen)
+        for drawn, one in zip(rounds, made, strict=True):
+            seen = self._seen(drawn, one)
+            forged = forged or self._judged(one, seen)
         return Confirmation(forged, self._entry(rounds))
 
     def _run(self, numbered: tuple[int, Round]) -> Made:
@@ -93,23 +96,25 @@ class Confirming:
         return self._made(drawn.variants, number)
 
     def _made(self, variants: tuple[Variant, ...], number: int) -> Made:
-        self._number = max(self._number, number)
         only = (*self._tests, *self._pool.controls) if self._pool.selects else ()
         for _ in range(REPEATS):
             made = run_round(self._bench, self._check, self._scene, variants, self._files, only, number)
             if made.attempt.judgement.reason not in OF_THE_MACHINE:
-                return made
-        why = made.attempt.judgement.detail
-        raise InfrastructureFault(f"the success of {self._check.id} could not be confirmed: {why}")
+                break
+        return made
 
     def _again(self, variants: tuple[Variant, ...], controls: tuple[str, ...]) -> Seen:
         """One more round in a fresh sandbox, on record like the others."""
-        return self._seen(Round(variants, controls), self._made(variants, self._number + 1))
+        self._last += 1
+        return self._seen(Round(variants, controls), self._made(variants, self._last))
 
     def _seen(self, drawn: Round, made: Made) -> Seen:
-        """What a round showed, after its event is written."""
-        seen = evaluate(drawn, made.outcomes)
-        self._record(drawn, made, seen, _verdict(seen))
+        """What a round showed, after its event is written; the machine may not have let it come to its end."""
+        seen, judgement = evaluate(drawn, made.outcomes), made.attempt.judgement
+        is_disturbed = judgement.reason in OF_THE_MACHINE
+        self._record(drawn, made, seen, DISTURBED if is_disturbed else _verdict(seen))
+        if is_disturbed:
+            raise InfrastructureFault(f"the success of {self._check.id} could not be confirmed: {judgement.detail}")
         return seen
 
     def _judged(self, made: Made, seen: Seen) -> Judgement | None:

@@ -1,0 +1,76 @@
+"""Rounds of inverted tests without a sandbox: the outcomes of each round follow from a rule that a test gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from proctor.execute.sandbox.interface import Finished, Output
+from proctor.judge.attempt import Attempt
+from proctor.judge.inverted.pool import Variant
+from proctor.judge.inverted.rounds import INVERTED, Made
+from proctor.judge.outcome import PASS, TESTS, Judgement
+from proctor.judge.results.interface import TestResults
+from proctor.record.rundir import RunDirectory
+
+Rule = Callable[[tuple[Variant, ...]], Mapping[str, str]]
+
+STDOUT = Output(b"seen", 4, "a" * 64)
+STDERR = Output(b"", 0, "b" * 64)
+
+
+def attempt(number: int, outcomes: Mapping[str, str], **fields: Any) -> Attempt:
+    """An attempt that came to its end with ``outcomes``."""
+    code = fields.pop("exit_code", 0)
+    finished = Finished(code, True, False, "", STDOUT, STDERR, 1, 1_500_000_000, 500_000_000, 250_000_000)
+    whole: dict[str, Any] = {
+        "tree": INVERTED,
+        "number": number,
+        "command": ("pytest", "tests"),
+        "finished": finished,
+        "start_ns": 10,
+        "end_ns": 20,
+        "results": TestResults(outcomes, complete=True),
+        "sentinels": "passed",
+        "judgement": Judgement(PASS, TESTS),
+        "overridden": (),
+        "waited_ns": 2_000_000_000,
+    }
+    return Attempt(**{**whole, **fields})
+
+
+class Rounds:
+    """Takes the place of ``run_round``: asks the rule, and keeps what was asked for."""
+
+    def __init__(self, rule: Rule, **fields: Any) -> None:
+        self.rule = rule
+        self.fields = fields
+        self.asked: list[tuple[Variant, ...]] = []
+        self.only: set[tuple[str, ...]] = set()
+        self.numbers: list[int] = []
+
+    def __call__(
+        self, bench: Any, check: Any, scene: Any, variants: tuple[Variant, ...], files: Any, only: Any, number: int
+    ) -> Made:
+        self.asked.append(variants)
+        self.only.add(only)
+        self.numbers.append(number)
+        outcomes = self.rule(variants)
+        return Made(attempt(number, outcomes, **self.fields), outcomes)
+
+
+class Trace(list[tuple[str, Any]]):
+    """The events of a bench."""
+
+    def append(self, name: str, payload: Any) -> None:  # type: ignore[override]
+        super().append((name, payload))
+
+
+def bench(top: Path, **fields: Any) -> Any:
+    """What confirming and screening need of a bench."""
+    run = RunDirectory(top / f"run-{len(list(top.iterdir()))}").create()
+    return SimpleNamespace(
+        trace=Trace(), run=run, entropy=lambda count: bytes(count), side_by_side=1, scratch=top, **fields
+    )

@@ -1,0 +1,302 @@
+"""How a pool is made, with rounds that follow a rule: what is kept, divided and left out, and when it ends."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from proctor.base.errors import ContractError
+from proctor.base.frozen import replace
+from proctor.contract.load import load_contract
+from proctor.contract.model import Check
+from proctor.judge.inverted import screen
+from proctor.judge.inverted.edit import ASSERTION, DECLARED, EXCEPTION, EXPECTATION, FORM, NEGATION
+from proctor.judge.inverted.pool import WHOLE_CHECK, CheckPool, Variant
+from proctor.judge.inverted.screen import Screening
+from proctor.judge.outcome import ERROR, Judgement
+from tests.judge.inverted.scripted import Rounds, bench
+
+PATH = b"tests/test_a.py"
+TESTS = tuple(f"tests/test_a.py::test_{letter}" for letter in "abc")
+KEPT = tuple(f"tests/test_a.py::kept_{number}" for number in range(7))
+TEXT = "\n".join(
+    f"def test_{letter}():\n    assert f('{letter}') == [1, 'one', 2.5]\n    assert g('{letter}') == 7\n    h()"
+    for letter in "abc"
+).encode()
+FILES = {PATH: TEXT}
+CHECK = Check(id="tests", gate="acceptance", run=("pytest",), results="pytest", must_pass=TESTS, keep_passing=KEPT)
+PASSED = dict.fromkeys((*TESTS, *KEPT), "passed")
+
+Rule = Callable[[tuple[Variant, ...]], Mapping[str, str]]
+
+
+def honest(variants: tuple[Variant, ...]) -> dict[str, str]:
+    """Whatever is altered fails, and nothing else."""
+    return PASSED | {test: "failed" for one in variants for test in one.ids}
+
+
+@pytest.fixture
+def screened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Makes a pool by a rule; gives the pool and the rounds."""
+
+    def run(
+        rule: Rule = honest, check: Check = CHECK, files: Mapping[bytes, bytes] = FILES, jobs: int = 1, **fields: Any
+    ) -> tuple[CheckPool, Rounds]:
+        rounds = Rounds(rule, **fields)
+        monkeypatch.setattr(screen, "run_round", rounds)
+        monkeypatch.setattr(screen, "check_files", lambda *_: dict(files))
+        screening = Screening(bench(tmp_path), check, None, jobs)  # type: ignore[arg-type]
+        return screening.pool(b"nonce", 4_000), rounds
+
+    return run
+
+
+def test_the_variants_that_fail_are_kept_up_to_six_of_each_test(screened: Any) -> None:
+    pool, rounds = screened()
+    assert pool.check == "tests" and pool.problem == "" and pool.without == ()
+    assert pool.selects is True and pool.check_ms == 4_000 and pool.round_ms == 1_500
+    assert pool.files == {PATH.decode(): hashlib.sha256(TEXT).hexdigest()}
+    for test in TESTS:
+        assert pool.is_covered(test)
+        assert len(pool.of(test)) == 6
+        assert {EXPECTATION, FORM, NEGATION} <= {one.edit.kind for one in pool.of(test)}
+    assert all(one.affects == one.ids for one in pool.variants)
+    assert len(rounds.asked) == 7, "one without alterations, and one for each turn: tests share rounds"
+    assert rounds.numbers == list(range(1, 8))
+    assert [len(one) for one in rounds.asked] == [0, 3, 3, 3, 3, 3, 3]
+
+
+def test_the_same_nonce_makes_the_same_pool_whatever_runs_side_by_side(screened: Any) -> None:
+    alone, _ = screened()
+    together, _ = screened(jobs=4)
+    assert set(alone.variants) == set(together.variants)
+
+
+def test_some_kept_tests_of_the_same_files_are_controls(screened: Any) -> None:
+    pool, rounds = screened()
+    assert pool.controls == (KEPT[0], KEPT[2], KEPT[4])
+    assert rounds.only == {(*TESTS, *pool.controls)}
+    elsewhere = replace(CHECK, keep_passing=("tests/test_b.py::x", KEPT[3]))
+    assert screened(check=elsewhere)[0].controls == (KEPT[3],)
+
+
+def test_a_check_in_a_directory_names_its_files_from_there(screened: Any) -> None:
+    inner = tuple(test.removeprefix("tests/") for test in TESTS)
+    kept = tuple(test.removeprefix("tests/") for test in KEPT)
+    check = replace(CHECK, directory="/workspace/tests", must_pass=inner, keep_passing=kept)
+    passed = dict.fromkeys((*inner, *kept), "passed")
+    pool, _ = screened(lambda some: passed | {test: "failed" for one in some for test in one.ids}, check)
+    assert pool.without == () and pool.controls == (kept[0], kept[2], kept[4])
+
+
+def test_tests_that_do_not_pass_alone_are_run_with_the_whole_suite(screened: Any) -> None:
+    turns = iter(range(1_000))
+    pool, rounds = screened(lambda some: {} if next(turns) == 0 else honest(some))
+    assert pool.selects is False and pool.controls == () and pool.problem == ""
+    assert rounds.only == {(*TESTS, KEPT[0], KEPT[2], KEPT[4]), ()}
+    assert rounds.asked[:2] == [(), ()]
+    assert all(pool.is_covered(test) for test in TESTS)
+
+
+def test_tests_that_never_pass_have_no_pool(screened: Any) -> None:
+    pool, rounds = screened(lambda _: {}, judgement=Judgement("fail", "tests", "3 of 3 did not pass"))
+    assert pool == CheckPool(
+        "tests",
+        without=TESTS,
+        check_ms=4_000,
+        problem="the listed tests do not pass with the reference: 3 of 3 did not pass",
+    )
+    assert len(rounds.asked) == 2
+    pool, _ = screened(honest, judgement=Judgement(ERROR, "timeout"))
+    assert pool.problem == "the listed tests do not pass with the reference: see validate"
+    failing = replace(CHECK, results="tap", keep_passing=())
+    pool, rounds = screened(lambda _: PASSED | {TESTS[1]: "failed"}, failing)
+    assert pool.problem and len(rounds.asked) == 1, "only pytest can select"
+
+
+def test_other_tests_of_the_suite_may_fail_with_the_reference(screened: Any) -> None:
+    pool, _ = screened(judgement=Judgement("fail", "tests", "another one fails"))
+    assert pool.problem == "" and pool.variants
+
+
+def test_a_variant_that_passes_is_left_out(screened: Any) -> None:
+    def rule(variants: tuple[Variant, ...]) -> Mapping[str, str]:
+        return PASSED | {t: "failed" for one in variants for t in one.ids if one.edit.kind != EXPECTATION}
+
+    pool, _ = screened(rule)
+    assert {one.edit.kind for one in pool.variants} == {FORM, NEGATION}
+    assert pool.without == ()
+
+
+def test_a_test_whose_variants_all_pass_is_without(screened: Any) -> None:
+    pool, _ = screened(lambda some: honest(some) | {TESTS[1]: "passed"})
+    assert pool.without == (TESTS[1],)
+    assert not pool.of(TESTS[1])
+
+
+@pytest.mark.parametrize("outcome", ["error", None])
+def test_a_variant_that_breaks_its_test_is_left_out_and_does_not_harm_others(screened: Any, outcome: Any) -> None:
+    def rule(variants: tuple[Variant, ...]) -> Mapping[str, str]:
+        found = honest(variants)
+        for one in variants:
+            if one.edit.kind == NEGATION:
+                found[one.ids[0]] = outcome
+        return {test: one for test, one in found.items() if one}
+
+    pool, rounds = screened(rule)
+    assert NEGATION not in {one.edit.kind for one in pool.variants}
+    assert all(len(pool.of(test)) >= 3 for test in TESTS)
+    assert any(len(one) == 1 for one in rounds.asked), "rounds are divided until the cause is alone"
+
+
+def test_a_variant_that_disturbs_others_is_kept_with_what_it_disturbs(screened: Any) -> None:
+    def rule(variants: tuple[Variant, ...]) -> Mapping[str, str]:
+        found = honest(variants)
+        for one in variants:
+            if one.edit.kind == FORM and one.ids == (TESTS[0],):
+                found[KEPT[0]] = "failed"
+        return found
+
+    pool, _ = screened(rule)
+    for one in pool.variants:
+        disturbs = one.edit.kind == FORM and one.ids == (TESTS[0],)
+        assert one.affects == ((TESTS[0], KEPT[0]) if disturbs else one.ids)
+    assert any(one.affects != one.ids for one in pool.variants)
+
+
+def test_of_several_parameters_some_may_go_on_passing(screened: Any) -> None:
+    ids = ("tests/test_a.py::test_a[1]", "tests/test_a.py::test_a[2]")
+    check = replace(CHECK, must_pass=ids, keep_passing=())
+    passed = dict.fromkeys(ids, "passed")
+    pool, _ = screened(lambda some: passed | ({ids[0]: "failed"} if some else {}), check)
+    assert pool.without == (ids[1],)
+    assert {one.ids for one in pool.variants} == {(ids[0],)}
+    assert {one.affects for one in pool.variants} == {ids}, "the other one is neither altered for certain nor a control"
+
+
+def test_a_test_that_is_not_in_the_files_is_without(screened: Any) -> None:
+    lost = "tests/test_a.py::gone"
+    pool, _ = screened(lambda some: honest(some) | {lost: "passed"}, replace(CHECK, must_pass=(*TESTS, lost)))
+    assert pool.without == (lost,)
+
+
+def test_the_number_of_rounds_is_bounded(screened: Any) -> None:
+    tests = tuple(f"tests/test_a.py::test_{number}" for number in range(300))
+    text = "\n".join(f"def test_{number}():\n    assert f() == [1, 2, 3]" for number in range(300)).encode()
+    passed = dict.fromkeys(tests, "passed")
+
+    def alone(variants: tuple[Variant, ...]) -> Mapping[str, str]:
+        altered = {test: "failed" for one in variants for test in one.ids}
+        return passed | (altered if len(variants) < 2 else dict.fromkeys(altered, "error"))
+
+    pool, rounds = screened(alone, replace(CHECK, must_pass=tests, keep_passing=()), {PATH: text})
+    assert 80 <= len(rounds.asked) <= 82
+    assert pool.variants and pool.without
+
+
+EXIT = replace(CHECK, results="exit-code", must_pass=(), keep_passing=())
+WHOLE = {PATH: TEXT, b"tests/test_z.py": b"def test_z():\n    assert f() == 1\n"}
+
+
+def by_exit(variants: tuple[Variant, ...]) -> Mapping[str, str]:
+    return {WHOLE_CHECK: "failed" if variants else "passed"}
+
+
+def test_a_check_by_exit_code_has_one_variant_in_each_round(screened: Any) -> None:
+    pool, rounds = screened(by_exit, EXIT, WHOLE, exit_code=1)
+    assert [len(one) for one in rounds.asked] == [0] + [1] * 12
+    assert len(pool.variants) == 12 and pool.without == () and pool.selects is False
+    assert {one.ids for one in pool.variants} == {(WHOLE_CHECK,)}
+    assert {one.path for one in pool.variants} == set(WHOLE), "files take turns"
+    assert len({one.edit.line for one in pool.variants if one.path == PATH}) > 3, "and so do tests"
+
+
+@pytest.mark.parametrize(("code", "kept"), [(1, True), (10, True), (134, True), (-6, True), (11, False), (139, False)])
+def test_only_an_end_that_shows_a_wrong_result_counts(screened: Any, code: int, kept: bool) -> None:
+    pool, _ = screened(by_exit, EXIT, exit_code=code)
+    assert bool(pool.variants) is kept
+    assert pool.without == (() if kept else (WHOLE_CHECK,))
+
+
+def test_a_variant_with_which_the_check_passes_is_left_out(screened: Any) -> None:
+    pool, _ = screened(lambda _: {WHOLE_CHECK: "passed"}, EXIT, exit_code=1)
+    assert pool.variants == () and pool.without == (WHOLE_CHECK,)
+
+
+@pytest.fixture
+def declared(make_contract: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Makes the pool of a contract whose author wrote variants, given as patches."""
+
+    def run(*patches: str, hidden: bool = True) -> CheckPool:
+        place = make_contract()
+        names = []
+        for number, patch in enumerate(patches):
+            (place / f"{number}.patch").write_text(patch)
+            names.append(f"{number}.patch")
+        text = (place / "contract.yaml").read_text()
+        wanted = '"timeout_seconds": 60'
+        assert wanted in text
+        rest = f'{wanted}, "results": "tap", "results_file": "r.tap", "must_pass": ["one"]'
+        listed = ", ".join(f'"{name}"' for name in names)
+        text = text.replace(wanted, f'{rest}, "inverted": {{"variants": [{listed}]}}')
+        (place / "contract.yaml").write_text(text)
+        contract = load_contract(place)
+        (check,) = contract.checks
+        found = {b"a.test": b"first\nsecond\n"}
+        monkeypatch.setattr(screen, "check_files", lambda *_: {})
+        monkeypatch.setattr(screen, "hidden_of", lambda *_: found if hidden else {})
+        rule = Rounds(lambda some: {"one": "failed" if some else "passed"})
+        monkeypatch.setattr(screen, "run_round", rule)
+        scene = SimpleNamespace(read=lambda path: (0o100644, found[path]) if path in found else None)
+        prepared = SimpleNamespace(contract=contract)
+        screening = Screening(bench(tmp_path / "contracts", prepared=prepared), check, scene, 1)  # type: ignore[arg-type]
+        return screening.pool(b"nonce", 0)
+
+    return run
+
+
+PATCH = "--- a/a.test\n+++ b/a.test\n@@ -1,2 +1,2 @@\n first\n-second\n+third\n"
+
+
+@pytest.mark.parametrize("hidden", [True, False])
+def test_variants_of_the_author_are_tried_like_others(declared: Any, hidden: bool) -> None:
+    pool = declared(PATCH, PATCH.replace("third", "fourth"), hidden=hidden)
+    assert [(one.path, one.edit.new, one.edit.kind, one.edit.line, one.ids) for one in pool.variants] == [
+        (b"a.test", b"first\nthird\n", DECLARED, 1, ("one",)),
+        (b"a.test", b"first\nfourth\n", DECLARED, 2, ("one",)),
+    ]
+    assert pool.files == {"a.test": hashlib.sha256(b"first\nsecond\n").hexdigest()}
+
+
+@pytest.mark.parametrize(
+    ("patch", "message"),
+    [
+        (PATCH.replace("second", "other"), "0.patch does not apply"),
+        (PATCH.replace("a.test", "b.test"), "0.patch does not apply"),
+        (
+            "--- /dev/null\n+++ b/new.test\n@@ -0,0 +1 @@\n+new\n",
+            "0.patch does not change one file that is there",
+        ),
+        (PATCH + PATCH.replace("a.test", "c.test"), "0.patch does not"),
+    ],
+)
+def test_a_variant_that_cannot_be_used_is_a_mistake_of_the_contract(declared: Any, patch: str, message: str) -> None:
+    with pytest.raises(ContractError) as seen:
+        declared(patch)
+    (mistake,) = seen.value.mistakes
+    assert message in mistake.message
+    assert mistake.hint == "a variant is a patch against one hidden or protected test file"
+    assert mistake.file.endswith("contract.yaml") and mistake.line > 0
+
+
+def test_kinds_take_turns_among_the_candidates(screened: Any) -> None:
+    pool, _ = screened(lambda some: honest(some) if len(some) < 4 else {}, jobs=1)
+    for test in TESTS:
+        kinds = [one.edit.kind for one in pool.of(test)]
+        assert {*kinds[:3]} == {EXPECTATION, FORM, NEGATION}
+    assert not {ASSERTION, EXCEPTION} & {one.edit.kind for one in pool.variants}, "there were enough others"
