@@ -192,6 +192,32 @@ def test_j6_an_attempt_that_was_set_aside_decides_nothing(demo: dict[str, Path],
     assert {problem.code for problem in found} - {"logs"} == (set() if counted else {"decisions"})
 
 
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        pytest.param([{"passed_count": 1}], False, id="variants passed in one round"),
+        pytest.param([{"passed_count": 1}, {"passed_count": 2}], True, id="variants passed in two rounds"),
+        pytest.param([{"failed_controls": ["a", "b"]}] * 2, False, id="controls failed in two rounds"),
+        pytest.param([{"failed_controls": ["a"]}] * 3, True, id="a control failed in three rounds"),
+        pytest.param([{"sentinels": "forged"}], True, id="the sentinels of a round were forged"),
+        pytest.param([{"tampered": True}], True, id="the results of a round were tampered with"),
+    ],
+)
+def test_j6_rounds_that_show_a_forgery_do_not_end_in_a_pass(
+    demo: dict[str, Path], changes: list[dict[str, Any]], problem: bool
+) -> None:
+    whole = read_evidence(RunDirectory(demo["reference"]))
+    left = list(changes)
+    events = tuple(
+        replace(event, payload={**event.payload, **left.pop(0)}) if event.type == "check.inverted" and left else event
+        for event in whole.events
+    )
+    assert not left, "the run has that many rounds"
+    subject = Subject(replace(whole, events=events), {}, {}, lambda name: b"")
+    found = {one.code for one in disagreements(subject, by_rules=False)}
+    assert ("decisions" in found) is problem
+
+
 def test_j6_a_log_must_be_the_one_of_its_event(proctor: Proctor, make_contract: Any) -> None:
     (row,) = json.loads(proctor("run", make_contract(), "--agent", "noop", "--json").stdout)["runs"]
     forger = Forger(RunDirectory(Path(row["evidence"])))

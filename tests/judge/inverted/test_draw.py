@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proctor.judge.inverted.draw import Round, Seen, affordable, evaluate, plan_rounds
+from proctor.judge.inverted.draw import Round, Seen, affordable, evaluate, plan_rounds, shows_forgery
 from proctor.judge.inverted.edit import ASSERTION, EXCEPTION, EXPECTATION, NEGATION, Edit
 from proctor.judge.inverted.pool import CheckPool, Variant
 
@@ -179,3 +179,21 @@ def test_a_round_is_clean_where_altered_tests_fail_and_controls_pass() -> None:
     assert not broken.is_clean
     both = evaluate(drawn, {"a": "passed", "b": "passed", "d": "passed", "e": "error"})
     assert both == Seen(((first, "a"),), ("e",))
+
+
+@pytest.mark.parametrize(
+    ("passed", "failed", "expected"),
+    [
+        ([], [], (False, ())),
+        ([False] * 9, [()] * 9, (False, ())),
+        ([True, False], [()] * 2, (False, ())),
+        ([True, False, True], [()] * 3, (True, ())),
+        ([False] * 3, [("a",), ("a", "b"), ("b",)], (False, ())),
+        ([False] * 4, [("b", "a"), ("a", "b"), ("a", "c"), ("b",)], (False, ("a", "b"))),
+        ([True] * 3, [("a",)] * 3, (True, ("a",))),
+    ],
+)
+def test_two_rounds_with_passing_variants_or_three_with_a_failing_control_show_a_forgery(
+    passed: list[bool], failed: list[tuple[str, ...]], expected: tuple[bool, tuple[str, ...]]
+) -> None:
+    assert shows_forgery(passed, failed) == expected

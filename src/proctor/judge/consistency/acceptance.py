@@ -8,6 +8,7 @@ from typing import Any
 
 from proctor.contract.model import Check
 from proctor.judge.consistency.subject import RESULTS, Subject, common, differs, place
+from proctor.judge.inverted.draw import shows_forgery
 from proctor.judge.outcome import ERROR, FAIL, FORGED_RESULTS, OF_THE_MACHINE, PASS, TESTS, Judgement, attribute, decide
 from proctor.judge.record import DETAIL_CHARACTERS, MOST_FAILING
 from proctor.judge.sentinels import FORGED, forgeable
@@ -67,11 +68,8 @@ def decisions(subject: Subject) -> Iterator[Problem]:
         if not patched or check.rerun.decide not in ("all", "majority", "any"):
             continue
         judged, attribution = _decided(check, patched, [one for one in made if one.payload.get("tree") == BASE])
-        rounds = _rounds(subject, check)
-        if judged.outcome == PASS and rounds and event.payload.get("reason") == FORGED_RESULTS:
+        if judged.outcome == PASS and _shows_forgery(_rounds(subject, check)):
             judged, attribution = Judgement(FAIL, FORGED_RESULTS), "agent"
-        elif any(one.payload.get("sentinels") == FORGED for one in rounds):
-            yield Problem(place(event), "the sentinels of a round with altered tests were forged, and it passes")
         expected = {"outcome": judged.outcome, "reason": judged.reason, "attribution": attribution}
         yield from common(place(event), event.payload, expected, "the trace")
         if judged.detail and "detail" in event.payload and not subject.redacted:
@@ -91,6 +89,15 @@ def inverted(subject: Subject) -> Iterator[Problem]:
 
 def _rounds(subject: Subject, check: Check) -> list[Event]:
     return [event for event in subject.evidence.of("check.inverted") if event.payload.get("check") == check.id]
+
+
+def _shows_forgery(rounds: Sequence[Event]) -> bool:
+    """Whether the recorded rounds with altered tests show that results are forged."""
+    if any(one.payload.get("sentinels") == FORGED or one.payload.get("tampered") for one in rounds):
+        return True
+    passed = [int(one.payload.get("passed_count") or 0) > 0 for one in rounds]
+    by_variants, controls = shows_forgery(passed, [list(one.payload.get("failed_controls") or ()) for one in rounds])
+    return by_variants or bool(controls)
 
 
 def _set_aside(event: Event, check: Check) -> bool:

@@ -1,20 +1,18 @@
 """A success is confirmed: drawn variants of its tests must fail, and unaltered ones must go on passing.
 
-Each round runs in a fresh sandbox under the same names, paths and selection. What a round shows is repeated:
+Each round runs in a fresh sandbox under the same names, paths and selection. A round that shows something is repeated
+up to three times. The check is forged where
 
-    variants passed   The check is forged where one of them passes again, or where variants of another round passed too:
-                      results do not depend on what the code does.
-    controls failed   The check is forged where one of them fails in most of the repeats: the code behaves differently
-                      when the whole suite does not run.
+    variants pass in two rounds       results do not depend on what the code does
+    a control fails in three rounds   the code behaves differently when the whole suite does not run
 
-What does not repeat is recorded and decides nothing: a test may be flaky. Repeats are several, so that code that forges
-at random is found as well. A round that the machine disturbs is run again; one that it disturbs each time makes the
-run invalid.
+What happens less often is recorded and decides nothing: a test may be flaky. Repeats are several, so that code that
+forges at random is found as well. A round that the machine disturbs is run again; one that it disturbs each time makes
+the run invalid.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from random import Random
 from typing import Any
@@ -26,7 +24,7 @@ from proctor.base.names import name_text
 from proctor.base.parallel import side_by_side
 from proctor.contract.model import Check
 from proctor.judge.bench import Bench, Scene
-from proctor.judge.inverted.draw import Round, Seen, affordable, evaluate, plan_rounds
+from proctor.judge.inverted.draw import Round, Seen, affordable, evaluate, plan_rounds, shows_forgery
 from proctor.judge.inverted.edit import diff, edited
 from proctor.judge.inverted.pool import WHOLE_CHECK, CheckPool, Variant, tests_of
 from proctor.judge.inverted.rounds import Made, run_round, unchanged
@@ -36,8 +34,6 @@ from proctor.judge.sentinels import FORGED
 
 REPEATS = 3
 """How often what a round shows is repeated before it decides, and a round that the machine disturbed is run again."""
-MOST_OF_THEM = 2
-"""In how many repeats a control must fail."""
 MOST_LISTED = 20
 """How many variants and controls of one round a record names."""
 
@@ -72,7 +68,7 @@ class Confirming:
         self._digest = pool_digest
         self._tests = tests_of(check)
         self._last = 0
-        self._unsteady = 0
+        self._shown: list[Seen] = []
         self._entries: list[dict[str, Any]] = []
 
     def confirm(self) -> Confirmation:
@@ -85,11 +81,10 @@ class Confirming:
         rounds = plan_rounds(self._pool, self._tests, count, chance)
         self._last = len(rounds)
         made = list(side_by_side(self._run, list(enumerate(rounds, 1)), jobs))
-        forged: Judgement | None = None
         for drawn, one in zip(rounds, made, strict=True):
-            seen = self._seen(drawn, one)
-            forged = forged or self._judged(one, seen)
-        return Confirmation(forged, self._entry(rounds))
+            self._see(drawn, one)
+        tampered = next(filter(None, map(_tampered, made)), None)
+        return Confirmation(tampered or self._judged(), self._entry(rounds))
 
     def _run(self, numbered: tuple[int, Round]) -> Made:
         number, drawn = numbered
@@ -103,52 +98,40 @@ class Confirming:
                 break
         return made
 
-    def _again(self, variants: tuple[Variant, ...], controls: tuple[str, ...]) -> Seen:
-        """One more round in a fresh sandbox, on record like the others."""
-        self._last += 1
-        return self._seen(Round(variants, controls), self._made(variants, self._last))
-
-    def _seen(self, drawn: Round, made: Made) -> Seen:
-        """What a round showed, after its event is written; the machine may not have let it come to its end."""
+    def _see(self, drawn: Round, made: Made) -> None:
+        """Take in what a round shows and write its event; the machine may not have let it come to its end."""
         seen, judgement = evaluate(drawn, made.outcomes), made.attempt.judgement
         is_disturbed = judgement.reason in OF_THE_MACHINE
         self._record(drawn, made, seen, DISTURBED if is_disturbed else _verdict(seen))
         if is_disturbed:
             raise InfrastructureFault(f"the success of {self._check.id} could not be confirmed: {judgement.detail}")
-        return seen
+        self._shown.append(seen)
 
-    def _judged(self, made: Made, seen: Seen) -> Judgement | None:
-        """Why a round shows a forgery; nothing where it does not."""
-        if made.attempt.results.tampered or made.attempt.sentinels == FORGED:
-            why = made.attempt.results.problem or SENTINELS_WRONG
-            return Judgement(FAIL, FORGED_RESULTS, f"in a run with altered tests: {why}")
-        return self._passing(seen.passed) or self._failing(seen.failed_controls)
+    def _judged(self) -> Judgement | None:
+        """Why the rounds show a forgery, after those that show something were repeated; nothing where they do not."""
+        for seen in tuple(self._shown):
+            variants = tuple(variant for variant, _ in seen.passed)
+            repeats = [Round(variants, ())] * REPEATS if variants else []
+            repeats += [Round((), seen.failed_controls)] * REPEATS if seen.failed_controls else []
+            for drawn in repeats:
+                if forged := self._forged():
+                    return forged
+                self._last += 1
+                self._see(drawn, self._made(drawn.variants, self._last))
+        return self._forged()
 
-    def _passing(self, passed: tuple[tuple[Variant, str], ...]) -> Judgement | None:
-        """Variants that passed, repeated; forged where one passes again or this is the second round with such ones."""
-        if not passed:
-            return None
-        for _ in range(REPEATS):
-            again = self._again(tuple(variant for variant, _ in passed), ()).passed
-            if again:
-                return self._forged_by(*again[0])
-        self._unsteady += 1
-        return self._forged_by(*passed[0]) if self._unsteady > 1 else None
-
-    def _forged_by(self, variant: Variant, test: str) -> Judgement:
-        return Judgement(FAIL, FORGED_RESULTS, _passed_text(variant, test, self._files), (test,))
-
-    def _failing(self, controls: tuple[str, ...]) -> Judgement | None:
-        """Controls that failed, repeated without any alteration; forged where one fails in most of the repeats."""
-        if not controls:
-            return None
-        times = Counter(test for _ in range(REPEATS) for test in self._again((), controls).failed_controls)
-        named = sorted(test for test, count in times.items() if count >= MOST_OF_THEM)
-        if not named:
-            return None
-        mode = "when only the listed tests run" if self._pool.selects else "when the check is repeated"
-        detail = f"{_test_text(named[0])} passes in the check and fails unaltered {mode}"
-        return Judgement(FAIL, FORGED_RESULTS, detail, tuple(named))
+    def _forged(self) -> Judgement | None:
+        """What the rounds up to now show."""
+        passed = [bool(seen.passed) for seen in self._shown]
+        by_variants, controls = shows_forgery(passed, [seen.failed_controls for seen in self._shown])
+        if by_variants:
+            variant, test = next(seen.passed[0] for seen in reversed(self._shown) if seen.passed)
+            return Judgement(FAIL, FORGED_RESULTS, _passed_text(variant, test, self._files), (test,))
+        if controls:
+            mode = "when only the listed tests run" if self._pool.selects else "when the check is repeated"
+            detail = f"{_test_text(controls[0])} passes in the check and fails unaltered {mode}"
+            return Judgement(FAIL, FORGED_RESULTS, detail, controls)
+        return None
 
     def _entry(self, rounds: tuple[Round, ...]) -> dict[str, Any]:
         return {
@@ -186,6 +169,7 @@ class Confirming:
             "control_count": len(drawn.controls),
             "failed_controls": list(seen.failed_controls[:MOST_LISTED]),
             "sentinels": attempt.sentinels,
+            "tampered": attempt.results.tampered,
             "stdout": stream(attempt.finished.stdout),
             "stderr": stream(attempt.finished.stderr),
             "log": logs,
@@ -214,6 +198,14 @@ def _reduced(pool: CheckPool, kept: tuple[Variant, ...], check: Check) -> CheckP
         *(pool.check, kept, without, pool.controls, pool.selects, pool.files, pool.round_ms, pool.check_ms),
         problem=pool.problem or "the patch changed the test files, which are neither hidden nor protected",
     )
+
+
+def _tampered(made: Made) -> Judgement | None:
+    """The judgement of a round whose results were changed."""
+    if made.attempt.results.tampered or made.attempt.sentinels == FORGED:
+        why = made.attempt.results.problem or SENTINELS_WRONG
+        return Judgement(FAIL, FORGED_RESULTS, f"in a run with altered tests: {why}")
+    return None
 
 
 def _verdict(seen: Seen) -> str:

@@ -11,7 +11,8 @@ there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from random import Random
 
 from proctor.base.frozen import frozen
@@ -23,6 +24,9 @@ LEAST_ROUNDS = 3
 SHORT_MS, LONG_MS = 2_000, 5_000
 """A short check may take this much longer by its rounds; from ``LONG_MS`` on it is a share of the check."""
 SHARE = 0.6
+
+MOST_PASSED, MOST_FAILED = 2, 3
+"""In so many rounds variants pass, or a control fails, before that is a forgery and not a flaky test."""
 
 
 @frozen
@@ -112,3 +116,13 @@ def evaluate(drawn: Round, outcomes: Mapping[str, str]) -> Seen:
         if test is not None:
             passed.append((one, test))
     return Seen(tuple(passed), tuple(test for test in drawn.controls if outcomes.get(test) != "passed"))
+
+
+def shows_forgery(passed: Sequence[bool], failed: Sequence[Sequence[str]]) -> tuple[bool, tuple[str, ...]]:
+    """What all rounds of a check show together, repeats included.
+
+    Given whether variants passed in each round, and the controls that failed in it. The answer is whether variants
+    passed in too many rounds, and the controls that failed in too many.
+    """
+    times = Counter(test for controls in failed for test in controls)
+    return sum(passed) >= MOST_PASSED, tuple(sorted(test for test, count in times.items() if count >= MOST_FAILED))
