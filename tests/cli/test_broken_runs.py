@@ -263,7 +263,7 @@ def test_j7_a_copy_under_another_id_is_no_run(place: Place, capfd: pytest.Captur
     shutil.copytree(place.home / "runs" / place.run, place.home / "runs" / OTHER_ID)
     code, out, err = place.ask(capfd, "runs")
     assert code == 0 and [line.split()[-1] for line in out.splitlines() if OTHER_ID in line] == ["copy"]
-    assert f"{OTHER_ID} holds the run {place.run}" in err and "does not count" in err
+    assert f"{OTHER_ID} contains the run {place.run}" in err and "does not count" in err
     code, out, _ = place.ask(capfd, "runs", "--status", "success", "--json")
     assert OTHER_ID not in out and place.run in out
     listed = {row["run"]: row for row in json.loads(place.ask(capfd, "runs", "--json")[1])}

@@ -116,7 +116,7 @@ def test_j7_what_is_not_part_of_the_judged_patch_is_shown(proctor: Proctor, make
     lines = [line for line in proctor("show", "last").stdout.splitlines() if line.startswith("left out")]
     for path, reason in (
         ("large.bin", "too large for a patch"),
-        ("pipe", "no patch can carry it"),
+        ("pipe", "a patch cannot contain it"),
         ("made.txt", "made by setup"),
         ("pkg/__pycache__/calc.pyc", "generated"),
     ):

@@ -85,7 +85,7 @@ def test_i2_a_check_that_cannot_start_here_is_no_verdict(proctor: Proctor, make_
     ):
         said = proctor(*arguments)
         assert said.returncode == 3, (arguments, said.stdout, said.stderr)
-        assert "no verdict, for reasons of this machine" in said.stderr, arguments
+        assert "no verdict, because of this machine" in said.stderr, arguments
         assert "could-not-start" in said.stderr and "proctor doctor" in said.stderr, arguments
         assert "not valid" not in said.stdout, arguments
     pilot = write_pilot(tmp_path, [contract, make_contract("second")])

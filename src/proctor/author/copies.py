@@ -1,8 +1,8 @@
-"""What ``lint`` and ``lock`` say about copies of the project under test in setup inputs.
+"""Copies of the project under test in setup inputs: remarks of ``lint``, and errors of ``lock``.
 
-The linter downloads nothing. It searches the inputs that were fetched before, or are files of the contract, where the
-repository is on this machine too; of all others it says in one remark that they were not searched. ``lock`` has fetched
-everything, and refuses to pin what puts the solution within the agent's reach.
+The linter downloads nothing. It searches inputs that were fetched before or are files of the contract, if the
+repository is on this machine too. One remark lists the inputs that were not searched. ``lock`` fetches everything and
+refuses to pin an input that could give the agent the solution.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from proctor.execute.workspace.store import LayerStore
 
 
 def remarks_on_copies(contract: Contract, home: Home) -> tuple[Remark, ...]:
-    """Remarks on copies that do no harm or are accepted, and on inputs that were not searched.
+    """Remarks on copies that are harmless or accepted, and on inputs that were not searched.
 
-    :class:`ContractError` on every other copy.
+    Raises :class:`ContractError` for every other copy.
     """
     findings: dict[str, tuple[Finding, ...]] = {}
     unsearched: dict[str, str] = {}
@@ -50,7 +50,7 @@ def remarks_on_copies(contract: Contract, home: Home) -> tuple[Remark, ...]:
 
 
 def require_no_copies(contract: Contract, home: Home) -> None:
-    """Fetch and search every setup input of ``contract``; :class:`ContractError` on what is found and not accepted."""
+    """Fetch and search every setup input of ``contract``; :class:`ContractError` for a copy that is not accepted."""
     store, inputs = LayerStore(home.layers), InputCache(home.inputs)
     with tempfile.TemporaryDirectory(prefix="proctor-lock-") as scratch:
         copy_search(contract, store, inputs, home.searches, Path(scratch)).require_none()
@@ -63,7 +63,7 @@ def _remarks(
         place = ("inputs", index)
         for finding in findings.get(one.name, ()):
             severity = "warning" if finding.is_other else "advice"
-            reason = f"; accepted: {one.accept_copy}" if finding.is_other else "; it gives nothing away"
+            reason = f"; accepted: {one.accept_copy}" if finding.is_other else "; it cannot reveal the solution"
             yield severity, place, f"input {one.name!r}: {finding.sentence()}{reason}"
         if one.accept_copy and _is_clean(one, findings):
             yield "advice", (*place, "accept_copy"), f"input {one.name!r} needs no accept_copy: nothing was found in it"
@@ -78,7 +78,7 @@ def _is_clean(one: Input, findings: dict[str, tuple[Finding, ...]]) -> bool:
 
 
 def _is_at_hand(source: Source, inputs: InputCache) -> bool:
-    """Whether the files of ``source`` can be had without a download."""
+    """Whether the files of ``source`` are available without a download."""
     if source.kind == "archive" and not is_address(source.spec):
         return True
     try:
@@ -88,7 +88,7 @@ def _is_at_hand(source: Source, inputs: InputCache) -> bool:
 
 
 def _has_repository(contract: Contract, store: LayerStore, inputs: InputCache) -> bool:
-    """Whether the pristine tree can be had without a download."""
+    """Whether the pristine tree is available without a download."""
     try:
         if store.get(source_key(contract)) is not None:
             return True

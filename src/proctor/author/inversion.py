@@ -1,4 +1,4 @@
-"""Which must_pass tests inverted tests cannot confirm, as remarks of ``lint``; known once a pool was made."""
+"""Remarks of ``lint`` on must_pass tests that inverted tests cannot confirm. They need a pool of variants."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_NAMED = 3
 
 
 def remarks_on_variants(contract: Contract, home: Home) -> tuple[Remark, ...]:
-    """One remark for each check with tests that have no variant; none where ``validate`` has made no pool yet."""
+    """One remark for each check with tests that have no variant; none if ``validate`` has not made a pool yet."""
     pool = known_pool(home, content_id(contract))
     if pool is None:
         return ()

@@ -211,7 +211,7 @@ def measure(
 ) -> Strength:
     """Judge the reference, then a sample of its mutants, the adversaries and the alternatives.
 
-    Mutants are honest code, so inverted tests of ``pool`` confirm adversaries and alternatives alone.
+    Mutants are honest code, so inverted tests from ``pool`` confirm only adversaries and alternatives.
     """
     known = Results(results, prepared, reference)
     quick = _quick(machine, prepared, reference)

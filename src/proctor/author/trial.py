@@ -94,8 +94,8 @@ def try_patch(
 ) -> Trial:
     """Let the judge say what it thinks of ``patch``; ``variables`` are more of them for each check.
 
-    What is accepted is confirmed with inverted tests only where their ``pool`` is given.
-    :class:`InfrastructureFault` where the machine kept a check from starting, on the base as well.
+    An accepted patch is confirmed with inverted tests only if ``pool`` is given.
+    Raises :class:`InfrastructureFault` if the machine kept a check from starting, on the base as well.
     """
 
     def once(check: Check) -> Check:
@@ -127,13 +127,13 @@ def try_patch(
 
 
 def _require_verdicts(contract: Contract, checks: Mapping[str, Checked]) -> None:
-    """Refuse a trial that says something about the machine and nothing about the patch."""
+    """Refuse a trial whose result depends on the machine and not on the patch."""
     for name, said in checks.items():
         if said.outcome == ERROR and said.attribution == HARNESS:
             raise InfrastructureFault(
-                f"no verdict, for reasons of this machine or its set-up: check {name}: {said.reason}: {said.detail}",
+                f"no verdict, because of this machine or its set-up: check {name}: {said.reason}: {said.detail}",
                 where=contract.name,
-                hint="mend the machine and start again; proctor doctor tries what a run needs",
+                hint="fix the machine and start again; proctor doctor checks what a run needs",
             )
 
 

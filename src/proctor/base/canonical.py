@@ -20,7 +20,7 @@ MAX_DEPTH = 64
 
 
 NotJson = orjson.JSONDecodeError
-"""What :func:`parse` and :func:`parse_canonical` raise for bytes that are not JSON at all; a ``ValueError``."""
+""":func:`parse` and :func:`parse_canonical` raise this ``ValueError`` for bytes that are not JSON."""
 
 
 class NotCanonical(TypeError):

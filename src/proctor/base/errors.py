@@ -77,7 +77,7 @@ class BudgetExceeded(ProctorError):
 
 
 class NewerSchema(ProctorError):
-    """A record that a newer Proctor wrote. It cannot be read here, and nothing is known to be wrong with it."""
+    """A newer Proctor wrote the record. This version cannot read it, and the record is not known to be broken."""
 
     exit_code = 2
 

@@ -1,4 +1,4 @@
-"""The same act on several things at a time, on threads."""
+"""Call a function on several items at a time, in threads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ R = TypeVar("R")
 
 
 def side_by_side(act: Callable[[T], R], items: Sequence[T], jobs: int) -> Iterator[R]:
-    """``act`` on all ``items``, ``jobs`` at a time; what it gives, in order."""
+    """Call ``act`` on all ``items``, ``jobs`` at a time, and yield the results in order."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(max_workers=jobs) as pool:

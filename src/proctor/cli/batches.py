@@ -184,7 +184,7 @@ def fill(machine: Machine, plan: Plan, jobs: int, *, quiet: bool) -> BatchResult
         with building:
             if place.contract not in ready:
                 made = machine.prepare(plan.contracts[place.contract])
-                if place.agent != "noop":  # which changes nothing, and so has nothing to confirm
+                if place.agent != "noop":  # a no-op changes nothing, so there is nothing to confirm
                     ensure_pool(machine, made, progress.note)
                 for layer in made.layers:
                     held.callback(os.close, hold(layer))

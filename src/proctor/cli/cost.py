@@ -32,7 +32,8 @@ def command(runs: tuple[str, ...], batch: str, json_: bool) -> None:
     """Itemise the projected cost of RUNS per phase, apart from what a provider billed.
 
     Several runs, or a batch, are summed by phase and by task. Without a price table the amounts are abstract units of a
-    versioned schedule. Caps are policy choices. What a run cost that was cut off is printed, and the exit code is 4.
+    versioned schedule. Caps are policy choices. For a run that was cut off, the cost so far is printed and the exit
+    code is 4.
     """
     from proctor.base.errors import UsageFault
     from proctor.cli.wiring import shelf

@@ -1,4 +1,4 @@
-"""``proctor doctor``: what this machine can do, and how to get the rest."""
+"""``proctor doctor``: what works on this machine, and how to get the rest."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from proctor.cli.output import as_json, print_json, print_table, printable
 @click.command(epilog="Example: proctor doctor")
 @as_json
 def command(json_: bool) -> int:
-    """Try everything that a run needs for real and say what works, what is weaker, and how to get the rest.
+    """Test everything that a run needs and report what works, what is reduced, and how to get the rest.
 
-    Exits with 3 when something is missing without which no run can work; other commands then refuse with the same
-    message. What is reduced is needed by some contracts only, or has a weaker replacement.
+    Exits with 3 when something is missing that every run needs; other commands then stop with the same message. A
+    reduced part is needed by some contracts only, or has a weaker replacement.
     """
     from proctor.cli.wiring import home
     from proctor.execute.doctor import probe, works

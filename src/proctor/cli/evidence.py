@@ -1,7 +1,7 @@
-"""Whether what a command prints of a run rests on evidence that is whole; the same answer in every command.
+"""Check whether the evidence of a run is intact, in the same way for every command.
 
-A run that was changed after its seal, that lost its seal or never got one, or that goes by the id of another run, ends
-every command about it with exit code 4. A run that goes on has no seal yet; commands that may look at it say so.
+A command about a run exits with 4 if the run was changed after its seal, has no seal, or has the id of another run. A
+run that is in progress has no seal yet; commands that accept such a run pass ``live``.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from proctor.record.verify import Verification, verify
 
 
 def evidence_problem(run: RunDirectory, found: Verification | None = None, *, live: bool = False) -> BrokenSeal | None:
-    """What is wrong with the evidence of ``run``; nothing where it is whole, or goes on and may be ``live``."""
+    """What is wrong with the evidence of ``run``; ``None`` if it is intact, or in progress and ``live`` is set."""
     result = found or verify(run)
     if result.sound or (live and result.status == "unsealed" and is_held(run)):
         return None
-    problem = result.problems[-1 if result.status == "unsealed" else 0]  # of a cut run, that it has no seal
+    problem = result.problems[-1 if result.status == "unsealed" else 0]  # of a run that was cut off: no seal
     return BrokenSeal(
         f"do not trust this: the run is {result.status}: {problem.message}",
         where=f"{run.path.name}/{problem.where}",
@@ -28,7 +28,7 @@ def evidence_problem(run: RunDirectory, found: Verification | None = None, *, li
 
 
 def require_evidence(run: RunDirectory, found: Verification | None = None, *, live: bool = False) -> None:
-    """Refuse a run whose evidence is not whole."""
+    """Refuse a run whose evidence is not intact."""
     problem = evidence_problem(run, found, live=live)
     if problem is not None:
         raise problem

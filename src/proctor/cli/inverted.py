@@ -1,4 +1,4 @@
-"""How commands print which tests of a contract have variants."""
+"""Print which tests of a contract have variants."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def print_coverage(name: str, several: Iterable[Coverage]) -> None:
         if one.problem:
             click.echo(printable(f"{place}: none: {one.problem}"))
             continue
-        enough = f"{one.covered} of {one.tests} must_pass tests have {ENOUGH} variants or more of {ENOUGH_KINDS} kinds"
+        enough = f"{one.covered} of {one.tests} must_pass tests have at least {ENOUGH} variants of {ENOUGH_KINDS} kinds"
         click.echo(printable(f"{place}: {enough} ({one.variants} in all)"))
         without = [test for test in one.without if test != WHOLE_CHECK]
         if without:
             more = ", ..." if len(without) > MOST_NAMED else ""
-            click.echo(printable(f"{place}: without any: {', '.join(without[:MOST_NAMED])}{more}"))
+            click.echo(printable(f"{place}: tests without a variant: {', '.join(without[:MOST_NAMED])}{more}"))

@@ -17,7 +17,7 @@ def command(contracts: tuple[Path, ...], strict: bool, json_: bool) -> int:
     """Check CONTRACTS: every mistake with its file, line and column, then warnings and advice.
 
     Where the repository lies on this machine, the pinned commit or archive must be there and the reference must fit it.
-    Setup inputs that were fetched before must not hold the project under test at another version.
+    Setup inputs that were fetched before must not contain another version of the project under test.
     With --json the size of the task is told too, and the tier that it comes to.
     """
     from proctor.author.at_hand import remarks_on_repository

@@ -16,8 +16,8 @@ def command(contract: Path, json_: bool) -> None:
     """Fetch what CONTRACT names but does not pin, and write the digests into contract.lock beside it.
 
     What an earlier lock pinned stays while the contract asks for the same; remove the lock to resolve everything
-    again. Setup inputs are searched for copies of the project under test at another version; no lock is written
-    when one is found, unless the input has a reason in accept_copy.
+    again. Setup inputs are searched for other versions of the project under test. If one is found, no lock is written,
+    unless the input gives a reason in accept_copy.
     """
     from proctor.author.copies import require_no_copies
     from proctor.cli.wiring import home

@@ -8,5 +8,5 @@ judge_slots_option = click.option(
     "--judge-slots",
     type=click.IntRange(1, 4096),
     default=None,
-    help="Checks that run at the same time, in all commands with this home together; else one for each processor.",
+    help="How many checks may run at the same time in all commands that share this home; else one per processor.",
 )

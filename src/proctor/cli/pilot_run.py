@@ -40,8 +40,8 @@ def run(
     """Run what is left of PILOT through its three stages, unattended; after a crash or Ctrl-C the same command goes on.
 
     Exits with 0 when the plan is complete or was ended for efficacy, with 1 when a stage is refused or a rule ended the
-    pilot early, and with 3 when something kept it from going on, or when a stage is refused because of runs that the
-    machine left without a verdict.
+    pilot early, and with 3 when something kept it from going on, or when a stage is refused because the machine left
+    runs without a verdict.
     """
     from proctor.base.errors import UsageFault
     from proctor.cli.pilot_crew import conducted
@@ -77,7 +77,7 @@ def run(
 
 
 def _undecided(standing: Standing, stage: Stage) -> list[Run]:
-    """The runs without a verdict, for reasons of the machine, among those that the unmet criteria of a stage name."""
+    """The runs that the machine left without a verdict, among those that the unmet criteria of a stage name."""
     named = {name for one in stage.unmet for name in one.evidence}
     return [
         run

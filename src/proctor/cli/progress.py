@@ -111,7 +111,7 @@ class Progress(BatchWatcher):
             self._draw()
 
     def note(self, line: str) -> None:
-        """Show what is done before the first run."""
+        """Print a line about work that precedes the first run."""
         with self._lock:
             self._line(line)
             self._draw()

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def command(run: str, print_: bool, json_: bool) -> int:
     """Verify RUN, compute its report again, and compare it byte by byte with the sealed one.
 
-    A run that was scored by other rules, as those of an earlier version, is the same when everything else is: status,
-    gates, checks, patch, events, durations and usage. The parts that the rules decide are then named.
+    A run that was scored by other rules, such as those of an earlier version, counts as the same if everything that the
+    rules do not decide is equal: status, gates, checks, patch, events, durations and usage. The other parts are listed.
     """
     from proctor.cli.wiring import shelf
     from proctor.conduct.rescore import rescore
@@ -36,7 +36,7 @@ def command(run: str, print_: bool, json_: bool) -> int:
     else:
         verdict = "DIFFERENT from the sealed report" if result.different else "the same bytes"
         if result.same and result.other_rules:
-            verdict = "the same, but for what other rules decide"
+            verdict = "the same, except for parts that other rules decide"
         click.echo(f"{found.path.name}: {verdict}")
         for line in notes(result):
             click.echo(printable(f"  {line}"))
@@ -44,7 +44,7 @@ def command(run: str, print_: bool, json_: bool) -> int:
 
 
 def notes(result: Rescoring) -> list[str]:
-    """What is to be said of how a report compares, besides the verdict."""
+    """The lines about a comparison of reports that follow the verdict."""
     said = [f"different: {place or 'the whole report'}" for place in result.different]
     if result.other_rules:
         said.append(f"scored by other rules: {', '.join(result.other_rules)}")

@@ -69,10 +69,10 @@ def command(
 ) -> int:
     """Run agents on CONTRACTS, each with each model. Runs are judged on a pristine copy and leave sealed directories.
 
-    Exits with 0 when every run is a success, 1 when some are not, 3 when some could not be decided, whatever the others
-    say; with --resume the runs that were made before count too. When a spending limit is reached, the remaining runs
-    are skipped. Skipped runs do not count as failures. Without a price table the limits are compared with the units of
-    the fallback schedule.
+    Exits with 0 when every run is a success, 1 when some are not, 3 when some could not be decided, whatever the result
+    of the others; with --resume the runs that were made before count too. When a spending limit is reached, the
+    remaining runs are skipped. Skipped runs do not count as failures. Without a price table the limits are compared
+    with the units of the fallback schedule.
     """
     from proctor.base.errors import UsageFault
     from proctor.cli.batches import begin, fill, resume_command, take_up
@@ -166,7 +166,7 @@ def _row(report: Mapping[str, Any], directory: str) -> dict[str, Any]:
 
 
 def why(report: Mapping[str, Any]) -> str:
-    """How the agent ended unless it simply finished, then the problem, the check without an outcome, or the gate."""
+    """How the agent ended unless it simply finished, then the problem, the check with an error, or the gate."""
     termination = report["termination"]
     ending = f"ended: {termination['code']}; " if termination["code"] else ""
     if _failed(report):
@@ -206,7 +206,7 @@ def _counts(statuses: Iterable[str]) -> list[str]:
 
 
 def _code(rows: Sequence[Mapping[str, Any]], errors: Any, unfinished: bool) -> int:
-    """The largest exit code that a part of the batch gives."""
+    """The largest exit code of the parts of the batch."""
     codes = [int(error.exit_code) for _, error in errors]
     undecided = [row for row in rows if row["status"] == "invalid" or _not_the_agents(row)]
     if undecided or unfinished:

@@ -22,9 +22,9 @@ def command(status: str | None, contract: str, last: int | None, json_: bool) ->
     """List the runs of the home directory, oldest first.
 
     Besides a verdict a run can be running, waiting for a human (see `proctor decide`), cut off, or broken: what is
-    listed of it is not what was sealed. Only `proctor verify` looks at every byte. A copy is a directory that goes by
-    the id of a run and holds another one; it does not count as a run. An id begins with the time at which its run
-    began, in UTC. Runs of pilots are listed with their methods.
+    listed of it is not what was sealed. Only `proctor verify` looks at every byte. A copy is a directory that is named
+    like one run and contains another; it does not count as a run. An id begins with the time at which its run began, in
+    UTC. Runs of pilots are listed with their methods.
     """
     from proctor.cli.wiring import shelf
 
@@ -36,8 +36,10 @@ def command(status: str | None, contract: str, last: int | None, json_: bool) ->
     found = found[-last:] if last else found
     for item in found:
         if item.copy_of:
-            said = f"{item.id} holds the run {item.copy_of} under another id, and does not count as a run"
-            click.echo(printable(f"proctor: {said}\n  give a copy a name that is not an id: {item.path}"), err=True)
+            said = f"{item.id} contains the run {item.copy_of} under another id and does not count as a run"
+            click.echo(
+                printable(f"proctor: {said}\n  give the copy a name that is not a run id: {item.path}"), err=True
+            )
     if json_:
         print_json(
             [

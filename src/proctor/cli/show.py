@@ -27,7 +27,7 @@ STATES = {
     "cut": "was cut off",
     "finished": "is sealed",
     "broken": "was changed after it was sealed",
-    "copy": "holds another run than its name says",
+    "copy": "contains another run than its name says",
     "newer": "was written by a newer Proctor",
 }
 """What is said of a run without a report, by its state."""
@@ -41,7 +41,7 @@ ENDINGS = {
 
 LEFT_OUT = {
     "too-large": "too large for a patch, so the judge did not see the change",
-    "special": "neither a file nor a link, so no patch can carry it",
+    "special": "neither a file nor a link, so a patch cannot contain it",
     "limit": "more changes than a patch may have",
     "setup-product": "made by setup, which the judge makes again",
     "generated": "generated, by the contract's policy",
@@ -49,7 +49,7 @@ LEFT_OUT = {
 """Why a change is not part of the judged patch, by the code that the run recorded."""
 
 EVERY = "*"
-"""Recorded as the path of more changes than are listed."""
+"""Recorded as the path when there are more changes than are listed."""
 
 MOST_LEFT_OUT = 5
 MOST_TESTS = 10
@@ -231,7 +231,7 @@ def _left_out(run: RunDirectory) -> list[dict[str, str]]:
 
 
 def _print_left_out(found: list[dict[str, str]]) -> None:
-    """What is not part of the patch, the reasons that can surprise first."""
+    """Print what is not part of the patch, with the reasons that are most likely to surprise first."""
     for code in dict.fromkeys((*LEFT_OUT, *(one["why"] for one in found))):
         same = [one for one in found if one["why"] == code]
         for one in same[:MOST_LEFT_OUT]:
@@ -242,7 +242,7 @@ def _print_left_out(found: list[dict[str, str]]) -> None:
 
 
 def _attempts(run: RunDirectory) -> None:
-    """How long each attempt at a check took, those that were set aside and repeated included."""
+    """Print how long each attempt at a check took, including those that were set aside and repeated."""
     checks = run.read_json(run.results)["checks"] if run.results.is_file() else ()
     for check in checks:
         for one in check["attempts"]:
@@ -300,7 +300,7 @@ def _check(check: Mapping[str, Any]) -> list[str]:
 
 
 def _inverted(check: Mapping[str, Any]) -> None:
-    """What altered tests showed of a check, and which tests have none."""
+    """Print what altered tests showed about a check, and which tests have no variant."""
     seen = check.get("inverted")
     if not seen:
         return

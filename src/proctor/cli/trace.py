@@ -32,8 +32,8 @@ SHORT, LONG = 160, 1000
 def command(run: str, types: tuple[str, ...], conversation: bool, json_: bool) -> None:
     """Print what happened in RUN, in order. A run that was cut off shows every event that was finished.
 
-    Of a trace that was changed, the events before the change are shown. Then the change is named, and the exit code is
-    4, as for every run that was cut off or changed.
+    If the trace was changed, the events before the change are shown, then the change is named. The exit code is 4 for
+    every run that was cut off or changed.
 
     Of a run in long-term retention every event is shown, and a payload that was removed is called so.
 

@@ -56,7 +56,7 @@ def command(
     """Run the no-op and the reference on CONTRACTS: every no-op a failure, every reference a success.
 
     Exits with 0 when CONTRACTS are valid, 1 when they are not, and 3 when this machine could not judge some of the
-    runs, whatever the others say.
+    runs, whatever the result of the others.
 
     What the checks try meanwhile (a name that is looked up, a write outside the tree) is remembered, and does not count
     against agents that try the same.
@@ -149,7 +149,7 @@ def command(
 def _inverted(
     here: Machine, contracts: Mapping[str, Contract], unready: Mapping[str, str]
 ) -> dict[str, tuple[Coverage, ...]]:
-    """Make the inverted tests of every contract that could be run, and say how many tests have some."""
+    """Make the inverted tests of every contract that could be run, and return their coverage."""
     found = {}
     for path, contract in contracts.items():
         if path not in unready and contract.reference is not None:
@@ -211,7 +211,7 @@ def _warnings(agent: str, report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _verdict(wrong: int, flaky: int, undecided: int, unready: int) -> str:
-    """The answer in one line: not valid where something is wrong, and undecided where something has no verdict."""
+    """The answer in one line: not valid if something is wrong, undecided if something has no verdict."""
     reasons = [f"{counted(wrong, 'run')} came out wrong"] if wrong else []
     reasons += [f"{counted(flaky, 'check')} cannot be in the primary suite"] if flaky else []
     unknown = [f"{counted(undecided, 'run')} got no verdict on this machine"] if undecided else []

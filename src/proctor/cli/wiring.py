@@ -35,7 +35,7 @@ def home() -> Home:
 
 
 def machine(judge_slots: int | None = None) -> Machine:
-    """This machine, with what dead runs left behind swept away; ``judge_slots`` is how many checks may run at once."""
+    """This machine, after a sweep of what dead runs left behind; ``judge_slots`` is how many checks may run at once."""
     from proctor.conduct.sweep import sweep_home
 
     place = home()
@@ -90,7 +90,7 @@ def agent_for(
 
 
 def _made(request: AgentRequest) -> Agent:
-    """The agent of ``request``. Whatever goes wrong in the code of another package is a mistake of that package."""
+    """The agent of ``request``. An exception in the code of another package is reported as an error of that package."""
     try:
         return make_agent(request)
     except ProctorError:

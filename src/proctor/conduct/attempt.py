@@ -51,7 +51,7 @@ class Attempt:
 
 @frozen
 class Acting:
-    """An agent and the description that its manifest holds; it is not asked for another one."""
+    """An agent and the description in its manifest; the agent is not asked for its description again."""
 
     agent: Agent
     description: AgentDescription
@@ -70,7 +70,7 @@ def attempt(
 ) -> Attempt:
     """Let an agent act once and record its patch in the run directory.
 
-    That an agent was killed from outside is a fault of the machine. Its patch is recorded and not judged.
+    An agent killed from outside counts as a fault of the machine: its patch is recorded but not judged.
     """
     start = machine.clock.steady_ns()
     agent, description = acting.agent, acting.description

@@ -1,10 +1,10 @@
 """Whether an agent that a signal ended was killed from outside its sandbox.
 
-No kernel interface says who sent a SIGKILL, so this goes by elimination. The guard records every call inside that
-sends a signal which ends programs, or arranges for one (``guard.signal``). A program that such a signal ended, while
-no record names it as a target, was killed from outside: by the machine, or by somebody on it. An agent cannot pass
-its own end off as such a death: what it does to itself is on record, and where the record may have gaps, because
-there was too much to record, the end counts as its own.
+No kernel interface reports who sent a SIGKILL, so this works by elimination. The guard records every call inside that
+sends a fatal signal or arranges for one (``guard.signal``). If such a signal ended a program and no record names the
+program as a target, it was killed from outside: by the machine or by another user. An agent cannot present its own end
+as such a death, because the guard records what the agent does to itself. Where the record may have gaps, because there
+was too much to record, the end counts as the agent's own.
 
 Crashes (SIGSEGV, SIGABRT and their like) and signals that the kernel sends for what a program does (SIGPIPE, SIGALRM,
 SIGXFSZ) are always the agent's own.
@@ -23,25 +23,25 @@ SENT = frozenset(
         *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGPWR, signal.SIGSTKFLT),
     }
 )
-"""Signals that end a program only when somebody sends them."""
+"""Signals that end a program only when a process sends them."""
 
 INIT = 1
 
 
 class Deaths:
-    """What the guard of one sandbox saw of signals and deaths."""
+    """The signals and deaths that the guard of one sandbox saw."""
 
     def __init__(self) -> None:
         self._commands: set[int] = set()
         """Processes that the harness started."""
         self._ended_by: dict[int, int] = {}
-        """Programs that a signal ended, and which."""
+        """Programs that a signal ended, and the signal."""
         self._sent: set[tuple[int, int]] = set()
-        """Targets and signals of what was sent inside."""
+        """Target and signal of everything that was sent inside."""
         self._gaps = False
 
     def see(self, observation: Observation) -> None:
-        """Take note of one observation, in order."""
+        """Record one observation; they come in order."""
         if observation.kind == "exec" and observation.parent == INIT:
             self._commands.add(observation.pid)
         elif observation.kind == "exit" and (observation.exit_code or 0) < 0:
@@ -54,7 +54,7 @@ class Deaths:
     def from_outside(self, exit_code: int | None, usage: Usage) -> int:
         """The signal from outside that ended an agent with ``exit_code``; 0 when its end is its own.
 
-        A shell that reports the death of the program that it ran counts like the program, if one did die so.
+        A shell that reports the death of its program counts like the program, if a program did die of that signal.
         """
         if exit_code is None or self._gaps or usage.own_oom_kills:
             return 0

@@ -33,7 +33,7 @@ TOOLS = ("python3", "node", "gcc", "git")
 """The parts of a root's identity that are tool chains."""
 
 ASKED_FOR = ("agent", "configuration", "price_table")
-"""The parts of a manifest that come from what was asked for, and not from the machine or the contract."""
+"""The parts of a manifest that come from the request, and not from the machine or the contract."""
 
 MARGIN_BYTES = 1 << 16
 """Room for the names of the parts of a manifest."""
@@ -103,17 +103,17 @@ def manifest(
 
 
 def require_described(description: AgentDescription) -> None:
-    """Refuse an agent whose description could not go into a manifest."""
+    """Refuse an agent whose description does not fit into a manifest."""
     problems = list(description_problems(description))
     if problems:
         raise UsageFault(f"the agent cannot be identified: {'; '.join(problems)}", hint="nothing was run")
 
 
 def require_complete(bound: Mapping[str, Any]) -> None:
-    """Refuse a run whose manifest would lack something, before it begins: its evidence could carry no verdict.
+    """Refuse a run before it begins if its manifest would be incomplete: its evidence could not support a verdict.
 
-    What the agent, its model or the configuration should have said is a mistake of whoever set them up, and anything
-    else is a fault of this machine.
+    Missing values of the agent, its model or the configuration are usage errors. Anything else is a fault of this
+    machine.
     """
     problems = [*check_manifest(bound), *_unrecordable(bound)]
     if not problems:
@@ -122,7 +122,7 @@ def require_complete(bound: Mapping[str, Any]) -> None:
     if asked:
         raise UsageFault(
             f"the run cannot be identified: {'; '.join(asked)}",
-            hint="mend what describes the agent, its model or the configuration; nothing was run",
+            hint="fix the description of the agent, its model or the configuration; nothing was run",
         )
     raise InfrastructureFault(
         f"this machine cannot identify the run: {'; '.join(problems)}",
@@ -131,7 +131,7 @@ def require_complete(bound: Mapping[str, Any]) -> None:
 
 
 def _unrecordable(bound: Mapping[str, Any]) -> Iterator[str]:
-    """The parts that have no canonical form, or are too large to be written down."""
+    """The parts that have no canonical form or are too large to record."""
     size = 0
     for name, part in bound.items():
         try:

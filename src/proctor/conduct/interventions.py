@@ -67,7 +67,7 @@ class Interventions:
         self.closed = False
         """Whether the agent's sandbox was closed by an intervention."""
         self.killed_calls = False
-        """Whether processes of the agent were killed by an intervention."""
+        """Whether an intervention killed processes of the agent."""
 
     def attach(self, sandbox: Box, keeper: Keeper | None) -> None:
         """Act on ``sandbox`` from now on; it is ended at once when the run was ended before it came up."""
@@ -153,7 +153,7 @@ class Interventions:
         trip = decision.trip
         assert self._keeper is not None
         ends = trip.signals["then"] == END
-        self.killed_calls = True  # before anything of the agent can end
+        self.killed_calls = True  # set before any process of the agent can end
         alive = self._keeper.restore(str(trip.signals["to"]), decision.alert, end=ends)
         if ends:
             self._close(sandbox)

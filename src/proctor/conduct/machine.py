@@ -64,16 +64,16 @@ class Machine:
         return self._images[layers]
 
     def require(self, contracts: Iterable[Contract]) -> None:
-        """Refuse at once what cannot be run or judged here, before anything is fetched or acts."""
+        """Refuse contracts that this machine cannot run or judge, before anything is fetched or an agent acts."""
         asked = list(contracts)
         require_machine(self.home, sandbox=any(not contract.environment.image for contract in asked))
         for contract in asked:
             self._require_isolation(contract)
 
     def prepare(self, contract: Contract) -> Prepared:
-        """Make ``contract`` ready for an agent, or say what this machine lacks for it.
+        """Make ``contract`` ready for an agent, or report what this machine lacks for it.
 
-        A contract whose setup inputs hold another version of the project under test is refused.
+        A contract whose setup inputs contain another version of the project under test is refused.
         """
         self._require_isolation(contract)
         with self.scratch("search") as scratch:

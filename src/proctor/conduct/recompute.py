@@ -1,7 +1,7 @@
 """Verify a run completely: its bytes and chain, and every value in it that can be computed from the rest.
 
-``record.verify`` checks bytes, chain and what records say of each other. Of an intact run the judge's comparisons and
-the whole report are computed here as well. A run of which payloads were removed has nothing more to compute from.
+``record.verify`` checks bytes, the chain, and whether the records agree. For an intact run, this module also computes
+the judge's comparisons and the whole report. If payloads were removed, nothing more can be computed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LOG_BYTES = 64 << 20
 
 @frozen
 class Recomputed:
-    """The verification of a run, and how its report compares; no comparison where nothing could be computed."""
+    """The verification of a run, and how its report compares; ``None`` if no report could be computed."""
 
     verification: Verification
     rescoring: Rescoring | None = None
@@ -50,7 +50,7 @@ def recompute(run: RunDirectory) -> Recomputed:
     try:
         report = rescored(sealed, check_version(REPORT, sealed, "report.json"), evidence)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
-        words = f"the evidence has a shape from which no report follows: {type(error).__name__}: {error}"
+        words = f"no report can be computed from the evidence: {type(error).__name__}: {error}"
         return Recomputed(_with(found, [*problems, Problem("report.json", words, "report")]))
     problems += [
         Problem("report.json", f"{where} is not what the evidence gives", "report") for where in report.different
@@ -59,7 +59,7 @@ def recompute(run: RunDirectory) -> Recomputed:
 
 
 def _with(found: Verification, problems: list[Problem]) -> Verification:
-    """The verification with these problems besides, if there are any."""
+    """The verification with these problems added, if there are any."""
     if not problems:
         return found
     shown = problems[:MOST_PROBLEMS]
@@ -81,7 +81,7 @@ def _subject(run: RunDirectory, evidence: Evidence) -> Subject:
 
 
 def _briefing(evidence: Evidence) -> Iterator[Problem]:
-    """What the agent was told follows from the contract and the variation of the run."""
+    """The briefing of the agent follows from the contract and the variation of the run."""
     told, redacted = evidence.last("briefing"), evidence.last("secrets.redacted")
     if told is None or (redacted is not None and redacted.payload.get("secrets")):
         return

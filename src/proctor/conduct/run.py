@@ -330,7 +330,7 @@ def _bind(machine: Machine, prepared: Prepared, trace: WatchedTrace) -> bool:
 def _note_policy(
     machine: Machine, prepared: Prepared, patch: bytes, run: RunDirectory, trace: WatchedTrace, scratch: Path
 ) -> int:
-    """Record what the patch does against the contract's rules; how many violations there are."""
+    """Record violations of the contract's rules by the patch; returns how many there are."""
     start = str(machine.clock.wall_ns())
     changes = run.read_json(run.changes)
     source = base_stack((prepared.source,))

@@ -129,7 +129,7 @@ def _acted(
 
 
 def _unless_killed(ending: Ending, sandbox: Sandbox, post: WatchPost) -> Ending:
-    """``ending``, or that the agent was killed from outside, which is not its doing."""
+    """``ending``, or an ending with the reason ``killed`` if the agent was killed from outside."""
     if ending.reason not in ("finished", "failed") or post.interventions.killed_calls:
         return ending
     used = sandbox.usage()

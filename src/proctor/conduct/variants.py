@@ -1,7 +1,7 @@
-"""The pools of inverted tests: made from the reference of a contract, kept in the home under the contract's id.
+"""Pools of inverted tests: made from the reference of a contract and stored in the home under the contract's id.
 
-The home is never mounted into a sandbox, so no agent sees a pool. A contract without a reference has none, since
-nothing shows which variants must fail; reports say so.
+The home is never mounted into a sandbox, so no agent sees a pool. A contract without a reference has no pool, because
+nothing shows which variants must fail. Reports say so.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Tell = Callable[[str], None]
 
 
 def known_pool(home: Home, content_id: str) -> Pool | None:
-    """The pool of a contract, if one was made; a record that cannot be read counts as none."""
+    """The pool of a contract; ``None`` if none was made or its record cannot be read."""
     try:
         return read_pool(parse(_path(home, content_id).read_bytes()))
     except (OSError, ValueError, KeyError, TypeError):
@@ -40,7 +40,7 @@ def known_pool(home: Home, content_id: str) -> Pool | None:
 
 
 def ensure_pool(machine: Machine, prepared: Prepared, tell: Tell = lambda _: None) -> Pool | None:
-    """The pool of a prepared contract, made now where there is none yet; nothing where the contract needs none."""
+    """The pool of a prepared contract, made now if there is none yet; ``None`` if the contract needs none."""
     contract = prepared.contract
     if contract.reference is None or not any(map(is_inverted, contract.checks)):
         return None
@@ -58,7 +58,7 @@ def ensure_pool(machine: Machine, prepared: Prepared, tell: Tell = lambda _: Non
 
 
 def remake_pool(machine: Machine, prepared: Prepared) -> Pool | None:
-    """The pool of a prepared contract, made again whatever is known; nothing where the contract needs none."""
+    """The pool of a prepared contract, always made again; ``None`` if the contract needs none."""
     _path(machine.home, prepared.content_id).unlink(missing_ok=True)
     return ensure_pool(machine, prepared)
 
@@ -93,7 +93,7 @@ def make_pool(machine: Machine, prepared: Prepared) -> Pool:
 
 
 def rounds_at_once() -> int:
-    """How many rounds are run side by side: as many as there are processors for this process."""
+    """How many rounds run side by side: one for each processor that this process may use."""
     return max(1, len(os.sched_getaffinity(0)))
 
 

@@ -39,7 +39,7 @@ LATER: dict[str, tuple[str, ...]] = {
         "inodes",
     ),
 }
-"""Fields that the contracts of the earliest runs do not have, and every contract since has."""
+"""Fields that are missing in the contracts of the earliest runs and present in all later ones."""
 
 _HEAD = {"schema": SCHEMA_VERSION, "record": RECORD}
 
@@ -57,15 +57,15 @@ def content_id(contract: Contract) -> str:
 
 
 def recorded_content_id(data: Mapping[str, Any]) -> str:
-    """The content id of a resolved contract as it was recorded: of any form, also one from before some fields."""
+    """The content id of a resolved contract as it was recorded, also in an earlier form with fewer fields."""
     placed = {name: _placeless_data(data[name]) for name in ("repository", "inputs") if name in data}
     return digest({**data, **placed})
 
 
 def from_resolved(data: Mapping[str, Any], directory: Path) -> Contract:
-    """The contract whose resolved form is ``data``; :class:`ContractError` when it is none.
+    """The contract whose resolved form is ``data``; :class:`ContractError` if ``data`` is not a contract.
 
-    Fields that an earlier Proctor did not write have their defaults: it had no other behaviour.
+    Fields that an earlier Proctor did not write get their defaults, which match its behaviour.
     """
     if not isinstance(data, Mapping):
         raise _unreadable("contract", "expected an object")
@@ -128,7 +128,7 @@ def _fields(cls: type[Any], data: Any, where: str, known: Mapping[str, Any] = EM
 
 
 def _has_fields(cls: type[Any], data: Mapping[str, Any], names: Collection[str]) -> bool:
-    """Whether ``data`` has exactly the fields ``names``, but for those that may be left out or came later."""
+    """Whether ``data`` has exactly the fields ``names``, except those that may be left out or were added later."""
     optional = {*GROWN.get(cls.__name__, ()), *LATER.get(cls.__name__, ())}
     return set(data) | optional == set(names) | optional and set(data) <= set(names)
 
@@ -156,7 +156,7 @@ def _value(annotation: str, data: Any, where: str) -> Any:
             raise _unreadable(where, f"expected {annotation}")
         return data
     cls = getattr(model, annotation, None) if annotation else None
-    if cls is model.Network and data == "none":  # how a closed network was written at first
+    if cls is model.Network and data == "none":  # the first form of a closed network
         return model.Network()
     if cls is None:
         raise _unreadable(where, "of no known form")

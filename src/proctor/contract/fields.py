@@ -120,7 +120,7 @@ _INPUT = (
     Field(
         "accept_copy",
         WORDS,
-        "Why setup may have it although it holds the project under test at another version.",
+        "Why setup may have it although it contains another version of the project under test.",
         OMITTED,
     ),
 )
@@ -194,7 +194,7 @@ INVERTED = Shape(
     "inverted",
     (
         Field("draws", Whole(0, 100), "How many runs with altered tests confirm a success.", model.Inverted.draws),
-        Field("run", COMMAND, "The command of these runs, where it is another one.", OMITTED),
+        Field("run", COMMAND, "The command of these runs, if it differs from the check's.", OMITTED),
         Field("variants", ListOf(FILE, unique=True), "Patches that each alter a test so that it must fail.", ()),
     ),
 )

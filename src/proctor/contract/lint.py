@@ -126,7 +126,7 @@ def _check(check: Check, contract: Contract) -> Iterator[Found]:
         elif check.results in ("junit", "tap") and check.sentinel is None:
             yield "warning", ("results",), "no sentinel: the code under test can forge its results"
         if not check.inverted.draws:
-            yield "warning", ("inverted", "draws"), "no inverted tests: a forged result is a success"
+            yield "warning", ("inverted", "draws"), "no inverted tests: a forged result counts as a success"
         if check.must_pass and not check.keep_passing:
             yield "advice", ("keep_passing",), "no keep_passing: a patch that breaks other tests is not noticed"
         if check.must_pass and not check.hidden and not contract.policy.protected:

@@ -22,7 +22,7 @@ _LOADS_LOCAL = re.compile(
     r"|^[ \t]*#[ \t]*include[ \t]*\"(?![^\"\n]*(?:unity|cmocka|criterion|gtest|catch|doctest|greatest|munit|minunit))",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A line of a test file that loads something, and one that loads a file by a path from its own place."""
+"""A line of a test file that loads something, and one that loads a file by a relative path."""
 
 
 def remarks_on_oracle(contract: Contract) -> Iterator[Found]:
@@ -36,14 +36,14 @@ def remarks_on_oracle(contract: Contract) -> Iterator[Found]:
         yield "advice", ("checks",), words
     for index, check in enumerate(contract.checks):
         if check.sentinel is not None and not _loads_project(check.sentinel.template, contract):
-            words = "its sentinel loads nothing of the project, and so does not see what that does when it is loaded"
+            words = "its sentinel loads nothing of the project, so it cannot detect what the project does on loading"
             yield "advice", ("checks", index, "sentinel"), f"check {check.id!r}: {words}"
         for path, message in _check(check):
             yield "advice", ("checks", index, path), f"check {check.id!r}: {message}"
 
 
 def _loads_project(template: str, contract: Contract) -> bool:
-    """Whether the text of a sentinel loads a file beside it, or names a module that the task is about."""
+    """Whether the text of a sentinel loads a file by a relative path, or names a module that the task is about."""
     if _LOADS_LOCAL.search(template):
         return True
     modules = [*contract.task.targets.modules, contract.strata.get("project", "")]

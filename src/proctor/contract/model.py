@@ -139,7 +139,8 @@ class Input:
 
     ``audience`` says who may have it: ``setup`` inputs are shown at ``/inputs`` while setup runs; ``judge`` inputs
     are never shown whole to any sandbox: only what ``hidden`` and ``reference`` name is taken out of them.
-    ``accept_copy`` is the author's reason to show a setup input that holds the project under test at another version.
+    ``accept_copy`` is the author's reason to show a setup input that contains another version of the project under
+    test.
     """
 
     name: str
@@ -192,7 +193,7 @@ class Rerun:
 class Inverted:
     """How a success of a check is confirmed with altered tests.
 
-    ``draws`` is how many more runs there are at the most; none turns it off, which every report shows. ``run`` is the
+    ``draws`` is the largest number of additional runs; 0 turns them off, which every report shows. ``run`` is the
     command of these runs, for a check whose own command runs more than the listed tests. ``variants`` are patches of
     the contract that each alter a test so that it must fail, for languages in which Proctor makes none itself.
     """

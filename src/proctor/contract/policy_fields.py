@@ -119,7 +119,7 @@ POLICY = Shape(
         Field(
             "free_steering",
             GLOBS,
-            "Files that may be changed although they steer runners, and whose code may change them.",
+            "Files that may be changed although they steer runners; their code may also change the runner.",
             Policy.free_steering,
         ),
         Field("max_changed_files", _CHANGES, "The most files that the patch may change.", Policy.max_changed_files),

@@ -1,7 +1,7 @@
-"""What this machine can do, found out by trying, with advice for what it cannot.
+"""Test what works on this machine, with advice for what does not.
 
-First what every run needs (``execute.requirements``), then what some contracts need and what makes isolation stronger.
-Only the former can be missing; the latter is at most reduced.
+First come the requirements of every run (``execute.requirements``), then what some contracts need and what makes
+isolation stronger. Only the former can be ``missing``; the latter is at most ``reduced``.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ CLIENTS = (
     ("npm", ("npm",), "inputs and agents from npm can be fetched", "apt-get install npm"),
     ("node", ("node",), "JavaScript contracts can be run", "apt-get install nodejs"),
 )
-"""Programs that only some contracts need: the name, the programs that will do, what they are for, how to get one."""
+"""Programs that only some contracts need: the name, the accepted programs, their purpose, how to get one."""
 
 
 def probe(home: Home) -> tuple[Finding, ...]:
-    """Everything worth knowing before the first run. What an earlier command found out is tried again."""
+    """Everything worth knowing before the first run. Remembered answers of earlier commands are tested again."""
     facts.forget(home.path)
     needed = requirements(home)
     usable = needed[0].state == OK
@@ -39,7 +39,7 @@ def probe(home: Home) -> tuple[Finding, ...]:
 
 
 def works(findings: tuple[Finding, ...]) -> bool:
-    """Whether a run could work on the machine of ``findings``."""
+    """Whether runs can work on a machine with these ``findings``."""
     return all(finding.state != MISSING for finding in findings)
 
 
@@ -68,7 +68,7 @@ def _clients() -> Iterator[Finding]:
 
 
 def container_engine(variables: Mapping[str, str]) -> Finding:
-    """Whether an engine is there for contracts that ask for an image; nothing else needs one."""
+    """Whether there is a container engine. Only contracts with an image need one."""
     name, advice = "container engine", "only for images: apt-get install docker.io, or set DOCKER_HOST"
     try:
         path = find_socket(variables)
@@ -84,7 +84,7 @@ def container_engine(variables: Mapping[str, str]) -> Finding:
 
 
 def control_groups(place: Place) -> Iterator[Finding]:
-    """What control groups bound here, and what bounds it where they do not."""
+    """What control groups limit on this machine, and what takes their place where they do not."""
     version = "version 2" if "memory" in place.v2_controllers else "version 1"
     if place.limits_memory:
         yield Finding("memory limit", OK, f"control group {version}")

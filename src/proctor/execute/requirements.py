@@ -1,4 +1,4 @@
-"""What every run needs of this machine, in one list: ``proctor doctor`` prints it, and nothing is run where it fails.
+"""The requirements of every run on this machine. ``proctor doctor`` prints them; no run starts if one is missing.
 
     home               the home directory can be written to, and has room
     git                git is on ``PATH`` and new enough
@@ -7,9 +7,9 @@
     sandbox            a sandbox with all its namespaces comes up and runs a command
     tool chain         the root that sandboxes see has at least one tool chain
 
-The last three are about sandboxes on the host's own system; contracts on images need a container engine instead. An
-answer that took a process to find is kept in the home until the files or kernel settings that it depends on change.
-Failures are never kept.
+The last three concern sandboxes on the host's own system; contracts on images need a container engine instead. Answers
+that need a process are stored in the home until the files or kernel settings that they depend on change. Failures are
+never stored.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from proctor.execute.sandbox.interface import Command, Limits, SandboxPlan, Tree
 OK, REDUCED, MISSING = "ok", "reduced", "missing"
 
 LEAST_FREE_BYTES = 32 << 20
-"""The least free space to begin a run with; a run may write this much before a full disk is noticed."""
+"""The least free space with which a run may begin; a run may write this much before a full disk is noticed."""
 
 GIT_VERSION = (2, 32)
 """The first git that takes its whole configuration from the caller (``GIT_CONFIG_GLOBAL``)."""
@@ -45,7 +45,7 @@ BUBBLEWRAP_VERSION = (0, 8)
 """The first bubblewrap that can forbid further user namespaces (``--disable-userns``)."""
 
 HELPER_USAGE = 70
-"""How the helper exits when it is started without a task."""
+"""The exit code of the helper when it is started without a task."""
 
 PROBE_SECONDS = 60
 COMPILERS = ("cc", "gcc", "clang")
@@ -60,7 +60,7 @@ NAMESPACE_SETTINGS = (
 
 @frozen
 class Finding:
-    """One thing that was looked at: ``state`` is ok, reduced (a weaker way is used) or missing.
+    """The result of one test: ``state`` is ok, reduced (a weaker method is used) or missing.
 
     ``detail`` says what was found, ``advice`` what to do about it.
     """
@@ -72,27 +72,27 @@ class Finding:
 
 
 def requirements(home: Home, *, sandbox: bool = True) -> tuple[Finding, ...]:
-    """Everything that a run needs; without ``sandbox`` only what contracts on images need besides their engine."""
+    """Everything that a run needs; without ``sandbox``, only what contracts on images need besides their engine."""
     needed = [_home(home), _git(home), _helper(home)]
     return (*needed, _bubblewrap(home), _sandbox(home), _tool_chain()) if sandbox else tuple(needed)
 
 
 def require_machine(home: Home, *, sandbox: bool = True) -> None:
-    """Refuse to begin where a run could not work, with what is missing and how to get it."""
+    """Raise an error if a run cannot work here, with what is missing and how to get it."""
     missing = [one for one in requirements(home, sandbox=sandbox) if one.state == MISSING]
     if missing:
         raise MissingIsolation(
             "this machine cannot run or judge anything: " + "; ".join(f"{one.name}: {one.detail}" for one in missing),
-            hint="; ".join([*(one.advice for one in missing if one.advice), "proctor doctor tries every part"]),
+            hint="; ".join([*(one.advice for one in missing if one.advice), "proctor doctor tests every part"]),
         )
 
 
 def room_problem(home: Home) -> str:
-    """Why nothing is begun on the disk of the home; empty where it has room."""
+    """Why no run may begin on the disk of the home; empty if it has room."""
     free = shutil.disk_usage(home.path).free
     if free >= LEAST_FREE_BYTES:
         return ""
-    return f"{free >> 20} MiB are free for runs, and {LEAST_FREE_BYTES >> 20} are the least to begin one with"
+    return f"{free >> 20} MiB are free for runs, and a run needs at least {LEAST_FREE_BYTES >> 20} to begin"
 
 
 def _home(home: Home) -> Finding:
@@ -127,16 +127,16 @@ def _bubblewrap(home: Home) -> Finding:
 
 
 def _program(home: Home, name: str, path: str, least: tuple[int, ...], advice: str) -> Finding:
-    """A program that must start and be of a version of ``least`` or later."""
+    """A program that must start and have the version ``least`` or later."""
 
     def find() -> dict[str, str]:
         done = run([path, "--version"], environment=facts.ENVIRONMENT, timeout_seconds=PROBE_SECONDS)
         match = facts.VERSION.search(done.stdout)
         if done.exit_code != 0 or match is None:
-            raise InfrastructureFault(f"{path} does not say its version (exit code {done.exit_code})")
+            raise InfrastructureFault(f"{path} does not print its version (exit code {done.exit_code})")
         version = match[0].decode()
         if _numbers(version) < least:
-            raise InfrastructureFault(f"{path} has version {version}, and {_text(least)} is the first that will do")
+            raise InfrastructureFault(f"{path} has version {version}, and {_text(least)} or later is needed")
         return {"version": version}
 
     try:
@@ -168,7 +168,7 @@ def _helper(home: Home) -> Finding:
 
 
 def _sandbox(home: Home) -> Finding:
-    """A whole sandbox, with its namespaces and its system call filter, and one command in it."""
+    """A complete sandbox with its namespaces and its system call filter, and one command in it."""
     try:
         facts.remembered(home.path, "sandbox", _sandbox_key(), lambda: _try_sandbox(home))
     except (ProctorError, OSError) as error:
@@ -184,7 +184,7 @@ def _sandbox_key() -> str:
 
 
 def _try_sandbox(home: Home) -> dict[str, str]:
-    """Bring one up where runs have theirs, or in the system's temporary directory where the home cannot be used."""
+    """Start a sandbox in the directory for runs, or in the system's temporary directory if the home cannot be used."""
     place = home.scratch if os.access(home.scratch, os.W_OK) else None
     top = Path(tempfile.mkdtemp(prefix="proctor-probe-", dir=place))
     try:
@@ -197,12 +197,12 @@ def _try_sandbox(home: Home) -> dict[str, str]:
     finally:
         erase(top)
     if not finished.started or finished.exit_code != 0:
-        raise InfrastructureFault(f"a command failed inside: {finished.problem or f'exit code {finished.exit_code}'}")
+        raise InfrastructureFault(f"a command in it failed: {finished.problem or f'exit code {finished.exit_code}'}")
     return {"state": "works"}
 
 
 def _namespace_settings() -> Iterator[tuple[str, str, str]]:
-    """The value of each kernel setting that is there, the value that forbids, and the advice."""
+    """The value of each existing kernel setting, the value that forbids namespaces, and the advice."""
     for name, forbids, advice in NAMESPACE_SETTINGS:
         try:
             yield read_bounded(Path("/proc/sys") / name, 4096).decode().strip(), forbids, advice

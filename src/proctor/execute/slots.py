@@ -34,7 +34,7 @@ class Slots:
 
     @contextmanager
     def hold(self) -> Iterator[int]:
-        """Hold a slot for the time of a ``with`` block; gives the nanoseconds that it was waited for."""
+        """Hold a slot for the duration of a ``with`` block; yields the nanoseconds spent waiting for it."""
         begin = time.monotonic_ns()
         handle = self._take()
         try:
@@ -43,7 +43,7 @@ class Slots:
             _release(handle)
 
     def _take(self) -> int:
-        """The locked file of a free slot. Those who wait queue for one more lock, and only the first of them looks."""
+        """The locked file of a free slot. Waiting callers queue for another lock; only the first looks for a slot."""
         self._directory.mkdir(parents=True, exist_ok=True)
         queue = self._open(f"queue-{self._count}")
         try:
@@ -66,5 +66,5 @@ class Slots:
 
 
 def _release(handle: int) -> None:
-    fcntl.flock(handle, fcntl.LOCK_UN)  # a process that was forked meanwhile may have the file open as well
+    fcntl.flock(handle, fcntl.LOCK_UN)  # a process that was forked in the meantime may also have the file open
     os.close(handle)

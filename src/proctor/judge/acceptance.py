@@ -3,10 +3,10 @@
     patch     applied to the base; check 0. When it does not apply, every check is blocked and the run is a failure.
     setup     steps declared ``repeat: after_patch`` run again, offline, on the patched tree.
     restore   steering files and protected files are the base's again.
-    checks    each attempt in a fresh workspace and sandbox; one that the machine may have disturbed is repeated and
-              counts for nothing; attempts decide together; an error or a forgery is repeated on the base to learn
-              whose doing it is.
-    confirm   what would be a success is confirmed with inverted tests.
+    checks    each attempt in a fresh workspace and sandbox; one that the machine may have disturbed does not count and
+              is repeated; attempts decide together; after an error or a forgery, the check is repeated on the base to
+              find out who caused it.
+    confirm   inverted tests confirm what would be a success.
 
 Everything is written as events while it happens and as ``acceptance/results.json`` at the end, which the seal makes
 durable. Nothing that comes out
@@ -71,7 +71,7 @@ class Acceptance:
 
 @frozen
 class Judged:
-    """A check with its attempts and what they decide; ``confirmation`` where inverted tests were run."""
+    """A check with its attempts and their decision; ``confirmation`` is set if inverted tests ran."""
 
     check: Check
     attempts: tuple[Attempt, ...]
@@ -83,7 +83,7 @@ class Judged:
 def accept(bench: Bench, patch: bytes, *, confirm: bool = True) -> Acceptance:
     """Judge ``patch`` and leave the evidence in the run directory.
 
-    When every mandatory check passes and ``confirm`` says so, inverted tests show whether that can be believed.
+    If every mandatory check passes and ``confirm`` is set, inverted tests show whether the results are real.
     """
     results: dict[str, Any] = {**RESULTS.head(), "setup": [], "restored": [], "checks": []}
     placement, problem = _apply(bench, patch)
@@ -115,7 +115,7 @@ def accept(bench: Bench, patch: bytes, *, confirm: bool = True) -> Acceptance:
 
 @contextmanager
 def reference_scene(bench: Bench, patch: bytes) -> Iterator[Scene]:
-    """The tree that checks start from with the reference ``patch``; :class:`UsageFault` where it does not apply."""
+    """The tree with the reference ``patch`` that checks start from; :class:`UsageFault` if it does not apply."""
     placement, problem = _apply(bench, patch)
     repeated = repeat_setup(bench, placement)
     try:
@@ -180,7 +180,7 @@ def _times(check: Check) -> int:
 
 
 def _judge(bench: Bench, check: Check, scene: Scene, ahead: Ahead[Ready]) -> Judged:
-    """All attempts of one check, what they decide and whose doing it is."""
+    """All attempts of one check, their decision, and its attribution."""
     if check.no_op:
         return Judged(check, (), Judgement(PASS, "no-op", "empty on purpose"), "")
     prepare = ahead.prepare if bench.backend.overlays() else None
@@ -202,7 +202,7 @@ def _judge(bench: Bench, check: Check, scene: Scene, ahead: Ahead[Ready]) -> Jud
 
 
 def _confirmed(bench: Bench, judged: Judged, scene: Scene) -> Judged:
-    """``judged`` after inverted tests, where its check has any: forged results are a failure of the patch."""
+    """``judged`` after inverted tests, if its check has any: forged results are a failure of the patch."""
     check = judged.check
     if not is_inverted(check):
         return judged
@@ -230,7 +230,7 @@ def _decide(bench: Bench, judged: Judged, results: dict[str, Any]) -> None:
 
 
 def _on_base(bench: Bench, check: Check) -> tuple[Attempt, ...]:
-    """The check on the base; the last attempt counts. Their events follow those of the patched tree."""
+    """Run the check on the base; the last attempt counts. The events follow those of the patched tree."""
     base = Scene(BASE, bench.prepared.layers, Placement())
     fresh = (partial(make_ready, bench, check, base, number) for number in count(1))
     return tuple(_counting(bench, next(fresh)(), fresh))
@@ -243,7 +243,7 @@ def _counting(
     meanwhile: Callable[[], None] | None = None,
     on_base: Callable[[], Changes] = tuple,
 ) -> Iterator[Attempt]:
-    """Attempts until one counts, which is the last: each kind of disturbance sets one attempt aside, and no more."""
+    """Attempts up to the first that counts. Each kind of disturbance sets aside at most one attempt."""
     made = attempt(bench, ready, meanwhile, on_base)
     kinds = [*_DISTURBANCES]
     while (why := set_aside(made.finished, made.judgement, made.machine_oom_kills)) in kinds:
@@ -254,7 +254,7 @@ def _counting(
 
 
 def _recorded(bench: Bench, check: Check, made: Attempt) -> Attempt:
-    """An attempt with its event and its logs."""
+    """Record the event and the logs of an attempt."""
     if made.judgement.outcome == ERROR and not made.judgement.detail:
         made = replace(made, judgement=replace(made.judgement, detail="the command did not come to its end"))
     logs = keep_logs(bench.run, check, made)

@@ -1,7 +1,8 @@
 """One attempt of a check: a fresh workspace and a fresh sandbox, one command, and what its results say.
 
-The command runs while a judging slot is held, and its timeout starts then. What the wait took is recorded and charged
-to no one. A sandbox that is lost under the command, because its pid 1 was killed, ends the attempt like a SIGKILL.
+The command runs while a judging slot is held, and its timeout starts then. The wait for the slot is recorded and not
+charged. If the sandbox is lost while the command runs, because its pid 1 was killed, the attempt ends as after a
+SIGKILL.
 
 Nothing of an earlier attempt is left: processes, files, results. The hidden files and the sentinels are placed last,
 over whatever the patch put there. The result file is read when every process that ran in the sandbox is dead; the
@@ -73,18 +74,18 @@ class Attempt:
     judgement: Judgement
     overridden: tuple[bytes, ...]
     waited_ns: int = 0
-    """How long the attempt waited for its slot; ``start_ns`` comes after that."""
+    """How long the attempt waited for its slot; ``start_ns`` is after the wait."""
     machine_oom_kills: int = 0
-    """The processes that were killed because the machine, and not the sandbox, had no memory left."""
+    """How many processes were killed because the machine, not the sandbox, had no memory left."""
     changed: tuple[RunnerChange, ...] = ()
-    """What code of the tree changed in the test runner, whether or not it counts."""
+    """Changes to the test runner by code of the tree, whether or not they count."""
     set_aside: str = ""
-    """Why the attempt counts for nothing and was repeated; empty for one that counts."""
+    """Why the attempt does not count and was repeated; empty for one that counts."""
 
 
 @frozen
 class _Ran:
-    """How a command ended, what its sandbox had used by then, and when that was."""
+    """How and when a command ended, and what its sandbox had used by then."""
 
     finished: Finished
     usage: Usage
@@ -97,8 +98,8 @@ class _Ran:
 class Altered:
     """How an attempt differs from the check as it is declared.
 
-    ``files`` take the place of test files, ``only`` are the tests that run where the runner can select them, and
-    ``run`` is another command.
+    ``files`` replace test files, ``only`` are the tests to run if the runner can select tests, and ``run`` is another
+    command.
     """
 
     files: tuple[tuple[bytes, bytes], ...] = ()
@@ -165,7 +166,7 @@ def attempt(
 ) -> Attempt:
     """Run the command of ``ready`` to its end, ``meanwhile`` doing something else; every process is dead afterwards.
 
-    ``on_base`` says what the base changes in the test runner, which does not count against a patch.
+    ``on_base`` returns what the base changes in the test runner; such changes do not count against a patch.
     """
     from proctor.judge.collect import collect
 
@@ -197,7 +198,7 @@ def attempt(
 
 
 def _run(bench: Bench, ready: Ready) -> _Ran:
-    """Run the command as soon as a slot is free, and end everything that it left behind."""
+    """Run the command as soon as a slot is free, and end all processes that it left behind."""
     sandbox = ready.sandbox
     with bench.slot() as waited_ns:
         start = bench.clock.wall_ns()
@@ -211,7 +212,7 @@ def _run(bench: Bench, ready: Ready) -> _Ran:
             sandbox.end_all()
         usage = sandbox.usage()
         end = bench.clock.wall_ns()
-    # the whole sandbox's time, since processes that the command left behind or did not wait for are not in its own
+    # the time of the whole sandbox: that of the command lacks processes that it left behind or did not wait for
     cpu_ns = max(finished.cpu_ns, (usage.cpu_ns or 0) - before)
     return _Ran(replace(finished, cpu_ns=cpu_ns), usage, start, end, waited_ns)
 

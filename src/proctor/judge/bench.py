@@ -26,7 +26,7 @@ Watch = Callable[[Sandbox, Workspace], AbstractContextManager[None]]
 
 
 Slot = Callable[[], AbstractContextManager[int]]
-"""Holds a judging slot; gives the nanoseconds that it was waited for."""
+"""Holds a judging slot; yields the nanoseconds spent waiting for it."""
 
 
 Later = Callable[[Callable[[], None]], None]
@@ -58,8 +58,8 @@ class Bench:
 
     ``guard`` watches the checks of runs that show what the project's own programs do, and ``mounts`` is what those
     checks see besides. Commands of the judge run while a ``slot`` is held. ``opening`` is what there is time for while
-    a sandbox comes up, ``spare`` while the last check runs. A success is confirmed with variants of ``pool``,
-    ``side_by_side`` rounds at a time; without one it is not.
+    a sandbox comes up, ``spare`` while the last check runs. Variants from ``pool`` confirm a success, ``side_by_side``
+    rounds at a time; without a pool it is not confirmed.
     """
 
     prepared: Prepared

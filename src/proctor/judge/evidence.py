@@ -48,7 +48,7 @@ class Evidence:
         return found
 
     def attempts(self, check: Check) -> list[Event]:
-        """The events of the attempts of ``check`` that count: not of those that were set aside and repeated."""
+        """The events of the attempts of ``check`` that count, without those that were set aside and repeated."""
         found = (event for event in self.of("check.finished") if event.payload["check"] == check.id)
         return [event for event in found if not event.payload.get("set_aside")]
 

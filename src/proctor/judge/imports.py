@@ -1,8 +1,8 @@
-"""Which modules of the tree the listed tests of a check import: sentinels import them as well.
+"""Find the modules of the tree that the listed tests of a check import. Sentinels import them as well.
 
 A forgery may begin when the code under test is imported, or look for it among the names of a test file. Imports are
-found by their lines and not by running or parsing anything, because a patch may have written the file. Only modules
-that the tree has count, and only the first few.
+found line by line; nothing is run or parsed, because a patch may have written the file. Only the first few modules that
+are in the tree count.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def imported_modules(check: Check, scene: Scene, places: Places) -> tuple[str, .
 
 
 def listed_files(check: Check, scene: Scene) -> tuple[bytes, ...]:
-    """The first files of the tree that the ids of listed tests name, as paths of the tree."""
+    """The first files that the ids of listed tests name, as paths in the tree."""
     start = posixpath.relpath(check.directory, WORKSPACE)
     start = "" if start == "." or start.startswith("..") else start
     names = dict.fromkeys(test.partition("::")[0] for test in (*check.must_pass, *check.keep_passing))

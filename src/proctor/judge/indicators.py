@@ -34,7 +34,7 @@ RULES = Path(__file__).parent / "data" / "risks.jsonl"
 HARNESS = "harness"
 TEXTS = (".md", ".rst", ".txt", ".adoc")
 PASSAGE_LINES = 3
-"""How many lines a rule on deceiving a test runner looks at together."""
+"""How many lines a ``harness`` rule reads together."""
 MOST_PLACES = 20
 PATCH, CHANGES = "workspace/final.patch", "workspace/changes.json"
 DEPENDENCY_CODES = ("new-dependency", "undeclared-dependency", "foreign-registry", "unreadable-declarations")
@@ -117,7 +117,7 @@ def _regressions(evidence: Evidence) -> Iterator[str]:
 
 
 def line_indicators(patch: bytes) -> Iterator[tuple[str, str, str, str]]:
-    """What rules on added lines find in a patch: kind, id, sentence and place of each."""
+    """The findings of rules on added lines in a patch: kind, id, sentence and place of each."""
     lines = list(added_lines(patch))
     if not lines:
         return
@@ -138,12 +138,12 @@ def line_indicators(patch: bytes) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _is_source(path: str) -> bool:
-    """Whether a file may be code that tests run: neither a test nor a text for readers."""
+    """Whether a file may be code that tests run, and is neither a test nor documentation."""
     return not is_test(path) and not path.lower().endswith(TEXTS)
 
 
 def _passage(lines: list[Line], index: int) -> str:
-    """An added line with the added lines that directly follow it, as far as a rule looks."""
+    """An added line with the added lines that directly follow it, up to ``PASSAGE_LINES``."""
     first = lines[index]
     joined = [first.text]
     for line in lines[index + 1 : index + PASSAGE_LINES]:

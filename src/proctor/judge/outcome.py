@@ -8,7 +8,7 @@
 The three are told apart by how the command ended and what its result file says, never by what it printed. Forged
 results are a failure in their own right, and no rule for deciding between attempts outweighs them.
 
-What the machine may have done to an attempt is never decided on the first sight of it: see ``set_aside``.
+An attempt that the machine may have disturbed is repeated before it counts: see ``set_aside``.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ EXIT_CODE = "exit-code"
 NO_TESTS = "no-tests"
 
 OF_THE_MACHINE = (MACHINE_PRESSURE, MACHINE_MEMORY)
-"""Errors that are the harness's, whatever the base does."""
+"""Errors that are attributed to the harness, whatever the base does."""
 
 KILLED = "killed"
-"""Why an attempt is set aside whose command, or a part of it, ended by a signal or broke off."""
+"""The reason for setting an attempt aside if a signal ended its command or a part of it, or its runner broke off."""
 
 SENTINELS_WRONG = "the sentinels did not pass or fail as they must"
 
@@ -56,7 +56,7 @@ FATAL_SIGNALS = tuple(128 + number for number in (4, 6, 7, 8, 9, 11, 31))
 """How a shell reports a program that a fatal signal ended."""
 
 HARMLESS_SIGNALS = (17, 18, 19, 20, 21, 22, 23, 28)
-"""Signals up to 31 that end no program: SIGCHLD, those that stop and continue, SIGURG, SIGWINCH."""
+"""Signals up to 31 that do not end a program: SIGCHLD, those that stop and continue, SIGURG, SIGWINCH."""
 
 
 @frozen
@@ -79,8 +79,8 @@ def judge_attempt(
 ) -> Judgement:
     """The outcome of one attempt. ``results`` are without the sentinels, whose verdict is ``sentinels``.
 
-    ``oom_kills`` are processes that were killed since the sandbox's own memory was used up, ``machine_oom_kills``
-    those that were killed though it was not.
+    ``oom_kills`` counts processes that were killed because the sandbox reached its own memory limit,
+    ``machine_oom_kills`` those that were killed although it did not.
     """
     stopped = _stopped(check, finished, oom_kills, machine_oom_kills)
     if results.tampered:
@@ -99,7 +99,7 @@ def judge_attempt(
 
 
 def killed_by(exit_code: int) -> int:
-    """The signal that ended a command, or that a shell reports to have ended a program; 0 for none."""
+    """The signal that ended a command, or that ended a program according to a shell; 0 for none."""
     if exit_code < 0:
         return -exit_code
     reported = exit_code - 128
@@ -107,10 +107,10 @@ def killed_by(exit_code: int) -> int:
 
 
 def set_aside(finished: Finished, judgement: Judgement, machine_oom_kills: int = 0) -> str:
-    """Why an attempt may owe its outcome to the machine, and must be repeated before it counts; empty if it counts.
+    """Why the machine may have caused the outcome of an attempt, which must then be repeated; empty if it counts.
 
     A signal may have come from outside, so the death must repeat in a fresh sandbox. What a command did by itself
-    counts at once: a pass, a failure, an end for want of time or of its own memory.
+    counts at once: a pass, a failure, a timeout, or reaching its own memory limit.
     """
     if judgement.outcome == PASS or not finished.started:
         return ""
@@ -124,7 +124,7 @@ def set_aside(finished: Finished, judgement: Judgement, machine_oom_kills: int =
 
 
 def _changed(results: TestResults) -> str:
-    """Which parts of the test runner code of the tree changed, and where that code is."""
+    """Which parts of the test runner were changed by code of the tree, and where that code is."""
     names = ", ".join(change.text() for change in results.changed[:MOST_NAMED])
     more = f" and {len(results.changed) - MOST_NAMED} more" if len(results.changed) > MOST_NAMED else ""
     return f"code of the tree changed the test runner: {names}{more}"

@@ -171,7 +171,7 @@ class Names:
 
 
 def sentinel_text(names: Names, entropy: Entropy, modules: tuple[tuple[str, str], ...] = ()) -> str:
-    """A test file in which everything comes out as ``names`` say. ``modules`` are imported, each under another name."""
+    """A test file whose tests pass or fail as ``names`` say. ``modules`` are imported, each under another name."""
     parts = [_HEAD]
     parts += [_IMPORT.format(module=module, name=name) for module, name in modules]
     parts += [_FUNCTION_PASSES.format(test=test, a=_number(entropy)) for test in names.passing]

@@ -2,9 +2,9 @@
 
 They run once, offline, on the patched tree; what they leave becomes a layer above the base that every attempt starts
 from. A step that fails blocks the checks: the same step succeeded on the base. A step that a signal ended is repeated
-before it counts; a machine that is too loaded or has no memory left makes it a fault of the harness. Code of the patch
-runs in these steps and can write to ``/setup``; steering files that it leaves in the tree are restored like those of
-the patch, products that setup leaves by nature (installed packages, byte code) are not.
+before it counts. If the machine is too loaded or has no memory left, a failed step is a fault of the harness. Code of
+the patch runs in these steps and can write to ``/setup``; steering files that it leaves in the tree are restored like
+those of the patch, products that setup leaves by nature (installed packages, byte code) are not.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def repeat_setup(bench: Bench, placement: Placement) -> Repeated:
 
 
 class _Disturbed(Exception):
-    """A step ended in a way that may be the machine's doing."""
+    """The machine may have caused the way in which a step ended."""
 
 
 def _repeat(
@@ -118,7 +118,7 @@ def _repeat(
 def _step(
     bench: Bench, sandbox: Sandbox, index: int, step: SetupStep, done: list[Mapping[str, Any]], *, last: bool
 ) -> str:
-    """Run one step and record it; why it did not succeed. What the machine did to it twice is a fault."""
+    """Run one step and record it; returns why it failed. A second disturbance by the machine is a fault."""
     with bench.slot() as waited_ns:
         try:
             finished = run_setup_step(sandbox, step, bench.prepared.contract, bench.prepared.environment)

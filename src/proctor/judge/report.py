@@ -34,8 +34,8 @@ from proctor.record.trace.event import Event
 from proctor.record.versions import REPORT
 
 SCHEMA = REPORT.schema
-"""The second counts the agent's calls and test cycles; the third names its rules and has inverted tests. Fields that
-come later belong to the newest schema; a report of an earlier one is computed again as it was, see
+"""Schema 2 added counts of the agent's calls and test cycles; schema 3 added the rules and inverted tests. New fields
+belong to the newest schema. A report of an earlier schema is computed again in its own form, see
 :mod:`proctor.judge.rescoring`."""
 PLANNED_SEED = 20260307
 REDUCED = {"rlimit": "limited by rlimits only", "copy": "a plain copy instead of an overlay", "none": "absent"}
@@ -189,7 +189,7 @@ def _check(evidence: Evidence, check: Check, schema: int) -> dict[str, Any]:
 
 
 def _inverted(evidence: Evidence, check: Check) -> dict[str, Any] | None:
-    """What inverted tests showed of a check; nothing for one that none were run for."""
+    """What inverted tests showed about a check; ``None`` if none ran."""
     entries = (evidence.results or {}).get("checks", ())
     entry = next((one["inverted"] for one in entries if one["id"] == check.id and "inverted" in one), None)
     if entry is None:

@@ -1,8 +1,8 @@
-"""Whether a sealed report is the one that its evidence gives. Pure.
+"""Compare a sealed report with the one that follows from its evidence. Pure.
 
 A report of the current schema and rules must have the same bytes. Some parts of a report depend on rules that change
-from version to version: the taxonomy of tags, risk rules, rubrics, and sentences. Where the sealed report was computed
-by other rules, those parts may differ and are named; everything else must still be equal.
+from version to version: the taxonomy of tags, risk rules, rubrics, and sentences. If the sealed report was computed by
+other rules, those parts may differ and are listed; everything else must be equal.
 
 Reports of schema 1 exist in several forms, because fields were added before schemas were counted. :data:`LATER` names
 those fields. One that a report of schema 1 lacks is left out of the comparison, and named.
@@ -24,7 +24,7 @@ LATER = (
     *(("indicators",), ("interpretation",), ("termination", "exit_code"), ("usage", "programs")),
     *(("usage", "agent_calls"), ("usage", "test_cycles")),
 )
-"""Where the fields are that came into schema 1 one after the other."""
+"""The places of the fields that were added to schema 1 one after the other."""
 
 BY_RULES = (
     *("tags", "taxonomy", "indicators", "interpretation", "scores", "deviations", "replayable", "comparability"),
@@ -39,8 +39,8 @@ MOST_DIFFERENCES = 20
 class Rescoring:
     """The report as computed now in the form of the sealed one, and how the two compare.
 
-    ``different`` are places that no change of rules accounts for. ``other_rules`` are the parts that other rules
-    account for. ``without`` are the fields that came later than the form of the sealed report.
+    ``different`` lists differences that other rules do not explain, ``other_rules`` the parts that they do explain.
+    ``without`` lists the fields that were added after the form of the sealed report.
     """
 
     report: bytes
@@ -50,12 +50,12 @@ class Rescoring:
 
     @property
     def same(self) -> bool:
-        """Whether nothing differs that rules do not account for."""
+        """Whether other rules explain all differences."""
         return not self.different
 
 
 def rescored(sealed: Mapping[str, Any], schema: int, evidence: Evidence) -> Rescoring:
-    """Compare the ``sealed`` report of a known ``schema`` with what ``evidence`` gives now."""
+    """Compare the ``sealed`` report of a known ``schema`` with the report that follows from ``evidence`` now."""
     fresh = report(evidence, schema)
     without = tuple(_leave_out(fresh, sealed)) if schema == 1 else ()
     data = canonical(fresh)
@@ -70,7 +70,7 @@ def rescored(sealed: Mapping[str, Any], schema: int, evidence: Evidence) -> Resc
 
 
 def by_current_rules(sealed: Mapping[str, Any]) -> bool:
-    """Whether a report names the rules that hold now; reports before schema 3 name none."""
+    """Whether a report names the current rules; reports before schema 3 name none."""
     return sealed.get("rules") == rules_digest()
 
 
@@ -103,7 +103,7 @@ def _leave_out(fresh: dict[str, Any], sealed: Mapping[str, Any]) -> Iterator[str
 
 
 def _rule_part(place: str) -> str:
-    """The part of a report that depends on rules and holds ``place``; empty for any other place."""
+    """The part of a report that depends on rules and contains ``place``; empty for any other place."""
     top = place.partition(".")[0].partition("[")[0]
     if top in BY_RULES:
         return top

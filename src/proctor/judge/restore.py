@@ -3,8 +3,8 @@
 Only paths that the patch touched are looked at. A steering file that the patch added is taken away; one that it changed
 or removed is the base's again; of a file that steers with some tables, those are the base's again. Globs in
 ``free_steering`` exempt paths from steering, never from protection. A file that would be imported in place of a module
-of a test runner or of the standard library, or a link that stands for a directory from which tests import, is taken
-away, unless the project has such a module itself. Pure but for reading the base.
+of a test runner or of the standard library, or a link in place of a directory from which tests import, is removed,
+unless the project has such a module itself. Pure but for reading the base.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PROTECTED, STEERING, STEERING_TABLES, SHADOWING = "protected", "steering", "stee
 
 @frozen
 class Restored:
-    """A path that is the base's again, and why: one of the four codes above, or ``hidden``."""
+    """A path that was restored to the base's version, and why: one of the four codes above, or ``hidden``."""
 
     path: bytes
     why: str
@@ -37,7 +37,8 @@ def restore(
 ) -> tuple[Restored, ...]:
     """Put back in ``placement`` what the patch may not decide; what that was, in order of path.
 
-    ``has`` knows the files of the pristine tree, which are the project's own; without it the base counts as that.
+    ``has`` says which files the pristine tree has; these are the project's own. Without it, the files of the base
+    count.
     """
     done = []
     roots = (places or Places()).roots(lambda path: placement.read(path, read_base) is not None)

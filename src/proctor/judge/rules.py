@@ -1,8 +1,8 @@
-"""By which rules a report was computed, as one digest: the rule files, and a number for rules that are code.
+"""One digest for the rules by which a report was computed: the rule files, and a number for the rules in code.
 
-A report of the same evidence is the same, byte for byte, as long as this digest is. Whoever changes code so that a
-report, a briefing, a finding, an alert or a cost of the same evidence changes raises :data:`REVISION`; the runs under
-``tests/corpus`` show when that is due.
+With the same digest, the same evidence gives the same report, byte for byte. Raise :data:`REVISION` with every change
+to the code after which the same evidence gives another report, briefing, finding, alert or cost. The runs under
+``tests/corpus`` show when this is necessary.
 """
 
 from __future__ import annotations
@@ -21,5 +21,5 @@ FILES = {"risks": RISKS, "rubric": RUBRIC, "secrets": SECRETS, "taxonomy": TAXON
 
 @cache
 def rules_digest() -> str:
-    """The digest of the rules that hold now."""
+    """The digest of the current rules."""
     return digest({"revision": REVISION, **{name: sha256(path.read_bytes()) for name, path in FILES.items()}})

@@ -8,7 +8,7 @@ replaces methods of its own classes. What the base does never counts against a p
     - the code that made it is in a file that changes the runner on the base as well, or
     - it is in a file that the contract lists under ``policy.free_steering``.
 
-What is left was brought by the patch.
+The patch caused the remaining changes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Changes = tuple[RunnerChange, ...]
 
 
 def that_count(results: TestResults, free_steering: Iterable[str], on_base: Callable[[], Changes]) -> TestResults:
-    """``results`` with the changes that count against the patch. The base is asked only where there may be some."""
+    """``results`` with only the changes that count against the patch. ``on_base`` is called only if it can matter."""
     patterns = tuple(free_steering)
     left = tuple(change for change in results.changed if not _is_free(change, patterns))
     if left:

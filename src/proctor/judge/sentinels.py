@@ -128,7 +128,7 @@ def _draw_tests(entropy: Entropy) -> tuple[str, ...]:
 
 
 def plant(check: Check, directory: str, entropy: Entropy, modules: tuple[str, ...] = ()) -> Planted | None:
-    """The sentinels for ``check``, if its format can have any. Those for pytest import ``modules``."""
+    """The sentinels for ``check``, if its format supports them. Those for pytest import ``modules``."""
     if check.results == "exit-code":
         return None
     if check.sentinel is not None:

@@ -37,7 +37,7 @@ class Status:
 
 
 def is_machine_fault(report: Mapping[str, Any]) -> bool:
-    """Whether the machine or the harness kept a run from its verdict: nothing is known then about agent or contract."""
+    """Whether the machine or the harness kept a run from its verdict, so it says nothing about agent or contract."""
     return report["status"] in (INVALID, ACCEPTANCE_ERROR) and report["attribution"] == HARNESS
 
 

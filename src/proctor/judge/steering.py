@@ -5,8 +5,8 @@ base's version back, or takes the file away where the base has none. Some files 
 of ``pyproject.toml``, a section of ``setup.cfg``, some keys of ``package.json``): ``judge.tables`` restores that part.
 A directory that steers does so as a link too, and in capitals, since some readers do not mind case.
 Files that stand in for modules of the standard library depend on the tree: ``judge.modules`` knows them.
-A module with the name of a test runner's is the project's own where the pristine tree has it: pytest's repository may
-change ``src/_pytest``, and a patch that adds a ``pytest.py`` to another project may not.
+A module with the name of a test runner's module is the project's own if the pristine tree has it: a patch for pytest
+may change ``src/_pytest``, but a patch for another project may not add a ``pytest.py``.
 Files in which a project's own code and its steering cannot be told apart (``Makefile``, ``pom.xml``) are left alone: a
 contract can protect them by name.
 """
@@ -76,7 +76,7 @@ def has_nothing(_: bytes) -> bool:
 def steers(path: bytes, has: Has = has_nothing) -> str:
     """``whole`` when the file at ``path`` steers a runner, ``tables`` when parts of it may, else nothing.
 
-    ``has`` knows the pristine tree: its own modules are not shadows of a runner's.
+    ``has`` says which files the pristine tree has: its own modules do not shadow those of a runner.
     """
     name = path.rpartition(b"/")[2]
     if name in NAMES or _PATTERNS.search(path) or shadows_runner(path, has):

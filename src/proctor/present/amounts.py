@@ -64,7 +64,7 @@ def points(value: float | None) -> str:
 
 
 def points_wide(value: float | None) -> str:
-    """A width in percentage points, such as 12.5: it has no sign."""
+    """A width in percentage points, such as 12.5, without a sign."""
     return points(value).lstrip("+")
 
 
@@ -152,7 +152,7 @@ def probability(value: float | None) -> str:
 
 @frozen
 class Steps:
-    """Which steps between the ticks of an axis a form can write without rounding.
+    """The steps between the ticks of an axis that a number format can write without rounding.
 
     A step is 1, 2 or 5 times a power of ten, or 2.5 times where ``quarters`` is set, and at least ``least``.
     """
@@ -170,7 +170,7 @@ STEPS: Mapping[Form, Steps] = {
     points_wide: PARTS,
     duration: Steps(0.1),
 }
-"""The steps of the forms that round to a fixed number of digits."""
+"""The steps of the number formats that round to a fixed number of digits."""
 
 
 def reason(estimate: Mapping[str, Any] | None) -> str:

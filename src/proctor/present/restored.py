@@ -24,12 +24,12 @@ EXEMPTED_BY = {
 
 
 def why_restored(why: str) -> str:
-    """Why a file was restored, as a sentence; codes that are not known stay as they are."""
+    """Why a file was restored, as a sentence; unknown codes are returned unchanged."""
     return REASONS.get(why, why)
 
 
 def changes_to_the_runner(checks: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """What to tell an author whose reference counts as forging: changing the runner may be the project's purpose."""
+    """Messages for an author whose reference counts as forged: changing the runner may be the project's purpose."""
     for check in checks:
         if check["reason"] == "forged":
             advice = "if that is the purpose of this code, list its file under policy.free_steering"
@@ -37,7 +37,7 @@ def changes_to_the_runner(checks: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def lost_changes(restored: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """What to tell an author whose reference changes files that were restored. Files under hidden ones are no loss."""
+    """Messages for an author whose reference changes restored files, except those that hidden files replace."""
     for entry in restored:
         why = str(entry["why"])
         if why in EXEMPTED_BY:

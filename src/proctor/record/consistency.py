@@ -1,11 +1,11 @@
-"""Whether the records of a sealed run agree with each other, as far as the records themselves say it.
+"""Check that the records of a sealed run agree with each other, without the rules of the judge.
 
-Each comparison is a small pure function that yields problems, and has a name in :data:`COMPARISONS`. All of them read
-the recorded JSON and no model of it, so that they hold for every version of a record: a field that an earlier Proctor
-did not write is compared nowhere. What only the judge can compute again is compared by ``judge.consistency``.
+Each comparison is a small pure function that yields problems and has a name in :data:`COMPARISONS`. All of them read
+the recorded JSON and not a model of it, so they work for every version of a record: a field that an earlier Proctor did
+not write is not compared. ``judge.consistency`` compares what only the judge can compute again.
 
-A run whose secrets were replaced keeps digests of the originals. Comparisons that need the originals leave out records
-in which a placeholder is found.
+A run whose secrets were replaced keeps digests of the originals. Comparisons that need the originals skip records that
+contain a placeholder.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from proctor.record.trace.event import Event
 
 TRACE = "events.jsonl"
 NOTED = ("run.started", "run.identity", "run.finished", "agent.started", "patch.extracted", "secrets.redacted")
-"""The events that are compared; of each type the last, and all of ``agent.started``."""
+"""The events that are compared: the last of each type, and all of ``agent.started``."""
 
 
 class Summary:
-    """What the comparisons need of a trace, gathered event by event so that the trace need not be held."""
+    """The parts of a trace that the comparisons need, collected event by event, so the trace is not kept in memory."""
 
     def __init__(self) -> None:
         self.events: dict[str, Event] = {}
         self.last_type = ""
 
     def see(self, event: Event) -> None:
-        """Take in one event; one whose payload was removed says nothing."""
+        """Add one event; an event whose payload was removed is ignored."""
         self.last_type = event.type
         if event.type in NOTED and event.salt:
             self.events[event.type] = event
 
     def payload(self, name: str) -> tuple[Mapping[str, Any], str]:
-        """The payload of the last event of a type and where it is; an empty one where there is none."""
+        """The payload of the last event of a type, and its place; an empty payload if there is none."""
         event = self.events.get(name)
         return (event.payload, f"{TRACE}#{event.seq}") if event else ({}, TRACE)
 
@@ -53,7 +53,7 @@ class Summary:
 
 @frozen
 class Records:
-    """The records of one run: its JSON files (empty where there is none), the sealed patch, and the trace in short."""
+    """The records of one run: its JSON files (empty if missing), the sealed patch, and a summary of the trace."""
 
     manifest: Mapping[str, Any]
     contract: Mapping[str, Any]
@@ -74,7 +74,7 @@ Comparison = Callable[[Records], Iterator[Problem]]
 
 
 def contract_id(records: Records) -> Iterator[Problem]:
-    """The contract id follows from contract.json, and everything names the same."""
+    """The contract id follows from contract.json, and all records name the same id."""
     named = _at(records.manifest, "contract", "id")
     if records.contract and records.readable:
         found = recorded_content_id(records.contract)
@@ -127,7 +127,7 @@ def contract_parts(records: Records) -> Iterator[Problem]:
 
 
 def manifest_parts(records: Records) -> Iterator[Problem]:
-    """The manifest agrees with itself where it says a thing twice."""
+    """Values that the manifest contains twice are the same."""
     manifest = records.manifest
     variables = _at(manifest, "environment", "variables") or {}
     for name in ("PYTHONHASHSEED", "SOURCE_DATE_EPOCH"):
@@ -166,14 +166,14 @@ def first_event(records: Records) -> Iterator[Problem]:
 
 
 def agent(records: Records) -> Iterator[Problem]:
-    """The agent that began is the one of the manifest."""
+    """The agent that started is the one in the manifest."""
     started, where = records.summary.payload("agent.started")
     for name in ("name", "kind", "command") if started else ():
         yield from _equal(where, name, started.get(name), _at(records.manifest, "agent", name), "manifest.json")
 
 
 def workspace_identity(records: Records) -> Iterator[Problem]:
-    """The verdict on the workspace follows from what was expected and observed, and is about the manifest's layer."""
+    """The verdict on the workspace follows from the expected and the observed identity of the manifest's layer."""
     identity, where = records.summary.payload("run.identity")
     if not identity:
         return
@@ -185,18 +185,18 @@ def workspace_identity(records: Records) -> Iterator[Problem]:
 
 
 def status(records: Records) -> Iterator[Problem]:
-    """The last event says the status of the report."""
+    """The last event has the status of the report."""
     finished, where = records.summary.payload("run.finished")
     if finished and records.summary.last_type != "run.finished":
         yield Problem(where, "events follow the end of the run")
     if not finished and records.report:
-        yield Problem(TRACE, "no event says the status of report.json")
+        yield Problem(TRACE, "no event has the status of report.json")
     elif finished:
         yield from _equal(where, "status", finished.get("status"), records.report.get("status"), "report.json")
 
 
 def patch(records: Records) -> Iterator[Problem]:
-    """The event about the patch is about final.patch and changes.json."""
+    """The event about the patch agrees with final.patch and changes.json."""
     taken, where = records.summary.payload("patch.extracted")
     if not taken or records.patch is None:
         return
@@ -250,7 +250,7 @@ def _at(value: Any, *path: str) -> Any:
 
 
 def _list(value: Any, name: str) -> Sequence[Mapping[str, Any]]:
-    """The objects of the list under ``name``; what is no object is none of them."""
+    """The objects of the list under ``name``, without items that are not objects."""
     found = _at(value, name)
     return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list | tuple) else []
 

@@ -1,4 +1,4 @@
-"""What a verification finds wrong: one problem each, with its place and the name of the comparison that found it."""
+"""Problems that a verification finds, with their place and the name of the comparison that found them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from proctor.base.frozen import frozen
 
 @frozen
 class Problem:
-    """One thing that is wrong: where (a path in the directory, or ``events.jsonl#n``), what, and by which comparison.
+    """One problem: where (a path in the directory, or ``events.jsonl#n``), what, and which comparison found it.
 
-    ``code`` is empty for problems of single files and events, and names the comparison where two of them disagree.
+    ``code`` is empty for problems of a single file or event, and names the comparison if two of them disagree.
     """
 
     where: str

@@ -126,9 +126,9 @@ class RunDirectory:
         write_whole(path, data, sync=sync)
 
     def read_json(self, path: Path) -> Any:
-        """The value of a JSON file; :class:`BrokenSeal` when it cannot be read or is another record.
+        """The value of a JSON file; :class:`BrokenSeal` if it cannot be read or is another record.
 
-        One that a newer Proctor wrote raises :class:`~proctor.base.errors.NewerSchema`.
+        A record that a newer Proctor wrote raises :class:`~proctor.base.errors.NewerSchema`.
         """
         name = self.name(path)
         value = parse_json(self.read(path, JSON_BYTES), name)

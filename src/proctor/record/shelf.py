@@ -2,9 +2,9 @@
 
 A run is ``running`` while a living process holds its lock, ``waiting`` while it also asks a human, ``finished`` once it
 is sealed and ``cut`` otherwise. It is ``broken`` when what is shown of it, or the size of any file, is not what was
-sealed; only ``verify`` looks at every byte. It is ``newer`` when a newer Proctor wrote it in a form that cannot be read
-here. A directory that goes by the id of a run and holds another one is a ``copy``: it has no status, and no command
-counts it. A directory that says nothing readable is listed with empty fields and never stops the list.
+sealed; only ``verify`` looks at every byte. It is ``newer`` when a newer Proctor wrote it in a form that this version
+cannot read. A directory that is named like one run and contains another is a ``copy``: it has no status, and no command
+counts it. A directory without readable records is listed with empty fields and never stops the list.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LAST = "last"
 """What the newest run is called for short."""
 
 NEWER = "newer"
-"""The state of a run that a newer Proctor wrote, and what is read in place of its files."""
+"""The state of a run that a newer Proctor wrote, and the value that is read instead of its files."""
 
 STATES = ("running", "waiting", "finished", "cut", "broken", "copy", NEWER)
 
@@ -55,7 +55,7 @@ class Shelved:
     method: str = ""
     """What the pilot of the run calls what it tries; empty outside of pilots."""
     copy_of: str = ""
-    """The run that the directory holds, where it goes by the id of another one."""
+    """The run in the directory, if the directory is named like another run."""
 
     @property
     def word(self) -> str:
@@ -89,7 +89,8 @@ class Shelf:
     def find(self, name: str) -> RunDirectory:
         """The run that ``name`` means: an id, a path, or the beginning of an id or of its last part, in this order.
 
-        ``last`` means the newest. A name that is an id in the home and also another directory at hand is refused.
+        ``last`` means the newest. A name that means both a run in the home and another directory in the working
+        directory is refused.
         """
         at_hand = RunDirectory(Path(name)) if _holds_a_run(Path(name)) else None
         if "/" in name:
@@ -160,7 +161,7 @@ def state(run: RunDirectory) -> str:
 
 
 def copy_of(run: RunDirectory) -> str:
-    """The run that ``run`` holds, where its directory goes by the id of another one; empty otherwise."""
+    """The run in the directory of ``run``, if the directory is named like another run; empty otherwise."""
     name = os.path.basename(os.path.abspath(run.path))
     held = _text(_read(run, run.manifest), "run")
     return held if held and RUN_ID.fullmatch(name) and held != name else ""
@@ -216,7 +217,7 @@ def _fits(run: str, name: str) -> bool:
 
 
 def _read(run: RunDirectory, path: Path) -> Any:
-    """The value of a file; :data:`NEWER` for a form that is not known here, nothing where it cannot be read."""
+    """The value of a file; :data:`NEWER` for a newer form, ``None`` if it cannot be read."""
     try:
         return run.read_json(path)
     except NewerSchema:

@@ -1,7 +1,7 @@
-"""Which forms of each record this Proctor reads: the newest schema of every kind that a run directory can hold.
+"""The newest schema that this Proctor reads, for every kind of record in a run directory.
 
-A record names its kind and its schema. One with a higher schema was written by a newer Proctor: it is refused as such,
-and never called broken. Lower ones are read. Records from before they named either count as schema 1.
+A record names its kind and its schema. A record with a higher schema was written by a newer Proctor: it is refused as
+newer and never reported as broken. Lower schemas are read. Early records that name neither count as schema 1.
 
 A resolved contract names its kind in the field ``record``; its content id covers that field. The trace names both in
 the payload of its first event. The attestation names them in its ``predicateType``.
@@ -18,7 +18,7 @@ from proctor.base.frozen import frozen
 
 @frozen
 class Version:
-    """A kind of record and the newest schema of it that is known here; ``field`` is where it names its kind."""
+    """A kind of record and its newest known schema; ``field`` is the field that names the kind."""
 
     kind: str
     schema: int

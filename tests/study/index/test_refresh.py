@@ -81,7 +81,7 @@ def test_no_run_is_left_out_silently(runs: Runs) -> None:
         (unheard.path.name, "the log was cut: it had 1 records and has 0", True),
         (cut.path.name, "was cut off before it was sealed", False),
         (replayed.path.name, f"repeats {good.path.name} on recorded answers", False),
-        (moved.path.name, "holds the run 20260307T120005-0000000005 under another id, and does not count", True),
+        (moved.path.name, "contains the run 20260307T120005-0000000005 under another id and does not count", True),
         (empty.path.name, "was cut off before it was sealed", False),
     }
     assert all(one.source == str(runs.home.runs / one.run) for one in found.left_out)

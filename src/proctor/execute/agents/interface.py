@@ -75,9 +75,9 @@ class Scene:
 class Ending:
     """How an agent ended: ``finished``, ``failed`` (it said so), ``timed-out``, ``not-started`` or ``killed``.
 
-    A killed one was ended from outside. ``patch`` is set by agents that work without a sandbox; ``problem`` says why
-    one could not start or was killed. ``trajectory`` is what the agent itself noted, as a bounded archive that nobody
-    here opens or believes.
+    A ``killed`` agent was ended from outside. ``patch`` is set by agents that work without a sandbox; ``problem`` says
+    why an agent could not start or was killed. ``trajectory`` is what the agent itself noted, as a bounded archive that
+    nobody here opens or believes.
     """
 
     reason: str

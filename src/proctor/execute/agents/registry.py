@@ -1,8 +1,8 @@
 """From ``kind:argument`` to an agent. Kinds of other packages come in through the entry point group ``proctor.agents``.
 
-An entry point names a callable that takes an :class:`AgentRequest` and returns an agent. What it returns is checked
-before it acts (see ``description``). Built-in kinds cannot be
-replaced, nor can agents that have an adapter. What most runs do not need is imported when it is asked for.
+An entry point names a callable that takes an :class:`AgentRequest` and returns an agent. Each agent is checked before
+it acts (see ``description``). Built-in kinds cannot be replaced, nor can agents that have an adapter. What most runs do
+not need is imported when it is asked for.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def plug_ins() -> dict[str, Maker]:
 
 
 def _loader(point: EntryPoint) -> Maker:
-    """The maker of the agents that an entry point names; each is checked before it is handed out."""
+    """The function that makes the agents of an entry point; each agent is checked before it is returned."""
 
     def make(request: AgentRequest) -> Agent:
         return check_agent(point.load()(request), request.kind, _package(point))
@@ -92,7 +92,7 @@ def _loader(point: EntryPoint) -> Maker:
 
 
 def package_of(kind: str) -> str:
-    """The installed package that brings the agent ``kind``; empty for one that no plug-in brings."""
+    """The installed package that provides the agent ``kind``; empty if no plug-in provides it."""
     from importlib.metadata import entry_points
 
     return next((_package(point) for point in entry_points(group=GROUP, name=kind)), "")

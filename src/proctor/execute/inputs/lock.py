@@ -42,7 +42,7 @@ def resolve_contract(contract: Contract, cache: InputCache, earlier: Lock | None
 
 
 def with_lock(contract: Contract, lock: Lock) -> Contract:
-    """``contract`` with the files that ``lock`` pins where it pins none itself."""
+    """``contract`` with the files that ``lock`` pins, for inputs that the contract does not pin itself."""
 
     def pinned(source: Source, locked: Locked | None) -> Source:
         return source if source.files or locked is None else replace(source, files=locked.files)

@@ -1,1 +1,1 @@
-"""The search for copies of the project under test in what setup brings into the sandbox."""
+"""The search for copies of the project under test in setup inputs."""

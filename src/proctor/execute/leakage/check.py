@@ -1,8 +1,8 @@
-"""Setup inputs that hold the project under test at another version, which would put the solution in the agent's reach.
+"""Find setup inputs that contain another version of the project under test, and so perhaps the solution.
 
-Every setup input is searched once for each repository; what was found is remembered by the digests of both. The author
-of a contract accepts the findings in an input with a reason, its field ``accept_copy``; any other finding that may give
-the solution away is a mistake of the contract. Inputs for the judge are not searched: no agent sees them.
+Every setup input is searched once for each repository; the findings are stored under the digests of both. The author of
+a contract accepts the findings in an input with a reason in its field ``accept_copy``. Any other finding that may
+reveal the solution is an error in the contract. Inputs for the judge are not searched, because no agent sees them.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from proctor.execute.leakage.search import search_file
 from proctor.execute.workspace.stack import Stack
 
 FORMAT = 1
-"""Part of every record's name: raise it when the search finds more, or less."""
+"""Part of every record's name: raise it when the search finds more or less than before."""
 
 RECORD_BYTES = 4 << 20
 HINT = "take it out of the inputs, mark the input for: judge, or give a reason in its field accept_copy"
 
 
 class CopySearch:
-    """Searches the setup inputs of one contract. ``tree`` gives the pristine tree; it is asked only when needed."""
+    """Searches the setup inputs of one contract. ``tree`` returns the pristine tree; it is called only when needed."""
 
     def __init__(
         self, contract: Contract, inputs: InputCache, records: Path, scratch: Path, tree: Callable[[], Stack]
@@ -44,7 +44,7 @@ class CopySearch:
         self._project: Project | None = None
 
     def recalled(self, one: Input) -> tuple[Finding, ...] | None:
-        """What an earlier search found in ``one``; ``None`` where there was none, or its record is damaged."""
+        """What an earlier search found in ``one``; ``None`` if there was none or its record is damaged."""
         try:
             kept = parse(read_bounded(self._record(one), RECORD_BYTES))
             if kept["digest"] != digest(kept["findings"]):
@@ -54,7 +54,7 @@ class CopySearch:
             return None
 
     def findings(self, one: Input) -> tuple[Finding, ...]:
-        """What the setup input ``one`` holds of the project under test, remembered or searched for now."""
+        """The copies of the project under test in the setup input ``one``, from an earlier search or a new one."""
         known = self.recalled(one)
         if known is not None:
             return known
@@ -67,7 +67,7 @@ class CopySearch:
         return tuple(found)
 
     def require_none(self) -> None:
-        """Refuse a contract whose setup inputs hold another version of the project under test."""
+        """Refuse a contract whose setup inputs contain another version of the project under test."""
         refuse(self._contract, {one.name: self.findings(one) for one in setup_inputs(self._contract)})
 
     def _record(self, one: Input) -> Path:
@@ -77,12 +77,12 @@ class CopySearch:
 
 
 def setup_inputs(contract: Contract) -> tuple[Input, ...]:
-    """The inputs that setup brings within reach of the agent."""
+    """The inputs that the agent may see."""
     return tuple(one for one in contract.inputs if one.audience == "setup")
 
 
 def refuse(contract: Contract, findings: Mapping[str, tuple[Finding, ...]]) -> None:
-    """Raise :class:`ContractError` with a mistake for each finding that is not accepted, at the input's place."""
+    """Raise :class:`ContractError` with an error for each finding that is not accepted, at the place of its input."""
     mistakes = []
     for index, one in enumerate(contract.inputs):
         for finding in findings.get(one.name, ()):
@@ -95,7 +95,7 @@ def refuse(contract: Contract, findings: Mapping[str, tuple[Finding, ...]]) -> N
 
 
 def _remember(record: Path, found: list[Finding]) -> None:
-    """Keep what was found; a directory that cannot be written to does without."""
+    """Store what was found; nothing is stored if the directory cannot be written to."""
     rows = [one.record() for one in found]
     try:
         record.parent.mkdir(parents=True, exist_ok=True)

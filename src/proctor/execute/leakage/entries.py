@@ -1,8 +1,8 @@
-"""The files of an input, archives in archives included, read in bounds and one at a time.
+"""The files of an input, including those in nested archives, read one at a time and within limits.
 
-Wheels, source releases, npm tarballs, Debian packages and plain archives are told by their first bytes, not by their
-names. Nested archives are copied to a scratch directory and read from there. Nothing is unpacked into a tree, so names
-that climb and links do no harm. What cannot be read is noted, never skipped in silence.
+Wheels, source releases, npm tarballs, Debian packages and plain archives are recognised by their first bytes, not by
+their names. Nested archives are copied to a scratch directory and read from there. Nothing is unpacked into a tree, so
+links and names with ``..`` are harmless. Archives that cannot be read are listed, never skipped silently.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _HEAD_BYTES = 512
 
 @frozen
 class SearchLimits:
-    """The most that is read of one file of an input. ``file_bytes`` is how much of a single file is looked at."""
+    """The limits for one file of an input. ``file_bytes`` is how much of a single file is read."""
 
     depth: int = 8
     nested_archives: int = 5_000
@@ -48,7 +48,7 @@ class SearchLimits:
 
 @frozen
 class Entry:
-    """One file: ``archive`` is the way to the archive that holds it, from the input's file on; ``path`` is in there."""
+    """One file: ``archive`` is the path to its archive, from the input's file on; ``path`` is the path inside it."""
 
     archive: str
     path: str
@@ -57,7 +57,7 @@ class Entry:
 
 @frozen
 class Unread:
-    """An archive that was not searched; ``is_limit`` where it is too large, too deep or the input's own file."""
+    """An archive that was not searched; ``is_limit`` if it is too large, too deep or the input's own file."""
 
     place: str
     why: str
@@ -65,11 +65,11 @@ class Unread:
 
 
 class _Exhausted(Exception):
-    """More was read of one file of an input than the limits allow."""
+    """One file of an input exceeds the limits."""
 
 
 class InputReader:
-    """Reads one file of an input. ``unread`` lists what could not be searched, once the entries have been read."""
+    """Reads one file of an input. After the entries have been read, ``unread`` lists what could not be searched."""
 
     def __init__(self, wanted: Callable[[str], bool], scratch: Path, limits: SearchLimits | None = None) -> None:
         self.unread: list[Unread] = []
@@ -94,7 +94,7 @@ class InputReader:
                 yield Entry("", name, opened.read(self._limits.file_bytes))
 
     def _archive(self, file: Path, head: bytes, place: str, depth: int) -> Iterator[Entry]:
-        """The wanted files of the archive ``file``; what is wrong with it is noted."""
+        """The wanted files of the archive ``file``; problems with it are added to ``unread``."""
         try:
             if head.startswith(_COMPRESSED) and not _holds_tar(file, head):
                 yield from self._decompressed(file, head, place)
@@ -106,7 +106,7 @@ class InputReader:
             self.unread.append(Unread(place, error.message, is_limit=depth == 0 or isinstance(error, TooLarge)))
         except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
             if isinstance(error, OSError) and error.errno is not None:
-                raise  # of this machine, not of the archive
+                raise  # a fault of this machine, not of the archive
             self.unread.append(Unread(place, f"cannot be read: {error}", is_limit=depth == 0))
 
     def _members(self, file: Path, head: bytes) -> Iterator[Member]:
@@ -115,7 +115,7 @@ class InputReader:
         return members(file, self._limits.archive)
 
     def _member(self, member: Member, place: str, depth: int) -> Iterator[Entry]:
-        """One member: itself where it is wanted, or what is in it. Its bytes are read to the end in any case."""
+        """One member: the member itself if it is wanted, or the files in it. Its bytes are always read to the end."""
         path = _plain_path(member.name)
         chunks = self._counted(member.read())
         head = b""
@@ -196,6 +196,6 @@ def _holds_tar(file: Path, head: bytes) -> bool:
 
 
 def _plain_path(name: bytes) -> str:
-    """A member's name as text, relative and without steps up."""
+    """A member's name as text, relative and without ``..``."""
     parts = name.replace(b"\\", b"/").split(b"/")
     return name_text(b"/".join(part for part in parts if part not in (b"", b".", b"..")))

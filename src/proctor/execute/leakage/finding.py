@@ -1,4 +1,4 @@
-"""What a search found in an input, as data that is remembered and as a sentence for the author of a contract."""
+"""What a search found in an input, as data to store and as a sentence for the author of a contract."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ BY_NAME, BY_FILES, UNREAD = "name", "files", "unread"
 class Finding:
     """One copy of the project under test, or one part of an input that could not be searched.
 
-    ``reason`` is one of the three above. ``place`` is the way to it from the input's file on. ``is_other`` says
-    whether the copy may differ from the repository, or what was not searched may hold one: then the contract is
-    refused. ``files`` and ``lines`` count what is alike; ``example`` is a file that differs, or else one that is alike.
-    ``detail`` says why a copy of the same version is refused, and why something was not searched.
+    ``reason`` is one of the three above. ``place`` is the path to it, from the input's file on. ``is_other`` says
+    whether the copy may differ from the repository, or the part that was not searched may contain such a copy: then the
+    contract is refused. ``files`` and ``lines`` count what is alike; ``example`` is a file that differs, or else one
+    that is alike. ``detail`` says why a copy of the same version is refused, and why something was not searched.
     """
 
     reason: str
@@ -51,7 +51,7 @@ class Finding:
 
 
 def read_finding(data: Mapping[str, Any]) -> Finding:
-    """The finding that was recorded as ``data``; ``ValueError`` or ``TypeError`` where it is not one."""
+    """The finding that was recorded as ``data``; ``ValueError`` or ``TypeError`` if ``data`` is not a finding."""
     made = Finding(**data)
     for name in field_names(Finding):
         wanted = {"str": str, "int": int, "bool": bool}[Finding.__annotations__[name]]

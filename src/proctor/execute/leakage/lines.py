@@ -1,9 +1,9 @@
-"""Source files compared by the lines that they share. Pure.
+"""Compare source files by the lines that they share. Pure.
 
-A line is significant when it is long enough, and neither a comment nor an import. White space does not count, so
-that reformatted and re-indented copies are recognised. A repository is an index from its significant lines to its
-files; a line that many files of it have says little and is left out. Minified code has too few lines to be compared:
-only an equal file is recognised.
+A line is significant if it is long enough and is neither a comment nor an import. White space does not count, so
+reformatted and re-indented copies are recognised. A repository is an index from its significant lines to its files; a
+line that occurs in many files is left out. Minified code has too few lines to compare, so only an equal file is
+recognised.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ COMMON_FILES = 20
 """A line in more files of the repository than this is left out."""
 
 EQUAL_LINES, ALIKE_LINES, CONTAINED_LINES = 3, 8, 30
-"""Lines that an equal file has at least, and that a file shares at least with one that it is like, or is a part of."""
+"""The least number of lines of an equal file, and of lines that a file shares with a similar or a larger file."""
 
 ALIKE_SHARE, CONTAINED_SHARE = 0.5, 0.6
-"""The share of its lines that the longer of two files has in common with the other, and of the shorter one, if it is
-a part of the longer. The numbers here are policy choices."""
+"""The share of common lines in the longer of two similar files, and in the shorter one if it is a part of the longer.
+The numbers here are policy choices."""
 
 COPY_LINES, SMALL_COPY_LINES, SMALL_COPY_SHARE = 30, 5, 0.25
-"""Shared lines that make a copy: a number, or for a small project a share of all its lines."""
+"""How many shared lines make a copy: a number, or for a small project a share of all its lines."""
 
 _CODE = re.compile(
     r"py[ix]?|pxd|[cm]?[jt]s|[jt]sx|vue|svelte|coffee|elm|dart|c|h|cc|cpp|cxx|c\+\+|hh|hpp|hxx|mm?|cu|cl|glsl|rs|go|zig|nim|d|v"
@@ -52,7 +52,7 @@ _DULL = (b"#", b"//", b"*", b"--", b";", b"import ", b"from ", b"using ", b"use 
 
 @frozen
 class SourceText:
-    """What is compared of a source file: the digest of its text without white space, and its significant lines."""
+    """The compared parts of a source file: the digest of its text without white space, and its significant lines."""
 
     digest: bytes
     lines: frozenset[int]
@@ -60,7 +60,7 @@ class SourceText:
 
 @frozen
 class Match:
-    """The file of the repository that a file is most like; ``is_equal`` where only white space differs."""
+    """The most similar file of the repository; ``is_equal`` if only white space differs."""
 
     path: str
     shared: int
@@ -68,14 +68,14 @@ class Match:
 
 
 def is_source(path: str) -> bool:
-    """Whether ``path`` is the name of code, and not of the boilerplate that many projects have alike."""
+    """Whether ``path`` is the name of a code file, and not of boilerplate that many projects share."""
     name = path.rpartition("/")[2]
     stem, dot, suffix = name.rpartition(".")
     return bool(stem and dot and _CODE.fullmatch(suffix)) and not _BOILERPLATE.fullmatch(name)
 
 
 def read_source(data: bytes) -> SourceText | None:
-    """What is compared of a file with the bytes ``data``; ``None`` for binary and for generated files."""
+    """The compared parts of a file with the bytes ``data``; ``None`` for binary and for generated files."""
     if b"\0" in data[:8192] or _GENERATED.search(data[:_HEAD_BYTES]):
         return None
     digest = hashlib.sha256()
@@ -94,7 +94,7 @@ def read_source(data: bytes) -> SourceText | None:
 
 
 class SourceIndex:
-    """The source files of a repository, to be asked which of them a file is like."""
+    """The source files of a repository, to find the one that is most similar to a given file."""
 
     def __init__(self, files: Iterable[tuple[str, SourceText]]) -> None:
         self.files: dict[str, SourceText] = {}
@@ -111,7 +111,7 @@ class SourceIndex:
         self._copy_lines = min(COPY_LINES, max(SMALL_COPY_LINES, share))
 
     def match(self, path: str, text: SourceText) -> Match | None:
-        """The file that the file ``path`` equals or is nearly equal to; ``None`` where there is none."""
+        """The repository's file that the file ``path`` equals or nearly equals; ``None`` if there is none."""
         equal = self._with_digest.get(text.digest, ())
         if equal:
             found = max(equal, key=lambda one: (common_end(one, path), one))
@@ -131,7 +131,7 @@ class SourceIndex:
         return text.digest in self._with_digest
 
     def is_copy(self, shared: int) -> bool:
-        """Whether files that share so many lines with the repository's are a copy of it, or of a part of it."""
+        """Whether files that share this many lines with the repository are a copy of it or of a part of it."""
         return shared >= self._copy_lines
 
     def _is_alike(self, path: str, text: SourceText, shared: int) -> bool:

@@ -1,8 +1,8 @@
-"""What a file says about the package it belongs to: ecosystem, name and version. Pure.
+"""Read the ecosystem, name and version of a package from its metadata files. Pure.
 
-Read are the metadata of wheels, eggs and source releases (``METADATA``, ``PKG-INFO``), the files that declare a Python
-project (``pyproject.toml``, ``setup.cfg``, literals in ``setup.py``), ``package.json``, and Debian's control files.
-No code of a package runs. A file that is not of the form it should have declares nothing.
+It reads the metadata of wheels, eggs and source releases (``METADATA``, ``PKG-INFO``), the files that declare a Python
+project (``pyproject.toml``, ``setup.cfg``, literals in ``setup.py``), ``package.json``, and Debian's control files. No
+code of a package runs. A malformed file declares nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TEXT_BYTES = 1 << 20
 
 @frozen
 class Package:
-    """A package; ``root`` is the directory that its files are in. ``version`` is empty where it is not declared."""
+    """A package; ``root`` is the directory of its files. ``version`` is empty if it is not declared."""
 
     ecosystem: str
     name: str
@@ -68,7 +68,7 @@ def same_version(ecosystem: str, one: str, other: str) -> bool:
 
 
 def debian_names(ecosystem: str, name: str) -> tuple[str, ...]:
-    """The binary packages of Debian that hold a project of another ecosystem."""
+    """The binary packages of Debian that contain a project of another ecosystem."""
     if ecosystem == PYPI:
         return tuple(f"{interpreter}-{name}" for interpreter in ("python3", "python", "pypy3"))
     return (f"node-{name.removeprefix('@').replace('/', '-')}",) if ecosystem == NPM else ()
@@ -123,7 +123,7 @@ def _debian(directory: str, name: str, text: str) -> Iterator[tuple[str, str, st
 
 
 def _headers(text: str) -> dict[str, str]:
-    """The ``Name: value`` lines up to the first empty one; the first of a name counts."""
+    """The ``Name: value`` lines up to the first empty line; if a name is repeated, its first line counts."""
     fields: dict[str, str] = {}
     for line in text.splitlines():
         if not line.strip() and fields:
@@ -151,7 +151,7 @@ def _strings(table: Any, *keys: str) -> tuple[str, ...]:
 
 
 def _setup_py(text: str) -> tuple[str, str]:
-    """Name and version that ``setup.py`` hands to ``setup``, as literals or as constants of the module."""
+    """Name and version that ``setup.py`` passes to ``setup``, as literals or as constants of the module."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):

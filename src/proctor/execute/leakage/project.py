@@ -1,7 +1,7 @@
-"""The project under test, as far as a copy of it can be recognised: its names, its versions and its source files.
+"""The features by which a copy of the project under test is recognised: names, versions and source files.
 
-Names come from the metadata in the repository and from the release that the contract names. What the repository itself
-vendors, and the metadata of its tests, examples and documentation, belongs to other projects and is left out.
+Names come from the metadata in the repository and from the release that the contract names. Vendored files, and the
+metadata of tests, examples and documentation, belong to other projects and are left out.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from proctor.execute.workspace.stack import Stack
 from proctor.execute.workspace.tree import GIT
 
 METADATA_DEPTH = 3
-"""How many directories deep a repository's own metadata may be: projects of several packages keep it below the top."""
+"""How deep a repository's own metadata may be, in directories: projects of several packages have it below the top."""
 
 SOURCE_BYTES, FILE_BYTES = 512 << 20, 8 << 20
-"""How much of a repository is compared, and how large a single file of it may be."""
+"""How many bytes of a repository are compared, and how large a single file may be."""
 
 _VENDORED = re.compile(r"_?vendor(?:ed)?|third[_-]?party|3rdparty|extern(?:al)?|node_modules", re.IGNORECASE)
 _DOCUMENTATION = re.compile(r"docs?|_static", re.IGNORECASE)
@@ -32,7 +32,7 @@ _ASIDE = re.compile(r"tests?|testing|testdata|fixtures?|examples?|samples?|demo|
 
 @frozen
 class Project:
-    """The project under test: its source files, and its versions by ecosystem and name, where they are known."""
+    """The project under test: its source files, and its known versions by ecosystem and name."""
 
     versions: Mapping[tuple[str, str], frozenset[str]]
     sources: SourceIndex
@@ -50,7 +50,7 @@ def read_project(contract: Contract, tree: Stack) -> Project:
 
 
 def is_own(path: str) -> bool:
-    """Whether ``path`` is neither vendored nor documentation, by the directories that it is in."""
+    """Whether ``path`` is neither vendored nor documentation, judged by its directories."""
     return not any(_VENDORED.fullmatch(part) or _DOCUMENTATION.fullmatch(part) for part in path.split("/")[:-1])
 
 
@@ -70,7 +70,7 @@ def _declared(tree: Stack) -> Iterator[Package]:
 
 
 def _sources(tree: Stack) -> Iterator[tuple[str, SourceText]]:
-    """The repository's own source files, up to a bound on all of them together."""
+    """The repository's own source files, up to a limit on their total size."""
     left = SOURCE_BYTES
     for path, data in _files(tree, is_source):
         left -= len(data)
@@ -85,7 +85,7 @@ def _is_near_the_top(path: str) -> bool:
 
 
 def _files(tree: Stack, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
-    """The wanted files of ``tree`` with their bytes, but for what it vendors and documents."""
+    """The wanted files of ``tree`` with their bytes, without vendored files and documentation."""
     for directory, shown in tree.walk():
         shown[:] = [one for one in shown if one.name != GIT]
         for one in shown:

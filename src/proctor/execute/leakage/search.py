@@ -1,8 +1,8 @@
-"""Copies of the project under test in a file of an input: by the names of packages, and by files that are alike.
+"""Find copies of the project under test in a file of an input, by package names and by similar files.
 
-A package of the project's name is a copy, whatever it holds. Files that share enough lines with the repository's are a
-copy too, wherever they are: vendored, bundled or renamed. A copy that differs in nothing from the repository gives
-nothing away. One of another version, or with a file that differs, may hold the solution.
+A package with the project's name is a copy, whatever it contains. Files that share enough lines with the repository's
+files are a copy too, wherever they are: vendored, bundled or renamed. A copy that is identical to the repository
+reveals nothing. A copy of another version, or with a file that differs, may contain the solution.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from proctor.execute.leakage.packages import DEB, is_metadata, packages_in, same
 from proctor.execute.leakage.project import Project, is_own
 
 MAX_FINDINGS = 20
-"""Findings in one file of an input; more of them say nothing new."""
+"""The most findings that are reported for one file of an input."""
 
 
 @frozen
 class _Source:
-    """A source file of the input, and the file of the repository that it is like, if any."""
+    """A source file of the input, and the similar file of the repository, if there is one."""
 
     archive: str
     path: str
@@ -35,7 +35,7 @@ class _Source:
 
 @frozen
 class _Named:
-    """A package of the project's name: the archive and the directory in it that hold its files."""
+    """A package with the project's name: its archive, and the directory of its files in that archive."""
 
     archive: str
     root: str
@@ -72,7 +72,7 @@ class _Copy:
 def search_file(
     project: Project, file: Path, name: str, scratch: Path, limits: SearchLimits | None = None
 ) -> list[Finding]:
-    """What the input's file ``file``, called ``name``, holds of ``project``; ``scratch`` is for nested archives."""
+    """The copies of ``project`` in the input's file ``file``, called ``name``; ``scratch`` is for nested archives."""
     reader = InputReader(lambda path: is_metadata(path) or is_source(path), scratch, limits)
     named: list[_Named] = []
     sources: list[_Source] = []
@@ -98,7 +98,7 @@ def _is_held(copy: _Copy, named: _Named) -> bool:
 
 
 def _named(project: Project, archive: str, path: str, data: bytes) -> Iterator[_Named]:
-    """The packages of the project's name that the metadata file ``path`` declares."""
+    """The packages with the project's name that the metadata file ``path`` declares."""
     for package in packages_in(path, data):
         if (package.ecosystem, package.name) in project.versions:
             place, root = archive, package.root
@@ -108,7 +108,7 @@ def _named(project: Project, archive: str, path: str, data: bytes) -> Iterator[_
 
 
 def _distinct(named: Iterable[_Named]) -> list[_Named]:
-    """Each package once: by the declaration nearest to the top, and with a version where one is declared."""
+    """Each package once: the declaration nearest to the top, with a version if one is declared."""
     kept: list[_Named] = []
     for one in sorted(named, key=lambda one: (one.archive, len(one.root), not one.version)):
         same = [
@@ -122,7 +122,7 @@ def _distinct(named: Iterable[_Named]) -> list[_Named]:
 
 
 def _copies(sources: Iterable[_Source]) -> list[_Copy]:
-    """The files that are like some of the repository, grouped by where they are and where those are."""
+    """The files that are similar to files of the repository, grouped by their directory and the repository's."""
     groups: dict[tuple[str, str, str], list[_Source]] = {}
     for one in sources:
         if one.match is not None:
@@ -133,7 +133,7 @@ def _copies(sources: Iterable[_Source]) -> list[_Copy]:
 
 
 def _differing(project: Project, copy: _Copy, sources: Iterable[_Source]) -> list[_Source]:
-    """The files of a copy that are not equal to any of the repository: those alike, and those of the same path."""
+    """The files of a copy that equal no file of the repository: similar files, and files with the same path."""
     found = {one.path: one for one in copy.alike if not one.is_equal}
     for one in sources:
         if one.archive == copy.archive and not one.is_equal and _is_below(one.path, copy.root):
@@ -144,7 +144,7 @@ def _differing(project: Project, copy: _Copy, sources: Iterable[_Source]) -> lis
 
 
 def _by_names(project: Project, named: Iterable[_Named], sources: list[_Source], name: str) -> Iterator[Finding]:
-    """A finding for each package, but for those inside one that is refused in any case."""
+    """A finding for each package, except packages inside one that is refused in any case."""
     refused: list[_Named] = []
     for one in named:
         if not any(other.holds(one.archive, one.root) for other in refused):
@@ -160,7 +160,7 @@ def _by_name(project: Project, named: _Named, sources: Iterable[_Source], name: 
     expected = project.versions[named.ecosystem, named.name]
     is_same_version = any(same_version(named.ecosystem, named.version, one) for one in expected)
     if is_same_version:
-        # Debian patches what it packages, and a binary package shows nothing to compare.
+        # Debian patches the projects that it packages, and a binary package has no source files to compare.
         is_same = not differing and bool(equal or not (inside or named.ecosystem == DEB))
     else:
         more = [one.path for one in inside if not one.is_equal and is_own(one.path)]
@@ -178,7 +178,7 @@ def _by_name(project: Project, named: _Named, sources: Iterable[_Source], name: 
 
 
 def _doubt(differing: list[str]) -> str:
-    """Why a package of the repository's own version is not taken for the same."""
+    """Why a package with the repository's own version is not considered identical."""
     return f"{differing[0]} differs" if differing else "nothing in it shows that it is the same"
 
 
@@ -214,7 +214,7 @@ def _place(archive: str, root: str) -> str:
 
 
 def _common_directory(paths: Iterable[str]) -> str:
-    """The innermost directory that all ``paths`` are in."""
+    """The innermost directory that contains all ``paths``."""
     return os.path.commonpath([f"/{path.rpartition('/')[0]}" for path in paths]).lstrip("/")
 
 

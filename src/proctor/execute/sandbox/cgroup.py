@@ -21,7 +21,7 @@ OVERHEAD_PROCESSES = 2
 """bwrap and pid 1, which a sandbox's own limit must not count."""
 
 LIMIT_SLACK_BYTES = 4 << 20
-"""So near to its limit a group may be refused more: the kernel asks for whole huge pages."""
+"""A group this close to its limit may be refused more memory, because the kernel asks for whole huge pages."""
 
 FREEZE_SECONDS = 30
 PERIOD_MICROSECONDS = 100_000
@@ -219,7 +219,7 @@ class Group:
     def stalled_ns(self) -> int | None:
         """How long processes of the group were ready and none ran, though the group had not used up its own quota.
 
-        ``None`` where the kernel does not count it.
+        ``None`` if the kernel does not count it.
         """
         stalled = _pressure_ns(self.v2 / "cpu.pressure") if self.v2 else None
         if stalled is None or self.v2 is None:
@@ -230,7 +230,7 @@ class Group:
         return max(0, stalled - throttled)
 
     def cpu_ns(self) -> int | None:
-        """The processor time that the group has used; ``None`` where the kernel does not count it."""
+        """The processor time that the group has used; ``None`` if the kernel does not count it."""
         if self.v2:
             microseconds = _field(self.v2 / "cpu.stat", "usage_usec")
             return None if microseconds is None else microseconds * 1000
@@ -265,10 +265,10 @@ def _held_bytes(memory: Path, *, modern: bool) -> int | None:
 
 
 def _limit_hits(memory: Path, *, modern: bool) -> int | None:
-    """How often a group came to its own memory limit; 0 when it never did.
+    """How often a group reached its own memory limit; 0 if it never did.
 
-    Kills are counted for every reason, that of a limit further up or of a machine without memory included. Version 1
-    does not count every time that a group comes to its limit, so the most that it ever held is looked at as well.
+    The kernel counts kills for every reason, also for a limit further up or a machine without free memory. Version 1
+    does not count every time that a group reaches its limit, so the group's peak usage is checked as well.
     """
     if modern:
         return _field(memory / "memory.events", "oom")
@@ -283,7 +283,7 @@ def _pressure_ns(path: Path) -> int | None:
     """The total of the ``full`` line of a pressure file."""
     try:
         lines = path.read_text().splitlines()
-    except OSError:  # not there, or switched off
+    except OSError:  # missing or switched off
         return None
     for line in lines:
         kind, _, rest = line.partition(" ")

@@ -1,7 +1,7 @@
-"""What is true of this machine and slow to find out: the identity of the sandbox's root, whether overlays work.
+"""Facts about this machine that are slow to determine: the identity of the sandbox's root, whether overlays work.
 
-Answers are kept in one small file beside the sessions, keyed by what they depend on (file times, kernel, boot, user),
-so that asking again costs a few system calls. The kernel is no part of the identity; the packages and tools are.
+Answers are stored in one small file beside the sessions, keyed by what they depend on (file times, kernel, boot, user),
+so asking again takes a few system calls. The kernel is not part of the identity; the packages and tools are.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def overlay_problem(home: Path) -> str:
 
 
 def remembered(home: Path, name: str, key: str, find: Any) -> Any:
-    """The answer kept under ``name`` if it was found under ``key``, or a new one. What ``find`` raises is not kept."""
+    """The answer stored under ``name`` if its key is ``key``, or a new one. If ``find`` raises, nothing is stored."""
     path = home / FILE
     facts: dict[str, Any] = {}
     try:
@@ -59,20 +59,20 @@ def remembered(home: Path, name: str, key: str, find: Any) -> Any:
         return kept["found"]
     found = find()
     facts[name] = {"key": key, "found": found}
-    with suppress(OSError):  # a home that cannot be written to only means that it is asked again
+    with suppress(OSError):  # if the home cannot be written to, the answer is determined again
         home.mkdir(parents=True, exist_ok=True)
         write_whole(path, canonical({"kind": "machine-facts", "schema": 1, **facts}), sync=False)
     return found
 
 
 def forget(home: Path) -> None:
-    """Drop every kept answer, so that each is found out again."""
+    """Drop all stored answers, so that each is determined again."""
     with suppress(OSError):
         (home / FILE).unlink()
 
 
 def stamp(path: Path) -> str:
-    """What changes when the file at ``path`` is replaced or written to."""
+    """A text that changes when the file at ``path`` is replaced or written to."""
     try:
         information = path.stat()
     except OSError:

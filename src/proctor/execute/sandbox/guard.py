@@ -30,10 +30,10 @@ class Observation:
     ancestors had ended before anybody saw it. ``exit``: a process that had started one has ended; ``exit_code`` is
     negative for a signal and ``None`` where the kernel cannot tell. ``attempt``: something that is told whatever came
     of it; ``errno`` names the answer, empty when the kernel gave its own. ``read``: a file was opened for reading.
-    ``signal``: a signal that ends programs was sent, or may be sent by what was arranged, to process ``target``, or to
-    any where that is 0. ``held``: a write waits for ``release_writes``. ``more``: ``count`` attempts with ``code`` that
-    were too many to be told one by one. ``lost``: ``count`` records that nobody took in time. Equal attempts are
-    counted, not repeated.
+    ``signal``: a fatal signal was sent, or was arranged to be sent, to the process ``target``, or to any process if
+    that is 0. ``held``: a write waits for ``release_writes``. ``more``: ``count`` attempts with ``code`` that were too
+    many to be told one by one. ``lost``: ``count`` records that nobody took in time. Equal attempts are counted, not
+    repeated.
     """
 
     kind: str

@@ -92,7 +92,7 @@ class SandboxPlan:
     masked: tuple[Path, ...] = ()
     """Directories of the host that nobody inside may see, should they lie in what is shown of the host's system."""
     measured: bool = False
-    """Whether commands in it may be stretched, for which the time must be measured closely: see ``Command.stretch``."""
+    """Whether commands in it may be stretched, which needs a close measurement of time: see ``Command.stretch``."""
     guard: GuardPlan | None = None
     """Who watches what is tried inside; without one the filter refuses the same and nobody is told."""
 
@@ -112,7 +112,7 @@ class Command:
     timeout_seconds: float = 600
     output_bytes: int = 1 << 20
     stretch: int = 1
-    """The timeout does not count time in which the machine kept the sandbox from running; at most so many timeouts."""
+    """How many timeouts the command may take, because time in which the machine kept it from running does not count."""
 
 
 @frozen
@@ -147,19 +147,19 @@ class Finished:
     stall_source: str = ""
 
     def starved(self, timeout_seconds: float) -> bool:
-        """Whether the command was ended before it had run for its timeout, because the machine was too loaded."""
+        """Whether the command was ended before it could run for its timeout, because the machine was too loaded."""
         ran_ns = self.wall_ns - self.stalled_ns
         return self.timed_out and self.stalled_ns > 0 and ran_ns < timeout_seconds * 1_000_000_000
 
 
 class SandboxLost(InfrastructureFault):
-    """The sandbox has ended, though it was not closed."""
+    """The sandbox has ended although it was not closed."""
 
 
 class CommandLost(SandboxLost):
-    """The sandbox ended under a command, or before it began; ``finished`` is what is known of it.
+    """The sandbox ended while a command ran, or before it began; ``finished`` is what is known about the command.
 
-    What it had printed by then is kept.
+    Its output up to then is kept.
     """
 
     def __init__(self, finished: Finished) -> None:
@@ -171,9 +171,9 @@ class CommandLost(SandboxLost):
 class Usage:
     """What a sandbox has used so far; a field is ``None`` where this machine cannot tell.
 
-    ``memory_bytes`` is what it holds now, without the cached files that the kernel would drop first. ``oom_kills`` are
-    the processes that the kernel killed for want of memory, ``limit_hits`` how often the sandbox came to its own limit:
-    without any, it was the machine that had no memory left.
+    ``memory_bytes`` is what it holds now, without the cached files that the kernel would drop first. ``oom_kills``
+    counts the processes that the kernel killed for lack of memory, ``limit_hits`` how often the sandbox reached its own
+    limit: if it never did, the machine had no memory left.
     """
 
     cpu_ns: int | None
@@ -185,12 +185,12 @@ class Usage:
 
     @property
     def own_oom_kills(self) -> int:
-        """The kills for which the sandbox's own limit is the reason; all where this machine cannot tell."""
+        """The kills that the sandbox's own limit caused; all kills if this machine cannot tell."""
         return 0 if self.limit_hits == 0 else self.oom_kills or 0
 
     @property
     def machine_oom_kills(self) -> int:
-        """The kills for which the machine is the reason."""
+        """The kills that the machine's lack of memory caused."""
         return (self.oom_kills or 0) - self.own_oom_kills
 
 

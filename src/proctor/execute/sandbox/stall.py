@@ -1,6 +1,6 @@
-"""How long the processes of a sandbox were ready to run while the machine ran others instead.
+"""Measure how long the processes of a sandbox were ready to run while the machine ran others instead.
 
-That time is the machine's and not the command's. It is measured in one of two ways:
+That time does not count for the command. There are two ways to measure it:
 
     cgroup    the ``full`` line of the group's ``cpu.pressure``: processes of the group were ready and none of them ran.
               Time in which the group had used up its own quota is taken off.
@@ -19,14 +19,14 @@ from pathlib import Path
 from proctor.execute.sandbox.cgroup import Group
 
 LOOK_MS = 50
-"""How often to look. The kernel gives the mean over processors since the last look, which is too little where a process
-has moved between them in that time; so the guardian looks as well, and more often (see ``native/guardian.c``)."""
+"""How often to measure. The kernel gives the mean over processors since the last reading, which is too low if a process
+moved between processors in that time. So the guardian also reads it, and more often (see ``native/guardian.c``)."""
 SAMPLE_NS = 200_000_000
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
 class StallClock:
-    """Counts from when it is made. ``source`` says how it measures, and is empty where this machine cannot."""
+    """Counts from its creation. ``source`` says how it measures; it is empty if this machine cannot measure."""
 
     def __init__(self, group: Group) -> None:
         self._group = group
@@ -37,7 +37,7 @@ class StallClock:
         self._last = self._sample()
 
     def look(self) -> None:
-        """Measure; to be called every ``LOOK_MS``."""
+        """Measure once; call this every ``LOOK_MS``."""
         if self.source == "cgroup":
             self._stalled_ns = max(self._stalled_ns, (self._group.stalled_ns() or 0) - self._begin_ns)
         elif self.source and time.monotonic_ns() - self._last[0] >= SAMPLE_NS:
@@ -48,12 +48,12 @@ class StallClock:
             self._last = now
 
     def read_ns(self) -> int:
-        """The nanoseconds up to now."""
+        """The stalled nanoseconds so far."""
         self.look()
         return self._stalled_ns
 
     def _sample(self) -> tuple[int, int, int]:
-        """The time, the processor time that the group has used, and the time in which processors had nothing to do."""
+        """The time, the processor time that the group has used, and the idle time of all processors."""
         return time.monotonic_ns(), self._group.cpu_ns() or 0, _idle_ns()
 
 

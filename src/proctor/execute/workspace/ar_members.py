@@ -39,7 +39,7 @@ def _fields(header: bytes) -> tuple[bytes, int]:
 
 
 def _read(file: BinaryIO, start: int, size: int, meter: Meter) -> Iterator[bytes]:
-    """The ``size`` bytes at ``start``, counted."""
+    """The ``size`` bytes at ``start``, counted by ``meter``."""
     file.seek(start)
     while size > 0:
         part = file.read(min(size, _CHUNK_BYTES))

@@ -79,7 +79,7 @@ def read_members(
 
 
 def members(archive: Path, limits: ArchiveLimits | None = None) -> Iterator[Member]:
-    """The members of ``archive`` as they come, whatever their names and kinds are; nothing is refused but damage."""
+    """The members of ``archive`` in order, whatever their names and kinds; only a damaged archive is refused."""
     with _explained(archive):
         yield from _members(archive, limits or ArchiveLimits())
 

@@ -22,7 +22,7 @@ class BadArchive(ProctorError):
 
 
 class TooLarge(BadArchive):
-    """An archive of more than the limits allow."""
+    """An archive exceeds the limits."""
 
 
 @frozen

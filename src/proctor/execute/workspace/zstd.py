@@ -1,6 +1,6 @@
-"""The decompressed bytes of a Zstandard file, through the machine's ``zstd`` program.
+"""Decompress a Zstandard file with the machine's ``zstd`` program.
 
-The standard library of Python 3.11 has no reader for the format, which Debian packages of Ubuntu use. The program reads
+The standard library of Python 3.11 cannot read this format, which Debian packages of Ubuntu use. The program reads
 one file, writes to a pipe, and is ended when the stream is closed.
 """
 
@@ -18,7 +18,7 @@ MEMORY_MEBIBYTES = 512
 
 
 class ZstdStream(io.RawIOBase):
-    """Reads what ``zstd`` makes of one file; :class:`BadArchive` where the program refuses it."""
+    """Reads the output of ``zstd`` for one file; :class:`BadArchive` if the program refuses the file."""
 
     def __init__(self, path: Path) -> None:
         command = ["zstd", "--decompress", "--stdout", "--quiet", f"-M{MEMORY_MEBIBYTES}MiB", "--", str(path)]

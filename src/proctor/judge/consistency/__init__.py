@@ -1,7 +1,7 @@
-"""Whether the records of an intact run agree where one can be computed from another.
+"""Compare the records of an intact run where one can be computed from another.
 
-Each comparison is a small pure function with a name. :data:`ALWAYS` hold for runs of every version; :data:`BY_RULES`
-only for runs that were scored by the rules that hold now.
+Each comparison is a small pure function with a name. :data:`ALWAYS` applies to runs of every version, :data:`BY_RULES`
+only to runs that were scored by the current rules.
 """
 
 from __future__ import annotations
@@ -40,15 +40,13 @@ BY_RULES: Mapping[str, Comparison] = {
 
 
 def disagreements(subject: Subject, *, by_rules: bool) -> Iterator[Problem]:
-    """Every problem that a comparison finds, with its name; those ``by_rules`` only where the rules are the same.
+    """Every problem that a comparison finds, with its name; ``by_rules`` says whether the rules are the current ones.
 
-    A record of a shape that a comparison cannot read is a problem of that comparison.
+    If a comparison cannot read a record, this is a problem of that comparison.
     """
     for name, compare in {**ALWAYS, **(BY_RULES if by_rules else {})}.items():
         try:
             for problem in compare(subject):
                 yield Problem(problem.where, problem.message, name)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
-            yield Problem(
-                ".", f"the records have a shape that cannot be compared: {type(error).__name__}: {error}", name
-            )
+            yield Problem(".", f"the records cannot be compared: {type(error).__name__}: {error}", name)

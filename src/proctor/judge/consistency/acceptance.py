@@ -1,4 +1,4 @@
-"""Checks: what results.json says against the events, and the decisions against the attempts and the contract."""
+"""Compare results.json with the events of checks, and decisions with the attempts and the contract."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OF_DECISIONS = ("outcome", "reason", "rule", "flagged", "forgeable", "attributio
 
 
 def attempts(subject: Subject) -> Iterator[Problem]:
-    """Every attempt in results.json is the one of its event."""
+    """Every attempt in results.json equals its event."""
     events = {_key(event.payload.get("check"), event.payload): event for event in subject.evidence.of("check.finished")}
     for entry in _entries(subject):
         for one in _objects(entry.get("attempts")):
@@ -36,7 +36,7 @@ def attempts(subject: Subject) -> Iterator[Problem]:
 
 
 def declared(subject: Subject) -> Iterator[Problem]:
-    """What events repeat of a check is what the contract says of it."""
+    """Properties of a check in events are those in the contract."""
     checks = {check.id: check for check in subject.evidence.contract.checks}
     for event in subject.evidence.of("check.finished", "check.decided", "check.blocked"):
         check = checks.get(str(event.payload.get("check")))
@@ -105,7 +105,7 @@ def _set_aside(event: Event, check: Check) -> bool:
 
 
 def _decided(check: Check, patched: Sequence[Event], base: Sequence[Event]) -> tuple[Judgement, str]:
-    """What the recorded attempts come to, and whose doing it is."""
+    """The decision that follows from the recorded attempts, and its attribution."""
     decided = decide(check.rerun.decide, [_judgement(one) for one in patched])
     attribution = "agent" if decided.outcome == FAIL else ""
     if decided.reason in OF_THE_MACHINE:
@@ -145,7 +145,7 @@ def listed_decisions(subject: Subject) -> Iterator[Problem]:
 
 
 def failing(subject: Subject) -> Iterator[Problem]:
-    """The failing tests that an event lists are as many as it says, up to the bound of the list; a pass has none."""
+    """An event lists as many failing tests as it counts, up to the limit of the list; a pass lists none."""
     for event in subject.evidence.of("check.finished"):
         if "failing_count" in event.payload:
             count, listed = int(event.payload["failing_count"]), len(event.payload["failing"])
@@ -176,7 +176,7 @@ def tests(subject: Subject) -> Iterator[Problem]:
 
 
 def applied(subject: Subject) -> Iterator[Problem]:
-    """results.json says of the patch what its event says; the steps after it are those of the trace."""
+    """results.json agrees with the event about the patch; the steps after it are those of the trace."""
     results, event = subject.evidence.results, subject.evidence.last("patch.applied")
     if results is None or event is None:
         return

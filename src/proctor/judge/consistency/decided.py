@@ -1,6 +1,6 @@
-"""What follows from the rules that hold now: settings, environment, findings, decisions of breakers, cost.
+"""Compare what follows from the current rules: settings, environment, findings, decisions of breakers, cost.
 
-These comparisons apply to runs that were scored by the current rules. Those of other versions may have other rules.
+These comparisons apply only to runs that were scored by the current rules. Other versions may have other rules.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from proctor.record.trace.types import EVENT_TYPES
 OF_THE_RUN = (
     *("prices", "baseline", "call_depth", "sees_tree", "task_usd", "task_spent_usd", "batch_usd", "batch_spent_usd"),
 )
-"""Settings that no contract says."""
+"""Settings that are not in the contract."""
 
 
 OF_THE_BASE = ("steering-file",)
-"""Findings that also depend on the pristine tree: a module that it has is the project's own."""
+"""Findings that also depend on the pristine tree: a module in that tree is the project's own."""
 
 
 def settings(subject: Subject) -> Iterator[Problem]:
-    """The breakers were set as the contract says."""
+    """The settings of the breakers are those of the contract."""
     recorded = _watch(subject)
     if recorded is None or subject.redacted:
         return
@@ -43,7 +43,7 @@ def settings(subject: Subject) -> Iterator[Problem]:
 
 
 def environment(subject: Subject) -> Iterator[Problem]:
-    """The variables are those that the contract gives."""
+    """The variables are those of the contract."""
     if not subject.redacted:
         found = subject.evidence.manifest["environment"]["variables"]
         expected = base_environment(subject.evidence.contract)
@@ -53,7 +53,7 @@ def environment(subject: Subject) -> Iterator[Problem]:
 
 
 def actors(subject: Subject) -> Iterator[Problem]:
-    """Every event has the actor of its type; files are changed by the agent, or by the harness that puts them back."""
+    """Every event has the actor of its type; the agent changes files, or the harness when it restores them."""
     for event in subject.evidence.events:
         known = EVENT_TYPES.get(event.type)
         allowed = (known.actor, "harness") if event.type == "workspace.mutation" and known else (known and known.actor,)
@@ -62,7 +62,7 @@ def actors(subject: Subject) -> Iterator[Problem]:
 
 
 def stages(subject: Subject) -> Iterator[Problem]:
-    """Every change of stage begins where the one before ended."""
+    """Every change of stage begins at the stage where the previous one ended."""
     stage = ""
     for event in subject.evidence.of("stage.changed"):
         yield from differs(place(event), "from", event.payload["from"], stage, "the trace")
@@ -110,7 +110,7 @@ def breakers(subject: Subject) -> Iterator[Problem]:
     if recorded is not None:
         found = replay(subject.evidence.events, Panel(settings_from(recorded)))
         for text in found.differences[:10]:
-            yield Problem("events.jsonl", f"the breakers decide otherwise: {text}")
+            yield Problem("events.jsonl", f"the breakers decide differently: {text}")
 
 
 def cost(subject: Subject) -> Iterator[Problem]:

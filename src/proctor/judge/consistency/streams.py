@@ -1,4 +1,4 @@
-"""Output and blobs: what events say of texts that are in the run directory, whole or in part."""
+"""Compare events with the output and blobs in the run directory, complete or in part."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def logs(subject: Subject) -> Iterator[Problem]:
-    """Every log is named by the event of its attempt, and what is whole has the digest that the event says."""
+    """The event of an attempt names its log, and a complete log has the digest in the event."""
     named: set[str] = set()
     for event in subject.evidence.of("check.finished", "check.inverted"):
         for kind, path in _mapping(event.payload.get("log")).items():
@@ -49,7 +49,7 @@ def _log(subject: Subject, event: Event, kind: str, path: str) -> Iterator[Probl
 
 
 def short_outputs(subject: Subject) -> Iterator[Problem]:
-    """Output that an event holds as a whole has the size and digest that the event says."""
+    """Output that an event contains completely has the size and digest in the event."""
     if subject.redacted:
         return
     most = min(PREFIX_BYTES, subject.evidence.contract.budget.output_bytes)
@@ -69,7 +69,7 @@ def short_outputs(subject: Subject) -> Iterator[Problem]:
 
 
 def blobs(subject: Subject) -> Iterator[Problem]:
-    """Every blob that an event names is there, and has the digest of the whole where it is the whole."""
+    """Every blob that an event names exists, and a complete one has the digest in the event."""
     for event in subject.evidence.events:
         for holder in _holders(event.payload):
             name = str(holder["blob"])

@@ -1,4 +1,4 @@
-"""What the comparisons of this package look at, and how they say that two values differ."""
+"""The input of the comparisons in this package, and how they report that two values differ."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RESULTS, CHANGES = "acceptance/results.json", "workspace/changes.json"
 class Subject:
     """One intact run: its evidence, the sealed files with their digests and sizes, and how to read one of them.
 
-    In a run that is ``redacted`` texts and digests are not those of the originals.
+    If the run is ``redacted``, text and digests are not those of the originals.
     """
 
     evidence: Evidence
@@ -40,7 +40,7 @@ def differs(where: str, field: str, found: Any, expected: Any, source: str) -> I
 def common(
     where: str, found: Mapping[str, Any], expected: Mapping[str, Any], source: str, prefix: str = ""
 ) -> Iterator[Problem]:
-    """Problems for the fields that both have and that differ; an earlier Proctor wrote fewer."""
+    """Problems for the common fields that differ; an earlier Proctor wrote fewer fields."""
     for name in expected:
         if name in found:
             yield from differs(where, prefix + name, found[name], expected[name], source)

@@ -1,4 +1,4 @@
-"""Changes: the list of changed files against the mutations, the patch and itself."""
+"""Compare the list of changed files with the mutation events, with the patch and with itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from proctor.record.trace.event import Event
 
 
 def kinds(subject: Subject) -> Iterator[Problem]:
-    """A change is called by its two sides, in the list and in the events."""
+    """The kind of a change follows from its two sides, in the list and in the events."""
     for where, change in _all_changes(subject):
         before, after = change.get("before"), change.get("after")
         expected = "added" if before is None else "deleted" if after is None else "modified"
@@ -39,7 +39,7 @@ def sides(subject: Subject) -> Iterator[Problem]:
 
 
 def lines(subject: Subject) -> Iterator[Problem]:
-    """The counted lines are those of the patch, where Proctor made the patch itself."""
+    """The line counts are those of the patch, if Proctor made the patch itself."""
     if subject.redacted or not any(True for _ in subject.evidence.of("tool.invocation")):
         return
     stats = {name_text(stat.path): stat for stat in known_stat(subject.evidence.patch or b"")}

@@ -1,4 +1,4 @@
-"""One alteration of a test file: a span of bytes and what takes its place. Pure.
+"""One alteration of a test file: a span of bytes and its replacement. Pure.
 
 A test that passes honestly must fail once one of its expectations is altered. Every kind of alteration below holds for
 any right solution, not only for the reference:
@@ -53,7 +53,7 @@ class Block:
 
 
 def kinds_of(edits: Iterable[Edit]) -> frozenset[str]:
-    """The kinds that tell forgeries apart: another form of an expectation is no kind of its own there."""
+    """The kinds of ``edits``, where ``form`` counts as ``expectation``: they detect the same forgeries."""
     return frozenset(EXPECTATION if edit.kind == FORM else edit.kind for edit in edits)
 
 
@@ -65,7 +65,7 @@ def edited(data: bytes, edits: Iterable[Edit]) -> bytes:
 
 
 def diff(path: str, before: bytes, after: bytes) -> str:
-    """The difference as a person reads it, of at most ``DIFF_LINES`` lines."""
+    """A readable diff of at most ``DIFF_LINES`` lines."""
     old, new = (data.decode(errors="replace").splitlines() for data in (before, after))
     lines = list(difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", n=2, lineterm=""))
     return "\n".join(lines[:DIFF_LINES])

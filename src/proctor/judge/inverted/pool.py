@@ -1,7 +1,7 @@
-"""The pool of a contract: variants of its hidden tests that were seen to fail with the reference, as a stored record.
+"""The pool of a contract: a stored record of variants of its hidden tests that failed with the reference.
 
-``validate`` makes a pool and keeps it in the home, which no sandbox sees. A pool belongs to one content id. It says for
-each check how its rounds are run, which listed tests have no variant, and why there is none at all.
+``validate`` makes a pool and keeps it in the home, which no sandbox sees. A pool belongs to one content id. For each
+check it records how rounds run, which listed tests have no variant, and why there are no variants at all.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SCHEMA = 1
 KIND = "proctor.variants"
 
 WHOLE_CHECK = ""
-"""The id of a check that its exit code decides."""
+"""The test id for a check that its exit code decides."""
 
 ENOUGH, ENOUGH_KINDS = 3, 2
 """A listed test is well covered by this many variants of this many kinds."""
@@ -115,7 +115,7 @@ class Pool:
 
     @property
     def digest(self) -> str:
-        """What identifies the pool in the record of a run."""
+        """The digest that identifies the pool in the record of a run."""
         return digest(self.record())
 
 
@@ -165,7 +165,7 @@ def is_inverted(check: Check) -> bool:
 
 
 def read_pool(record: Mapping[str, Any]) -> Pool | None:
-    """The pool of a stored record; nothing for a record of another kind or version."""
+    """The pool of a stored record; ``None`` for a record of another kind or version."""
     if record.get("kind") != KIND or record.get("schema") != SCHEMA:
         return None
     return Pool(str(record["contract"]), tuple(_check_pool(one) for one in record["checks"]))
@@ -193,7 +193,7 @@ def _variant(record: Mapping[str, Any]) -> Variant:
 
 
 def altered_files(variants: tuple[Variant, ...], files: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
-    """The files that ``variants`` alter, after all of their edits."""
+    """The files that ``variants`` alter, with all edits applied."""
     by_path: dict[bytes, list[Edit]] = {}
     for one in variants:
         by_path.setdefault(one.path, []).append(one.edit)

@@ -1,4 +1,4 @@
-"""Rounds in fresh sandboxes: a check run with altered tests on a scene, and what its tests came to."""
+"""Rounds in fresh sandboxes: run a check with altered tests on a scene, and collect the outcomes of its tests."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from proctor.judge.inverted.units import has_reader, pytest_file
 from proctor.judge.testpaths import is_test
 
 INVERTED = "inverted"
-"""The tree of such an attempt in records."""
+"""The name of the tree of such an attempt in records."""
 
 MOST_FILES = 2_000
 MOST_BYTES = 1 << 20
-"""Test files beyond these bounds are not read."""
+"""Test files beyond these limits are not read."""
 
 
 @frozen
 class Made:
-    """One round as it was made: the attempt, and the outcome of every test that it ran."""
+    """One finished round: the attempt, and the outcome of every test that it ran."""
 
     attempt: Attempt
     outcomes: Mapping[str, str]
@@ -99,7 +99,7 @@ def _protected_tests(bench: Bench) -> list[bytes]:
 
 
 def unchanged(pool: CheckPool, bench: Bench, check: Check, scene: Scene) -> dict[bytes, bytes]:
-    """The test files of a pool that are still what its variants were made for, as the judge is about to place them."""
+    """The test files of a pool that still match its variants, as the judge is about to place them."""
     hidden = hidden_of(bench, check)
     found: dict[bytes, bytes] = {}
     for path in {one.path for one in pool.variants}:
@@ -113,5 +113,5 @@ def unchanged(pool: CheckPool, bench: Bench, check: Check, scene: Scene) -> dict
 
 
 def sha256_of(data: bytes) -> str:
-    """The digest under which a pool knows a file."""
+    """The digest of a file in a pool."""
     return hashlib.sha256(data).hexdigest()

@@ -1,8 +1,8 @@
-"""A pool is made: every candidate is tried on the reference, and the ones that fail as they must are kept.
+"""Make a pool: try every candidate on the reference, and keep the variants that fail as they must.
 
-Candidates of different tests share a round. Where a round disturbs tests that it does not alter, it is divided until
-the cause is known, and a variant that disturbs alone is left out. A variant must make its test *fail*: a test that
-breaks before it is run, or does not show up, shows nothing.
+Candidates of different tests share a round. If a round disturbs tests that it does not alter, it is divided until the
+cause is known; a variant that disturbs other tests by itself is left out. A variant must make its test *fail*: a test
+that breaks before it runs, or is missing from the results, shows nothing.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from proctor.judge.inverted.units import Unit, find_units, whole_files
 from proctor.judge.outcome import PASS
 
 WANTED = 6
-"""A test with so many variants of at least two kinds gets no more."""
+"""A test with this many variants of at least two kinds gets no more."""
 MOST_CANDIDATES = 12
 MOST_WHOLE = 12
 """How many candidates are tried for a check that its exit code decides."""
 MOST_ROUNDS = 80
 MOST_CONTROLS = 3
 SOUND_CRASHES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 134, -6)
-"""Exit codes with which a program ends that found a wrong result; ``abort`` is how ``assert`` in C ends."""
+"""Exit codes of a program that found a wrong result; ``assert`` in C ends with ``abort``."""
 
 
 @frozen
@@ -60,7 +60,7 @@ class Screening:
         self._variants: list[Variant] = []
 
     def pool(self, nonce: bytes, check_ms: int) -> CheckPool:
-        """The variants that hold, or why there are none."""
+        """The variants that fail as they must, or why there are none."""
         problem = self._find_mode()
         if problem:
             return CheckPool(self._check.id, without=self._tests, check_ms=check_ms, problem=problem)
@@ -82,7 +82,7 @@ class Screening:
         )
 
     def _find_mode(self) -> str:
-        """Whether the listed tests pass when they run alone, or only in the whole suite; the problem, where in none."""
+        """Find out whether the listed tests pass alone or only in the whole suite; returns the problem if neither."""
         if self._check.results == "pytest":
             kept = set(self._files)
             start = start_of(self._check)
@@ -103,7 +103,7 @@ class Screening:
         return all(made.outcomes.get(test) == "passed" for test in (*self._tests, *self._controls))
 
     def _batches(self, nonce: bytes) -> list[list[list[_Candidate]]]:
-        """Candidates by turns: in each turn one of every test, in rounds that can be made."""
+        """Rounds of candidates, in batches: a round has one candidate of every test, or one in all for an exit code."""
         chance = Random(nonce)
         queues = [self._candidates(unit, chance) for unit in self._units(nonce)]
         queues += [[one] for one in self._declared()]
@@ -121,7 +121,7 @@ class Screening:
         return find_units(self._tests, self._files, nonce, by_pytest=by_pytest, start=start_of(self._check))
 
     def _candidates(self, unit: Unit, chance: Random) -> list[_Candidate]:
-        """The candidates of one test, spread over kinds: one of each kind in turn."""
+        """The candidates of one test, one of each kind in turn."""
         by_kind: dict[str, list[Edit]] = {}
         for edit in chance.sample(unit.edits, len(unit.edits)):
             by_kind.setdefault(edit.kind, []).append(edit)
@@ -171,7 +171,7 @@ class Screening:
         return False
 
     def _tried(self, several: list[_Candidate]) -> list[Variant]:
-        """The candidates of one round that fail as they must; divided where they disturb others or each other."""
+        """The candidates of one round that fail as they must; it is divided if they disturb others or each other."""
         if self._rounds >= MOST_ROUNDS:
             return []
         fitting = _compatible(several)
@@ -184,7 +184,7 @@ class Screening:
         return [*kept, *(self._tried(left) if left else [])]
 
     def _judged(self, several: list[_Candidate], made: Made) -> list[Variant] | None:
-        """The variants that held in a round; ``None`` where it must be divided."""
+        """The variants that failed as they must in a round; ``None`` if it must be divided."""
         outcomes = made.outcomes
         if self._check.results == "exit-code":
             holds = outcomes[WHOLE_CHECK] == "failed" and made.attempt.finished.exit_code in SOUND_CRASHES
@@ -210,7 +210,7 @@ class Screening:
 
 
 def _rest(candidate: _Candidate, failed: tuple[str, ...]) -> tuple[str, ...]:
-    """The tests of a candidate that did not fail: neither altered for certain nor controls."""
+    """The tests of a candidate that did not fail: they are neither certainly altered nor controls."""
     return tuple(test for test in candidate.ids if test not in failed)
 
 

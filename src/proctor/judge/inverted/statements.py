@@ -1,7 +1,7 @@
 """The parts of a Python test that run whenever the test passes. Pure.
 
-What a test expects in a branch may be expected of the reference alone: another right solution may lead into another
-branch, and would then pass the altered test. So edits are made only where every passing run comes by.
+An expectation in a branch may apply only to the reference. Another correct solution may take another branch and would
+then pass the altered test. So edits are made only in statements that every passing run reaches.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 def called_name(call: ast.Call) -> str:
-    """The last part of the name of what is called."""
+    """The last part of the name of the called function."""
     if isinstance(call.func, ast.Attribute):
         return call.func.attr
     return call.func.id if isinstance(call.func, ast.Name) else ""
@@ -30,7 +30,7 @@ def called_name(call: ast.Call) -> str:
 def certain_nodes(function: Function) -> Iterator[ast.AST]:
     """The nodes in ``function`` that every passing run reaches, in the order of the source.
 
-    A function that is defined inside is reached where ``function`` calls it by its name.
+    A nested function is reached where ``function`` calls it by its name.
     """
     calls = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
     called = {one.id for one in calls if isinstance(one, ast.Name)}
@@ -54,7 +54,7 @@ def certain_statements(body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
 
 
 def _may_leave(statement: ast.stmt) -> bool:
-    """Whether what follows ``statement`` may be left out; a loop ends its own ``break`` and ``continue``."""
+    """Whether the rest after ``statement`` may be skipped; a ``break`` or ``continue`` stays within its own loop."""
     leaving = (ast.Return,) if isinstance(statement, _LOOPS) else (ast.Return, ast.Break, ast.Continue)
     waiting: list[ast.AST] = [statement]
     while waiting:
@@ -67,7 +67,7 @@ def _may_leave(statement: ast.stmt) -> bool:
 
 
 def _inner(node: ast.AST) -> Sequence[ast.AST]:
-    """What runs whenever ``node`` does."""
+    """The nodes that run whenever ``node`` runs."""
     if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
         return (node.test,)
     if isinstance(node, ast.For | ast.AsyncFor):

@@ -1,7 +1,7 @@
-"""Source text of languages in the family of C as tokens: names, numbers, strings, punctuation. Pure.
+"""Split source text of C-like languages into tokens: names, numbers, strings, punctuation. Pure.
 
-Enough to find calls and their arguments, not to understand a program. What is misread costs an edit: each one is tried
-on the reference before it counts.
+This is enough to find calls and their arguments, not to understand a program. A misread token only costs an edit,
+because each edit is tried on the reference before it counts.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _token(data: bytes, at: int) -> tuple[str, int]:
 
 
 def _javascript_string(data: bytes, at: int, found: Sequence[Token]) -> tuple[str, int]:
-    """Where a template or a regular expression that begins at ``at`` ends; no kind where none begins."""
+    """Kind and end of the template or regular expression that begins at ``at``; the kind is empty if none does."""
     if data[at : at + 1] == b"`":
         return STRING, _template_end(data, at)
     expects_value = not found or found[-1].text in _BEFORE_A_VALUE
@@ -85,7 +85,7 @@ def _javascript_string(data: bytes, at: int, found: Sequence[Token]) -> tuple[st
 
 
 def _template_end(data: bytes, at: int) -> int:
-    """The end of a template literal, with the templates in its substitutions; the end of the file for an open one."""
+    """The end of a template literal, including nested templates; the end of the file if it is not closed."""
     inside = [b"`"]
     at += 1
     while inside:
@@ -103,7 +103,7 @@ def _template_end(data: bytes, at: int) -> int:
 def brackets(several: Sequence[Token]) -> dict[int, int]:
     """Where each bracket closes: the index of the closing one by that of the opening one.
 
-    Brackets that are open where another kind of bracket closes have no end.
+    A bracket that is still open when another kind of bracket closes has no end.
     """
     found: dict[int, int] = {}
     waiting: list[int] = []

@@ -1,7 +1,7 @@
-"""Which edits can make a listed test fail: test ids led to their source files and to the tests in them. Pure.
+"""Find the edits that can make a listed test fail: from test ids to source files and the tests in them. Pure.
 
-An id of pytest names its file. Others are matched by their last parts with the names of tests in the files that hold
-tests. A test with few edits of its own also takes those of the helpers in its file that it calls.
+A pytest id names its file. The last parts of other ids are matched with the names of tests in the test files. A test
+with few edits of its own also takes those of the helpers in its file that it calls.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PARTS = re.compile(r"[A-Za-z0-9_$]+")
 
 @frozen
 class Unit:
-    """Listed tests that one test function of a file stands behind, and the edits that may make them fail."""
+    """The listed tests of one test function in a file, and the edits that may make them fail."""
 
     path: bytes
     name: str
@@ -29,7 +29,7 @@ class Unit:
 
 
 def has_reader(path: bytes) -> bool:
-    """Whether the tests of a file can be inverted by rules."""
+    """Whether there are rules to invert the tests of a file."""
     return path.lower().endswith((*python.SUFFIXES, *javascript.SUFFIXES, *c.SUFFIXES))
 
 
@@ -46,7 +46,7 @@ def read_blocks(path: bytes, data: bytes, nonce: bytes, *, by_pytest: bool) -> t
 def find_units(
     wanted: Sequence[str], files: Mapping[bytes, bytes], nonce: bytes, *, by_pytest: bool, start: str = ""
 ) -> tuple[Unit, ...]:
-    """The units behind the ids that are ``wanted``, in files of the tree; ids of pytest begin at ``start``."""
+    """The units of the ``wanted`` ids, in files of the tree; pytest ids are relative to ``start``."""
     read = {path: read_blocks(path, data, nonce, by_pytest=by_pytest) for path, data in sorted(files.items())}
     by_name = _by_name(read)
     found: dict[tuple[bytes, Block], list[str]] = {}
@@ -71,7 +71,7 @@ def whole_files(files: Mapping[bytes, bytes], nonce: bytes) -> tuple[Unit, ...]:
 
 
 def pytest_file(test: str, start: str = "") -> bytes:
-    """The file of a test that pytest names."""
+    """The file of a test with a pytest id."""
     path = test.partition("::")[0]
     return (f"{start}/{path}" if start else path).encode()
 
@@ -88,7 +88,7 @@ def _pytest_block(test: str, read: Mapping[bytes, tuple[Block, ...]], start: str
 def _inherited(
     path: bytes, names: Sequence[str], read: Mapping[bytes, tuple[Block, ...]]
 ) -> tuple[bytes, Block] | None:
-    """A method that the test's class has from another one of the same file, if only one has that name."""
+    """A method that the test's class inherits from another class of the same file, if only one has that name."""
     same = [block for block in read.get(path, ()) if len(names) > 1 and block.name == names[-1] and block.around]
     return (path, same[0]) if len(same) == 1 else None
 
@@ -104,7 +104,7 @@ def _by_name(read: Mapping[bytes, tuple[Block, ...]]) -> dict[str, list[tuple[by
 
 
 def _best_block(test: str, by_name: Mapping[str, Sequence[tuple[bytes, Block]]]) -> tuple[bytes, Block] | None:
-    """The test with the longest name that an id ends in; of several, the one whose file and suites the id names."""
+    """The test with the longest name that ends an id; of several, the one whose file and suites are in the id."""
     name = max((one for one in _last_parts(test) if one in by_name), key=len, default="")
     parts = set(_PARTS.findall(test))
     return max(by_name.get(name, ()), key=lambda place: _shared(place, test, parts), default=None)
@@ -116,7 +116,7 @@ def _shared(place: tuple[bytes, Block], test: str, parts: set[str]) -> int:
 
 
 def _last_parts(test: str) -> Iterator[str]:
-    """An id and what it ends in behind something that separates names, also without its parameters."""
+    """An id and its endings after each separator of names, also without its parameters."""
     for text in (test, test.partition("[")[0].rstrip()):
         for at in range(len(text)):
             if at == 0 or not _is_word(text[at - 1]):
@@ -137,7 +137,7 @@ def _edits(block: Block, helpers: Mapping[str, Sequence[Edit]]) -> tuple[Edit, .
 
 
 def _by_call(several: Iterable[Block]) -> dict[str, list[Edit]]:
-    """The edits of every function by what a call of it looks like: that of a method has a point before its name."""
+    """The edits of every function by the text of a call to it: the name, with a dot before it for a method."""
     found: dict[str, list[Edit]] = {}
     for block in several:
         found.setdefault(f".{block.name}" if block.around else block.name, []).extend(block.edits)

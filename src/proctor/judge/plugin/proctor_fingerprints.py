@@ -1,13 +1,13 @@
-"""Fingerprints of the test runner, taken before any code of the tree runs, and what differs from them later.
+"""Fingerprints of the test runner, taken before any code of the tree runs and compared later.
 
-Code under test shares the process with its tests. An honest change happens within a test and is undone. So functions of
-the runner are compared after each test, and everything else when the session is over: their code, the functions that
-compile and import, the registered plug-ins, the code of the collected tests. A change counts when code of the tree made
-it. Conftest files do not count, because the judge restores them, and a runner that is itself part of the tree may
-change itself. The judge leaves out what the base changes as well.
+Code under test shares the process with its tests. An honest test undoes its changes. So functions of the runner are
+compared after each test, and everything else at the end of the session: their code, the functions that compile and
+import, the registered plug-ins, the code of the collected tests. A change counts when code of the tree made it.
+Conftest files do not count, because the judge restores them, and a runner that is itself part of the tree may change
+itself. The judge leaves out what the base changes as well.
 
-The standard library alone is used. Code objects compare by value, with all constants and names. Who knows this file can
-evade it: it is a second line behind tests whose results must depend on behaviour.
+Only the standard library is used. Code objects compare by value, with all constants and names. Code that knows this
+file can evade it: it is a second defence behind inverted tests.
 """
 
 import os
@@ -31,7 +31,7 @@ Change = Tuple[str, str]  # noqa: UP006
 
 
 class Tree:
-    """Tells code of the tree below ``top`` from other code."""
+    """Distinguishes code of the tree below ``top`` from other code."""
 
     def __init__(self, top: str) -> None:
         self.top = os.path.join(os.path.abspath(top), "")
@@ -42,13 +42,13 @@ class Tree:
         )
 
     def owns_file(self, name: str) -> bool:
-        """Whether a file is the tree's, and neither a conftest file nor part of the runner."""
+        """Whether a file belongs to the tree and is neither a conftest file nor part of the runner."""
         file = os.path.abspath(name)
         inside = file.startswith(self.top) and not file.startswith(self._runner)
         return inside and os.path.basename(file) != "conftest.py"
 
     def owns(self, value: Any) -> bool:
-        """Whether something was defined in the tree, by code that has no file, or by no code that can be seen."""
+        """Whether something was defined in the tree, by code without a file, or by code that is not visible."""
         code = code_of(value)
         if code is None:
             return not isinstance(value, type) or self.owns_type(value)
@@ -60,7 +60,7 @@ class Tree:
         return bool(file) and self.owns_file(str(file))
 
     def place(self, value: Any) -> str:
-        """The file below the top, and the line, that something comes from; empty where that cannot be seen."""
+        """The file below the top and the line where something was defined; empty if that is not visible."""
         code = code_of(value)
         if code is None or code.co_filename.startswith("<"):
             return ""
@@ -75,7 +75,7 @@ def function_of(value: Any) -> Any:
 
 
 def code_of(value: Any) -> Any:
-    """The code of a function, method or property, or of a code object itself; nothing for other things."""
+    """The code of a function, method or property, or a code object itself; ``None`` for other objects."""
     if isinstance(value, types.CodeType):
         return value
     code = getattr(function_of(value), "__code__", None)
@@ -83,7 +83,7 @@ def code_of(value: Any) -> Any:
 
 
 def _inner(function: Any) -> Tuple[Any, ...]:  # noqa: UP006
-    """What a function is made of beside its code: its defaults and the functions that it wraps."""
+    """The parts of a function besides its code: its defaults and the functions that it wraps."""
     cells = []
     for cell in getattr(function, "__closure__", None) or ():
         try:
@@ -97,7 +97,7 @@ def _inner(function: Any) -> Tuple[Any, ...]:  # noqa: UP006
 
 
 class Fingerprint:
-    """Functions by the place where callers find them, and what each was made of."""
+    """Functions by the place where callers find them, with the parts of each."""
 
     def __init__(self, parts: List[Part]) -> None:  # noqa: UP006
         self._parts = parts
@@ -105,7 +105,7 @@ class Fingerprint:
         self._code = [(name, one, code_of(one), _inner(one)) for name, one in known.values() if code_of(one)]
 
     def replaced(self, tree: Tree) -> Iterator[Change]:
-        """Which functions others of the tree took the place of."""
+        """Which functions were replaced by functions of the tree."""
         for name, holder, key, value in self._parts:
             now = holder.get(key)
             if now is not value and tree.owns(now):
@@ -148,7 +148,7 @@ def _loaded(names: Tuple[str, ...], inner: bool) -> Dict[str, Any]:  # noqa: UP0
 
 
 class Fingerprints:
-    """All that is compared, with the changes that were seen so far."""
+    """Everything that is compared, with the changes that were seen so far."""
 
     def __init__(self, top: str) -> None:
         self._tree = Tree(top)
@@ -165,17 +165,17 @@ class Fingerprints:
         self._seen: Dict[Change, None] = {}  # noqa: UP006
 
     def changes(self) -> List[Change]:  # noqa: UP006
-        """What was changed, and by which file and line, in order; of very many the first."""
+        """What was changed, and by which file and line, in order; only the first ones if there are very many."""
         return sorted(self._seen)[:MOST_CHANGES]
 
     def begin(self, manager: Any, objects: Mapping[str, Any]) -> None:
-        """Note the registered plug-ins, and objects on whose methods the report depends."""
+        """Record the registered plug-ins, and objects on whose methods the report depends."""
         self._hooks = {id(one): (one, one.function, code_of(one.function)) for _, one in _hooks_of(manager)}
         for name, one in {"plug-in manager": manager, **objects}.items():
             self._objects.append((name, one, {key: each for key, each in vars(one).items() if callable(each)}))
 
     def collected(self, items: List[Any]) -> None:  # noqa: UP006
-        """Note the code of the collected tests, and compare it with their files."""
+        """Record the code of the collected tests, and compare it with their files."""
         self._items = {id(item) for item in items}
         files: Dict[str, List[Any]] = {}  # noqa: UP006
         for item in items:
@@ -189,7 +189,7 @@ class Fingerprints:
                 self._compare(file, functions)
 
     def _compare(self, file: str, functions: List[Any]) -> None:  # noqa: UP006
-        """Compare tests with what their file compiles to; rewritten assertions only have to be there."""
+        """Compare tests with the compiled code of their file; rewritten assertions only have to be present."""
         try:
             with open(file, "rb") as source:
                 whole = _compile(source.read(), file, "exec", dont_inherit=True)
@@ -210,7 +210,7 @@ class Fingerprints:
         self._note_all(self._runner.replaced(self._tree))
 
     def after_item(self, item: Any) -> None:
-        """Compare a test that has run and is not yet torn down."""
+        """Compare a test after it has run and before it is torn down."""
         if self._items and id(item) not in self._items:
             self._note("a test that was not collected", "")
         for key, value in list(vars(item).items()):
@@ -222,7 +222,7 @@ class Fingerprints:
         self._note_all(_exchanged([self._tests[id(now)]] if id(now) in self._tests else [], self._tree))
 
     def end(self, manager: Any) -> None:
-        """Compare everything, when all fixtures are torn down."""
+        """Compare everything after all fixtures are torn down."""
         self.after_test()
         self._note_all(self._runner.altered(self._tree))
         self._note_all(self._machinery.replaced(self._tree))
@@ -251,7 +251,7 @@ class Fingerprints:
                     yield name + "." + key, self._tree.place(value)
 
     def _registered(self, manager: Any) -> Iterator[Change]:
-        """Hooks of the tree that were registered later, or exchanged."""
+        """Hooks of the tree that were registered later or replaced others."""
         for name, one in _hooks_of(manager):
             _, function, code = self._hooks.get(id(one), (None, None, None))
             if one.function is not function and self._tree.owns(one.function):
@@ -291,13 +291,13 @@ def _inner_codes(code: Any) -> Iterator[Any]:
 
 
 def _means(code: Any, wanted: Any) -> bool:
-    """Whether ``code`` is what the source says; code with rewritten assertions differs and has to have them."""
+    """Whether ``code`` matches the source; code with rewritten assertions differs, and must have assertions."""
     same = code.co_code == wanted.co_code and code.co_names == wanted.co_names
     return bool(same or "AssertionError" in code.co_names)
 
 
 def _exchanged(tests: List[Tuple[Any, Any]], tree: Tree) -> Iterator[Change]:  # noqa: UP006
-    """Collected tests whose code was exchanged in place."""
+    """Collected tests whose code was replaced in place."""
     for function, code in tests:
         if function.__code__ is not code and function.__code__ != code:
             yield TEST_CODE, tree.place(function.__code__)

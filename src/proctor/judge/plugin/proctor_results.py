@@ -2,10 +2,10 @@
 
 It writes one signed line for each report to a file of its own in the results directory, adds the sentinel file to
 what is collected, keeps the sentinels from being filtered out, runs them at drawn places among the other tests, and
-takes their failure out of the exit status. It notes what code of the tree changed in the test runner, by the
-fingerprints of ``proctor_fingerprints``: sentinels do not see a forgery that concerns some tests alone. It uses the
-standard library alone, works with pytest 6 to 9, and runs on whatever interpreter the check starts. It is mounted
-read-only; the harness itself never imports it.
+takes their failure out of the exit status. It records what code of the tree changed in the test runner, with
+``proctor_fingerprints``, because sentinels do not detect a forgery that affects only some tests. It uses only the
+standard library, works with pytest 6 to 9, and runs on whatever interpreter the check starts. It is mounted read-only;
+the harness itself never imports it.
 
 Code under test shares this process. The key is taken out of the environment, or out of the file that is named there, at
 once, which raises the price of forging; it is no proof.
@@ -63,7 +63,7 @@ class Plugin:
         self._others_failed = 0
 
     def begin(self, config: Any) -> None:
-        """Take part in a session that starts; where only some tests are to run, their files alone are collected."""
+        """Take part in a new session; if only some tests are to run, only their files are collected."""
         worker = hasattr(config, "workerinput")
         if not worker:
             self._reporter = Reporter(bytes.fromhex(self._settings["key"]), self._settings["directory"])
@@ -136,7 +136,7 @@ class Plugin:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_teardown(self, item: Any) -> None:
-        """Compare a test that has run with what was collected."""
+        """Compare a test that has run with the collected one."""
         _FINGERPRINTS.after_item(item)
 
     @pytest.hookimpl(tryfirst=True)
@@ -178,7 +178,7 @@ class Plugin:
 
 
 def _text(name: Any) -> str:
-    """A name as text that can be written."""
+    """A name as text that can be encoded."""
     return str(name).encode("utf-8", "backslashreplace").decode("utf-8")
 
 

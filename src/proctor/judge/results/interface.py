@@ -26,7 +26,7 @@ _RANK = {outcome: rank for rank, outcome in enumerate(OUTCOMES)}
 
 @frozen
 class RunnerChange:
-    """A part of the test runner that code of the tree changed, and the file and line of that code, if it has any."""
+    """A part of the test runner that code of the tree changed, and the file and line of that code, if known."""
 
     what: str
     by: str = ""
@@ -37,7 +37,7 @@ class RunnerChange:
         return self.by.rpartition(":")[0]
 
     def text(self) -> str:
-        """The change as a sentence names it."""
+        """The change as text for a sentence."""
         return f"{self.what} ({self.by})" if self.by else self.what
 
 
@@ -46,8 +46,8 @@ class TestResults:
     """Outcomes by test id.
 
     ``complete`` is false when the runner did not get to its end or its file cannot be read; ``problem`` then says why.
-    ``tampered`` means that the file holds lines that the harness's own reporter did not write. ``changed`` is what code
-    of the tree changed in the test runner.
+    ``tampered`` means that the file holds lines that the harness's own reporter did not write. ``changed`` lists what
+    code of the tree changed in the test runner.
     """
 
     __test__ = False  # the name starts with Test: pytest would take it for one

@@ -78,7 +78,7 @@ def _record(number: int, line: bytes, key: bytes) -> dict[str, Any] | None:
 
 
 def _changes(record: dict[str, Any]) -> tuple[RunnerChange, ...]:
-    """The changes to the runner that a record lists, within a bound."""
+    """The changes to the runner that a record lists, up to a limit."""
     listed = record.get("changed")
     pairs = [one for one in listed[:MOST_CHANGES] if isinstance(one, list)] if isinstance(listed, list) else []
     texts = [[clean_text(str(part))[:CHANGE_CHARACTERS] for part in pair[:2]] for pair in pairs]

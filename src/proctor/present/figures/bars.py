@@ -53,7 +53,7 @@ def _with_share(text: str, left: float | None, most: float) -> str:
 def funnel(key: str, steps: Sequence[tuple[str, float | None]], *, title: str) -> Markup:
     """The steps from top to bottom, each as a bar of the runs that are left, with the part of all that they are.
 
-    A number of runs that is not known has no bar.
+    A step whose number of runs is unknown has no bar.
     """
     most = max((left for _, left in steps if left is not None), default=0) or 1
     axis = scale(0, most, 84, 208, tight=True)

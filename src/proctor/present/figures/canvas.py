@@ -54,8 +54,8 @@ def scale(
 ) -> Scale:
     """A scale that holds ``low`` to ``high`` and ends on round values, or exactly on the two when ``tight``.
 
-    Round is what is round when counted in ``unit``, such as 60 for seconds that are read as minutes, and what ``form``
-    writes without rounding.
+    A value is round if it is round when counted in ``unit``, such as 60 for seconds that are shown as minutes, and if
+    ``form`` writes it without rounding.
     """
     if not high - low > NARROWEST:
         pad = abs(low) * 0.1 if abs(low) > NARROWEST else 0.5
@@ -118,7 +118,7 @@ def path(points: Sequence[Point], look: str, closed: bool = False) -> Markup:
 
 
 def thinned(rows: Sequence[Row], most: int) -> list[Row]:
-    """At most ``most`` of ``rows``, spread evenly, the first and the last among them."""
+    """At most ``most`` of ``rows``, spread evenly, including the first and the last."""
     if len(rows) <= most:
         return list(rows)
     return [rows[round(place * (len(rows) - 1) / (most - 1))] for place in range(most)]

@@ -12,7 +12,7 @@ from proctor.present.markup import Markup, Piece
 SMALL = (310, 215)
 """The size of one of several figures beside each other."""
 MOST_LINES = 5
-"""Lines that can be told apart in one figure."""
+"""How many lines can be distinguished in one figure."""
 
 
 @frozen

@@ -17,7 +17,7 @@ NAMED = 8
 
 @frozen
 class Offer:
-    """One agent: what a run costs, how often it succeeds, and the ends of that rate's interval where it has one."""
+    """One agent: its cost per run, its success rate, and the ends of the rate's interval if there is one."""
 
     name: str
     rank: int

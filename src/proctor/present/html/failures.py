@@ -183,7 +183,7 @@ def funnel(findings: Mapping[str, Any], evidence: Evidence) -> Section:
 
 
 def _left(row: Mapping[str, Any]) -> list[tuple[str, float | None]]:
-    """The steps of an agent with the runs that are left, for the figure and for the table."""
+    """The steps of an agent with the runs that are left, for the figure and the table."""
     steps = [(str(step.get("name")), known(step.get("count"))) for step in row.get("steps") or ()]
     return steps[:MOST_GATES]
 

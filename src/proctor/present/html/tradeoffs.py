@@ -19,7 +19,7 @@ MOST_SIZES = 200
 
 
 def offers(findings: Mapping[str, Any], evidence: Evidence) -> Markup:
-    """Each agent by what a run costs and how often it succeeds; the figure and the table show the same rows."""
+    """Each agent by cost per run and success rate; the figure and the table show the same rows."""
     heading = tag("h3", "Price against performance")
     found = _offers(findings)
     if not found:
@@ -57,7 +57,7 @@ def _offer(offer: Offer, paid: Currency, evidence: Evidence) -> list[Cell | Piec
 
 @frozen
 class Size:
-    """A study of some size: its place across the figure, and half of the width that its interval would have."""
+    """A study of some size: its position on the horizontal axis, and half of the width of its projected interval."""
 
     across: float
     runs_per_task: float | None
@@ -71,7 +71,7 @@ def precision(findings: Mapping[str, Any]) -> Markup:
     heading = tag("h3", "What more precision would cost")
     sizes, priced = _sizes(findings)
     if not sizes:
-        return tag("div", heading, absent("no agent has two tasks with an outcome, and so no interval to narrow"))
+        return tag("div", heading, absent("no agent has two tasks with an outcome, so there is no interval to narrow"))
     paid = currency(findings)
     title = f"Half of the interval against the {'cost' if priced else 'runs'} of a study"
     figure = curves(
@@ -99,7 +99,7 @@ def precision(findings: Mapping[str, Any]) -> Markup:
         for size in sizes
     ]
     made = folded("The same as a table", table(title, columns, lines))
-    text = "Projected from the runs at hand, with the method of the intervals above, as the mean over the agents. "
+    text = "Projected from these runs with the method of the intervals above, as the mean over the agents. "
     text += "An interval need not reach equally far to both sides."
     return tag("div", heading, framed(figure, title), note(text), made)
 

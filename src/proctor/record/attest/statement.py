@@ -39,7 +39,7 @@ def statement_bytes(run: RunDirectory) -> bytes:
 
 
 def check_predicate(payload: bytes, where: str) -> None:
-    """Refuse a statement of a newer form than this one, as :class:`~proctor.base.errors.NewerSchema`."""
+    """Raise :class:`~proctor.base.errors.NewerSchema` for a statement of a newer form."""
     try:
         named = str(parse(payload)["predicateType"])
     except (ValueError, KeyError, TypeError):

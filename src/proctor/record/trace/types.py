@@ -95,7 +95,7 @@ _TABLE = (
         "check.inverted",
         "harness",
         ("check", "round", "command", "exit_code", "start", "end", "verdict", "variants", "failed_controls", "log"),
-        "One run of a check with altered tests, after it had passed.",
+        "One run of a check with altered tests, after the check had passed.",
     ),
     EventType("check.blocked", "harness", ("check", "reason"), "A check that could not be reached."),
     EventType(
@@ -163,7 +163,7 @@ _WATCHED = (
         "guard.signal",
         "agent",
         ("pid", "syscall", "target", "signal", "count"),
-        "A process sent a signal that ends programs, or arranged for one; a target of 0 may be any process.",
+        "A process sent a fatal signal, or arranged for one; a target of 0 may be any process.",
     ),
     EventType("guard.read", "agent", ("pid", "path", "count"), "A file that was opened for reading."),
     EventType("guard.held", "monitor", ("pid", "syscall", "path", "count"), "A write that was made to wait."),

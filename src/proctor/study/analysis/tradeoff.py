@@ -1,8 +1,8 @@
 """Precision against money: what each agent costs and achieves, and what more tasks or more runs would buy.
 
-How much an agent's rate varies is split into what differs between tasks and what differs between runs of one task. More
-runs of a task shrink the second part only. The interval of a plan is the one that the tables of rates use, so it never
-has a width of zero: where all runs of an agent ended alike, it is the exact bound for that many tasks.
+The variance of an agent's rate is split into a part between tasks and a part between runs of one task. More runs of a
+task shrink only the second part. The interval of a plan is the one that the tables of rates use, so its width is never
+zero: if all runs of an agent ended alike, it is the exact bound for that many tasks.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def tradeoff(cells: Cells, rates: list[dict[str, Any]], costs: list[dict[str, An
 def precision(cells: Cells, usd_per_run: float | None) -> list[dict[str, Any]]:
     """Half of the width of an agent's interval, averaged over agents, for plans of tasks and runs for each task.
 
-    Empty when no agent has two tasks. Agents without repeated runs are left out where others have some; where no agent
-    has, only plans with one run of each task are known.
+    Empty when no agent has two tasks. Agents without repeated runs are left out if other agents have some. If no agent
+    has repeated runs, only plans with one run of each task are known.
     """
     found = [one for agent in range(len(cells.agents)) if (one := variation(cells.wins[agent], cells.tries[agent]))]
     repeated = [one for one in found if one.within is not None]
@@ -68,7 +68,7 @@ def precision(cells: Cells, usd_per_run: float | None) -> list[dict[str, Any]]:
 class Variation:
     """An agent's rate, its variance between tasks, and within a task.
 
-    Without repeated runs the last is unknown, and ``between`` holds both.
+    Without repeated runs the variance within a task is unknown, and ``between`` contains both.
     """
 
     rate: float
@@ -76,7 +76,7 @@ class Variation:
     within: float | None
 
     def half_width(self, tasks: int, runs: int, level: float) -> float:
-        """Half of the width of the rate's interval in a study of so many tasks with so many runs each."""
+        """Half of the width of the rate's interval in a study of ``tasks`` tasks with ``runs`` runs each."""
         error = math.sqrt((self.between + (self.within or 0.0) / runs) / tasks)
         planned = bounded_mean(Spread(self.rate, error, tasks * runs, tasks, tasks - 1, tasks), level, KORN_GRAUBARD)
         assert planned.low is not None and planned.high is not None, "a spread has an interval"
@@ -84,7 +84,7 @@ class Variation:
 
 
 def variation(wins: Floats, tries: Floats) -> Variation | None:
-    """How an agent's successes vary, from successes and tries of each task; ``None`` without two tasks."""
+    """How an agent's successes vary, from the successes and tries of each task; ``None`` if there are no two tasks."""
     count = tries[tries > 0]
     won = wins[tries > 0]
     if len(count) < 2:

@@ -63,7 +63,7 @@ def row_of(run: RunDirectory, strata: tuple[str, ...] = STRATA, heads: reviews.H
     if standing in _REASONS:
         raise UsageFault(_REASONS[standing], where=name)
     if standing == "copy":
-        raise BrokenSeal(f"holds the run {copy_of(run)} under another id, and does not count", where=name)
+        raise BrokenSeal(f"contains the run {copy_of(run)} under another id and does not count", where=name)
     if standing != "finished":
         raise BrokenSeal("is not what was sealed", where=name, hint=f"proctor verify {name} says where")
     seal = load_seal(run)

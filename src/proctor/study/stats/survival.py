@@ -52,15 +52,15 @@ class Curve:
         return float(self.times[reached[0]]) if len(reached) else None
 
     def _reached(self) -> NDArray[np.intp]:
-        """The steps by which half have ended."""
+        """The steps at which at least half have ended."""
         import numpy as np
 
         return np.flatnonzero(self.survival <= 0.5 + 1e-12)
 
     def steps(self, most: int = 200) -> list[list[float]]:
-        """Some of the steps as [time, survival, low, high], spread evenly: at most ``most``, and the median's beside.
+        """Some of the steps as [time, survival, low, high], spread evenly: at most ``most``, plus that of the median.
 
-        The first and the last are among them.
+        The first and the last are included.
         """
         import numpy as np
 

@@ -40,7 +40,7 @@ class Box:
         self._frozen_ns = 0
         self._command_cpu_ns = 0
         self._reaped_cpu_ns = 0
-        """What everything had used that was dead at the last ``end_all``, orphans included."""
+        """The CPU time of all processes that were dead at the last ``end_all``, including orphans."""
         self.init_start = start_time(guarded.init_pid)
         """When pid 1 started, which with its pid names it for good."""
 
@@ -221,7 +221,7 @@ class Box:
             raise SandboxLost("the sandbox has ended") from None
 
     def _ask(self, operation: int) -> wire.Answer:
-        """Send a request that has no output; its answer."""
+        """Send a request that has no output, and return its answer."""
         reading, writing = os.pipe2(os.O_CLOEXEC)
         try:
             try:

@@ -30,7 +30,7 @@ class Exchange:
         self._open: set[int] = set()
         self._rest = memoryview(command.stdin)
         self.stalled = (0, "")
-        """How long the machine kept the command from running, and how that was measured."""
+        """How long the machine kept the command from running, and how this was measured."""
         try:
             body = self._own(wire.body(command))
             stdin, self._feed = self._pair(os.pipe2(os.O_CLOEXEC))

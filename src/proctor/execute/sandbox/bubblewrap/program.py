@@ -18,7 +18,7 @@ INSTALL = f"apt-get install bubblewrap, or set {VARIABLE} to its absolute path"
 
 
 def find_bubblewrap(variables: Mapping[str, str]) -> str:
-    """The absolute path of bubblewrap; :class:`MissingIsolation` where there is none."""
+    """The absolute path of bubblewrap; :class:`MissingIsolation` if there is none."""
     named = variables.get(VARIABLE, "")
     if named and not os.path.isabs(named):
         raise MissingIsolation(f"{VARIABLE} is not an absolute path", where=named, hint="write the whole path")
@@ -38,7 +38,7 @@ def _visible(path: str) -> str:
     real = os.path.realpath(path)
     if real.startswith(f"{STAGE}/"):
         raise MissingIsolation(
-            f"bubblewrap is below {STAGE}, where it cannot be started from", where=real, hint="move it elsewhere"
+            f"bubblewrap is below {STAGE} and cannot be started from there", where=real, hint="move it elsewhere"
         )
     return real
 

@@ -24,9 +24,9 @@ enum rule {
     REFUSE,        /* never allowed, guard or no guard: answered with `error` and told as `syscall-KIND` */
     CLONE,         /* refused like that when it asks for new namespaces */
     CLONE3,        /* refused always; told only when it asks for namespaces */
-    IOCTL,         /* refused for what pushes bytes into terminals; the guard tells of new terminals, which send signals */
-    PRCTL,         /* refused for changing what /proc shows of a process's memory: the guard goes by it; the guard tells of
-                      signals at a parent's death */
+    IOCTL,         /* refused for what pushes bytes into terminals; the guard records new terminals, which send signals */
+    PRCTL,         /* refused for changing what /proc shows of a process's memory: the guard goes by it; the guard
+                      records signals at a parent's death */
     SOCKET,        /* refused for odd families, with or without a guard */
     /* From here on only a sandbox with a guard takes notice. */
     OPEN,          /* `extra` is the argument with the flags; -1: they lie in memory; -2: always for writing */

@@ -1,5 +1,5 @@
-/* The rules about signals: every process inside belongs to whoever runs there, but pid 1. What sends a signal that ends a
- * program is told, and so is what makes the kernel send one: timers, limits, descriptors, terminals, a parent's death.
+/* The rules about signals: every process inside belongs to whoever runs there, but pid 1. The guard records calls that
+ * send a fatal signal, or make the kernel send one: timers, limits, descriptors, terminals, a parent's death.
  */
 #include "guard.h"
 
@@ -33,7 +33,7 @@ static int is_there(long long pid)
     return faccessat(plan.proc, name, F_OK, 0) == 0;
 }
 
-/* The process, by its number inside, of a process or thread that is `target` inside; 0 when that cannot be told. */
+/* The process to which the process or thread `target` belongs, both by their numbers inside; 0 if it is unknown. */
 static long long process_of(long long target)
 {
     char name[48], text[4096];
@@ -48,11 +48,11 @@ static long long process_of(long long target)
     return found ? atoll(found + 6) : 0;
 }
 
-/* Whether a signal ends a program that does nothing about it. */
+/* Whether a signal ends a program that does not handle it. */
 static int is_fatal(int number) { return number > 0 && !(number >= SIGCHLD && number <= SIGURG) && number != SIGWINCH; }
 
-/* Tells that `number` was sent to a process, or may be; a target of 0 is any, such as those of a group. Who was killed
- * from inside is told apart by this from who was killed from outside, so nothing that can send a signal goes untold. */
+/* Records that the signal `number` was sent to a process, or may be sent; a target of 0 is any process, such as those
+ * of a group. The harness uses this to tell kills from inside and from outside apart, so the record must be complete. */
 static void tell_signal(const struct stopped *stopped, long long target, int number)
 {
     static struct record record;
@@ -108,7 +108,7 @@ int decide_signal(const struct stopped *stopped)
     case SIGNAL:
     case SIGNAL_BY_PIDFD:
         return decide_sent(stopped);
-    case SIGNAL_LATER: /* what cannot be read may ask for any */
+    case SIGNAL_LATER: /* memory that cannot be read may ask for any signal */
         if (read_memory(stopped->thread, stopped->arguments[(int)stopped->call->extra], &event, sizeof event) < 0)
             event.number = SIGKILL;
         tell_signal(stopped, 0, event.number);

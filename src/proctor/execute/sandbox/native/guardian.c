@@ -137,16 +137,16 @@ static void wait_for_all(pid_t child, int *status)
     }
 }
 
-/* Waits for the lifeline. The kernel adds up how long a group was kept from running whenever somebody reads it, as the
- * mean over processors since the last time; read often, that is exact for a process that moves between them. The harness
- * reads the total, and is itself too slow for this on a loaded machine. */
+/* Waits for the lifeline. The kernel adds to the time that a group was kept from running at each reading, as the mean
+ * over processors since the last one. Frequent readings make it exact for a process that moves between processors. The
+ * harness reads the total, but is too slow for frequent readings on a loaded machine. */
 static void wait_for_end(int lifeline, const char *pressure)
 {
     char text[256];
     int fd = pressure ? open(pressure, O_RDONLY | O_CLOEXEC) : -1;
     for (struct pollfd wanted = {lifeline, POLLIN, 0}; poll(&wanted, 1, fd < 0 ? -1 : LOOK_MS) <= 0;)
         if (fd >= 0 && pread(fd, text, sizeof text, 0) < 0)
-            errno = 0; /* the group is gone, and the lifeline will be */
+            errno = 0; /* the group is gone, and the lifeline ends soon */
     if (fd >= 0)
         close(fd);
 }

@@ -68,7 +68,7 @@ void remove_below(int root, char *path);            /* takes `path` away, and th
 struct groups {
     const char *directories[MAX_GROUPS];            /* control groups to enter and to remove at the end */
     int count;
-    const char *pressure_file;                      /* what to read often, if anything */
+    const char *pressure_file;                      /* a file to read often, if any */
     const char *thaw_file, *thaw_value;             /* what to write where before frozen processes can die */
     const char *born_in;                            /* the one of them that the child was born in, if any */
 };

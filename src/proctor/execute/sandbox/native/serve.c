@@ -139,7 +139,7 @@ static void finish(pid_t pid, int status, const struct rusage *usage)
     }
 }
 
-/* Nothing is left: what everything that ever ran here has used. Orphans are children of pid 1, so they count as well. */
+/* No process is left: answers with the CPU time of all that ran here. Orphans are children of pid 1, so they count. */
 static void answer_end(void)
 {
     struct rusage usage = {0};
