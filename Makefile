@@ -13,16 +13,16 @@ demo:             ## run a bundled task with three agents, and catch the one tha
 
 test: style       ## style, types and every test but the long ones and those that need an engine, a browser or real agents
 	@$(PYTHON) tools/parallel.py \
-	    tests='$(PYTHON) -m pytest -n 4 -m "not soak and not container and not agents and not browser"' \
+	    tests='$(PYTHON) -m pytest -n 4 --dist worksteal -m "not soak and not container and not agents and not browser"' \
 	    types='$(PYTHON) -m mypy'
 
 soak:             ## the long tests
 	@tools/bootstrap test
-	$(PYTHON) -m pytest -n 2 -m "soak and not container and not browser"
+	$(PYTHON) -m pytest -n 2 --dist worksteal -m "soak and not container and not browser"
 
 containers:       ## the tests that start Docker and podman themselves
 	@tools/bootstrap containers
-	$(PYTHON) -m pytest -n 2 -m container
+	$(PYTHON) -m pytest -n 2 --dist worksteal -m container
 
 browser:          ## the report in a real browser, and what axe holds against it
 	@tools/bootstrap browser

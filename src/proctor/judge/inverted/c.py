@@ -1,7 +1,7 @@
 """Edits of C tests: Unity, Check, cmocka, CUnit, and plain ``assert``.
 
 A test is a function, or what a macro such as ``START_TEST`` makes one. Frameworks name the expected value first or
-second; both sides can be altered, since whatever equals one of them differs from what the other becomes.
+second. Either side can be altered: two values that are equal differ once one of them is another value.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ NUMBERS = re.compile(
 )
 """Numbers that are compared exactly."""
 FLOATS = re.compile(rb"TEST_ASSERT_EQUAL_(?:FLOAT|DOUBLE)(?:_MESSAGE)?\Z|ck_assert_(?:float|double)_eq\Z")
-"""Numbers that are compared with a tolerance that grows with them, as what an edit adds must."""
+"""Numbers that are compared with a relative tolerance; an edit must change them by more than that."""
 WIDE = re.compile(rb"TEST_ASSERT_EQUAL(?:_(?:INT|UINT|INT64|UINT64|size_t))?\Z")
-"""Those of Unity that compare as ``==`` does, and not the last bits of two numbers."""
+"""Macros of Unity that compare like ``==``, and not only the last bits of two numbers."""
 STRINGS = re.compile(
     rb"TEST_ASSERT_EQUAL_STRING(?:_MESSAGE)?\Z|assert_string_equal\Z|ck_assert_str_eq\Z|CU_ASSERT_STRING_EQUAL\Z"
 )

@@ -68,7 +68,7 @@ class Source:
         return Call(name, opening, self.ends[opening], arguments(self.tokens, self.ends, opening))
 
     def may_be_skipped(self, index: int) -> bool:
-        """Whether a token is in a branch: a right solution may lead elsewhere than the reference does."""
+        """Whether a token is in a branch: a correct solution may take another branch than the reference."""
         return bool(self._branches[index])
 
     def _mark_branch(self, index: int) -> None:
@@ -150,13 +150,13 @@ class Source:
         return [index for index in self.outer(span) if self.tokens[index].kind == MARK]
 
     def is_operand(self, span: Span) -> bool:
-        """Whether an operator can be put before or behind ``span`` without brackets."""
+        """Whether an operator can be put before or after ``span`` without brackets."""
         if any(self.is_text(index, b"in", b"instanceof") for index in self.outer(span)):
             return False
         return all(self.tokens[index].text in _IN_OPERANDS for index in self.marks(span))
 
     def negated(self, span: Span) -> Edit:
-        """The edit that turns a condition into its opposite, as a person writes it."""
+        """The edit that turns a condition into its opposite, in the usual form."""
         marks = self.marks(span)
         operators = [index for index in marks if self.tokens[index].text in _OPPOSITES]
         if len(operators) == 1 and all(self.tokens[index].text in _IN_COMPARISONS for index in marks):

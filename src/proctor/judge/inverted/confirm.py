@@ -1,4 +1,4 @@
-"""A success is confirmed: drawn variants of its tests must fail, and unaltered ones must go on passing.
+"""Confirm a success: drawn variants of its tests must fail, and unaltered tests must still pass.
 
 Each round runs in a fresh sandbox under the same names, paths and selection. A round that shows something is repeated
 up to three times. The check is forged where
@@ -49,7 +49,7 @@ class Confirmation:
 
 
 def unconfirmed(check: Check, problem: str) -> Confirmation:
-    """The confirmation of a check that no variant speaks for."""
+    """The confirmation of a check without variants."""
     tests = tests_of(check)
     entry = {"rounds": [], "variants": 0, "controls": 0, "tests": len(tests), "without": list(tests), "pool": ""}
     return Confirmation(None, {**entry, "problem": problem})

@@ -1,8 +1,8 @@
-"""Which variants a run has to fail: rounds drawn from a pool by chance. Pure.
+"""Draw at random the variants that a run must fail, in rounds. Pure.
 
 One round of several alters nothing: it shows that the tests pass in this mode of running too, so that code that forges
 only where the whole suite runs is found. Where a single test has variants there are two such rounds: no control is
-beside it in the others, and code that forges at random could be lucky.
+beside it in the others, and code that forges at random could pass by chance.
 
 In every other round about two thirds of the listed tests are altered, one place each, and the others are controls
 beside them. The draws of one test go through its kinds in turn, an altered expectation first, since most forgeries show
@@ -70,7 +70,7 @@ def plan_rounds(pool: CheckPool, tests: tuple[str, ...], count: int, chance: Ran
 
 
 def _alter(pool: CheckPool, test: str, chosen: list[Variant], used: list[Variant], chance: Random) -> None:
-    """Add one more variant of ``test`` to a round that does not affect it, of a kind that it was drawn least from."""
+    """Add a variant of ``test`` to a round that does not affect it, of the kind that was drawn least often."""
     fitting = [one for one in pool.of(test) if not any(one.clashes(other) for other in chosen)]
     if not fitting:
         return

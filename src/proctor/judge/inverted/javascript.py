@@ -50,7 +50,7 @@ OPPOSITES = {
     b"calledOnceWithExactly": b"neverCalledWith",
 }
 TAP_OPPOSITES = {**OPPOSITES, b"equal": b"not", b"not": b"equal", b"match": b"notMatch", b"notMatch": b"match"}
-"""The package tap has names of its own."""
+"""The package tap uses other names."""
 
 THROWING = {b"throws": b"doesNotThrow", b"rejects": b"doesNotReject"}
 EQUALITIES = frozenset(
@@ -103,7 +103,7 @@ _USES_TAP = re.compile(rb"""(?:require\(\s*|from\s+)['"]tap['"]""")
 _FROM_ASSERT = re.compile(rb"""\{([^{}]*)\}\s*(?:=\s*require\(\s*|from\s*)['"](?:node:)?assert(?:/strict)?['"]""")
 _FEW = 3
 _MOST_PARTS, _MOST_NESTED = 4, 8
-"""A name such as ``test.only`` has so many parts, and a test is inside so many others, at the most."""
+"""The most parts of a name such as ``test.only``, and the most levels of nested tests."""
 
 
 @frozen
@@ -199,7 +199,7 @@ class _Reader(Source):
         return self.is_text(index, b"assert") or self.tokens[index].text in self._imported
 
     def _of_assertion(self, call: Call, name: bytes) -> Iterator[Edit]:
-        """``assert.equal(a, b)``, ``t.ok(a)`` and their kin."""
+        """``assert.equal(a, b)``, ``t.ok(a)`` and similar calls."""
         if name in TRUTHS:
             yield self.negated(call.given[0])
         elif name in THROWING:
@@ -214,7 +214,7 @@ class _Reader(Source):
         return self.edit((call.name, call.name), name if is_method else b"require('node:assert')." + name, kind)
 
     def _of_chain(self, index: int, call: Call | None) -> Iterator[Edit]:
-        """``expect(x).toBe(y)``, ``expect(x).to.equal(y)``, ``x.should.be.true`` and their kin."""
+        """``expect(x).toBe(y)``, ``expect(x).to.equal(y)``, ``x.should.be.true`` and similar calls."""
         name = self.tokens[index].text
         if call is None:
             if name in PROPERTIES and not self.is_text(index + 1, b"."):

@@ -48,7 +48,7 @@ OPPOSITES = {
     "assert_called_once": "assert_not_called",
     "assert_awaited_once": "assert_not_awaited",
 }
-"""What fails wherever the name passes. Equality of another kind, without order or type, has no opposite here."""
+"""The opposite of each assertion. Equality that ignores order or type has no opposite here."""
 EQUALITIES = frozenset(
     (
         *("assertEqual", "assertEquals", "assertMultiLineEqual", "assertSequenceEqual", "assertListEqual"),
@@ -62,7 +62,7 @@ APPROXIMATE = frozenset(
         *("assert_array_almost_equal", "assert_approx_equal"),
     )
 )
-"""A tolerance could reach as far as another number does, so only the whole expectation is altered."""
+"""Another number could be within the tolerance, so only the whole expectation is altered."""
 CALLED_WITH = frozenset(
     (
         *("assert_called_with", "assert_called_once_with", "assert_any_call"),
@@ -138,7 +138,7 @@ def _functions(node: ast.AST, around: tuple[str, ...]) -> Iterator[tuple[Functio
 
 
 def _holds_tests(node: ast.ClassDef) -> bool:
-    """Whether a class is not a stand-in that the code under test may use in its own way."""
+    """Whether a class holds tests, and is not a test double that the code under test uses."""
     methods = (inner.name for inner in ast.walk(node) if isinstance(inner, Function))
     return "Test" in node.name or any(name.startswith("test") for name in methods)
 
@@ -177,7 +177,7 @@ class _Source:
             yield from self._of_call(node, called_name(node))
 
     def _negated(self, test: ast.expr) -> Edit:
-        """The opposite of a condition, as a person writes it."""
+        """The opposite of a condition, in the usual form."""
         start, end = self._span(test)
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
             first = self._span(test.left)[1]
@@ -241,7 +241,7 @@ class _Source:
     def _verified(self, node: ast.Constant, alter: Callable[[bytes, int], bytes]) -> bytes:
         """The source of a literal after ``alter``; where it has the old value or none, what ``repr`` makes of another.
 
-        Literals that are joined by standing side by side, and comments between them, are not looked through.
+        Adjacent string literals, and comments between them, are not taken apart.
         """
         value, new = node.value, alter(self._text(node), self._span(node)[0])
         try:
@@ -257,7 +257,7 @@ class _Source:
         return repr(value + more).encode()
 
     def _of_call(self, call: ast.Call, name: str) -> Iterator[Edit]:
-        """``self.assertEqual(a, b)``, ``pytest.raises(...)``, ``mock.assert_called_with(...)`` and their kin."""
+        """``self.assertEqual(a, b)``, ``pytest.raises(...)``, ``mock.assert_called_with(...)`` and similar calls."""
         if name in RAISING | WARNING:
             yield from self._of_exception(call, name)
         if name in OPPOSITES and isinstance(call.func, ast.Attribute):
@@ -348,7 +348,7 @@ def _assigned_once(function: Function) -> dict[str, ast.expr]:
 
 
 def _helpers(nodes: tuple[ast.AST, ...]) -> Iterator[str]:
-    """What a test calls by its name, and with a point before it what it calls on itself."""
+    """What a test calls by its name, and, with a dot before the name, what it calls on itself."""
     for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             yield node.func.id

@@ -1,4 +1,4 @@
-"""Values that take the place of expectations: literals that look like the ones around them. Pure.
+"""Replacements for expected values: literals that look like the ones around them. Pure.
 
 Code under test can read the test that runs. If altered tests had a form of their own, it could recognise them, behave
 honestly there and forge everywhere else. So an altered number keeps its form and its number of digits, and an altered
@@ -26,7 +26,7 @@ _LETTERS = b"abcdefghijklmnopqrstuvwxyz"
 _DIGITS = {b"0b": b"01", b"0o": b"01234567", b"0x": b"0123456789abcdef"}
 ZERO = ord("0")
 _SIGNIFICANT = 2
-"""One of so many leading digits is altered: the change is larger than any tolerance of a comparison."""
+"""One of the first two digits is altered: the change is larger than any tolerance of a comparison."""
 
 
 class Draw:
@@ -62,7 +62,7 @@ class Draw:
         return self._with_digit(text, at, b"01234567" if is_octal else b"0123456789", place)
 
     def _with_digit(self, text: bytes, at: int, digits: bytes, place: int) -> bytes:
-        """``text`` with another digit at ``at``; a number of several digits does not begin with 0 by it."""
+        """``text`` with another digit at ``at``; the result does not begin with 0."""
         begins = at == 0 and text[1:2].isdigit()
         allowed = [
             b"%c" % one for one in digits if one != text[at : at + 1].lower()[0] and not (begins and one == ZERO)
@@ -82,7 +82,7 @@ class Draw:
         return text[: start + match.start()] + self._other(match[0], place) + text[start + match.end() :]
 
     def longer_string(self, text: bytes, place: int) -> bytes:
-        """A literal, quotes included, with a word behind it: what contained the text need not contain that."""
+        """A literal, quotes included, with a word appended: hardly any text that contains the old one contains it."""
         opening = _OPENING.match(text)
         assert opening is not None
         end = len(text) - len(opening[1])
