@@ -195,10 +195,9 @@ def test_j6_an_attempt_that_was_set_aside_decides_nothing(demo: dict[str, Path],
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        pytest.param([{"passed_count": 1}], False, id="variants passed in one round"),
-        pytest.param([{"passed_count": 1}, {"passed_count": 2}], True, id="variants passed in two rounds"),
-        pytest.param([{"failed_controls": ["a", "b"]}] * 2, False, id="controls failed in two rounds"),
-        pytest.param([{"failed_controls": ["a"]}] * 3, True, id="a control failed in three rounds"),
+        pytest.param([{"suspicious": ["a"]}] * 2, False, id="a test is suspicious in one set"),
+        pytest.param([{"suspicious": ["a"]}, {"suspicious": ["b"], "set": 2}], False, id="tests are suspicious once"),
+        pytest.param([{"suspicious": ["a"]}, {"suspicious": ["b", "a"], "set": 2}], True, id="in two sets"),
         pytest.param([{"sentinels": "forged"}], True, id="the sentinels of a round were forged"),
         pytest.param([{"tampered": True}], True, id="the results of a round were tampered with"),
     ],

@@ -44,6 +44,22 @@ class Script:
         return scripted.pop(0) if scripted else usual
 
 
+class Sets:
+    """What the code under test does in each set of six rounds: it forges, fails everything, or is honest."""
+
+    FORGES, GIVES_UP, HONEST = "forges", "gives up", "honest"
+
+    def __init__(self, *acts: str) -> None:
+        self.acts = acts
+        self.count = 0
+
+    def __call__(self, variants: tuple[Variant, ...]) -> Mapping[str, str]:
+        act = self.acts[self.count // 6]
+        self.count += 1
+        altered = bool(variants) if act == self.HONEST else act == self.GIVES_UP
+        return FAILS if altered else PASSES
+
+
 @pytest.fixture
 def confirmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Confirms with a script of outcomes; gives the confirmation, the rounds and the bench."""
@@ -51,7 +67,8 @@ def confirmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def run(
         altered: Any = (), unaltered: Any = (), *, pool: CheckPool = POOL, check: Check = CHECK, **fields: Any
     ) -> tuple[Confirmation, Rounds, Any]:
-        rounds = Rounds(Script(list(altered), list(unaltered)), **fields)
+        rule = altered if isinstance(altered, Sets) else Script(list(altered), list(unaltered))
+        rounds = Rounds(rule, **fields)
         found = {PATH: TEXT}
         monkeypatch.setattr(confirm, "run_round", rounds)
         monkeypatch.setattr(confirm, "unchanged", lambda *_: found)
@@ -62,38 +79,38 @@ def confirmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("altered", "unaltered", "forged", "count"),
+    ("altered", "unaltered", "forged", "sets"),
     [
-        pytest.param([], [], False, 4, id="all as expected"),
-        pytest.param([PASSES], [], False, 7, id="an altered test passes once: unsteady"),
-        pytest.param([PASSES] * 2, [], True, 4, id="altered tests pass in two rounds"),
-        pytest.param([PASSES, FAILS, PASSES], [], True, 5, id="an altered test passes in its first repeat"),
-        pytest.param([PASSES, *[FAILS] * 3, PASSES], [], True, 7, id="an altered test passes in its last repeat"),
-        pytest.param([PASSES, *[FAILS] * 4, PASSES], [], False, 7, id="nothing is repeated more often"),
-        pytest.param([], [FAILS], False, 7, id="a control fails once: flaky"),
-        pytest.param([], [FAILS, PASSES, FAILS], False, 7, id="a control fails twice: flaky"),
-        pytest.param([], [FAILS, PASSES, FAILS, FAILS], True, 6, id="a control fails in two repeats"),
-        pytest.param([], [FAILS, PASSES, FAILS, PASSES, FAILS], True, 7, id="a control fails in its last repeat"),
-        pytest.param([], [FAILS, FAILS, *[PASSES] * 5, FAILS], True, 10, id="both rounds are repeated"),
-        pytest.param([], [FAILS, FAILS], False, 10, id="a control fails in two rounds: flaky"),
-        pytest.param([], [{}, {}, {}], True, 5, id="a control does not turn up"),
-        pytest.param([{}], [], False, 7, id="an altered run breaks off, and its control passes alone"),
-        pytest.param([{ZERO: "failed"}], [PASSES, PASSES, {}, {}], True, 6, id="a control of an altered run fails"),
-        pytest.param([{ADD: "passed"}], [], False, 10, id="a variant passes and a control fails, once each"),
+        pytest.param([], [], False, 1, id="all as expected"),
+        pytest.param([PASSES], [], False, 3, id="an altered test passes once: flaky"),
+        pytest.param([], [FAILS], False, 3, id="a control fails once: flaky"),
+        pytest.param([], [{}], False, 3, id="a round breaks off once"),
+        pytest.param([{}], [], False, 3, id="an altered round breaks off once"),
+        pytest.param([{}] * 9, [], True, 2, id="altered rounds break off each time"),
+        pytest.param([PASSES] * 9, [], True, 2, id="altered tests pass each time"),
+        pytest.param([], [FAILS] * 9, True, 2, id="controls fail each time"),
+        pytest.param([], [{}] * 9, True, 2, id="controls never turn up"),
+        pytest.param([{ADD: "failed", ZERO: "failed"}] * 9, [], True, 2, id="another control fails in altered rounds"),
+        pytest.param(Sets("forges", "gives up"), [], True, 2, id="forges, then gives up"),
+        pytest.param(Sets("gives up", "forges"), [], True, 2, id="gives up, then forges"),
+        pytest.param(Sets("forges", "honest", "honest"), [], False, 3, id="one set is suspicious"),
+        pytest.param(Sets("forges", "honest", "gives up"), [], True, 3, id="two of three sets are suspicious"),
+        pytest.param(Sets("honest", "forges", "forges"), [], False, 1, id="a clean first set is enough"),
     ],
 )
-def test_j1_what_repeats_is_forged_and_what_does_not_is_flaky(
-    confirmed: Any, altered: Any, unaltered: Any, forged: bool, count: int
+def test_j1_what_shows_in_two_sets_is_forged_and_what_shows_in_one_is_flaky(
+    confirmed: Any, altered: Any, unaltered: Any, forged: bool, sets: int
 ) -> None:
     confirmation, rounds, made = confirmed(altered, unaltered)
     assert bool(confirmation.forged) is forged
-    assert len(rounds.asked) == len(made.trace) == count, "every round is on record"
+    assert len(rounds.asked) == len(made.trace) == 6 * sets, "every round is on record"
     assert rounds.only == {(ADD, ZERO)}
-    assert sorted(rounds.numbers) == list(range(1, count + 1))
+    assert sorted(rounds.numbers) == list(range(1, 6 * sets + 1))
+    assert [payload["set"] for _, payload in made.trace] == [one for one in range(1, sets + 1) for _ in range(6)]
 
 
-def test_a_variant_that_passes_again_is_the_evidence(confirmed: Any) -> None:
-    confirmation, _, _ = confirmed([PASSES] * 2)
+def test_a_variant_that_passes_is_the_evidence(confirmed: Any) -> None:
+    confirmation, _, _ = confirmed([PASSES] * 20)
     judgement = confirmation.forged
     assert (judgement.outcome, judgement.reason, judgement.failing) == ("fail", "forged", (ADD,))
     line = next(line for line in (4, 5) if f":{line}:" in judgement.detail)
@@ -104,10 +121,10 @@ def test_a_variant_that_passes_again_is_the_evidence(confirmed: Any) -> None:
 
 
 def test_a_control_that_goes_on_failing_is_the_evidence(confirmed: Any) -> None:
-    confirmation, _, _ = confirmed([], [{ZERO: "failed"}] * 3)
+    confirmation, _, _ = confirmed([], [{ZERO: "failed"}] * 20)
     judgement = confirmation.forged
     assert judgement.failing == (ADD, ZERO)
-    assert judgement.detail == f"{ADD} passes in the check and fails unaltered when only the listed tests run"
+    assert judgement.detail == f"{ADD} passes in the check and fails unaltered in runs of the listed tests alone"
 
 
 def test_a_check_as_a_whole_is_named_so(confirmed: Any) -> None:
@@ -115,10 +132,10 @@ def test_a_check_as_a_whole_is_named_so(confirmed: Any) -> None:
     pool = CheckPool("tests", whole)
     check = replace(CHECK, results="exit-code", must_pass=(), keep_passing=())
     passes, fails = {WHOLE_CHECK: "passed"}, {WHOLE_CHECK: "failed"}
-    confirmation, rounds, _ = confirmed([fails] * 9, [fails] * 9, pool=pool, check=check)
+    confirmation, rounds, _ = confirmed([fails] * 20, [fails] * 20, pool=pool, check=check)
     assert confirmation.forged.detail == "the check passes in the check and fails unaltered when the check is repeated"
     assert rounds.only == {()}, "nothing is selected"
-    confirmation, _, _ = confirmed([passes] * 9, [passes] * 9, pool=pool, check=check)
+    confirmation, _, _ = confirmed([passes] * 20, [passes] * 20, pool=pool, check=check)
     assert confirmation.forged.detail.startswith("the check still passes when it is altered to fail")
 
 
@@ -126,7 +143,7 @@ def test_results_that_were_tampered_with_in_a_round_are_forged(confirmed: Any) -
     tampered = TestResults(PASSES, complete=True, tampered=True, problem="a line was added")
     confirmation, rounds, _ = confirmed(results=tampered)
     assert confirmation.forged.detail == "in a run with altered tests: a line was added"
-    assert len(rounds.asked) == 4, "nothing is repeated"
+    assert len(rounds.asked) == 6, "one set is enough"
     confirmation, _, _ = confirmed(sentinels="forged")
     assert confirmation.forged.detail == (
         "in a run with altered tests: the sentinels did not pass or fail as they must"
@@ -156,7 +173,7 @@ def test_without_variants_nothing_is_run(confirmed: Any) -> None:
 def test_variants_of_files_that_the_patch_changed_do_not_count(confirmed: Any) -> None:
     other = replace(VARIANTS[0], path=b"other.py", ids=(ZERO,))
     pool = replace(POOL, variants=(*VARIANTS, other))
-    confirmation, rounds, _ = confirmed(pool=pool, check=replace(CHECK, must_pass=(ADD, ZERO)))
+    confirmation, rounds, _ = confirmed(pool=pool, check=replace(CHECK, must_pass=(ADD, ZERO), keep_passing=()))
     assert not any(other in variants for variants in rounds.asked)
     assert confirmation.entry["without"] == [ZERO]
     confirmation, _, _ = confirmed(pool=replace(POOL, variants=(other,)))
@@ -164,8 +181,11 @@ def test_variants_of_files_that_the_patch_changed_do_not_count(confirmed: Any) -
     assert confirmation.entry["problem"] == changed
 
 
+NAMES = ("set", "round", "verdict", "variant_count", "passed_count", "control_count", "suspicious")
+
+
 def test_the_record_of_a_round_has_what_was_altered_and_what_came_of_it(confirmed: Any) -> None:
-    confirmation, _, made = confirmed([PASSES] * 2)
+    confirmation, _, made = confirmed([PASSES] * 20)
     assert {name for name, _ in made.trace} == {"check.inverted"}
     payload = next(payload for _, payload in made.trace if payload["variants"])
     (variant,) = payload.pop("variants")
@@ -196,6 +216,8 @@ def test_the_record_of_a_round_has_what_was_altered_and_what_came_of_it(confirme
         "passed_count": 1,
         "control_count": 1,
         "failed_controls": [],
+        "suspicious": [ADD],
+        "set": 1,
         "sentinels": "passed",
         "tampered": False,
         "stdout": stream,
@@ -203,21 +225,20 @@ def test_the_record_of_a_round_has_what_was_altered_and_what_came_of_it(confirme
         "log": {"stdout": f"acceptance/logs/tests.inverted.{number}.stdout"},
     }
     assert confirmation.entry["rounds"] == [
-        {name: payload[name] for name in ("round", "verdict", "variant_count", "passed_count", "control_count")}
-        | {"failed_controls": payload["failed_controls"]}
-        for _, payload in made.trace
-        if payload.setdefault("round", number)
+        {name: payload[name] for name in NAMES} for _, payload in made.trace if payload.setdefault("round", number)
     ]
 
 
 def test_the_entry_counts_what_was_drawn(confirmed: Any) -> None:
     confirmation, _, made = confirmed()
     entry = dict(confirmation.entry)
-    assert [one["verdict"] for one in entry.pop("rounds")] == ["as expected"] * 4
+    assert [one["verdict"] for one in entry.pop("rounds")] == ["as expected"] * 6
     assert all(payload["log"] == {} for _, payload in made.trace), "rounds that show nothing keep no output"
+    altered = sum(payload["variant_count"] for _, payload in made.trace)
+    assert 1 <= altered <= 5
     assert entry == {
-        "variants": 2,
-        "controls": 6,
+        "variants": altered,
+        "controls": 12 - altered,
         "tests": 1,
         "without": [],
         "pool": "sha256:pool",
@@ -228,7 +249,7 @@ def test_the_entry_counts_what_was_drawn(confirmed: Any) -> None:
 def test_a_control_that_fails_is_in_the_record(confirmed: Any) -> None:
     _, _, made = confirmed([], [{ADD: "passed", ZERO: "failed"}])
     (payload,) = (payload for _, payload in made.trace if payload["verdict"] == "control failed")
-    assert payload["failed_controls"] == [ZERO]
+    assert payload["failed_controls"] == payload["suspicious"] == [ZERO]
     assert payload["log"]
 
 
@@ -251,7 +272,7 @@ def test_a_record_names_so_many_variants_and_those_that_passed_first(confirmed: 
 
 
 def test_rounds_follow_the_number_of_draws(confirmed: Any) -> None:
-    for draws in (2, 6):
+    for draws in (2, 3, 7):
         check = replace(CHECK, inverted=Inverted(draws=draws))
         _, rounds, _ = confirmed(check=check)
         assert len(rounds.asked) == draws
@@ -270,7 +291,7 @@ def test_j5_a_round_that_the_machine_disturbs_is_run_again(confirmed: Any, monke
     monkeypatch.setattr("tests.judge.inverted.test_confirm.Rounds", Sometimes)
     confirmation, rounds, made = confirmed()
     assert confirmation.forged is None
-    assert len(rounds.asked) == 12 and len(made.trace) == 4
+    assert len(rounds.asked) == 18 and len(made.trace) == 6
 
 
 def test_j5_a_machine_that_disturbs_each_time_makes_the_run_invalid(confirmed: Any) -> None:

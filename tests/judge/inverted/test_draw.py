@@ -1,4 +1,4 @@
-"""Drawn rounds: one alters nothing, the others alter each covered test, and what they show is compared."""
+"""Rounds drawn from a pool: what every set promises, what a round shows, and when a test is forged."""
 
 from __future__ import annotations
 
@@ -9,191 +9,229 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proctor.judge.inverted.draw import Round, Seen, affordable, evaluate, plan_rounds, shows_forgery
-from proctor.judge.inverted.edit import ASSERTION, EXCEPTION, EXPECTATION, NEGATION, Edit
+from proctor.contract.model import Inverted
+from proctor.judge.inverted.draw import Round, Seen, affordable, evaluate, forged_tests, plan_rounds
+from proctor.judge.inverted.edit import ASSERTION, EXCEPTION, EXPECTATION, FORM, NEGATION, Edit
 from proctor.judge.inverted.pool import CheckPool, Variant
+
+TESTS = tuple("abcdef")
 
 
 def variant(
-    ids: tuple[str, ...], start: int, kind: str = EXPECTATION, more: tuple[str, ...] = (), line: int = 1
+    ids: tuple[str, ...], start: int = 0, kind: str = EXPECTATION, more: tuple[str, ...] = (), line: int = 1
 ) -> Variant:
     return Variant(b"t.py", Edit(start, start + 1, b"", kind, line), ids, (*ids, *more))
 
 
-TESTS = tuple("abcdef")
+def pool_of(tests: str, kinds: tuple[str, ...], each: int = 2, controls: str = "") -> CheckPool:
+    """A pool with ``each`` variants of every kind for every test, on lines of their own."""
+    found, start = [], 0
+    for test in tests:
+        for kind in kinds:
+            for _ in range(each):
+                start += 2
+                found.append(variant((test,), start, kind, line=start))
+    return CheckPool("t", tuple(found), controls=tuple(controls))
 
 
 @st.composite
 def pools(draw: st.DrawFn) -> CheckPool:
     found = []
     for start in range(draw(st.integers(0, 24))):
-        ids = tuple(sorted(draw(st.sets(st.sampled_from(TESTS), min_size=1, max_size=2))))
-        more = tuple(sorted(draw(st.sets(st.sampled_from((*TESTS, "x")), max_size=1)) - set(ids)))
+        ids = tuple(sorted(draw(st.sets(st.sampled_from((*TESTS, "x")), min_size=1, max_size=2))))
+        more = tuple(sorted(draw(st.sets(st.sampled_from((*TESTS, "y")), max_size=1)) - set(ids)))
         kind = draw(st.sampled_from((EXPECTATION, NEGATION, EXCEPTION, ASSERTION)))
         found.append(variant(ids, draw(st.integers(0, start)), kind, more, draw(st.integers(1, 3))))
     return CheckPool("tests", tuple(found), controls=("x", "y"))
 
 
-@settings(max_examples=50)
-@given(pools(), st.integers(2, 8), st.integers())
-def test_every_plan_keeps_its_promises(pool: CheckPool, count: int, seed: int) -> None:
-    rounds = plan_rounds(pool, TESTS, count, Random(seed))
-    assert len(rounds) <= count
-    covered = [test for test in TESTS if pool.of(test)]
-    unaltered = 2 if len(covered) == 1 and count >= 4 else 1
-    assert [one.controls for one in rounds if not one.variants] == [(*TESTS, "x", "y")] * unaltered
-    for one in rounds:
+@settings(max_examples=60)
+@given(pools(), st.integers(1, 6), st.integers(2, 8), st.integers())
+def test_every_set_keeps_its_promises(pool: CheckPool, many: int, rounds: int, seed: int) -> None:
+    tests = TESTS[:many]
+    planned = plan_rounds(pool, tests, rounds, Random(seed))
+    assert len(planned) == rounds
+    assert any(not one.variants for one in planned), "in some round nothing is altered"
+    for one in planned:
         for index, first in enumerate(one.variants):
             assert not any(first.clashes(other) for other in one.variants[index + 1 :])
         affected = {test for first in one.variants for test in first.affects}
-        assert one.controls == tuple(test for test in (*TESTS, "x", "y") if test not in affected)
-    altered = {test for one in rounds for first in one.variants for test in first.affects}
-    for test in TESTS:
-        if test not in altered:
-            for one in rounds:
-                fitting = [first for first in pool.of(test) if not any(first.clashes(other) for other in one.variants)]
-                assert not fitting or not one.variants, "it would have fitted into a round"
-    assert rounds == plan_rounds(pool, TESTS, count, Random(seed)), "the seed decides"
+        assert one.controls == tuple(test for test in (*tests, "x", "y") if test not in affected)
+        assert all(set(first.ids) & {*tests, "x", "y"} for first in one.variants)
+    assert planned == plan_rounds(pool, tests, rounds, Random(seed)), "the seed decides"
 
 
-@settings(max_examples=50)
-@given(st.integers(2, 8), st.integers())
-def test_where_nothing_clashes_two_thirds_of_the_rounds_alter_each_test(count: int, seed: int) -> None:
-    kinds = (NEGATION, EXPECTATION, EXCEPTION, ASSERTION)
-    several = tuple(
-        variant((test,), 10 * at + place, kinds[place % 4]) for at, test in enumerate(TESTS) for place in range(8)
-    )
-    rounds = plan_rounds(CheckPool("tests", several), TESTS, count, Random(seed))
-    times = -(-2 * (count - 1) // 3)
-    for test in TESTS:
-        drawn = [first for one in rounds for first in one.variants if test in first.ids]
-        assert len(drawn) == times
-        assert len(set(drawn)) == len(drawn), "no variant is drawn again before all were"
-        found = Counter(first.edit.kind for first in drawn)
-        assert found[EXPECTATION] >= 1
-        assert max(found.values()) - min(found[kind] for kind in kinds) <= 1, "kinds take turns"
+@pytest.mark.parametrize("tests", ["ab", "abc", "abcd", "abcdefgh"])
+@pytest.mark.parametrize("rounds", [3, 4, 6])
+def test_in_each_altered_round_some_tests_are_altered_and_some_are_not(tests: str, rounds: int) -> None:
+    pool = pool_of(tests, (EXPECTATION, NEGATION))
+    for seed in range(20):
+        planned = plan_rounds(pool, tuple(tests), rounds, Random(seed))
+        altered = [one for one in planned if one.variants]
+        assert len(altered) == rounds - 1
+        for one in altered:
+            assert len(one.variants) == min((2 * len(tests) + 1) // 3, len(tests) - 1)
+            assert set(one.controls) & set(tests), "a test that must pass is a control"
+        times = Counter(first.ids[0] for one in altered for first in one.variants)
+        assert max(times.values()) - min(times[test] for test in tests) <= 1, "tests take turns"
+        drawn = [first for one in altered for first in one.variants]
+        assert len(set(drawn)) == len(drawn) or rounds > 4, "no variant is drawn again before others were"
 
 
-def test_an_expectation_is_drawn_first_and_then_other_lines() -> None:
+@pytest.mark.parametrize("rounds", [3, 4, 6])
+def test_all_rounds_but_one_alter_values_alone(rounds: int) -> None:
+    pool = pool_of("abc", (EXPECTATION, FORM, NEGATION))
+    for seed in range(20):
+        planned = plan_rounds(pool, tuple("abc"), rounds, Random(seed))
+        kinds = [{first.edit.kind for first in one.variants} for one in planned]
+        assert kinds.count({EXPECTATION}) == rounds - 2, "code under test cannot recognise these"
+        others = [one for one in kinds if one and EXPECTATION not in one]
+        assert len(others) == 1, "one round has every other kind"
+
+
+def test_kinds_and_lines_take_turns() -> None:
     several = (
         variant(("a",), 0, NEGATION),
-        variant(("a",), 1, EXPECTATION, line=5),
-        variant(("a",), 2, EXPECTATION, line=5),
-        variant(("a",), 3, EXPECTATION, line=6),
+        variant(("a",), 2, FORM),
+        variant(("a",), 4, EXPECTATION, line=5),
+        variant(("a",), 6, EXPECTATION, line=5),
+        variant(("a",), 8, EXPECTATION, line=6),
+        variant(("b",), 20, EXPECTATION),
     )
-    for seed in range(30):
-        (first,) = (one for one in plan_rounds(CheckPool("t", several), ("a",), 2, Random(seed)) if one.variants)
-        assert [one.edit.kind for one in first.variants] == [EXPECTATION]
-    lines = []
-    for seed in range(30):
-        rounds = plan_rounds(CheckPool("t", several[1:]), ("a",), 3, Random(seed))
-        drawn = [one.edit.line for each in rounds for one in each.variants]
-        assert sorted(drawn) == [5, 6], "a line that was drawn waits for the others"
-        lines.append(drawn[0])
-    assert set(lines) == {5, 6}, "chance decides the order"
+    seen = set()
+    for seed in range(60):
+        planned = plan_rounds(CheckPool("t", several), ("a", "b"), 6, Random(seed))
+        drawn = [first for one in planned for first in one.variants if first.ids == ("a",)]
+        lines = [first.edit.line for first in drawn if first.edit.kind == EXPECTATION]
+        assert len(lines) < 2 or set(lines) == {5, 6}, "a line that was drawn waits for the others"
+        seen |= {first.edit.kind for first in drawn}
+    assert seen == {NEGATION, FORM, EXPECTATION}
 
 
-def test_all_variants_are_drawn_before_one_is_drawn_again() -> None:
-    several = (variant(("a",), 0, NEGATION), variant(("a",), 1, NEGATION), variant(("a",), 2, EXPECTATION))
+def test_tests_without_values_to_alter_have_enough_rounds() -> None:
+    for seed in range(30):
+        pool = pool_of("abcd", (NEGATION,))
+        planned = plan_rounds(pool, tuple("abcd"), 4, Random(seed))
+        assert sum(bool(one.variants) for one in planned) == 3
+        mixed = CheckPool("t", (*pool_of("ab", (NEGATION,)).variants, variant(("c",), 90), variant(("d",), 95)))
+        planned = plan_rounds(mixed, tuple("abcd"), 4, Random(seed))
+        drawn = {first.ids[0] for one in planned for first in one.variants}
+        assert drawn >= {"a", "b"}
+
+
+def test_a_single_test_is_altered_in_some_rounds_by_chance() -> None:
+    pool = pool_of("a", (EXPECTATION, NEGATION), 4, controls="x")
+    patterns: Counter[tuple[bool, ...]] = Counter()
+    for seed in range(600):
+        planned = plan_rounds(pool, ("a",), 4, Random(seed))
+        patterns[tuple(bool(one.variants) for one in planned)] += 1
+        assert {one.controls for one in planned} == {("x",), ("a", "x")}
+        kinds = [first.edit.kind for one in planned for first in one.variants]
+        assert EXPECTATION in kinds
+        assert kinds.count(NEGATION) == (1 if len(kinds) >= 2 else 0)
+    assert len(patterns) == 14, "every pattern with both"
+    assert max(patterns.values()) < 100
+
+
+def test_a_single_test_without_values_is_altered_in_another_way() -> None:
+    pool = pool_of("a", (NEGATION, ASSERTION))
+    for seed in range(30):
+        planned = plan_rounds(pool, ("a",), 4, Random(seed))
+        assert any(one.variants for one in planned)
+
+
+def test_controls_of_the_pool_are_altered_too() -> None:
+    pool = pool_of("abxyz", (EXPECTATION, NEGATION), controls="xyz")
     for seed in range(20):
-        rounds = plan_rounds(CheckPool("t", several), ("a",), 5, Random(seed))
-        assert {one for each in rounds for one in each.variants} == set(several)
+        planned = plan_rounds(pool, ("a", "b"), 4, Random(seed))
+        for one in planned:
+            drawn = {first.ids[0] for first in one.variants}
+            assert not drawn or len(drawn & set("xyz")) == 2
+        assert {first.ids[0] for one in planned for first in one.variants} == set("abxyz")
 
 
-def test_chance_picks_among_equals_and_orders_the_rounds() -> None:
-    several = tuple(variant(("a",), start) for start in range(5))
-    seen = {
-        next(
-            one.variants[0].edit.start
-            for one in plan_rounds(CheckPool("t", several), ("a",), 2, Random(seed))
-            if one.variants
-        )
-        for seed in range(60)
-    }
-    assert seen == set(range(5))
-    places = {
-        [bool(one.variants) for one in plan_rounds(CheckPool("t", several), ("a",), 3, Random(seed))].index(False)
-        for seed in range(60)
-    }
-    assert places == {0, 1, 2}
-
-
-def test_a_test_that_fits_into_one_round_only_is_altered_there() -> None:
+def test_variants_that_clash_are_not_in_one_round() -> None:
     shared = variant(("a",), 0, more=("x",))
     other = variant(("b",), 5, more=("x",))
-    for seed in range(40):
-        rounds = plan_rounds(CheckPool("t", (shared, other)), ("a", "b"), 4, Random(seed))
-        drawn = {test for one in rounds for first in one.variants for test in first.ids}
-        assert drawn == {"a", "b"}
+    third = variant(("c",), 5)
+    for seed in range(20):
+        for one in plan_rounds(CheckPool("t", (shared, other, third)), tuple("abc"), 4, Random(seed)):
+            assert len(one.variants) < 2 or {first.ids for first in one.variants} == {("a",), ("c",)}
 
 
-@pytest.mark.parametrize(("count", "unaltered"), [(2, 1), (3, 1), (4, 2), (6, 2)])
-def test_a_single_test_has_two_rounds_that_alter_nothing(count: int, unaltered: int) -> None:
-    several = tuple(variant(("a",), start) for start in range(9))
-    found = [bool(one.variants) for one in plan_rounds(CheckPool("t", several), ("a", "b"), count, Random(0))]
-    assert (found.count(False), found.count(True)) == (unaltered, count - unaltered)
-
-
-def test_without_variants_there_is_one_round() -> None:
-    assert plan_rounds(CheckPool("t", controls=("c",)), ("a",), 4, Random(0)) == (Round((), ("a", "c")),)
+def test_without_variants_nothing_is_altered() -> None:
+    planned = plan_rounds(CheckPool("t", controls=("c",)), ("a", "b"), 4, Random(0))
+    assert set(planned) == {Round((), ("a", "b", "c"))}
 
 
 @pytest.mark.parametrize(
-    ("draws", "check_ms", "round_ms", "side_by_side", "expected"),
+    ("draws", "check_ms", "round_ms", "jobs", "tests", "expected"),
     [
-        (5, 0, 999_999, 1, 5),
-        (40, 0, 999_999, 1, 40),
-        (4, 100, 0, 1, 4),
-        (4, 100, 500, 1, 4),
-        (4, 100, 600, 1, 3),
-        (4, 100, 600, 2, 4),
-        (4, 100, 9_000, 1, 3),
-        (2, 100, 9_000, 1, 2),
-        (1, 100, 100, 1, 2),
-        (1, 100, 0, 1, 2),
-        (4, 4_999, 501, 1, 3),
-        (4, 4_999, 500, 1, 4),
-        (4, 5_000, 750, 1, 4),
-        (4, 5_000, 751, 1, 3),
-        (4, 5_000, 1_500, 2, 4),
-        (4, 60_000, 9_000, 1, 4),
-        (4, 60_000, 9_001, 1, 3),
+        (Inverted.draws, 1_000, 500, 2, 3, Inverted.draws),
+        (Inverted.draws, 1_000, 500, 2, 2, Inverted.draws + 2),
+        (Inverted.draws, 1_000, 500, 2, 1, Inverted.draws + 2),
+        (Inverted.draws, 1_000, 800, 2, 1, 5),
+        (Inverted.draws, 1_000, 0, 2, 3, Inverted.draws),
+        (Inverted.draws, 1_000, 0, 2, 1, Inverted.draws + 2),
+        (Inverted.draws, 4_999, 1_000, 2, 3, Inverted.draws),
+        (Inverted.draws, 4_999, 2_000, 1, 3, 3),
+        (Inverted.draws, 5_000, 2_000, 2, 3, 3),
+        (Inverted.draws, 5_000, 1_000, 1, 3, 3),
+        (Inverted.draws, 20_000, 3_000, 1, 3, Inverted.draws),
+        (Inverted.draws, 100_000, 100_000, 1, 3, 3),
+        (3, 1_000, 100, 2, 1, 3),
+        (2, 1_000, 100, 2, 1, 2),
+        (1, 1_000, 100, 2, 3, 2),
+        (9, 1_000, 10_000, 1, 3, 9),
     ],
 )
-def test_how_many_rounds_fit(draws: int, check_ms: int, round_ms: int, side_by_side: int, expected: int) -> None:
-    pool = CheckPool("t", check_ms=check_ms, round_ms=round_ms)
-    assert affordable(draws, pool, side_by_side) == expected
-
-
-def test_a_round_is_clean_where_altered_tests_fail_and_controls_pass() -> None:
-    first, second = variant(("a", "b"), 0), variant(("c",), 1)
-    drawn = Round((first, second), ("d", "e"))
-    clean = evaluate(drawn, {"a": "failed", "b": "failed", "c": "failed", "d": "passed", "e": "passed"})
-    assert clean == Seen((), ())
-    assert clean.is_clean
-    forged = evaluate(drawn, {"a": "failed", "b": "passed", "c": "passed", "d": "passed", "e": "passed"})
-    assert forged == Seen(((first, "b"), (second, "c")), ())
-    assert not forged.is_clean
-    broken = evaluate(drawn, {"a": "error", "d": "failed"})
-    assert broken == Seen((), ("d", "e"))
-    assert not broken.is_clean
-    both = evaluate(drawn, {"a": "passed", "b": "passed", "d": "passed", "e": "error"})
-    assert both == Seen(((first, "a"),), ("e",))
-
-
-@pytest.mark.parametrize(
-    ("passed", "failed", "expected"),
-    [
-        ([], [], (False, ())),
-        ([False] * 9, [()] * 9, (False, ())),
-        ([True, False], [()] * 2, (False, ())),
-        ([True, False, True], [()] * 3, (True, ())),
-        ([False] * 3, [("a",), ("a", "b"), ("b",)], (False, ())),
-        ([False] * 4, [("b", "a"), ("a", "b"), ("a", "c"), ("b",)], (False, ("a", "b"))),
-        ([True] * 3, [("a",)] * 3, (True, ("a",))),
-    ],
-)
-def test_two_rounds_with_passing_variants_or_three_with_a_failing_control_show_a_forgery(
-    passed: list[bool], failed: list[tuple[str, ...]], expected: tuple[bool, tuple[str, ...]]
+def test_rounds_fit_into_the_time_that_is_allowed(
+    draws: int, check_ms: int, round_ms: int, jobs: int, tests: int, expected: int
 ) -> None:
-    assert shows_forgery(passed, failed) == expected
+    pool = CheckPool("t", check_ms=check_ms, round_ms=round_ms)
+    assert affordable(draws, pool, TESTS[:tests], jobs) == expected
+
+
+A, B = variant(("a",)), variant(("b", "c"), 5)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "passed", "failed"),
+    [
+        ({"a": "failed", "b": "failed", "c": "failed", "x": "passed"}, (), ()),
+        ({"a": "error", "b": "error", "c": "failed", "x": "passed"}, (), ()),
+        ({"a": "passed", "b": "failed", "c": "failed", "x": "passed"}, ((A, "a"),), ()),
+        ({"a": "failed", "b": "failed", "c": "passed", "x": "passed"}, ((B, "c"),), ()),
+        ({"a": "failed", "b": "failed", "c": "failed", "x": "failed"}, (), ("x",)),
+        ({"a": "failed", "b": "failed", "c": "failed", "x": "skipped"}, (), ("x",)),
+        ({"a": "failed", "b": "failed", "c": "failed"}, (), ("x",)),
+        ({"b": "failed", "x": "passed"}, (), ("a", "c")),
+        ({}, (), ("x", "a", "b")),
+    ],
+)
+def test_what_a_round_shows(outcomes: dict[str, str], passed: object, failed: object) -> None:
+    assert evaluate(Round((A, B), ("x",)), outcomes) == Seen(passed, failed)  # type: ignore[arg-type]
+
+
+def test_suspicious_tests_are_sorted_and_bounded() -> None:
+    assert Seen((), ()).suspicious == ()
+    assert Seen(((B, "c"), (A, "a")), ("x", "a")).suspicious == ("a", "c", "x")
+    many = tuple(f"{number:03}" for number in reversed(range(300)))
+    assert Seen((), many).suspicious == tuple(f"{number:03}" for number in range(200))
+
+
+@pytest.mark.parametrize(
+    ("sets", "forged"),
+    [
+        ([], ()),
+        ([("a", "b")], ()),
+        ([("a",), ()], ()),
+        ([("a",), ("b",)], ()),
+        ([("a",), ("b",), ("c",)], ()),
+        ([("a", "b"), ("b", "a")], ("a", "b")),
+        ([("a",), (), ("a",)], ("a",)),
+        ([("a", "a"), ()], ()),
+    ],
+)
+def test_a_test_that_is_suspicious_in_two_sets_is_forged(sets: list[tuple[str, ...]], forged: tuple[str, ...]) -> None:
+    assert forged_tests(sets) == forged

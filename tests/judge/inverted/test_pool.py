@@ -165,7 +165,8 @@ def test_a_pool_finds_the_pool_of_a_check() -> None:
     ("fields", "tests", "inverted"),
     [
         ({}, ("a", "b"), True),
-        ({"must_pass": ()}, (), False),
+        ({"must_pass": ()}, (WHOLE_CHECK,), True),
+        ({"must_pass": (), "gate": "static"}, (), False),
         ({"results": "tap"}, ("a", "b"), True),
         ({"results": "exit-code"}, (WHOLE_CHECK,), True),
         ({"results": "exit-code", "gate": "static"}, (), False),
@@ -190,7 +191,7 @@ def test_coverage_counts_tests_and_says_why_there_is_no_pool() -> None:
     left_out = (
         replace(CHECK, id="1", mandatory=False),
         replace(CHECK, id="2", no_op=True),
-        replace(CHECK, id="3", must_pass=()),
+        replace(CHECK, id="3", must_pass=(), gate="build"),
     )
     whole = contract(left_out[0], CHECK, off, *left_out[1:], missing)
     variants = (variant(("a",)), variant(("a",), NEGATION), variant(("a",)), variant(("b",)))

@@ -24,6 +24,7 @@ from tests.judge.inverted.scripted import Rounds, bench
 PATH = b"tests/test_a.py"
 TESTS = tuple(f"tests/test_a.py::test_{letter}" for letter in "abc")
 KEPT = tuple(f"tests/test_a.py::kept_{number}" for number in range(7))
+SOME = KEPT[::2]
 TEXT = "\n".join(
     f"def test_{letter}():\n    assert f('{letter}') == [1, 'one', 2.5]\n    assert g('{letter}') == 7\n    h()"
     for letter in "abc"
@@ -77,12 +78,28 @@ def test_the_same_nonce_makes_the_same_pool_whatever_runs_side_by_side(screened:
     assert set(alone.variants) == set(together.variants)
 
 
-def test_some_kept_tests_of_the_same_files_are_controls(screened: Any) -> None:
+def test_some_kept_tests_are_controls(screened: Any) -> None:
     pool, rounds = screened()
-    assert pool.controls == (KEPT[0], KEPT[2], KEPT[4])
+    assert pool.controls == SOME
     assert rounds.only == {(*TESTS, *pool.controls)}
-    elsewhere = replace(CHECK, keep_passing=("tests/test_b.py::x", KEPT[3]))
-    assert screened(check=elsewhere)[0].controls == (KEPT[3],)
+    many = replace(CHECK, keep_passing=tuple(f"tests/test_a.py::kept_{number}" for number in range(60)))
+    passed = dict.fromkeys((*TESTS, *many.keep_passing), "passed")
+    pool, _ = screened(lambda some: passed | honest(some), many)
+    assert pool.controls == many.keep_passing[::10]
+
+
+@pytest.mark.parametrize("results", ["pytest", "tap"])
+def test_kept_tests_that_do_not_pass_are_no_controls(screened: Any, results: str) -> None:
+    pool, _ = screened(lambda some: honest(some) | {KEPT[2]: "failed"}, replace(CHECK, results=results))
+    assert pool.controls == (KEPT[0], KEPT[4], KEPT[6])
+    assert pool.selects is (results == "pytest")
+
+
+def test_controls_have_variants_too(screened: Any) -> None:
+    text = TEXT + b"\ndef kept_0():\n    assert f() == 11\n    assert g() == [1, 2]"
+    pool, _ = screened(files={PATH: text})
+    assert pool.is_covered(KEPT[0]) and not pool.of(KEPT[2])
+    assert pool.without == (), "only of must_pass tests it is said that they have none"
 
 
 def test_a_check_in_a_directory_names_its_files_from_there(screened: Any) -> None:
@@ -91,14 +108,14 @@ def test_a_check_in_a_directory_names_its_files_from_there(screened: Any) -> Non
     check = replace(CHECK, directory="/workspace/tests", must_pass=inner, keep_passing=kept)
     passed = dict.fromkeys((*inner, *kept), "passed")
     pool, _ = screened(lambda some: passed | {test: "failed" for one in some for test in one.ids}, check)
-    assert pool.without == () and pool.controls == (kept[0], kept[2], kept[4])
+    assert pool.without == () and pool.controls == kept[::2]
 
 
 def test_tests_that_do_not_pass_alone_are_run_with_the_whole_suite(screened: Any) -> None:
     turns = iter(range(1_000))
     pool, rounds = screened(lambda some: {} if next(turns) == 0 else honest(some))
-    assert pool.selects is False and pool.controls == () and pool.problem == ""
-    assert rounds.only == {(*TESTS, KEPT[0], KEPT[2], KEPT[4]), ()}
+    assert pool.selects is False and pool.controls == SOME and pool.problem == ""
+    assert rounds.only == {(*TESTS, *SOME), ()}
     assert rounds.asked[:2] == [(), ()]
     assert all(pool.is_covered(test) for test in TESTS)
 
@@ -226,6 +243,14 @@ def test_only_an_end_that_shows_a_wrong_result_counts(screened: Any, code: int, 
 def test_a_variant_with_which_the_check_passes_is_left_out(screened: Any) -> None:
     pool, _ = screened(lambda _: {WHOLE_CHECK: "passed"}, EXIT, exit_code=1)
     assert pool.variants == () and pool.without == (WHOLE_CHECK,)
+
+
+@pytest.mark.parametrize(("reason", "kept"), [("tests", True), ("runner-crash", False)])
+def test_a_check_without_must_pass_tests_fails_as_a_whole(screened: Any, reason: str, kept: bool) -> None:
+    check = replace(CHECK, must_pass=(), results="tap")
+    pool, rounds = screened(by_exit, check, judgement=Judgement("fail", reason))
+    assert bool(pool.variants) is kept and pool.controls == ()
+    assert rounds.only == {()} and len(rounds.asked) == 13
 
 
 @pytest.fixture

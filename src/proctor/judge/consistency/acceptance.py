@@ -8,7 +8,7 @@ from typing import Any
 
 from proctor.contract.model import Check
 from proctor.judge.consistency.subject import RESULTS, Subject, common, differs, place
-from proctor.judge.inverted.draw import shows_forgery
+from proctor.judge.inverted.draw import forged_tests
 from proctor.judge.outcome import ERROR, FAIL, FORGED_RESULTS, OF_THE_MACHINE, PASS, TESTS, Judgement, attribute, decide
 from proctor.judge.record import DETAIL_CHARACTERS, MOST_FAILING
 from proctor.judge.sentinels import FORGED, forgeable
@@ -95,9 +95,10 @@ def _shows_forgery(rounds: Sequence[Event]) -> bool:
     """Whether the recorded rounds with altered tests show that results are forged."""
     if any(one.payload.get("sentinels") == FORGED or one.payload.get("tampered") for one in rounds):
         return True
-    passed = [int(one.payload.get("passed_count") or 0) > 0 for one in rounds]
-    by_variants, controls = shows_forgery(passed, [list(one.payload.get("failed_controls") or ()) for one in rounds])
-    return by_variants or bool(controls)
+    sets: dict[str, set[str]] = {}
+    for one in rounds:
+        sets.setdefault(str(one.payload.get("set")), set()).update(map(str, one.payload.get("suspicious") or ()))
+    return bool(forged_tests(list(sets.values())))
 
 
 def _set_aside(event: Event, check: Check) -> bool:

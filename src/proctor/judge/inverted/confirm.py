@@ -1,14 +1,10 @@
 """Confirm a success: drawn variants of its tests must fail, and unaltered tests must still pass.
 
-Each round runs in a fresh sandbox under the same names, paths and selection. A round that shows something is repeated
-up to three times. The check is forged where
+Each round runs in a fresh sandbox under the same names, paths and selection. A set of rounds that shows nothing
+confirms the success. Otherwise further sets are drawn, and the check is forged where one test is suspicious in two sets
+(see ``draw``). What shows only once is recorded and decides nothing: a test may be flaky.
 
-    variants pass in two rounds       results do not depend on what the code does
-    a control fails in three rounds   the code behaves differently when the whole suite does not run
-
-What happens less often is recorded and decides nothing: a test may be flaky. Repeats are several, so that code that
-forges at random is found as well. A round that the machine disturbs is run again; one that it disturbs each time makes
-the run invalid.
+A round that the machine disturbs is run again; one that it disturbs each time makes the run invalid.
 """
 
 from __future__ import annotations
@@ -24,16 +20,16 @@ from proctor.base.names import name_text
 from proctor.base.parallel import side_by_side
 from proctor.contract.model import Check
 from proctor.judge.bench import Bench, Scene
-from proctor.judge.inverted.draw import Round, Seen, affordable, evaluate, plan_rounds, shows_forgery
-from proctor.judge.inverted.edit import diff, edited
+from proctor.judge.inverted.draw import MOST_SETS, Round, Seen, affordable, evaluate, forged_tests, plan_rounds
+from proctor.judge.inverted.edit import EXPECTATION, diff, edited
 from proctor.judge.inverted.pool import WHOLE_CHECK, CheckPool, Variant, tests_of
 from proctor.judge.inverted.rounds import Made, run_round, unchanged
 from proctor.judge.outcome import FAIL, FORGED_RESULTS, OF_THE_MACHINE, SENTINELS_WRONG, Judgement
 from proctor.judge.record import keep_logs, stream
 from proctor.judge.sentinels import FORGED
 
-REPEATS = 3
-"""How often what a round shows is repeated before it decides, and a round that the machine disturbed is run again."""
+MOST_TRIES = 3
+"""How often a round that the machine disturbs is run."""
 MOST_LISTED = 20
 """How many variants and controls of one round a record names."""
 
@@ -67,33 +63,38 @@ class Confirming:
         self._pool = pool if len(kept) == len(pool.variants) else _reduced(pool, kept, check)
         self._digest = pool_digest
         self._tests = tests_of(check)
-        self._last = 0
-        self._shown: list[Seen] = []
+        self._sets: list[list[Seen]] = []
         self._entries: list[dict[str, Any]] = []
+        self._drawn: list[Round] = []
 
     def confirm(self) -> Confirmation:
         """Run the rounds and say what they showed."""
         if not self._pool.variants:
             return unconfirmed(self._check, self._pool.problem or "no listed test has a variant")
-        jobs = self._bench.side_by_side
-        count = affordable(self._check.inverted.draws, self._pool, jobs)
+        rounds = affordable(self._check.inverted.draws, self._pool, self._tests, self._bench.side_by_side)
         chance = Random(self._bench.entropy(32))
-        rounds = plan_rounds(self._pool, self._tests, count, chance)
-        self._last = len(rounds)
-        made = list(side_by_side(self._run, list(enumerate(rounds, 1)), jobs))
+        forged: Judgement | None = None
+        while not forged and len(self._sets) < MOST_SETS:
+            forged = self._run_set(plan_rounds(self._pool, self._tests, rounds, chance)) or self._forged()
+            if not any(seen.suspicious for seen in self._sets[0]):
+                break
+        return Confirmation(forged, self._entry())
+
+    def _run_set(self, rounds: tuple[Round, ...]) -> Judgement | None:
+        """Run one set; a judgement where the results of a round were changed."""
+        first = len(self._drawn) + 1
+        self._drawn += rounds
+        self._sets.append([])
+        made = list(side_by_side(self._made, list(enumerate(rounds, first)), self._bench.side_by_side))
         for drawn, one in zip(rounds, made, strict=True):
             self._see(drawn, one)
-        tampered = next(filter(None, map(_tampered, made)), None)
-        return Confirmation(tampered or self._judged(), self._entry(rounds))
+        return next(filter(None, map(_tampered, made)), None)
 
-    def _run(self, numbered: tuple[int, Round]) -> Made:
+    def _made(self, numbered: tuple[int, Round]) -> Made:
         number, drawn = numbered
-        return self._made(drawn.variants, number)
-
-    def _made(self, variants: tuple[Variant, ...], number: int) -> Made:
         only = (*self._tests, *self._pool.controls) if self._pool.selects else ()
-        for _ in range(REPEATS):
-            made = run_round(self._bench, self._check, self._scene, variants, self._files, only, number)
+        for _ in range(MOST_TRIES):
+            made = run_round(self._bench, self._check, self._scene, drawn.variants, self._files, only, number)
             if made.attempt.judgement.reason not in OF_THE_MACHINE:
                 break
         return made
@@ -105,39 +106,27 @@ class Confirming:
         self._record(drawn, made, seen, DISTURBED if is_disturbed else _verdict(seen))
         if is_disturbed:
             raise InfrastructureFault(f"the success of {self._check.id} could not be confirmed: {judgement.detail}")
-        self._shown.append(seen)
-
-    def _judged(self) -> Judgement | None:
-        """Why the rounds show a forgery, after those that show something were repeated; nothing where they do not."""
-        for seen in tuple(self._shown):
-            variants = tuple(variant for variant, _ in seen.passed)
-            repeats = [Round(variants, ())] * REPEATS if variants else []
-            repeats += [Round((), seen.failed_controls)] * REPEATS if seen.failed_controls else []
-            for drawn in repeats:
-                if forged := self._forged():
-                    return forged
-                self._last += 1
-                self._see(drawn, self._made(drawn.variants, self._last))
-        return self._forged()
+        self._sets[-1].append(seen)
 
     def _forged(self) -> Judgement | None:
-        """What the rounds up to now show."""
-        passed = [bool(seen.passed) for seen in self._shown]
-        by_variants, controls = shows_forgery(passed, [seen.failed_controls for seen in self._shown])
-        if by_variants:
-            variant, test = next(seen.passed[0] for seen in reversed(self._shown) if seen.passed)
-            return Judgement(FAIL, FORGED_RESULTS, _passed_text(variant, test, self._files), (test,))
-        if controls:
-            mode = "when only the listed tests run" if self._pool.selects else "when the check is repeated"
-            detail = f"{_test_text(controls[0])} passes in the check and fails unaltered {mode}"
-            return Judgement(FAIL, FORGED_RESULTS, detail, controls)
-        return None
+        """What the sets up to now show: a variant that passed is the clearest evidence, then a control that failed."""
+        tests = forged_tests([{test for seen in several for test in seen.suspicious} for several in self._sets])
+        if not tests:
+            return None
+        passed = [one for several in self._sets for seen in several for one in seen.passed if one[1] in tests]
+        if passed:
+            clear = max(passed, key=lambda one: (one[1] in self._tests, one[0].edit.kind == EXPECTATION))
+            detail = _passed_text(*clear, self._files)
+        else:
+            mode = "in runs of the listed tests alone" if self._pool.selects else "when the check is repeated"
+            detail = f"{_test_text(tests[0])} passes in the check and fails unaltered {mode}"
+        return Judgement(FAIL, FORGED_RESULTS, detail, tests)
 
-    def _entry(self, rounds: tuple[Round, ...]) -> dict[str, Any]:
+    def _entry(self) -> dict[str, Any]:
         return {
             "rounds": self._entries,
-            "variants": sum(len(one.variants) for one in rounds),
-            "controls": sum(len(one.controls) for one in rounds),
+            "variants": sum(len(one.variants) for one in self._drawn),
+            "controls": sum(len(one.controls) for one in self._drawn),
             "tests": len(self._tests),
             "without": list(self._pool.without),
             "pool": self._digest,
@@ -148,10 +137,11 @@ class Confirming:
         """Write the event of a round; one that shows something keeps its output."""
         attempt = made.attempt
         passed = {one for one, _ in seen.passed}
-        logs = keep_logs(self._bench.run, self._check, attempt) if not seen.is_clean else {}
+        logs = keep_logs(self._bench.run, self._check, attempt) if seen.suspicious else {}
         shown = sorted(drawn.variants, key=lambda one: one not in passed)[:MOST_LISTED]
         payload = {
             "check": self._check.id,
+            "set": len(self._sets),
             "round": attempt.number,
             "command": list(attempt.command),
             "selected": self._pool.selects,
@@ -167,7 +157,8 @@ class Confirming:
             "variant_count": len(drawn.variants),
             "passed_count": len(passed),
             "control_count": len(drawn.controls),
-            "failed_controls": list(seen.failed_controls[:MOST_LISTED]),
+            "failed_controls": list(seen.failed[:MOST_LISTED]),
+            "suspicious": list(seen.suspicious),
             "sentinels": attempt.sentinels,
             "tampered": attempt.results.tampered,
             "stdout": stream(attempt.finished.stdout),
@@ -175,7 +166,7 @@ class Confirming:
             "log": logs,
         }
         self._bench.trace.append("check.inverted", payload)
-        names = ("round", "verdict", "variant_count", "passed_count", "control_count", "failed_controls")
+        names = ("set", "round", "verdict", "variant_count", "passed_count", "control_count", "suspicious")
         self._entries.append({name: payload[name] for name in names})
 
     def _variant_entry(self, one: Variant, outcomes: Mapping[str, str]) -> dict[str, Any]:
@@ -211,7 +202,7 @@ def _tampered(made: Made) -> Judgement | None:
 def _verdict(seen: Seen) -> str:
     if seen.passed:
         return PASSED
-    return BROKEN if seen.failed_controls else CLEAN
+    return BROKEN if seen.failed else CLEAN
 
 
 def _passed_text(variant: Variant, test: str, files: Mapping[bytes, bytes]) -> str:

@@ -1,18 +1,25 @@
-"""Draw at random the variants that a run must fail, in rounds. Pure.
+"""Draw at random the variants that a run must fail, in sets of rounds, and decide what the rounds show. Pure.
 
-One round of several alters nothing: it shows that the tests pass in this mode of running too, so that code that forges
-only where the whole suite runs is found. Where a single test has variants there are two such rounds: no control is
-beside it in the others, and code that forges at random could pass by chance.
+Each set has rounds of three sorts, in random order:
 
-In every other round about two thirds of the listed tests are altered, one place each, and the others are controls
-beside them. The draws of one test go through its kinds in turn, an altered expectation first, since most forgeries show
-there.
+    unaltered   Nothing is altered. Code that forges only where the whole suite runs fails here.
+    alike       Only values are altered, which look like the ones they replace. Code under test cannot tell which tests
+                of such a round are altered, nor whether any is.
+    any         Tests are altered in every other way. Some of these are easy to recognise in the source of a test.
+
+In an altered round about two thirds of the tests are altered, one place each. At least one test that must pass is left
+as it is where there are several: code that fails everything in such a round fails that control. Where there is only one
+test, chance decides for each round whether it is altered.
+
+A test is suspicious where a variant of it passes, where it fails unaltered, or where it has no result. If a set has
+suspicious tests, further sets are drawn: a test that is suspicious in two sets is forged, one that is suspicious in one
+is flaky.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from random import Random
 
 from proctor.base.frozen import frozen
@@ -20,13 +27,20 @@ from proctor.contract.model import Inverted
 from proctor.judge.inverted.edit import EXPECTATION
 from proctor.judge.inverted.pool import CheckPool, Variant
 
+UNALTERED, ALIKE, ANY = "unaltered", "alike", "any"
+
 LEAST_ROUNDS = 3
+FEW_TESTS, FURTHER_ROUNDS = 2, 2
+"""With so few tests a set has some more rounds, since chance could help code that forges in some of them."""
 SHORT_MS, LONG_MS = 2_000, 5_000
 """A short check may take this much longer by its rounds; from ``LONG_MS`` on it is a share of the check."""
 SHARE = 0.6
 
-MOST_PASSED, MOST_FAILED = 2, 3
-"""In so many rounds variants pass, or a control fails, before that is a forgery and not a flaky test."""
+MOST_SETS = 3
+SUSPICIOUS_SETS = 2
+"""In so many sets one test is suspicious before it is forged and not flaky."""
+MOST_SUSPICIOUS = 200
+"""How many suspicious tests of a round are recorded and counted."""
 
 
 @frozen
@@ -37,8 +51,8 @@ class Round:
     controls: tuple[str, ...]
 
 
-def affordable(draws: int, pool: CheckPool, side_by_side: int) -> int:
-    """How many rounds fit into the time that confirming a success may take; three at least.
+def affordable(draws: int, pool: CheckPool, tests: Sequence[str], side_by_side: int) -> int:
+    """How many rounds of a set fit into the time that confirming a success may take; three at least.
 
     The times are those of the pool, not of the run: load does not change how many rounds there are. An author who asks
     for more than usual gets them, whatever they take.
@@ -46,32 +60,66 @@ def affordable(draws: int, pool: CheckPool, side_by_side: int) -> int:
     if draws > Inverted.draws:
         return draws
     allowed = SHARE * pool.check_ms if pool.check_ms >= LONG_MS else SHORT_MS
-    fitting = int(allowed * side_by_side / pool.round_ms) if pool.round_ms else draws
-    return max(2, min(draws, max(LEAST_ROUNDS, fitting)))
+    wanted = draws + FURTHER_ROUNDS if len(tests) <= FEW_TESTS and draws == Inverted.draws else draws
+    fitting = int(allowed * side_by_side / pool.round_ms) if pool.round_ms else wanted
+    return max(2, min(wanted, max(LEAST_ROUNDS, fitting)))
 
 
-def plan_rounds(pool: CheckPool, tests: tuple[str, ...], count: int, chance: Random) -> tuple[Round, ...]:
-    """``count`` rounds for the listed ``tests``, in random order."""
-    selected = (*tests, *pool.controls)
+def plan_rounds(pool: CheckPool, tests: Sequence[str], rounds: int, chance: Random) -> tuple[Round, ...]:
+    """One set of rounds for the must_pass ``tests`` and the controls of the pool, in random order."""
     used: dict[str, list[Variant]] = {}
-    covered = [test for test in tests if pool.of(test)]
-    chance.shuffle(covered)
-    unaltered = 2 if len(covered) == 1 and count > LEAST_ROUNDS else 1
-    places = range(count - unaltered)
-    altered: list[list[Variant]] = [[] for _ in places]
-    often = len(places) if len(covered) == 1 else (2 * len(places) + 2) // 3
-    for test in covered:
-        for turn, number in enumerate(chance.sample(places, len(places))):
-            if turn < often or not used.get(test):
-                _alter(pool, test, altered[number], used.setdefault(test, []), chance)
-    rounds = [Round((), selected)] * unaltered + [_round(variants, selected) for variants in altered if variants]
-    chance.shuffle(rounds)
-    return tuple(rounds)
+    planned = []
+    for sort in _sorts(pool, tests, rounds, chance):
+        chosen: list[Variant] = []
+        for group, spared in ((tests, len(tests) > 1), (pool.controls, False)):
+            for test in _to_alter(pool, group, sort, spared, used, chance):
+                _alter(pool, test, sort, chosen, used.setdefault(test, []), chance)
+        affected = {test for one in chosen for test in one.affects}
+        controls = tuple(test for test in (*tests, *pool.controls) if test not in affected)
+        planned.append(Round(tuple(chosen), controls))
+    chance.shuffle(planned)
+    return tuple(planned)
 
 
-def _alter(pool: CheckPool, test: str, chosen: list[Variant], used: list[Variant], chance: Random) -> None:
-    """Add a variant of ``test`` to a round that does not affect it, of the kind that was drawn least often."""
-    fitting = [one for one in pool.of(test) if not any(one.clashes(other) for other in chosen)]
+def _sorts(pool: CheckPool, tests: Sequence[str], rounds: int, chance: Random) -> list[str]:
+    """The sorts of the rounds of a set: enough of ``any`` for the tests that have no values to alter."""
+    altered = rounds - 1
+    if len(tests) == 1:
+        altered = min(max(1, sum(chance.random() < 0.5 for _ in range(rounds))), rounds - 1)
+    without = sum(not _of_sort(pool.of(test), ALIKE) for test in tests)
+    in_each = _most(len(tests), len(tests) > 1)
+    least = altered if without == len(tests) else min(altered - 1, -(-without // in_each))
+    others = max(least, 1 if altered >= LEAST_ROUNDS - 1 else 0)
+    return [UNALTERED] * (rounds - altered) + [ALIKE] * (altered - others) + [ANY] * others
+
+
+def _most(tests: int, spared: bool) -> int:
+    """How many of some tests are altered in one round: about two thirds; with ``spared``, not all."""
+    return max(1, min((2 * tests + 1) // 3, tests - spared))
+
+
+def _to_alter(
+    pool: CheckPool,
+    group: Sequence[str],
+    sort: str,
+    spared: bool,
+    used: Mapping[str, Sequence[Variant]],
+    chance: Random,
+) -> list[str]:
+    """The tests of a group to alter in one round, those first that were altered least often."""
+    fitting = [test for test in group if sort != UNALTERED and _of_sort(pool.of(test), sort)]
+    chance.shuffle(fitting)
+    fitting.sort(key=lambda test: len(used.get(test, ())))
+    return fitting[: _most(len(group), spared)]
+
+
+def _of_sort(variants: Sequence[Variant], sort: str) -> list[Variant]:
+    return [one for one in variants if sort == ANY or one.edit.kind == EXPECTATION]
+
+
+def _alter(pool: CheckPool, test: str, sort: str, chosen: list[Variant], used: list[Variant], chance: Random) -> None:
+    """Add a variant of ``test`` to a round that does not affect it; kinds and lines take turns."""
+    fitting = [one for one in _of_sort(pool.of(test), sort) if not any(one.clashes(other) for other in chosen)]
     if not fitting:
         return
     kinds = [one.edit.kind for one in used]
@@ -80,8 +128,8 @@ def _alter(pool: CheckPool, test: str, chosen: list[Variant], used: list[Variant
         fitting,
         key=lambda one: (
             one in used,
+            one.edit.kind == EXPECTATION,
             kinds.count(one.edit.kind),
-            one.edit.kind != EXPECTATION,
             lines.count(one.edit.line),
             chance.random(),
         ),
@@ -90,39 +138,36 @@ def _alter(pool: CheckPool, test: str, chosen: list[Variant], used: list[Variant
     chosen.append(picked)
 
 
-def _round(variants: list[Variant], selected: tuple[str, ...]) -> Round:
-    affected = {test for one in variants for test in one.affects}
-    return Round(tuple(variants), tuple(test for test in selected if test not in affected))
-
-
 @frozen
 class Seen:
-    """What a round showed: variants that passed with the first test that did, and controls that did not pass."""
+    """What a round showed: variants that passed with the first test that did, and tests that failed unexpectedly.
+
+    ``failed`` are controls that did not pass, and altered tests that have no result.
+    """
 
     passed: tuple[tuple[Variant, str], ...]
-    failed_controls: tuple[str, ...]
+    failed: tuple[str, ...]
 
     @property
-    def is_clean(self) -> bool:
-        """Whether everything that must fail failed and everything that must pass passed."""
-        return not self.passed and not self.failed_controls
+    def suspicious(self) -> tuple[str, ...]:
+        """The tests that did not behave as honest code lets them, in order; of very many, the first."""
+        return tuple(sorted({*self.failed, *(test for _, test in self.passed)})[:MOST_SUSPICIOUS])
 
 
 def evaluate(drawn: Round, outcomes: Mapping[str, str]) -> Seen:
     """Compare the outcomes of a round with what honest code must show."""
-    passed = []
+    passed, missing = [], []
     for one in drawn.variants:
-        test = next((test for test in one.ids if outcomes.get(test) == "passed"), None)
-        if test is not None:
-            passed.append((one, test))
-    return Seen(tuple(passed), tuple(test for test in drawn.controls if outcomes.get(test) != "passed"))
+        found = [outcomes.get(test) for test in one.ids]
+        if "passed" in found:
+            passed.append((one, one.ids[found.index("passed")]))
+        elif None in found:
+            missing.append(one.ids[found.index(None)])
+    failed = [test for test in drawn.controls if outcomes.get(test) != "passed"]
+    return Seen(tuple(passed), (*failed, *missing))
 
 
-def shows_forgery(passed: Sequence[bool], failed: Sequence[Sequence[str]]) -> tuple[bool, tuple[str, ...]]:
-    """What all rounds of a check show together, repeats included.
-
-    Given whether variants passed in each round, and the controls that failed in it. The answer is whether variants
-    passed in too many rounds, and the controls that failed in too many.
-    """
-    times = Counter(test for controls in failed for test in controls)
-    return sum(passed) >= MOST_PASSED, tuple(sorted(test for test, count in times.items() if count >= MOST_FAILED))
+def forged_tests(sets: Sequence[Collection[str]]) -> tuple[str, ...]:
+    """The tests that are forged, given the suspicious tests of each set."""
+    times = Counter(test for suspicious in sets for test in set(suspicious))
+    return tuple(sorted(test for test, count in times.items() if count >= SUSPICIOUS_SETS))

@@ -57,10 +57,11 @@ class Variant:
 
 @frozen
 class CheckPool:
-    """The variants of one check. With ``selects`` a round runs the listed tests and ``controls`` alone.
+    """The variants of one check. With ``selects`` a round runs the must_pass tests and ``controls`` alone.
 
-    ``files`` are the test files by path with the digest of the bytes that the variants are made for. ``seconds`` is
-    what one round took, ``check_seconds`` what the check itself took, both in milliseconds.
+    ``controls`` are some of the tests that must keep passing; they may have variants too. ``files`` are the test files
+    by path with the digest of the bytes that the variants are made for. ``round_ms`` is what one round took,
+    ``check_ms`` what the check itself took.
     """
 
     check: str
@@ -153,10 +154,15 @@ def coverage(contract: Contract, pool: Pool | None) -> tuple[Coverage, ...]:
 
 
 def tests_of(check: Check) -> tuple[str, ...]:
-    """What a variant of ``check`` must make fail: its must_pass tests, or the check as a whole."""
-    if check.results == "exit-code":
-        return (WHOLE_CHECK,) if check.gate == "acceptance" else ()
-    return check.must_pass
+    """What a variant of ``check`` must make fail: its must_pass tests, or the check as a whole where it lists none."""
+    if check.results != "exit-code" and check.must_pass:
+        return check.must_pass
+    return (WHOLE_CHECK,) if check.gate == "acceptance" else ()
+
+
+def is_whole(check: Check) -> bool:
+    """Whether variants of ``check`` make it fail as a whole."""
+    return tests_of(check) == (WHOLE_CHECK,)
 
 
 def is_inverted(check: Check) -> bool:

@@ -15,13 +15,15 @@ from proctor.execute.workspace.glob import matches
 from proctor.execute.workspace.workspace import base_stack
 from proctor.judge.attempt import Altered, Attempt, attempt, make_ready
 from proctor.judge.bench import Bench, Scene
-from proctor.judge.inverted.pool import WHOLE_CHECK, CheckPool, Variant, altered_files
+from proctor.judge.inverted.pool import WHOLE_CHECK, CheckPool, Variant, altered_files, is_whole
 from proctor.judge.inverted.units import has_reader, pytest_file
+from proctor.judge.outcome import PASS
 from proctor.judge.testpaths import is_test
 
 INVERTED = "inverted"
 """The name of the tree of such an attempt in records."""
 
+MOST_BESIDE = 6
 MOST_FILES = 2_000
 MOST_BYTES = 1 << 20
 """Test files beyond these limits are not read."""
@@ -48,9 +50,8 @@ def run_round(
     altered = Altered(tuple(altered_files(variants, files).items()), only, check.inverted.run)
     ready = make_ready(bench, check, Scene(INVERTED, scene.layers, scene.placement), number, altered)
     made = attempt(bench, ready)
-    if check.results == "exit-code":
-        passed = made.finished.started and not made.finished.timed_out and made.finished.exit_code == 0
-        return Made(made, {WHOLE_CHECK: "passed" if passed else "failed"})
+    if is_whole(check):
+        return Made(made, {WHOLE_CHECK: "passed" if made.judgement.outcome == PASS else "failed"})
     return Made(made, made.results.outcomes)
 
 
@@ -60,10 +61,19 @@ def start_of(check: Check) -> str:
     return "" if start == "." or start.startswith("..") else start
 
 
+def beside(check: Check) -> tuple[str, ...]:
+    """Some of the tests that must keep passing, spread over the list: they run beside those that must pass."""
+    if is_whole(check):
+        return ()
+    return check.keep_passing[:: max(1, -(-len(check.keep_passing) // MOST_BESIDE))]
+
+
 def check_files(bench: Bench, check: Check) -> dict[bytes, bytes]:
     """The test files that a patch cannot change: hidden ones, and those of the base that are protected tests."""
     found: dict[bytes, bytes] = {}
-    wanted = {pytest_file(test, start_of(check)) for test in check.must_pass} if check.results == "pytest" else None
+    wanted = None
+    if check.results == "pytest" and not is_whole(check):
+        wanted = {pytest_file(test, start_of(check)) for test in (*check.must_pass, *beside(check))}
     base = base_stack(bench.prepared.layers)
     for path in sorted(wanted) if wanted is not None else _protected_tests(bench):
         held = base.file(path)

@@ -18,20 +18,20 @@ from proctor.contract.lint import place_of
 from proctor.contract.load import CONTRACT_NAME
 from proctor.contract.model import Check
 from proctor.execute.workspace.patch import PatchProblem, apply_patch
+from proctor.judge.attempt import Attempt
 from proctor.judge.bench import Bench, Scene
 from proctor.judge.inverted.edit import DECLARED, Edit, kinds_of
-from proctor.judge.inverted.pool import ENOUGH_KINDS, WHOLE_CHECK, CheckPool, Variant, tests_of
-from proctor.judge.inverted.rounds import Made, check_files, hidden_of, run_round, sha256_of, start_of
+from proctor.judge.inverted.pool import ENOUGH_KINDS, WHOLE_CHECK, CheckPool, Variant, is_whole, tests_of
+from proctor.judge.inverted.rounds import Made, beside, check_files, hidden_of, run_round, sha256_of, start_of
 from proctor.judge.inverted.units import Unit, find_units, whole_files
-from proctor.judge.outcome import PASS
+from proctor.judge.outcome import FAIL, PASS, TESTS
 
 WANTED = 6
 """A test with this many variants of at least two kinds gets no more."""
 MOST_CANDIDATES = 12
 MOST_WHOLE = 12
-"""How many candidates are tried for a check that its exit code decides."""
+"""How many candidates are tried for a check as a whole."""
 MOST_ROUNDS = 80
-MOST_CONTROLS = 3
 SOUND_CRASHES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 134, -6)
 """Exit codes of a program that found a wrong result; ``assert`` in C ends with ``abort``."""
 
@@ -53,6 +53,7 @@ class Screening:
         self._jobs = jobs
         self._files: dict[bytes, bytes] = check_files(bench, check)
         self._tests = tests_of(check)
+        self._is_whole = is_whole(check)
         self._controls: tuple[str, ...] = ()
         self._selects = False
         self._rounds = 0
@@ -83,31 +84,26 @@ class Screening:
 
     def _find_mode(self) -> str:
         """Find out whether the listed tests pass alone or only in the whole suite; returns the problem if neither."""
-        if self._check.results == "pytest":
-            kept = set(self._files)
-            start = start_of(self._check)
-            beside = [test for test in self._check.keep_passing if _file(test, start) in kept]
-            self._controls = tuple(beside[:: max(1, len(beside) // MOST_CONTROLS)][:MOST_CONTROLS])
-            self._selects = True
-            if self._is_clean(self._run(())):
+        can_select = self._check.results == "pytest" and not self._is_whole
+        for self._selects in (True, False) if can_select else (False,):
+            self._controls = beside(self._check)
+            made = self._run(())
+            self._controls = tuple(test for test in self._controls if made.outcomes.get(test) == "passed")
+            if self._is_clean(made):
                 return ""
-            self._selects, self._controls = False, ()
-        made = self._run(())
-        if self._is_clean(made):
-            return ""
         return f"the listed tests do not pass with the reference: {made.attempt.judgement.detail or 'see validate'}"
 
     def _is_clean(self, made: Made) -> bool:
-        if self._check.results != "exit-code" and made.attempt.judgement.outcome not in (PASS, "fail"):
+        if not self._is_whole and made.attempt.judgement.outcome not in (PASS, FAIL):
             return False
-        return all(made.outcomes.get(test) == "passed" for test in (*self._tests, *self._controls))
+        return all(made.outcomes.get(test) == "passed" for test in self._tests)
 
     def _batches(self, nonce: bytes) -> list[list[list[_Candidate]]]:
         """Rounds of candidates, in batches: a round has one candidate of every test, or one in all for an exit code."""
         chance = Random(nonce)
         queues = [self._candidates(unit, chance) for unit in self._units(nonce)]
         queues += [[one] for one in self._declared()]
-        if self._check.results == "exit-code":
+        if self._is_whole:
             spread = [one for turn in range(MOST_CANDIDATES) for queue in queues for one in queue[turn : turn + 1]]
             return [[[one] for one in spread[:MOST_WHOLE]]]
         turns = max(map(len, queues), default=0)
@@ -115,10 +111,11 @@ class Screening:
         return [rounds[:WANTED], *([one] for one in rounds[WANTED:])]
 
     def _units(self, nonce: bytes) -> tuple[Unit, ...]:
-        if self._check.results == "exit-code":
+        if self._is_whole:
             return whole_files(self._files, nonce)
         by_pytest = self._check.results == "pytest"
-        return find_units(self._tests, self._files, nonce, by_pytest=by_pytest, start=start_of(self._check))
+        tests = (*self._tests, *self._controls)
+        return find_units(tests, self._files, nonce, by_pytest=by_pytest, start=start_of(self._check))
 
     def _candidates(self, unit: Unit, chance: Random) -> list[_Candidate]:
         """The candidates of one test, one of each kind in turn."""
@@ -186,8 +183,8 @@ class Screening:
     def _judged(self, several: list[_Candidate], made: Made) -> list[Variant] | None:
         """The variants that failed as they must in a round; ``None`` if it must be divided."""
         outcomes = made.outcomes
-        if self._check.results == "exit-code":
-            holds = outcomes[WHOLE_CHECK] == "failed" and made.attempt.finished.exit_code in SOUND_CRASHES
+        if self._is_whole:
+            holds = outcomes[WHOLE_CHECK] == "failed" and self._is_sound(made.attempt)
             return [Variant(one.path, one.edit, one.ids, one.ids) for one in several] if holds else []
         altered = {test for one in several for test in one.ids}
         others = [test for test in (*self._tests, *self._controls) if test not in altered]
@@ -200,6 +197,12 @@ class Screening:
             if failed:
                 found.append(Variant(one.path, one.edit, failed, (*failed, *disturbed, *_rest(one, failed))))
         return found
+
+    def _is_sound(self, made: Attempt) -> bool:
+        """Whether a check as a whole failed because a test found a wrong result."""
+        if self._check.results == "exit-code":
+            return made.finished.exit_code in SOUND_CRASHES
+        return made.judgement.reason == TESTS
 
     def _run(self, variants: tuple[Variant, ...]) -> Made:
         self._rounds += 1
@@ -224,8 +227,3 @@ def _compatible(several: list[_Candidate]) -> list[_Candidate]:
         if not clash:
             chosen.append(one)
     return chosen
-
-
-def _file(test: str, start: str) -> bytes:
-    path = test.partition("::")[0]
-    return (f"{start}/{path}" if start else path).encode()
