@@ -15,6 +15,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import tarfile
 from collections import Counter
 from collections.abc import Iterator
@@ -149,8 +150,9 @@ def build(contract: str, top: Path) -> Path:
 
 
 def forged_text(forgery: Forgery) -> str:
-    """The file of the tree that a forgery changes, with its code appended."""
-    return f"{tree_of(forgery.contract)[forgery.target]}\n{forgery.text}"
+    """The file of the tree that a forgery changes, with its code appended; it may know when it was written."""
+    text = forgery.text.replace("TIME_OF_THE_PATCH", str(time.time()))
+    return f"{tree_of(forgery.contract)[forgery.target]}\n{text}"
 
 
 def forging_patch(forgery: Forgery, top: Path) -> Path:

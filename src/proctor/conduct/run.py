@@ -141,7 +141,7 @@ def conduct(
                 },
             )
             trace.sync()
-            with machine.scratch(run_id) as scratch, Afterwards() as later:
+            with machine.scratch("run") as scratch, Afterwards() as later:
                 varied = configuration.get("variation") or EMPTY
                 acting = Acting(agent, description)
                 _act_and_judge(machine, prepared, acting, run, trace, scratch, watcher, post, later, rehearse, varied)
