@@ -15,8 +15,8 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 import tarfile
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
