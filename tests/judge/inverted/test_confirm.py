@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from proctor.base.errors import InfrastructureFault
-from proctor.base.frozen import replace
+from proctor.base.frozen import frozen, replace
 from proctor.contract.model import Check, Inverted
 from proctor.judge.inverted import confirm
 from proctor.judge.inverted.confirm import Confirmation, Confirming, unconfirmed
@@ -17,7 +18,7 @@ from proctor.judge.inverted.edit import EXPECTATION, Edit
 from proctor.judge.inverted.pool import WHOLE_CHECK, CheckPool, Variant
 from proctor.judge.outcome import ERROR, MACHINE_PRESSURE, Judgement
 from proctor.judge.results.interface import TestResults
-from tests.judge.inverted.scripted import STDERR, STDOUT, Rounds, bench
+from tests.judge.inverted.scripted import STDERR, STDOUT, Rounds, Rule, bench
 
 ADD, ZERO = "t.py::add", "t.py::zero"
 PATH = b"t.py"
@@ -44,20 +45,20 @@ class Script:
         return scripted.pop(0) if scripted else usual
 
 
+@frozen
 class Sets:
     """What the code under test does in each set of six rounds: it forges, fails everything, or is honest."""
 
-    FORGES, GIVES_UP, HONEST = "forges", "gives up", "honest"
+    acts: tuple[str, ...]
 
-    def __init__(self, *acts: str) -> None:
-        self.acts = acts
-        self.count = 0
+    def rule(self) -> Rule:
+        turns = count()
 
-    def __call__(self, variants: tuple[Variant, ...]) -> Mapping[str, str]:
-        act = self.acts[self.count // 6]
-        self.count += 1
-        altered = bool(variants) if act == self.HONEST else act == self.GIVES_UP
-        return FAILS if altered else PASSES
+        def outcomes(variants: tuple[Variant, ...]) -> Mapping[str, str]:
+            act = self.acts[next(turns) // 6]
+            return FAILS if (bool(variants) if act == "honest" else act == "gives up") else PASSES
+
+        return outcomes
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ def confirmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def run(
         altered: Any = (), unaltered: Any = (), *, pool: CheckPool = POOL, check: Check = CHECK, **fields: Any
     ) -> tuple[Confirmation, Rounds, Any]:
-        rule = altered if isinstance(altered, Sets) else Script(list(altered), list(unaltered))
+        rule = altered.rule() if isinstance(altered, Sets) else Script(list(altered), list(unaltered))
         rounds = Rounds(rule, **fields)
         found = {PATH: TEXT}
         monkeypatch.setattr(confirm, "run_round", rounds)
@@ -91,11 +92,11 @@ def confirmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         pytest.param([], [FAILS] * 9, True, 2, id="controls fail each time"),
         pytest.param([], [{}] * 9, True, 2, id="controls never turn up"),
         pytest.param([{ADD: "failed", ZERO: "failed"}] * 9, [], True, 2, id="another control fails in altered rounds"),
-        pytest.param(Sets("forges", "gives up"), [], True, 2, id="forges, then gives up"),
-        pytest.param(Sets("gives up", "forges"), [], True, 2, id="gives up, then forges"),
-        pytest.param(Sets("forges", "honest", "honest"), [], False, 3, id="one set is suspicious"),
-        pytest.param(Sets("forges", "honest", "gives up"), [], True, 3, id="two of three sets are suspicious"),
-        pytest.param(Sets("honest", "forges", "forges"), [], False, 1, id="a clean first set is enough"),
+        pytest.param(Sets(("forges", "gives up")), [], True, 2, id="forges, then gives up"),
+        pytest.param(Sets(("gives up", "forges")), [], True, 2, id="gives up, then forges"),
+        pytest.param(Sets(("forges", "honest", "honest")), [], False, 3, id="one set is suspicious"),
+        pytest.param(Sets(("forges", "honest", "gives up")), [], True, 3, id="two of three sets are suspicious"),
+        pytest.param(Sets(("honest", "forges", "forges")), [], False, 1, id="a clean first set is enough"),
     ],
 )
 def test_j1_what_shows_in_two_sets_is_forged_and_what_shows_in_one_is_flaky(
