@@ -98,12 +98,12 @@ assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert 'a' in f()
 negation 2: 'in' -> not @
-expectation 2: "'a'" -> 'a w29'
+expectation 2: "'a'" -> 'a w29 w30'
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert b'a' in f()
 negation 2: 'in' -> not @
-expectation 2: "b'a'" -> b'a w29'
+expectation 2: "b'a'" -> b'a w29 w30'
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert 3 in f()
@@ -166,24 +166,24 @@ expectation 4: '2' -> 1
 |     f()
 negation 2: "self.assertRaisesRegex(ValueError, 'a$')" -> open(__file__)
 exception 2: 'ValueError' -> MemoryError
-expectation 2: "'a$'" -> 'a$ w62'
+expectation 2: "'a$'" -> 'a$ w62 w63'
 
 | with self.assertRaisesMessage(ValueError, 'a'):
 |     f()
 negation 2: "self.assertRaisesMessage(ValueError, 'a')" -> open(__file__)
 exception 2: 'ValueError' -> MemoryError
-expectation 2: "'a'" -> 'a w64'
+expectation 2: "'a'" -> 'a w64 w65'
 
 | with pytest.warns(UserWarning, match='a'):
 |     f()
 exception 2: 'UserWarning' -> BytesWarning
-expectation 2: "'a'" -> 'a w59'
+expectation 2: "'a'" -> 'a w59 w60'
 exception 3: 'f()' -> __import__("pytest").raises(TypeError, lambda: @)
 
 | with self.assertWarnsRegex(UserWarning, 'a'):
 |     f()
 exception 2: 'UserWarning' -> BytesWarning
-expectation 2: "'a'" -> 'a w62'
+expectation 2: "'a'" -> 'a w62 w63'
 exception 3: 'f()' -> __import__("pytest").raises(ValueError, lambda: @)
 
 | with pytest.raises(*several):
@@ -244,7 +244,7 @@ assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertIn('a', f())
 negation 2: 'assertIn' -> assertNotIn
-expectation 2: "'a'" -> 'a w36'
+expectation 2: "'a'" -> 'a w36 w37'
 exception 2: "self.assertIn('a', f())" -> __import__("pytest").raises(KeyError, lambda: @)
 
 | self.assertIn(3, f())
@@ -349,14 +349,14 @@ assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertWarnsMessage(UserWarning, 'a', f)
 exception 2: 'UserWarning' -> UnicodeWarning
-expectation 2: "'a'" -> 'a w59'
+expectation 2: "'a'" -> 'a w59 w60'
 exception 2: "self.assertWarnsMessage(UserWarning, 'a', f)" -> __import__("pytest").raises(KeyError, lambda: @)
 
 | with self.assertRaisesRegexp(ValueError, 'a', 1):
 |     f()
 negation 2: "self.assertRaisesRegexp(ValueError, 'a', 1)" -> open(__file__)
 exception 2: 'ValueError' -> MemoryError
-expectation 2: "'a'" -> 'a w63'
+expectation 2: "'a'" -> 'a w63 w64'
 
 | with pytest.raises(ValueError, match=x, other='a'):
 |     f()
@@ -471,7 +471,7 @@ expectation 2: "'a'" -> 'm'
 
 | assert 'a' in x, 'm'
 negation 2: 'in' -> not @
-expectation 2: "'a'" -> 'a w29'
+expectation 2: "'a'" -> 'a w29 w30'
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert x not in f()
@@ -484,7 +484,7 @@ assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert 'a' 'b' in f()
 negation 2: 'in' -> not @
-expectation 2: "'a' 'b'" -> 'a' 'b w29'
+expectation 2: "'a' 'b'" -> 'a' 'b w29 w30'
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert ['a'] in f()
@@ -618,7 +618,7 @@ assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertRaisesRegex(ValueError, 'a', 'b')
 exception 2: 'ValueError' -> RecursionError
-expectation 2: "'a'" -> 'a w57'
+expectation 2: "'a'" -> 'a w57 w58'
 exception 2: "self.assertRaisesRegex(ValueError, 'a', 'b')" -> __import__("pytest").raises(KeyError, lambda: @)
 
 | assert not (a or
@@ -655,7 +655,7 @@ assertion 2: '' ->     assert len("w18") == 21\n
 | assert f() == 'one ' 'two' # three
 negation 2: '==' -> !=
 form 2: "'one ' 'two'" -> (@, "w36")
-expectation 2: "'one ' 'two'" -> 'w36 ' 'two'
+expectation 2: "'one ' 'two'" -> 'ole ' 'two'
 
 | assert f() == r'\n' and g()
 negation 2: "f() == r'\\n' and g()" -> not (@)
@@ -687,7 +687,7 @@ expectation 3: "b'\\x41'" -> b'w43\x41'
 |     f()
 negation 2: "raises(ValueError, match='one two')" -> open(__file__)
 exception 2: 'ValueError' -> MemoryError
-expectation 2: "'one two'" -> 'one two w52'
+expectation 2: "'one two'" -> 'one two w52 w53'
 
 | a = 1; b = 2
 | c = 3
