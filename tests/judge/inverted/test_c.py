@@ -416,6 +416,71 @@ assertion 1: '' -> assert_uint_equal(1260, 1297);·
 expectation 1: 'f()' -> @ + 43
 expectation 1: '3' -> 4
 assertion 1: '' -> assert_uint_equal(1325, 1367);·
+
+| for (int i = 0; i < 3; i++) { assert(f(i) == 1); }
+negation 1: '==' -> !=
+expectation 1: '1' -> 3
+assertion 1: '' -> assert(1650 == 1706);·
+
+| for (i = 1; i <= 3; ++i) { assert(f(i) == 1); }
+negation 1: '==' -> !=
+expectation 1: '1' -> 9
+assertion 1: '' -> assert(1611 == 1664);·
+
+| for (i = 0; i < 0; i++) { assert(f(i) == 1); }
+
+| for (i = 3; i < 3; i++) { assert(f(i) == 1); }
+
+| for (i = 0; i < n; i++) { assert(f(i) == 1); }
+
+| for (i = 0; i < 010; i++) { assert(f(i) == 1); }
+
+| for (i = 0; j < 3; i++) { assert(f(i) == 1); }
+
+| for (i = n; i < 3; i++) { assert(f(i) == 1); }
+
+| for (i = 0; i > 3; i++) { assert(f(i) == 1); }
+
+| for (i = 0; i < 3 + n; i++) { assert(f(i) == 1); }
+
+| for (i = 0; i < 3) { assert(f(i) == 1); }
+
+| for (; i < 3; i++) { assert(f(i) == 1); }
+
+| for (i = 0;;) { assert(f(i) == 1); }
+negation 1: '==' -> !=
+expectation 1: '1' -> 7
+assertion 1: '' -> assert(1468 == 1510);·
+
+| for (i = 0; i < 3; i++) assert(f(i) == 1); assert(g());
+negation 1: 'g()' -> !@
+assertion 1: '' -> assert(1819 == 1888);·
+
+| for (i = 0; i < 3; i++) { if (x) break; assert(f(i) == 1); }
+
+| for (i = 0; i < 3; i++) { goto end; assert(f(i) == 1); } end: assert(g());
+
+| if (x) f()
+| ; assert(g());
+negation 2: 'g()' -> !@
+assertion 2: '' -> assert(1429 == 1468);·
+
+| if (x) MACRO
+|   assert(f()); assert(g());
+negation 2: 'g()' -> !@
+assertion 2: '' -> assert(1624 == 1678);·
+
+| if (x) return; assert(f());
+
+| if (x) { goto end; } assert(f()); end: assert(g());
+
+| while (x) { if (y) break; } assert(f());
+negation 1: 'f()' -> !@
+assertion 1: '' -> assert(1624 == 1678);·
+
+| while (x) return; assert(f());
+
+| do { if (x) break; assert(f()); } while (y);
 """
 
 

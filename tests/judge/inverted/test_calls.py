@@ -57,7 +57,58 @@ BRANCHES = [
     (b"if", b""),
     (b"try", b""),
     (b"'if' (a) b", b""),
-    (b"for (a) { b }", b""),
+    (b"for (a) { b } c", b"{ b }"),
+    (b"for (a) b; c", b"b"),
+    (b"for await (a of [1]) { b }", b""),
+    (b"for (a of [1]) { b }", b""),
+    (b"for (a of [1]) { b return }", b"{ b return }"),
+    (b"for (a of [1]) { b } c return", b""),
+    (b"for (a of [1]) { b.return }", b""),
+    (b"for (a of x[1]) { b }", b"{ b }"),
+    (b"for (a in [1]) { b }", b"{ b }"),
+    (b"for (a of [[1], ...b]) { c }", b""),
+    (b"for (;;) { a }", b""),
+    (b"for (;) { a }", b"{ a }"),
+    (b"for (i = 0; i < 2; i++) { a }", b""),
+    (b"for (= 0; i < 2; i++) { a }", b"{ a }"),
+    (b"for (i = 0; i < 2;) a; b", b"a"),
+    (b"for (i = 0; i < 2; i++ { a }", b"i = 0"),
+    (b"for { a } b", b"{ a }"),
+    (b"a.forEach(b) c", b"( b )"),
+    (b"a.forEach c", b""),
+    (b"forEach(b) c", b""),
+    (b"[1].forEach(b)", b""),
+    (b"; [1].map(b)", b""),
+    (b"a [1].map(b)", b"( b )"),
+    (b"'a' [1].map(b)", b"( b )"),
+    (b"(a) [1].map(b)", b"( b )"),
+    (b"{ 1 }.map(b)", b"( b )"),
+    (b"[].map(b)", b"( b )"),
+    (b"[1].catch(b)", b"( b )"),
+    (b"[1].reduce(b)", b"( b )"),
+    (b"[1, 2].reduce(b)", b""),
+    (b"f() { if (a) return; b } c", b"return ; b"),
+    (b"f() { if (a) b.return; c } d", b"b . return"),
+    (b"f() { if (a) { return } b } c", b"{ return } b"),
+    (b"f() { while (a) { break } b } c", b"{ break }"),
+    (b"f() { if (a) { break } b } c", b"{ break } b"),
+    (b"f() { if (a) (() => { return }) ; b } c", b"( ( ) => { return } )"),
+    (b"f() { for await (a of b) { return } c } d", b"{ return } c"),
+    (b"f() { g() { if (a) return; b } c } d", b"return ; b"),
+    (b"if (a) return; b", b"return ; b"),
+    (b"if (a) return done(a); c", b"return done ( a )"),
+    (b"if (a) return b.fail(a, d); e", b"return b . fail ( a , d )"),
+    (b"if (a) return b.ok(a); c", b"return b . ok ( a ) ; c"),
+    (b"if (a) return done(b); c", b"return done ( b ) ; c"),
+    (b"if (a) return done(a.b); c", b"return done ( a . b ) ; c"),
+    (b"if (a) return done(); c", b"return done ( ) ; c"),
+    (b"if (!a) return done(a); c", b"return done ( a ) ; c"),
+    (b"while (a) return done(a); c", b"return done ( a ) ; c"),
+    (b"if (a) { if (b) return done(a); return done(a) } c", b"{ if ( b ) return done ( a ) ; return done ( a ) }"),
+    (b"if (a) return done(", b"return done ("),
+    (b"if (a) return", b"return"),
+    (b"if (a) while (b) { c } d", b"while ( b ) { c }"),
+    (b"if (a) b\nc", b"b c"),
     (b"if (a) if (b) c; d", b"if ( b ) c"),
 ]
 
@@ -65,8 +116,55 @@ BRANCHES = [
 @pytest.mark.parametrize(("data", "expected"), BRANCHES)
 def test_what_is_in_a_branch_may_be_skipped(data: bytes, expected: bytes) -> None:
     source = source_of(data)
-    found = [token.text for index, token in enumerate(source.tokens) if source.may_be_skipped(index)]
-    assert b" ".join(found).split() == b" ".join(token.text for token in tokens(expected)).split()
+    assert skipped(source) == [token.text for token in tokens(expected)]
+
+
+class Lines(Source):
+    """A source in a language whose statements can end with their line."""
+
+    ends_at_lines = True
+
+
+LINES = [
+    (b"if (a) b\nc", b"b"),
+    (b"if (a)\nb\nc", b"b"),
+    (b"if (a) b c\nd", b"b c"),
+    (b"if (a) b // d\nc", b"b"),
+    (b"if (a) 1\nc", b"1"),
+    (b"if (a) 'b'\nc", b"'b'"),
+    (b"if (a) b()\nc", b"b()"),
+    (b"if (a) b[0]\nc", b"b[0]"),
+    (b"if (a) b = {}\nc", b"b = {}"),
+    (b"if (a) b +\nc\nd", b"b + c"),
+    (b"if (a) b\n+ c\nd", b"b + c"),
+    (b"if (a) b\n(c)\nd", b"b ( c )"),
+    (b"if (a) new\nb\nc", b"new b"),
+    (b"if (a) b\nin c\nd", b"b in c"),
+    (b"if (a)\nif (b)\nc\nd", b"if ( b ) c"),
+    (b"if (a)\nfor (b)\nc\nd", b"for ( b ) c"),
+    (b"if (a) b\nelse c\nd", b"b c"),
+    (b"if (a) try { b }\ncatch { c }\nfinally { d }\ne", b"try { b } catch { c } finally { d }"),
+    (b"if (a) do { b }\nwhile (c)\nd", b"do { b } while ( c )"),
+    (b"do { a } while (b)\nc", b""),
+    (b"if (a) (b\nc)\nd", b"( b c )"),
+]
+
+
+@pytest.mark.parametrize(("data", "expected"), LINES)
+def test_a_statement_can_end_with_its_line(data: bytes, expected: bytes) -> None:
+    assert skipped(Lines(data, tokens(data), Places())) == [token.text for token in tokens(expected)]
+
+
+def skipped(source: Source) -> list[bytes]:
+    """The tokens of a source that are not certain to run."""
+    certain = set(source.certain(0, len(source.tokens)))
+    return [token.text for index, token in enumerate(source.tokens) if index not in certain]
+
+
+def test_only_branches_between_two_tokens_are_looked_at() -> None:
+    source = source_of(b"if (a) { b; if (c) d; e } f")
+    assert [source.tokens[index].text for index in source.certain(5, 8)] == [b"b", b";", b"if"]
+    assert [source.tokens[index].text for index in source.certain(5, 14)][-2:] == [b";", b"e"]
 
 
 LITERALS = [

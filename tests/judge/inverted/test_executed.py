@@ -7,7 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from proctor.judge.inverted.edit import EXPECTATION, NEGATION, Edit, edited
+import pytest
+
+from proctor.judge.inverted.edit import EXCEPTION, EXPECTATION, FORM, NEGATION, Edit, edited
 from proctor.judge.inverted.units import read_blocks
 
 MODULE = """
@@ -137,6 +139,66 @@ class TestMethods(unittest.TestCase):
         self.assertTrue(parse("1"))
 """
 
+HONEST = """
+def notes(text):
+    return {notes}
+
+def fail(text):
+    raise {error}("cannot read value " + text)
+"""
+"""Two correct solutions differ here: whether there are notes, and which exception of a family is raised."""
+
+TWO_WAYS = """
+import pytest
+from module import fail, notes
+
+def test_notes():
+    def check(note):
+        assert note == "note"
+        assert len(note) == 4
+    for note in notes("a"):
+        assert note == "note"
+        check(note)
+    assert [check(note) for note in notes("a")] == [None] * len(notes("a"))
+    for text in ("a", "b"):
+        assert notes(text) in ([], ["note"])
+
+def test_raises():
+    with pytest.raises(RuntimeError, match="cannot read"):
+        fail("a")
+    with pytest.raises(Exception):
+        fail("b")
+"""
+
+NODE_TWO_WAYS = """
+const test = require('node:test')
+const assert = require('node:assert')
+const notes = () => NOTES
+test('notes', () => {
+  for (const note of notes()) { assert.equal(note, 'note') }
+  notes().forEach((note) => { assert.equal(note, 'note') })
+  for (const text of ['a', 'b']) { assert.ok(notes(text).length < 2) }
+  if (notes().length) assert.equal(notes()[0], 'note')
+  assert.ok(Array.isArray(notes()))
+  if (!notes().length) return
+  assert.equal(notes()[0], 'note')
+})
+"""
+
+C_TWO_WAYS = r"""
+#include <assert.h>
+static int count(void) { return COUNT; }
+static int doubled(int x) { return 2 * x; }
+int main(void) {
+    for (int i = 0; i < count(); i++) { assert(count() == 1); }
+    for (int i = 0; i < 2; i++) { assert(doubled(i) == i + i); }
+    assert(doubled(2) == 4);
+    if (!count()) return 0;
+    assert(count() == 1);
+    return 0;
+}
+"""
+
 UNITTEST = """
 import unittest
 from module import *
@@ -232,9 +294,18 @@ int main(void) { test_plain(); test_unity(); test_others(); test_one(); return 0
 """
 
 
-def edits_of(path: bytes, data: bytes, *, by_pytest: bool = False) -> list[Edit]:
-    found = [edit for block in read_blocks(path, data, b"nonce", by_pytest=by_pytest) for edit in block.edits]
+def edits_of(path: bytes, data: bytes, *, by_pytest: bool = False, nonce: bytes = b"nonce") -> list[Edit]:
+    found = [edit for block in read_blocks(path, data, nonce, by_pytest=by_pytest) for edit in block.edits]
     return list(dict.fromkeys(found))
+
+
+def failed_files(directory: Path) -> set[str]:
+    """The files of which pytest says that a test in them failed; no file may fail outside of a test."""
+    command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-rfE", "-W", "ignore", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=300, check=False)
+    lines = [line.partition("::")[0] for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    assert not any(line.startswith("ERROR") for line in lines), done.stdout
+    return {line.removeprefix("FAILED ") for line in lines}
 
 
 def passes(command: list[str], directory: Path) -> bool:
@@ -253,10 +324,20 @@ def test_every_edit_of_python_fails_with_an_honest_module(tmp_path: Path) -> Non
     (tmp_path / "test_unaltered.py").write_bytes(data)
     for name, edit in zip(names, edits, strict=True):
         (tmp_path / name).write_bytes(edited(data, [edit]))
-    command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-rfE", "-W", "ignore", "-p", "no:cacheprovider"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
-    lines = [line.partition("::")[0] for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
-    assert set(lines) == {f"FAILED {name}" for name in names}, "each altered copy fails, and in a test"
+    assert failed_files(tmp_path) == set(names)
+
+
+@pytest.mark.parametrize(("notes", "error"), [("['note']", "RuntimeError"), ("[]", "RecursionError")])
+def test_every_edit_of_python_fails_with_each_of_two_honest_modules(tmp_path: Path, notes: str, error: str) -> None:
+    (tmp_path / "module.py").write_text(HONEST.format(notes=notes, error=error))
+    data = TWO_WAYS.encode()
+    edits = [edit for nonce in b"abcdef" for edit in edits_of(b"test_a.py", data, by_pytest=True, nonce=b"%c" % nonce)]
+    assert {edit.kind for edit in edits} == {EXPECTATION, FORM, NEGATION, EXCEPTION}
+    names = [f"test_{number}.py" for number in range(len(edits))]
+    for name, edit in zip(names, edits, strict=True):
+        (tmp_path / name).write_bytes(edited(data, [edit]))
+    (tmp_path / "test_unaltered.py").write_bytes(data)
+    assert failed_files(tmp_path) == set(names)
 
 
 def test_every_edit_for_unittest_fails_without_pytest(tmp_path: Path) -> None:
@@ -280,6 +361,18 @@ def test_every_edit_of_javascript_fails_with_an_honest_module(tmp_path: Path) ->
         assert passes([node, "a.test.js"], tmp_path) is (copy == data), copy.decode()
 
 
+@pytest.mark.parametrize("notes", [b"['note']", b"[]"])
+def test_every_edit_of_javascript_fails_with_each_of_two_honest_modules(tmp_path: Path, notes: bytes) -> None:
+    node = shutil.which("node")
+    assert node is not None
+    data = NODE_TWO_WAYS.encode()
+    edits = edits_of(b"a.test.js", data)
+    assert len(edits) >= 2
+    for copy in [data, *(edited(data, [edit]) for edit in edits)]:
+        (tmp_path / "a.test.js").write_bytes(copy.replace(b"NOTES", notes))
+        assert passes([node, "a.test.js"], tmp_path) is (copy == data), copy.decode()
+
+
 def test_every_edit_of_c_fails_with_an_honest_module(tmp_path: Path) -> None:
     compiler = shutil.which("cc")
     assert compiler is not None
@@ -288,10 +381,26 @@ def test_every_edit_of_c_fails_with_an_honest_module(tmp_path: Path) -> None:
     assert {edit.kind for edit in edits} >= {EXPECTATION, NEGATION}
     assert len(edits) >= 35
     for copy in [data, *(edited(data, [edit]) for edit in edits)]:
-        (tmp_path / "a.c").write_bytes(copy)
-        built = subprocess.run(
-            [compiler, "-O0", "-w", "a.c", "-o", "a"], cwd=tmp_path, capture_output=True, check=False
-        )
-        assert built.returncode == 0, built.stderr.decode()
-        done = subprocess.run([str(tmp_path / "a")], capture_output=True, check=False)
-        assert done.returncode == 0 if copy == data else done.returncode in (1, -6), copy.decode()
+        assert c_passes(compiler, copy, tmp_path) is (copy == data), copy.decode()
+
+
+@pytest.mark.parametrize("count", [b"0", b"1"])
+def test_every_edit_of_c_fails_with_each_of_two_honest_modules(tmp_path: Path, count: bytes) -> None:
+    compiler = shutil.which("cc")
+    assert compiler is not None
+    data = C_TWO_WAYS.encode()
+    edits = edits_of(b"a.c", data)
+    assert len(edits) >= 4
+    for copy in [data, *(edited(data, [edit]) for edit in edits)]:
+        assert c_passes(compiler, copy.replace(b"COUNT", count), tmp_path) is (copy == data), copy.decode()
+
+
+def c_passes(compiler: str, source: bytes, directory: Path) -> bool:
+    """Whether a program that must compile exits with 0; a failed assertion ends it with 1 or a signal."""
+    (directory / "a.c").write_bytes(source)
+    command = [compiler, "-O0", "-w", "a.c", "-o", "a"]
+    built = subprocess.run(command, cwd=directory, capture_output=True, check=False)
+    assert built.returncode == 0, built.stderr.decode()
+    done = subprocess.run([str(directory / "a")], capture_output=True, check=False)
+    assert done.returncode in (0, 1, -6)
+    return done.returncode == 0

@@ -221,9 +221,6 @@ assertion 1: '' -> t.equal('w55'.length, 58);·
 | switch (x) { case 1: t.ok(y) }
 
 | for (const x of y) { t.equal(f(x), 1) }
-negation 1: 'equal' -> notEqual
-form 1: '1' -> { w54: 1 }
-expectation 1: '1' -> 0
 
 | t.equal(f(), 1); t.end()
 negation 1: 'equal' -> notEqual
@@ -506,7 +503,9 @@ assertion 1: '' -> t.equal('w24'.length, 27);·
 assertion 1: '' -> t.equal('w45'.length, 48);·
 
 | if (x) for (;;) { t.ok(1) } t.ok(2); t.ok(3)
+negation 1: '2' -> !2
 negation 1: '3' -> !3
+assertion 1: '' -> t.equal('w47'.length, 50);·
 assertion 1: '' -> t.equal('w56'.length, 59);·
 
 | g(() => { if (x) t.ok(1) }); t.ok(2)
@@ -593,6 +592,268 @@ assertion 1: '' -> t.equal('w19'.length, 22);·
 | t.ok(!)
 negation 1: '!' -> !(!)
 assertion 1: '' -> t.equal('w19'.length, 22);·
+
+| for (const x of [1, 2]) { t.equal(f(x), 1) }
+negation 1: 'equal' -> notEqual
+form 1: '1' -> { w59: 1 }
+expectation 1: '1' -> 6
+
+| for await (const x of y) { t.equal(f(x), 1) } t.ok(2)
+negation 1: '2' -> !2
+assertion 1: '' -> t.equal('w65'.length, 68);·
+
+| for (const x of []) { t.equal(f(x), 1) }
+
+| for (const x of [...y]) { t.equal(f(x), 1) }
+
+| for (const x of [...y, 1]) { t.equal(f(x), 1) }
+negation 1: 'equal' -> notEqual
+form 1: '1' -> { w62: 1 }
+expectation 1: '1' -> 9
+
+| for (const x of y[0]) { t.equal(f(x), 1) }
+
+| for (const x in y) { t.equal(f(x), 1) }
+
+| for (const x of [1]) t.equal(f(x), 1); t.ok(2)
+negation 1: '2' -> !2
+assertion 1: '' -> t.equal('w58'.length, 61);·
+
+| for (let i = 0; i < 3; i++) { t.equal(f(x), 1) }
+negation 1: 'equal' -> notEqual
+form 1: '1' -> { w63: 1 }
+expectation 1: '1' -> 0
+
+| for (let i = 0; i < n; i++) { t.equal(f(x), 1) }
+
+| for (const x of [1]) { if (y) continue; t.equal(f(x), 1) }
+
+| for (const x of f(t.equal(g(), 1))) { t.ok(x) }
+negation 1: 'equal' -> notEqual
+form 1: '1' -> { w50: 1 }
+expectation 1: '1' -> 6
+
+| y.forEach(x => { t.equal(f(x), 1) }); t.ok(2)
+negation 1: '2' -> !2
+assertion 1: '' -> t.equal('w57'.length, 60);·
+
+| [1].forEach(x => { t.equal(f(x), 1) })
+negation 1: 'equal' -> notEqual
+form 1: '1' -> { w52: 1 }
+expectation 1: '1' -> 8
+
+| [].forEach(x => { t.equal(f(x), 1) })
+
+| [...y].map(x => { t.equal(f(x), 1) })
+
+| y[0].map(x => { t.equal(f(x), 1) })
+
+| y.map(x => { t.equal(f(x), 1) })
+
+| y.flatMap(x => { t.equal(f(x), 1) })
+
+| y.filter(x => { t.equal(f(x), 1) })
+
+| y.find(x => { t.equal(f(x), 1) })
+
+| y.findIndex(x => { t.equal(f(x), 1) })
+
+| y.some(x => { t.equal(f(x), 1) })
+
+| y.every(x => { t.equal(f(x), 1) })
+
+| y.reduce(x => { t.equal(f(x), 1) })
+
+| [1].reduce((x, y) => { t.equal(f(x), 1) })
+
+| [1, 2].reduce((x, y) => { t.equal(f(x), 1) })
+negation 1: 'equal' -> notEqual
+form 1: '1' -> { w59: 1 }
+expectation 1: '1' -> 6
+
+| Object.keys(y).forEach(x => { t.equal(f(x), 1) })
+
+| y?.forEach(x => { t.equal(f(x), 1) })
+
+| g(x => { t.equal(f(x), 1) })
+negation 1: 'equal' -> notEqual
+form 1: '1' -> { w42: 1 }
+expectation 1: '1' -> 7
+
+| x.forEach; t.equal(f(x), 1)
+negation 1: 'equal' -> notEqual
+form 1: '1' -> { w44: 1 }
+expectation 1: '1' -> 9
+
+| t.equal(y.map(g), [1])
+negation 1: 'equal' -> notEqual
+form 1: '[1]' -> { w37: @ }
+expectation 1: '1' -> 3
+
+| if (x) t.ok(1)
+| t.ok(2)
+| t.ok(3)
+negation 2: '2' -> !2
+negation 3: '3' -> !3
+
+| if (x)
+|   t.ok(1)
+| t.ok(2)
+negation 3: '2' -> !2
+
+| if (x) t.ok(1)
+|   .then(y)
+| t.ok(2)
+negation 3: '2' -> !2
+
+| if (x) y =
+|   t.ok(1)
+| t.ok(2)
+negation 3: '2' -> !2
+
+| if (x)
+|   if (y)
+|     t.ok(1)
+| t.ok(2)
+negation 4: '2' -> !2
+
+| if (x) t.ok(1)
+| else t.ok(2)
+| t.ok(3)
+negation 3: '3' -> !3
+
+| if (x) y = await
+|   t.ok(1)
+| t.ok(2)
+negation 3: '2' -> !2
+
+| if (x) return
+| t.ok(1)
+
+| if (x) y = 1 // z
+| t.ok(1)
+negation 2: '1' -> !1
+
+| if (x) y = 'z'
+| t.ok(1)
+negation 2: '1' -> !1
+
+| if (x) y = z[0]
+| t.ok(1)
+negation 2: '1' -> !1
+
+| if (x) y = {}
+| t.ok(1)
+negation 2: '1' -> !1
+assertion 2: '' -> t.equal('w33'.length, 36);·
+
+| if (x) y = a
+|   instanceof t.ok(1)
+| t.ok(2)
+negation 3: '2' -> !2
+
+| if (x) try { t.ok(1) }
+| catch (e) { t.ok(2) }
+| finally { t.ok(3) }
+| t.ok(4)
+negation 4: '4' -> !4
+assertion 4: '' -> t.equal('w84'.length, 87);·
+
+| if (x) do { t.ok(1) }
+| while (t.ok(2))
+| t.ok(3)
+negation 3: '3' -> !3
+
+| do { t.ok(1) } while (x)
+| t.ok(2)
+negation 1: '1' -> !1
+negation 2: '2' -> !2
+assertion 1: '' -> t.equal('w24'.length, 27);·
+
+| while (x) t.ok(1)
+| t.ok(2)
+negation 2: '2' -> !2
+
+| for (const x of y) t.ok(1)
+| t.ok(2)
+negation 2: '2' -> !2
+
+| if (x) while (y) { t.ok(1) } t.ok(2)
+negation 1: '2' -> !2
+assertion 1: '' -> t.equal('w48'.length, 51);·
+
+| if (x) return; t.ok(1)
+
+| if (x) { return g() } t.ok(1)
+
+| if (err) return done(err); t.ok(1)
+negation 1: '1' -> !1
+assertion 1: '' -> t.equal('w46'.length, 49);·
+
+| if (err) { return t.fail(err) } t.ok(1)
+negation 1: '1' -> !1
+assertion 1: '' -> t.equal('w51'.length, 54);·
+
+| if (err) return done(other); t.ok(1)
+
+| if (err) return done(); t.ok(1)
+
+| if (!err) return done(err); t.ok(1)
+
+| if (err) return done(err.code); t.ok(1)
+
+| if (err) return; else return done(err); t.ok(1)
+
+| if (x) { g(() => { return 1 }) } t.ok(1)
+negation 1: '1' -> !1
+assertion 1: '' -> t.equal('w52'.length, 55);·
+
+| if (x) { g(function (y) { return 1 }) } t.ok(1)
+negation 1: '1' -> !1
+assertion 1: '' -> t.equal('w59'.length, 62);·
+
+| g(() => { if (x) return
+|  t.ok(1) }); t.ok(2)
+negation 2: '2' -> !2
+assertion 2: '' -> t.equal('w56'.length, 59);·
+
+| for (const x of y) { if (x) break } t.ok(1)
+negation 1: '1' -> !1
+assertion 1: '' -> t.equal('w55'.length, 58);·
+
+| for (const x of y) { if (x) return } t.ok(1)
+
+| for await (const x of y) { return } t.ok(1)
+
+| while (x) { continue } t.ok(1)
+negation 1: '1' -> !1
+assertion 1: '' -> t.equal('w42'.length, 45);·
+
+| switch (x) { case 1: break } t.ok(1)
+negation 1: '1' -> !1
+assertion 1: '' -> t.equal('w48'.length, 51);·
+
+| switch (x) { case 1: return } t.ok(1)
+
+| try { g() } catch (e) { return } t.ok(1)
+
+| try { return g() } catch (e) { } t.ok(1)
+
+| g().catch(() => { return 1 }); t.ok(1)
+negation 1: '1' -> !1
+assertion 1: '' -> t.equal('w50'.length, 53);·
+
+| y.map((x) => { return x }); t.ok(1)
+negation 1: '1' -> !1
+assertion 1: '' -> t.equal('w47'.length, 50);·
+
+| for (const x of [1]) { g(() => { return 1 }); t.ok(1) }
+negation 1: '1' -> !1
+assertion 1: '' -> t.equal('w65'.length, 68);·
+
+| do { if (x) return; t.ok(1) } while (y); t.ok(2)
+
+| if (x) return
 """
 
 
@@ -708,6 +969,13 @@ def test_an_outer_test_also_has_the_edits_of_an_inner_one() -> None:
     outer, inner = blocks(data, Places())
     assert shown(data, outer.edits)[:2] == ["negation 1: 'f()' -> !@", "negation 1: 'g()' -> !@"]
     assert shown(data, inner.edits)[:1] == ["negation 1: 'f()' -> !@"]
+
+
+@pytest.mark.parametrize("around", ["for (const x of y) {{ {} }}", "y.forEach((x) => {{ {} }})", "if (x) {{ {} }}"])
+def test_a_test_in_a_loop_or_branch_has_edits_for_it_is_listed_only_if_it_runs(around: str) -> None:
+    data = around.format("it('a', t => { t.ok(f()); if (z) t.ok(g()) })").encode()
+    assert edits_of(data)[0] == "negation 1: 'f()' -> !@"
+    assert not any("g()" in line for line in edits_of(data))
 
 
 def test_only_so_many_tests_are_read_inside_each_other() -> None:

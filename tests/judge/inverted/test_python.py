@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import math
 import warnings
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proctor.judge.inverted.edit import ASSERTION, EXPECTATION, NEGATION, Edit, edited
+from proctor.judge.inverted.edit import ASSERTION, EXCEPTION, EXPECTATION, NEGATION, Edit, edited
 from proctor.judge.inverted.python import EQUALITIES, OPPOSITES, blocks
 from proctor.judge.inverted.values import Draw
 from tests.judge.inverted.shown import Places, cases, only, shown
@@ -98,12 +100,12 @@ assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert 'a' in f()
 negation 2: 'in' -> not @
-expectation 2: "'a'" -> 'a w29'
+expectation 2: "'a'" -> 'a w29 w30'
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert b'a' in f()
 negation 2: 'in' -> not @
-expectation 2: "b'a'" -> b'a w29'
+expectation 2: "b'a'" -> b'a w29 w30'
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert 3 in f()
@@ -166,24 +168,24 @@ expectation 4: '2' -> 1
 |     f()
 negation 2: "self.assertRaisesRegex(ValueError, 'a$')" -> open(__file__)
 exception 2: 'ValueError' -> MemoryError
-expectation 2: "'a$'" -> 'a$ w62'
+expectation 2: "'a$'" -> 'a$ w62 w63'
 
 | with self.assertRaisesMessage(ValueError, 'a'):
 |     f()
 negation 2: "self.assertRaisesMessage(ValueError, 'a')" -> open(__file__)
 exception 2: 'ValueError' -> MemoryError
-expectation 2: "'a'" -> 'a w64'
+expectation 2: "'a'" -> 'a w64 w65'
 
 | with pytest.warns(UserWarning, match='a'):
 |     f()
 exception 2: 'UserWarning' -> BytesWarning
-expectation 2: "'a'" -> 'a w59'
+expectation 2: "'a'" -> 'a w59 w60'
 exception 3: 'f()' -> __import__("pytest").raises(TypeError, lambda: @)
 
 | with self.assertWarnsRegex(UserWarning, 'a'):
 |     f()
 exception 2: 'UserWarning' -> BytesWarning
-expectation 2: "'a'" -> 'a w62'
+expectation 2: "'a'" -> 'a w62 w63'
 exception 3: 'f()' -> __import__("pytest").raises(ValueError, lambda: @)
 
 | with pytest.raises(*several):
@@ -244,7 +246,7 @@ assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertIn('a', f())
 negation 2: 'assertIn' -> assertNotIn
-expectation 2: "'a'" -> 'a w36'
+expectation 2: "'a'" -> 'a w36 w37'
 exception 2: "self.assertIn('a', f())" -> __import__("pytest").raises(KeyError, lambda: @)
 
 | self.assertIn(3, f())
@@ -349,14 +351,14 @@ assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertWarnsMessage(UserWarning, 'a', f)
 exception 2: 'UserWarning' -> UnicodeWarning
-expectation 2: "'a'" -> 'a w59'
+expectation 2: "'a'" -> 'a w59 w60'
 exception 2: "self.assertWarnsMessage(UserWarning, 'a', f)" -> __import__("pytest").raises(KeyError, lambda: @)
 
 | with self.assertRaisesRegexp(ValueError, 'a', 1):
 |     f()
 negation 2: "self.assertRaisesRegexp(ValueError, 'a', 1)" -> open(__file__)
 exception 2: 'ValueError' -> MemoryError
-expectation 2: "'a'" -> 'a w63'
+expectation 2: "'a'" -> 'a w63 w64'
 
 | with pytest.raises(ValueError, match=x, other='a'):
 |     f()
@@ -471,7 +473,7 @@ expectation 2: "'a'" -> 'm'
 
 | assert 'a' in x, 'm'
 negation 2: 'in' -> not @
-expectation 2: "'a'" -> 'a w29'
+expectation 2: "'a'" -> 'a w29 w30'
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert x not in f()
@@ -484,7 +486,7 @@ assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert 'a' 'b' in f()
 negation 2: 'in' -> not @
-expectation 2: "'a' 'b'" -> 'a' 'b w29'
+expectation 2: "'a' 'b'" -> 'a' 'b w29 w30'
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert ['a'] in f()
@@ -618,7 +620,7 @@ assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertRaisesRegex(ValueError, 'a', 'b')
 exception 2: 'ValueError' -> RecursionError
-expectation 2: "'a'" -> 'a w57'
+expectation 2: "'a'" -> 'a w57 w58'
 exception 2: "self.assertRaisesRegex(ValueError, 'a', 'b')" -> __import__("pytest").raises(KeyError, lambda: @)
 
 | assert not (a or
@@ -655,7 +657,7 @@ assertion 2: '' ->     assert len("w18") == 21\n
 | assert f() == 'one ' 'two' # three
 negation 2: '==' -> !=
 form 2: "'one ' 'two'" -> (@, "w36")
-expectation 2: "'one ' 'two'" -> 'w36 ' 'two'
+expectation 2: "'one ' 'two'" -> 'ole ' 'two'
 
 | assert f() == r'\n' and g()
 negation 2: "f() == r'\\n' and g()" -> not (@)
@@ -687,12 +689,150 @@ expectation 3: "b'\\x41'" -> b'w43\x41'
 |     f()
 negation 2: "raises(ValueError, match='one two')" -> open(__file__)
 exception 2: 'ValueError' -> MemoryError
-expectation 2: "'one two'" -> 'one two w52'
+expectation 2: "'one two'" -> 'one two w52 w53'
 
 | a = 1; b = 2
 | c = 3
 assertion 2: '' ->     assert len("w18") == 21\n
 assertion 3: '' ->     assert len("w35") == 38\n
+
+| with raises(RuntimeError):
+|     f()
+negation 2: 'raises(RuntimeError)' -> open(__file__)
+exception 2: 'RuntimeError' -> FloatingPointError
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| with open(x) as file, raises(ArithmeticError):
+|     f()
+negation 2: 'raises(ArithmeticError)' -> open(__file__)
+exception 2: 'ArithmeticError' -> StopAsyncIteration
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| with raises((MemoryError, KeyError)):
+|     f()
+negation 2: 'raises((MemoryError, KeyError))' -> open(__file__)
+exception 2: '(MemoryError, KeyError)' -> FloatingPointError
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| with raises(Exception):
+|     f()
+negation 2: 'raises(Exception)' -> open(__file__)
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| with raises(BaseException):
+|     f()
+negation 2: 'raises(BaseException)' -> open(__file__)
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| with raises((ValueError, Exception)):
+|     f()
+negation 2: 'raises((ValueError, Exception))' -> open(__file__)
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| with raises(OSError):
+|     f()
+negation 2: 'raises(OSError)' -> open(__file__)
+exception 2: 'OSError' -> MemoryError
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| with raises(BufferError):
+|     f()
+negation 2: 'raises(BufferError)' -> open(__file__)
+exception 2: 'BufferError' -> MemoryError
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| with raises(builtins.RuntimeError):
+|     f()
+negation 2: 'raises(builtins.RuntimeError)' -> open(__file__)
+exception 2: 'builtins.RuntimeError' -> FloatingPointError
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| with raises(library.Exception):
+|     f()
+negation 2: 'raises(library.Exception)' -> open(__file__)
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| with raises(Custom):
+|     f()
+negation 2: 'raises(Custom)' -> open(__file__)
+exception 2: 'Custom' -> MemoryError
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| with raises((Custom, EOFError, IOError)):
+|     f()
+negation 2: 'raises((Custom, EOFError, IOError))' -> open(__file__)
+exception 2: '(Custom, EOFError, IOError)' -> MemoryError
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| with raises(expected[ValueError]):
+|     f()
+negation 2: 'raises(expected[ValueError])' -> open(__file__)
+exception 2: 'expected[ValueError]' -> MemoryError
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| with raises(print):
+|     f()
+negation 2: 'raises(print)' -> open(__file__)
+exception 2: 'print' -> MemoryError
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| with raises(Exception, match='a'):
+|     f()
+negation 2: "raises(Exception, match='a')" -> open(__file__)
+expectation 2: "'a'" -> 'a w51 w52'
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| with pytest.warns(Warning):
+|     f()
+exception 3: 'f()' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| with pytest.warns((UnicodeWarning, ImportWarning)):
+|     f()
+exception 2: '(UnicodeWarning, ImportWarning)' -> BytesWarning
+exception 3: 'f()' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| with pytest.warns(Exception, match='a'):
+|     f()
+expectation 2: "'a'" -> 'a w57 w58'
+exception 3: 'f()' -> __import__("pytest").raises(RuntimeError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| self.assertRaises(Exception, f, 1)
+exception 2: 'self.assertRaises(Exception, f, 1)' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| assert f(1) == 1e400
+negation 2: '==' -> !=
+form 2: '1e400' -> (@, "w37")
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| assert f(12) == 1e308
+negation 2: '==' -> !=
+form 2: '1e308' -> (@, "w38")
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| assert f(1) == 00
+negation 2: '==' -> !=
+form 2: '00' -> (@, "w37")
+expectation 2: '00' -> 2
+
+| assert f() == '\N{DIGIT ONE}'
+negation 2: '==' -> !=
+form 2: "'\\N{DIGIT ONE}'" -> (@, "w36")
+expectation 2: "'\\N{DIGIT ONE}'" -> '0'
+
+| assert '\N{DIGIT ONE}' in f()
+negation 2: 'in' -> not @
+expectation 2: "'\\N{DIGIT ONE}'" -> '\N{DIGIT ONE} w29 w30'
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| assert ('a' # b's
+|   'c') in f()
+negation 3: 'in' -> not @
+expectation 2: "'a' # b's\n      'c'" -> 'a' # b's\n      'c w30 w31'
+assertion 2: '' ->     assert len("w18") == 21\n
 """
 
 
@@ -781,6 +921,32 @@ def test_kinds_of_equality_without_an_exact_opposite_are_not_negated() -> None:
     for name, opposite in OPPOSITES.items():
         assert name != opposite
         assert opposite in OPPOSITES, "each opposite is an assertion that has one itself"
+
+
+NONCES = [b"%d" % number for number in range(30)]
+EXCEPTIONS = sorted(
+    name for name, one in vars(builtins).items() if isinstance(one, type) and issubclass(one, Exception)
+)
+
+
+@pytest.mark.parametrize("name", EXCEPTIONS)
+@pytest.mark.parametrize("context", ["pytest.raises({})", "pytest.warns((OSError, {}))"])
+def test_what_a_test_expects_is_never_expected_instead(context: str, name: str) -> None:
+    data = written(f"with {context.format(name)}:\n    pass")
+    for nonce in NONCES:
+        for edit in only(blocks(data, Draw(nonce))).edits:
+            if edit.kind == EXCEPTION:
+                assert not issubclass(getattr(builtins, edit.new.decode()), getattr(builtins, name))
+
+
+def test_a_float_is_never_expected_to_be_what_no_literal_can_say() -> None:
+    drawn = set()
+    for nonce in NONCES:
+        data = written("assert f() == [1e400, 1e308, 5e-324]")
+        drawn |= {edit.new for edit in only(blocks(data, Draw(nonce))).edits if edit.kind == EXPECTATION}
+    assert drawn
+    assert all(math.isfinite(float(one)) for one in drawn), drawn
+    assert not {1e308, 5e-324} & {float(one) for one in drawn}
 
 
 def test_a_statement_behind_another_on_its_line_gets_no_assertion() -> None:

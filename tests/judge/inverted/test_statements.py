@@ -38,9 +38,7 @@ assertion 2: '' ->     assert len("w18") == 21\n
 
 | for x in y:
 |     assert f(x) == 1
-negation 3: '==' -> !=
-form 3: '1' -> (1, "w57")
-expectation 3: '1' -> 4
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | for x in y:
 |     if x:
@@ -141,9 +139,7 @@ assertion 2: '' ->     assert len("w18") == 21\n
 
 | async for x in y:
 |     assert f() == 1
-negation 3: '==' -> !=
-form 3: '1' -> (1, "w62")
-expectation 3: '1' -> 9
+assertion 2: '' ->     assert len("w18") == 21\n
 
 | async with x as y:
 |     assert f() == 1
@@ -322,6 +318,279 @@ assertion 2: '' ->     assert len("w18") == 21\n
 |     return
 | assert f() == 1
 assertion 2: '' ->     assert len("w18") == 21\n
+
+| for x in [1, 2]:
+|     assert f(x) == 1
+negation 3: '==' -> !=
+form 3: '1' -> (1, "w62")
+expectation 3: '1' -> 9
+
+| for x in (1,):
+|     assert f(x) == 1
+negation 3: '==' -> !=
+form 3: '1' -> (1, "w60")
+expectation 3: '1' -> 7
+
+| for x in {1}:
+|     assert f(x) == 1
+negation 3: '==' -> !=
+form 3: '1' -> (1, "w59")
+expectation 3: '1' -> 6
+
+| for x in {'a': 1}:
+|     assert f(x) == 1
+negation 3: '==' -> !=
+form 3: '1' -> (1, "w64")
+expectation 3: '1' -> 2
+
+| for x in 'ab':
+|     assert f(x) == 1
+negation 3: '==' -> !=
+form 3: '1' -> (1, "w60")
+expectation 3: '1' -> 7
+
+| for x in b'ab':
+|     assert f(x) == 1
+negation 3: '==' -> !=
+form 3: '1' -> (1, "w61")
+expectation 3: '1' -> 8
+
+| for x in range(3):
+|     assert f(x) == 1
+negation 3: '==' -> !=
+form 3: '1' -> (1, "w64")
+expectation 3: '1' -> 2
+
+| for x in range(1, 3):
+|     assert f(x) == 1
+negation 3: '==' -> !=
+form 3: '1' -> (1, "w67")
+expectation 3: '1' -> 5
+
+| for x in range(3, 0, 1):
+|     assert f(x) == 1
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| for x in range(0, 4, 2):
+|     assert f(x) == 1
+negation 3: '==' -> !=
+form 3: '1' -> (1, "w70")
+expectation 3: '1' -> 8
+
+| for x in range(0):
+|     assert f(x) == 1
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| for x in range(2, 2):
+|     assert f(x) == 1
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| for x in range(0, 4, 0):
+|     assert f(x) == 1
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| for x in range():
+|     assert f(x) == 1
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| for x in range(n):
+|     assert f(x) == 1
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| for x in range(0, n):
+|     assert f(x) == 1
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| for x in range(2, stop=3):
+|     assert f(x) == 1
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| for x in []:
+|     assert f(x) == 1
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| for x in ():
+|     assert f(x) == 1
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| for x in {}:
+|     assert f(x) == 1
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| for x in '':
+|     assert f(x) == 1
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| for x in [*y]:
+|     assert f(x) == 1
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| for x in [*y, 1]:
+|     assert f(x) == 1
+negation 3: '==' -> !=
+form 3: '1' -> (1, "w63")
+expectation 3: '1' -> 0
+
+| for x in {**y}:
+|     assert f(x) == 1
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| for x in {**y, 'a': 1}:
+|     assert f(x) == 1
+negation 3: '==' -> !=
+form 3: '1' -> (1, "w69")
+expectation 3: '1' -> 7
+
+| for x in list(y):
+|     assert f(x) == 1
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| for x in f"{y}":
+|     assert f(x) == 1
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| for x in 1:
+|     assert f(x) == 1
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| async for x in [1]:
+|     assert f(x) == 1
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| for x in [1]:
+|     if x:
+|         continue
+|     assert f(x) == 1
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| for x in [1]:
+|     for z in y:
+|         assert f(x) == 1
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| for x in [1]:
+|     pass
+| else:
+|     assert f(x) == 1
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| a = [self.assertEqual(f(x), 1) for x in y]
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| a = [self.assertEqual(f(x), 1) for x in [1]]
+negation 2: 'assertEqual' -> assertNotEqual
+form 2: '1' -> (1, "w50")
+expectation 2: '1' -> 6
+
+| a = {self.assertEqual(f(x), 1) for x in (1, 2)}
+negation 2: 'assertEqual' -> assertNotEqual
+form 2: '1' -> (1, "w50")
+expectation 2: '1' -> 6
+
+| a = {x: self.assertEqual(f(x), 1) for x in 'a'}
+negation 2: 'assertEqual' -> assertNotEqual
+form 2: '1' -> (1, "w53")
+expectation 2: '1' -> 9
+
+| a = {x: self.assertEqual(f(x), 1) for x in y}
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| a = [self.assertEqual(f(x), 1) for x in [1] if x]
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| a = [self.assertEqual(f(x), 1) for x in [1] for z in x]
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| a = [x for x in self.assertEqual(f(), 1)]
+negation 2: 'assertEqual' -> assertNotEqual
+form 2: '1' -> (1, "w60")
+expectation 2: '1' -> 7
+
+| a = (self.assertEqual(f(x), 1) for x in [1])
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| a = (x for x in self.assertEqual(f(), 1))
+negation 2: 'assertEqual' -> assertNotEqual
+form 2: '1' -> (1, "w60")
+expectation 2: '1' -> 7
+
+| def inner():
+|     assert f() == 1
+| if x:
+|     inner()
+assertion 2: '' ->     assert len("w18") == 21\n
+assertion 4: '' ->     assert len("w59") == 62\n
+
+| def inner():
+|     assert f() == 1
+| for x in y:
+|     inner()
+assertion 2: '' ->     assert len("w18") == 21\n
+assertion 4: '' ->     assert len("w59") == 62\n
+
+| def inner():
+|     assert f() == 1
+| def outer():
+|     inner()
+| outer()
+negation 3: '==' -> !=
+form 3: '1' -> (1, "w57")
+expectation 3: '1' -> 4
+
+| def inner():
+|     assert f() == 1
+| def outer():
+|     inner()
+assertion 2: '' ->     assert len("w18") == 21\n
+assertion 4: '' ->     assert len("w59") == 62\n
+
+| def outer():
+|     def inner():
+|         assert f() == 1
+|     inner()
+| outer()
+negation 4: '==' -> !=
+form 4: '1' -> (1, "w82")
+expectation 4: '1' -> 2
+
+| def inner():
+|     assert f() == 1
+|     inner()
+assertion 2: '' ->     assert len("w18") == 21\n
+
+| def inner():
+|     assert f() == 1
+| inner()
+| def inner():
+|     assert g() == 2
+exception 4: 'inner()' -> __import__("pytest").raises(RuntimeError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
+assertion 4: '' ->     assert len("w59") == 62\n
+assertion 5: '' ->     assert len("w71") == 74\n
+
+| def inner():
+|     yield 1
+|     assert f() == 1
+| inner()
+exception 5: 'inner()' -> __import__("pytest").raises(RuntimeError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
+assertion 5: '' ->     assert len("w75") == 78\n
+
+| def inner():
+|     yield from f()
+|     assert f() == 1
+| inner()
+exception 5: 'inner()' -> __import__("pytest").raises(KeyError, lambda: @)
+assertion 2: '' ->     assert len("w18") == 21\n
+assertion 5: '' ->     assert len("w82") == 85\n
+
+| try:
+|     pass
+| finally:
+|     if x:
+|         return
+|     assert f() == 1
+assertion 2: '' ->     assert len("w18") == 21\n
 """
 
 
@@ -333,7 +602,7 @@ def test_branches_have_no_edits_and_what_always_runs_has(source: str, expected: 
 
 
 def test_nodes_come_in_the_order_of_the_source() -> None:
-    (function,) = ast.parse("def f():\n    a(b)\n    for c in d:\n        with e as g:\n            h\n    i").body
+    (function,) = ast.parse("def f():\n    a(b)\n    for c in [d]:\n        with e as g:\n            h\n    i").body
     assert isinstance(function, ast.FunctionDef)
     names = [node.id for node in certain_nodes(function) if isinstance(node, ast.Name)]
     assert names == ["a", "b", "c", "d", "e", "g", "h", "i"]

@@ -13,24 +13,41 @@ from proctor.judge.inverted.values import Draw
 from tests.judge.inverted.shown import Places
 
 FILE = b"""
-def test_report(tmp_path):
-    # Orders are sorted by customer.
-    assert orders(tmp_path, limit=5) == ['alpha %s', "beta\\n", b'gamma_ray', 'camelCase', 'ab']
+import string as module
+class TestReport:
+    '''Reports that are "sorted" by
+
+    customer.'''
+    def test_report(self, tmp_path):
+        # Orders aren't limited.
+        require('alpha %s', "beta\\n", b'gamma_ray', 'camelCase', 'ab', rb'''a
+        delta''', f'{self} zeta', "it's", 'say \\'eta theta')
 """
-OWN = {b"def", b"are", b"sorted", b"customer", b"assert", b"orders", b"limit", b"alpha", b"beta"}
+OWN = b"that are sorted customer alpha beta delta zeta say eta theta".split()
 USUAL = {b"value", b"name", b"other", b"first", b"second", b"item", b"result", b"text"}
 
 
-def test_words_are_those_of_the_file() -> None:
-    draw = Draw(b"", FILE)
-    assert {draw.word(place) for place in range(500)} == OWN
+def words(data: bytes) -> set[bytes]:
+    """All words that are drawn for a file."""
+    return {Draw(b"", data).word(place) for place in range(800)}
+
+
+def test_words_are_those_inside_the_string_literals_of_the_file() -> None:
+    assert words(FILE) == set(OWN)
+
+
+@pytest.mark.parametrize(
+    "data", [b"it's class; self", b"'open class\n", b'class """ self', b"`class`", b"self '' class"]
+)
+def test_what_is_outside_of_closed_strings_is_not_drawn(data: bytes) -> None:
+    assert words(data) == USUAL
 
 
 def test_a_file_with_few_words_has_the_usual_ones_too() -> None:
-    assert {Draw(b"", b"alpha beta").word(place) for place in range(500)} == {b"alpha", b"beta", *USUAL}
+    assert words(b"'alpha beta'") == {b"alpha", b"beta", *USUAL}
     seven = b"one two three four five six seven"
-    assert {Draw(b"", seven).word(place) for place in range(500)} == {*seven.split(), *USUAL}
-    assert {Draw(b"", seven + b" eight").word(place) for place in range(500)} == {*seven.split(), b"eight"}
+    assert words(b"'%s'" % seven) == {*seven.split(), *USUAL}
+    assert words(b"'%s' \"eight\"" % seven) == {*seven.split(), b"eight"}
 
 
 def test_another_word_is_drawn_than_the_one_to_replace() -> None:
@@ -111,13 +128,13 @@ def test_another_number_is_far_from_the_old_one(number: float, place: int) -> No
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (b"'alpha'", b"'w40'"),
-        (b'"Alpha beta"', b'"W40 beta"'),
-        (b"'ALPHA'", b"'W40'"),
-        (b"'aLPHA'", b"'w40'"),
-        (b"b'one-two'", b"b'w40-two'"),
-        (b'r"""one"""', b'r"""w40"""'),
-        (b"'''one'''", b"'''w40'''"),
+        (b"'alpha'", b"'aqpha'"),
+        (b'"Alpha beta"', b'"Aqpha beta"'),
+        (b"'ALPHA'", b"'AQPHA'"),
+        (b"'aLPHA'", b"'aQPHA'"),
+        (b"b'one-two'", b"b'onq-two'"),
+        (b'r"""one"""', b'r"""onq"""'),
+        (b"'''one'''", b"'''onq'''"),
         (b"'ab'", b"'qb'"),
         (b"'B, a'", b"'Q, a'"),
         (b"'a b c'", b"'a q c'"),
@@ -127,7 +144,7 @@ def test_another_number_is_far_from_the_old_one(number: float, place: int) -> No
         (b'""""""', b'"""w40"""'),
         (b"'\\n\\x41'", b"'w40\\n\\x41'"),
         (b"'%s %d'", b"'w40%s %d'"),
-        (b"'%s one'", b"'%s w40'"),
+        (b"'%s one'", b"'%s onq'"),
         (b"'\\none'", b"'w40\\none'"),
         (b"'a1b'", b"'q1b'"),
         (b"'...'", b"'w40...'"),
@@ -138,21 +155,63 @@ def test_another_string_has_another_word_letter_or_number(text: bytes, expected:
     assert Places().other_string(text, 40) == expected
 
 
+def others_of(text: bytes, data: bytes, count: int = 800) -> set[bytes]:
+    """All strings that take the place of ``text`` in a file."""
+    return {Draw(b"", data).other_string(text, place) for place in range(count)}
+
+
+def differing(one: bytes, other: bytes) -> list[tuple[int, int]]:
+    """The bytes of two texts of one length, where they differ."""
+    return [pair for pair in zip(one, other, strict=True) if pair[0] != pair[1]]
+
+
 def test_any_word_of_a_string_can_be_the_other_one() -> None:
-    found = {Draw(b"", b"").other_string(b"'one two six'", place) for place in range(200)}
-    assert {one.split()[0] for one in found} >= {b"'one", b"'value"}
-    assert {one.split()[1] for one in found} >= {b"two", b"value"}
-    assert {one.split()[2] for one in found} >= {b"six'", b"value'"}
+    found = others_of(b"'one two six'", b"")
     assert all(sum(word in one for word in (b"one", b"two", b"six")) == 2 for one in found)
+    for word in (b"one", b"two", b"six"):
+        assert any(word not in one for one in found)
+
+
+@pytest.mark.parametrize("data", [b"", b"'alpha beta gamma'", b"alpha beta gamma delta"])
+def test_with_fewer_than_three_other_words_a_letter_is_another_one_of_its_case(data: bytes) -> None:
+    found = others_of(b"'Alpha'", data)
+    for one in found:
+        ((old, new),) = differing(b"'Alpha'", one)
+        assert chr(old).isupper() is chr(new).isupper()
+        assert chr(new).isalpha()
+    assert {one[at] for one in found for at in range(1, 6)} > set(b"LPHAlpha")
+    assert len(found) > 100, "every letter can be the one that is altered"
+
+
+def test_with_three_other_words_one_of_them_or_a_letter_is_drawn() -> None:
+    data = b"'alpha beta' 'gamma delta'"
+    found = [Draw(b"", data).other_string(b"'ALPHA'", place) for place in range(400)]
+    words = {b"'BETA'", b"'GAMMA'", b"'DELTA'"}
+    assert set(found) > words
+    assert 150 < sum(one in words for one in found) < 250
+    assert all(one in words or len(differing(b"'ALPHA'", one)) == 1 for one in found)
+    assert others_of(b"'Alpha'", data) > {b"'Beta'", b"'Gamma'", b"'Delta'"}
+    assert others_of(b"'alpha'", data) > {b"'beta'", b"'gamma'", b"'delta'"}
+
+
+def test_a_string_without_a_word_gets_one_and_a_single_letter_never_becomes_a_word() -> None:
+    data = b"'alpha beta gamma delta'"
+    assert others_of(b"''", data) >= {b"'alpha'", b"'beta'", b"'gamma'", b"'delta'"}
+    assert {len(one) for one in others_of(b"'a'", data)} == {3}
 
 
 def test_a_letter_can_become_every_other_one() -> None:
-    found = {Draw(b"", b"").other_string(b"'A'", place) for place in range(800)}
-    assert found == {b"'%c'" % letter for letter in b"BCDEFGHIJKLMNOPQRSTUVWXYZ"}
+    assert others_of(b"'A'", b"") == {b"'%c'" % letter for letter in b"BCDEFGHIJKLMNOPQRSTUVWXYZ"}
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"), [(b"'a'", b"'a w7'"), (b"''", b"' w7'"), (b'rb"""a|b"""', b'rb"""a|b w7"""')]
+    ("text", "expected"), [(b"'a'", b"'a w7 w8'"), (b"''", b"' w7 w8'"), (b'rb"""a|b"""', b'rb"""a|b w7 w8"""')]
 )
-def test_a_longer_string_has_a_word_behind_it(text: bytes, expected: bytes) -> None:
+def test_a_longer_string_has_two_words_behind_it(text: bytes, expected: bytes) -> None:
     assert Places().longer_string(text, 7) == expected
+
+
+def test_the_two_words_behind_a_string_differ() -> None:
+    for place in range(300):
+        first, second = Draw(b"", b"").longer_string(b"''", place)[1:-1].split()
+        assert first != second

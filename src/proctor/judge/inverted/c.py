@@ -88,7 +88,7 @@ class _Reader(Source):
             index += 1
 
     def _block(self, call: Call, end: int) -> Block:
-        inside = [index for index in range(call.end, end) if not self.may_be_skipped(index)]
+        inside = list(self.certain(call.end, end))
         edits = [edit for index in inside for edit in self._edits(index)]
         if len(edits) < _FEW or len(kinds_of(edits)) < 2:
             edits += [edit for index in inside for edit in self._added(index)]

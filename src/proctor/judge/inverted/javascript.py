@@ -120,10 +120,11 @@ def blocks(data: bytes, draw: Draw) -> tuple[Block, ...]:
 
 
 class _Reader(Source):
+    ends_at_lines = True
+
     def __init__(self, data: bytes, several: tuple[Token, ...], draw: Draw) -> None:
         super().__init__(data, several, draw)
         self._opposites = TAP_OPPOSITES if _USES_TAP.search(data) else OPPOSITES
-        self._openings = {end: opening for opening, end in self.ends.items()}
         self._imported = {name for match in _FROM_ASSERT.finditer(data) for name in re.findall(rb"\w+", match[1])}
         self._tests = tuple(self._calls())
         self._receivers = RECEIVERS | {name for test in self._tests for name in self._parameters(test.call)}
@@ -177,7 +178,7 @@ class _Reader(Source):
                 yield self.tokens[index].text
 
     def _block(self, test: _Test) -> Block:
-        inside = [index for index in range(test.call.opening, test.call.end) if not self.may_be_skipped(index)]
+        inside = list(self.certain(test.call.opening, test.call.end))
         edits = [edit for index in inside for edit in self._edits(index)]
         if len(edits) < _FEW or len(kinds_of(edits)) < 2:
             edits += [edit for index in inside for edit in self._added(index)]
@@ -259,7 +260,7 @@ class _Reader(Source):
             if self.is_text(index, b"should"):
                 return True
             if self.is_text(index, b")"):
-                index = self._openings[index] - 1
+                index = self.openings[index] - 1
                 if self.is_text(index, b"expect", b"should"):
                     return True
         return False

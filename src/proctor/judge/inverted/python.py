@@ -8,14 +8,15 @@ inputs. Files that do not parse have no edits.
 from __future__ import annotations
 
 import ast
+import builtins
 import io
+import math
 import re
 import tokenize
 import warnings
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from proctor.judge.inverted.edit import ASSERTION, EXCEPTION, EXPECTATION, FORM, NEGATION, Block, Edit, kinds_of
 from proctor.judge.inverted.statements import RAISING, Function, called_name, certain_nodes, certain_statements
@@ -79,7 +80,7 @@ UNRAISED = (
     b"RecursionError",
     b"StopAsyncIteration",
 )
-"""Exceptions that hardly any code raises."""
+"""Exceptions that hardly any code raises. One that the test expects, or a subclass of it, is not used there."""
 USUAL = (b"ValueError", b"TypeError", b"KeyError", b"RuntimeError")
 """What a call that may not raise anything is expected to raise."""
 UNWARNED = (b"BytesWarning", b"UnicodeWarning", b"ImportWarning")
@@ -150,6 +151,7 @@ class _Source:
         self.data = data
         self.draw = draw
         self.by_pytest = by_pytest
+        self._imports_pytest = _IMPORTS_PYTEST.search(data) is not None
         self._values: Mapping[str, ast.expr]
         first = len(_BOM) if data.startswith(_BOM) else 0
         self._starts = [first, *(match.end() for match in _LINE_END.finditer(data))]
@@ -214,8 +216,11 @@ class _Source:
 
     def _of_member(self, node: ast.expr) -> Iterator[Edit]:
         """A string or bytes that must be in something: another number or constant may be in it too."""
-        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
-            yield self._edit(node, self._verified(node, self.draw.longer_string), EXPECTATION)
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, str | bytes):
+            return
+        new = self._verified(node, self.draw.longer_string)
+        if new:
+            yield self._edit(node, new, EXPECTATION)
 
     def _is_value(self, node: ast.expr) -> bool:
         """Whether an expression holds what the test itself says, and nothing that the code under test gave."""
@@ -239,22 +244,19 @@ class _Source:
         return self._verified(node, self.draw.other_string) if isinstance(value, str | bytes) else b""
 
     def _verified(self, node: ast.Constant, alter: Callable[[bytes, int], bytes]) -> bytes:
-        """The source of a literal after ``alter``; where it has the old value or none, what ``repr`` makes of another.
+        """The source of a literal after ``alter``; where that has the old value or none, ``repr`` is altered instead.
 
-        Adjacent string literals, and comments between them, are not taken apart.
+        Adjacent string literals, and comments between them, are not taken apart. Where ``alter`` makes no other value,
+        such as for a float that is infinite, the source is empty.
         """
-        value, new = node.value, alter(self._text(node), self._span(node)[0])
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                other = ast.literal_eval(f"({new.decode()})")
-        except (SyntaxError, ValueError):
-            other = value
-        if type(other) is type(value) and other != value:
+        value, place = node.value, self._span(node)[0]
+        new = alter(self._text(node), place)
+        if _is_other(new, value):
             return new
-        word = self._word(node)
-        more: Any = word.decode() if isinstance(value, str) else word if isinstance(value, bytes) else 1
-        return repr(value + more).encode()
+        if isinstance(value, float) and not math.isfinite(value):
+            return b""
+        new = alter(repr(value).encode(), place)
+        return new if _is_other(new, value) else b""
 
     def _of_call(self, call: ast.Call, name: str) -> Iterator[Edit]:
         """``self.assertEqual(a, b)``, ``pytest.raises(...)``, ``mock.assert_called_with(...)`` and similar calls."""
@@ -279,8 +281,9 @@ class _Source:
     def _of_exception(self, call: ast.Call, name: str) -> Iterator[Edit]:
         """Another exception or warning is expected, or another message."""
         if call.args and not isinstance(call.args[0], ast.Starred):
-            other = self.draw.choice(self._span(call)[0], UNWARNED if name in WARNING else UNRAISED)
-            yield self._edit(call.args[0], other, EXCEPTION)
+            others = _unexpected(UNWARNED if name in WARNING else UNRAISED, call.args[0])
+            if others:
+                yield self._edit(call.args[0], self.draw.choice(self._span(call)[0], others), EXCEPTION)
         matched = [one.value for one in call.keywords if one.arg == "match"]
         for node in call.args[1:2] if name.endswith(("Regex", "Regexp", "Message")) else matched:
             is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
@@ -292,7 +295,7 @@ class _Source:
         if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call) or not _fits_lambda(node.value):
             return
         if self.by_pytest:
-            raises = b"pytest.raises" if _IMPORTS_PYTEST.search(self.data) else b'__import__("pytest").raises'
+            raises = b"pytest.raises" if self._imports_pytest else b'__import__("pytest").raises'
         elif function.args.args and function.args.args[0].arg == "self":
             raises = b"self.assertRaises"
         else:
@@ -363,6 +366,35 @@ def _is_on_self(node: ast.expr) -> bool:
 def _is_plain(node: ast.AST) -> bool:
     """Whether an expression calls nothing and awaits nothing: a value, and no result."""
     return not any(isinstance(inner, ast.Call | ast.Await | ast.Yield | ast.Subscript) for inner in ast.walk(node))
+
+
+def _is_other(new: bytes, value: object) -> bool:
+    """Whether the source ``new`` is a literal of the same type as ``value``, finite, and of another value."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            other = ast.literal_eval(f"({new.decode()})")
+    except (SyntaxError, ValueError):
+        return False
+    if isinstance(other, float) and not math.isfinite(other):
+        return False
+    return type(other) is type(value) and other != value
+
+
+def _unexpected(names: Sequence[bytes], expected: ast.expr) -> list[bytes]:
+    """Those of the built-in exceptions ``names`` that the expression ``expected`` does not catch.
+
+    A name that is not built in does not restrict them: what it stands for is not known here.
+    """
+    inside = [node.id if isinstance(node, ast.Name) else getattr(node, "attr", "") for node in ast.walk(expected)]
+    caught = tuple(filter(None, map(_built_in, inside)))
+    return [name for name in names if not issubclass(getattr(builtins, name.decode()), caught)]
+
+
+def _built_in(name: str) -> type[BaseException] | None:
+    """The built-in exception with this name."""
+    found = getattr(builtins, name, None)
+    return found if isinstance(found, type) and issubclass(found, BaseException) else None
 
 
 def _constant_parts(node: ast.expr) -> Iterator[ast.expr]:

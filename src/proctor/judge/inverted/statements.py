@@ -1,12 +1,14 @@
 """The parts of a Python test that run whenever the test passes. Pure.
 
 An expectation in a branch may apply only to the reference. Another correct solution may take another branch and would
-then pass the altered test. So edits are made only in statements that every passing run reaches.
+then pass the altered test. So edits are made only in statements that every passing run reaches. The body of a loop is
+such a branch, unless the loop goes over a literal that is not empty: another solution may return nothing to go over.
 """
 
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -17,6 +19,7 @@ RAISING = frozenset(
 _SWALLOWING = RAISING | {"suppress"}
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _COMPOUND = (*_LOOPS, ast.If, ast.Try, ast.TryStar, ast.Match, ast.With, ast.AsyncWith)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
@@ -30,19 +33,41 @@ def called_name(call: ast.Call) -> str:
 def certain_nodes(function: Function) -> Iterator[ast.AST]:
     """The nodes in ``function`` that every passing run reaches, in the order of the source.
 
-    A nested function is reached where ``function`` calls it by its name.
+    A nested function is reached where one of these nodes calls it by its name.
     """
-    calls = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
-    called = {one.id for one in calls if isinstance(one, ast.Name)}
+    called = _called_functions(function)
     waiting: list[ast.AST] = list(reversed(certain_statements(function.body)))
     while waiting:
         node = waiting.pop()
         yield node
         if isinstance(node, Function):
-            inner: Sequence[ast.AST] = certain_statements(node.body) if node.name in called else ()
+            inner: Sequence[ast.AST] = certain_statements(node.body) if node in called else ()
         else:
             inner = _inner(node)
         waiting += reversed(inner)
+
+
+def _called_functions(function: Function) -> set[Function]:
+    """The nested functions that every passing run calls. Of two with the same name, neither is certain."""
+    nested = [node for node in ast.walk(function) if isinstance(node, Function) and node is not function]
+    count = Counter(node.name for node in nested)
+    by_name = {node.name: node for node in nested if count[node.name] == 1 and not _is_generator(node)}
+    found: set[Function] = set()
+    waiting: list[ast.AST] = list(certain_statements(function.body))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            callee = by_name.get(node.func.id)
+            if callee is not None and callee not in found:
+                found.add(callee)
+                waiting += certain_statements(callee.body)
+        waiting += () if isinstance(node, Function) else _inner(node)
+    return found
+
+
+def _is_generator(function: Function) -> bool:
+    """Whether a call of ``function`` runs nothing yet; a ``yield`` of a function inside it counts too."""
+    return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(function))
 
 
 def certain_statements(body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
@@ -71,9 +96,15 @@ def _inner(node: ast.AST) -> Sequence[ast.AST]:
     if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
         return (node.test,)
     if isinstance(node, ast.For | ast.AsyncFor):
-        return (node.target, node.iter, *certain_statements(node.body))
+        body = certain_statements(node.body) if isinstance(node, ast.For) and _is_filled(node.iter) else ()
+        return (node.target, node.iter, *body)
+    if isinstance(node, ast.GeneratorExp) or (isinstance(node, _COMPREHENSIONS) and not _runs_element(node)):
+        return (node.generators[0].iter,)
     if isinstance(node, ast.Try | ast.TryStar):
-        return (*(() if node.handlers else certain_statements((*node.body, *node.orelse))), *node.finalbody)
+        return (
+            *(() if node.handlers else certain_statements((*node.body, *node.orelse))),
+            *certain_statements(node.finalbody),
+        )
     if isinstance(node, ast.With | ast.AsyncWith):
         return (*node.items, *(() if _swallows(node) else certain_statements(node.body)))
     if isinstance(node, ast.Match):
@@ -81,6 +112,27 @@ def _inner(node: ast.AST) -> Sequence[ast.AST]:
     if isinstance(node, ast.BoolOp):
         return node.values[:1]
     return () if isinstance(node, ast.ClassDef | ast.Lambda) else tuple(ast.iter_child_nodes(node))
+
+
+def _runs_element(node: ast.ListComp | ast.SetComp | ast.DictComp) -> bool:
+    """Whether a comprehension computes at least one element."""
+    return all(_is_filled(one.iter) and not one.ifs for one in node.generators)
+
+
+def _is_filled(node: ast.expr) -> bool:
+    """Whether an expression is seen to have at least one element: a literal, or a ``range`` of literals."""
+    match node:
+        case ast.List() | ast.Tuple() | ast.Set():
+            return any(not isinstance(one, ast.Starred) for one in node.elts)
+        case ast.Dict():
+            return any(key is not None for key in node.keys)
+        case ast.Constant(value=str() | bytes() as value):
+            return bool(value)
+        case ast.Call(func=ast.Name(id="range"), args=args, keywords=[]):
+            bounds = [one.value for one in args if isinstance(one, ast.Constant) and isinstance(one.value, int)]
+            is_valid = 0 < len(bounds) == len(args) <= 3 and all(bounds[2:])
+            return is_valid and bool(range(*bounds))
+    return False
 
 
 def _swallows(node: ast.With | ast.AsyncWith) -> bool:

@@ -2,7 +2,8 @@
 
 Code under test can read the test that runs. If altered tests had a form of their own, it could recognise them, behave
 honestly there and forge everywhere else. So an altered number keeps its form and its number of digits, and an altered
-string is made of words that the same file uses. Values are drawn for each pool: no program can know them beforehand.
+string has another word of the strings in the same file, or another letter. Names and keywords of the file are not used:
+they hardly ever occur in its strings. Values are drawn for each pool: no program can know them beforehand.
 """
 
 from __future__ import annotations
@@ -12,9 +13,13 @@ import re
 from collections.abc import Sequence
 from itertools import dropwhile
 
-_VOCABULARY = re.compile(rb"(?<![A-Za-z0-9_\\%])[a-z]{3,10}(?![A-Za-z0-9_])")
+_LITERAL = re.compile(
+    rb"\"\"\"(?:[^\\]|\\.)*?\"\"\"|'''(?:[^\\]|\\.)*?'''|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL
+)
+_VOCABULARY = re.compile(rb"(?<![A-Za-z0-9_\\%{])[a-z]{3,10}(?![A-Za-z0-9_])")
+"""Words in a literal; behind a brace there may be a name, as in f-strings."""
 _USUAL = (b"value", b"name", b"other", b"first", b"second", b"item", b"result", b"text")
-"""Words for a file that has few of its own."""
+"""Words for a file whose strings have few."""
 
 _OPENING = re.compile(rb"[A-Za-z]*(\"\"\"|'''|[\"'])")
 _WORD = re.compile(rb"(?<![\w\\%])[A-Za-z]{3,}")
@@ -25,6 +30,8 @@ _DECIMAL = re.compile(rb"[0-9_]*\.?[0-9_]*")
 _LETTERS = b"abcdefghijklmnopqrstuvwxyz"
 _DIGITS = {b"0b": b"01", b"0o": b"01234567", b"0x": b"0123456789abcdef"}
 ZERO = ord("0")
+_MANY = 3
+"""With fewer other words in the file, a letter of a word is altered: the same few words would stand out."""
 _SIGNIFICANT = 2
 """One of the first two digits is altered: the change is larger than any tolerance of a comparison."""
 
@@ -34,15 +41,15 @@ class Draw:
 
     def __init__(self, nonce: bytes, data: bytes = b"") -> None:
         self._nonce = nonce
-        found = sorted(set(_VOCABULARY.findall(data)))
-        self._vocabulary = found if len(found) >= len(_USUAL) else sorted({*found, *_USUAL})
+        self._own = sorted({word for text in _LITERAL.findall(data) for word in _VOCABULARY.findall(text)})
+        self._vocabulary = self._own if len(self._own) >= len(_USUAL) else sorted({*self._own, *_USUAL})
 
     def number(self, place: int) -> int:
         """A number between 1 and 97."""
         return 1 + self._bytes(place)[6] % 97
 
     def word(self, place: int, but: bytes = b"") -> bytes:
-        """A word of the file in small letters, another one than ``but``."""
+        """A word of the file's strings in small letters, another one than ``but``."""
         return self.choice(place, [word for word in self._vocabulary if word != but.lower()])
 
     def choice(self, place: int, several: Sequence[bytes]) -> bytes:
@@ -82,21 +89,33 @@ class Draw:
         return text[: start + match.start()] + self._other(match[0], place) + text[start + match.end() :]
 
     def longer_string(self, text: bytes, place: int) -> bytes:
-        """A literal, quotes included, with a word appended: hardly any text that contains the old one contains it."""
+        """A literal, quotes included, with two words appended.
+
+        An honest text that contains the old one may go on with one of these words, but hardly with both.
+        """
         opening = _OPENING.match(text)
         assert opening is not None
         end = len(text) - len(opening[1])
-        return text[:end] + b" " + self.word(place) + text[end:]
+        first = self.word(place)
+        return b"%s %s %s%s" % (text[:end], first, self.word(place + 1, first), text[end:])
 
     def _other(self, old: bytes, place: int) -> bytes:
         """Another word, letter or number in the form of ``old``."""
         if old.isdigit():
             return self.other_number(old, place)
-        if len(old) == 1:
-            new = self.choice(place, [b"%c" % one for one in _LETTERS if one != old.lower()[0]])
-        else:
-            new = self.word(place, old)
-        return new.upper() if old.isupper() else new.capitalize() if old[:1].isupper() else new
+        words = [word for word in self._own if word != old.lower()]
+        letter = self._with_letter(old, place)
+        if len(old) == 1 or len(words) < _MANY:
+            return letter
+        word = self.choice(place, words)
+        word = word.upper() if old.isupper() else word.capitalize() if old[:1].isupper() else word
+        return self.choice(place + 1, [word, letter])
+
+    def _with_letter(self, old: bytes, place: int) -> bytes:
+        """A word in which one letter is another one of the same case."""
+        at = self.number(place + 1) % len(old)
+        new = self.choice(place, [b"%c" % one for one in _LETTERS if one != old[at : at + 1].lower()[0]])
+        return old[:at] + (new.upper() if old[at : at + 1].isupper() else new) + old[at + 1 :]
 
     def _bytes(self, place: int) -> bytes:
         return hashlib.sha256(self._nonce + place.to_bytes(8)).digest()
