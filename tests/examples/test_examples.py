@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from proctor.author.unprotected import remarks_on_unprotected
 from proctor.contract.lint import lint
 from proctor.contract.load import load_contract
 from proctor.contract.model import ArchiveRepository
@@ -48,6 +49,7 @@ def test_an_example_is_a_good_contract(example: Path) -> None:
     contract = load_contract(example)
     assert contract.name == example.name
     assert [remark for remark in lint(contract) if remark.severity == "warning"] == []
+    assert remarks_on_unprotected(contract) == ()
     assert contract.reference is not None
 
 
