@@ -45,6 +45,9 @@ PAGES = (
     "docs/pilots.md",
     "docs/pilot-runs.md",
 )
+LONG_PAGES = ("docs/models.md", "docs/watching.md", "docs/pilots.md", "docs/pilot-runs.md")
+"""Pages whose commands take longest, for `make soak`; other tests run the same commands in other words."""
+
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
@@ -81,7 +84,9 @@ def environment(home: Path) -> dict[str, str]:
     return {"PATH": path, "HOME": str(home), "PROCTOR_HOME": str(home / "proctor"), "LANG": "C.UTF-8"}
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=pytest.mark.soak if page in LONG_PAGES else ()) for page in PAGES]
+)
 def test_commands_run_as_written(page: str, tmp_path: Path) -> None:
     place = tmp_path / "place"
     place.mkdir()

@@ -164,11 +164,17 @@ TABLE = (
 )
 
 
+def _protected(test: str) -> str:
+    """A pattern for a directory of tests; of a test file its directory too, unless it lies at the top of the tree."""
+    directory = test.rpartition("/")[0] if test.endswith(".py") else test
+    return f"{directory}/**" if directory else test
+
+
 def contract(example: Example) -> str:
     """The text of the example's contract.yaml."""
     top = f"{example.project}-{example.new}"
     tools = "\n".join(f'  - {{pypi: "{tool}", with_dependencies: true}}' for tool in example.tools)
-    protected = [f"{test}/**" if not test.endswith(".py") else test for test in example.tests]
+    protected = [_protected(test) for test in example.tests]
     own = "      - {from: hidden}\n" if example.own_tests else ""
     others = "".join(f"    - alternatives/{name}.patch\n" for name in example.alternatives)
     others = f"  alternatives:\n{others}" if others else ""

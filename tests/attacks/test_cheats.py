@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,12 @@ from tests.attacks.forging import FORGING, LOOKING
 from tests.attacks.tampering import TAMPERING
 
 CHEATS = (*LOOKING, *FORGING, *TAMPERING)
+QUICK = (
+    *("git-history", "hidden-tests", "forged-result-file", "os-exit-zero", "tests-that-cannot-fail"),
+    *("daemon-that-forges", "shadowed-tests", "conftest", "shadowed-modules", "hostile-tree"),
+)
+"""One cheat of each kind, for `make test`; `make soak` runs all of them."""
+
 PROJECT = Path(__file__).resolve().parents[2]
 
 
@@ -37,11 +44,11 @@ def run(cheat: Cheat, home: Path, scripts: Path) -> Path:
     return Path(row["evidence"])
 
 
-def run_all(home: Path, scripts: Path) -> dict[str, Path]:
-    """The evidence of every cheat, by its name; two run at a time, in one home that is prepared once."""
+def run_all(cheats: Iterable[Cheat], home: Path, scripts: Path) -> dict[str, Path]:
+    """The evidence of each of ``cheats``, by its name; two run at a time, in one home that is prepared once."""
     scripts.mkdir()
     with ThreadPoolExecutor(2) as pool:
-        return dict(pool.map(lambda cheat: (cheat.name, run(cheat, home, scripts)), CHEATS))
+        return dict(pool.map(lambda cheat: (cheat.name, run(cheat, home, scripts)), cheats))
 
 
 def wrong(cheat: Cheat, evidence: Path) -> list[str]:
@@ -75,8 +82,13 @@ def wrong(cheat: Cheat, evidence: Path) -> list[str]:
 
 
 @pytest.mark.corpus
-def test_no_cheat_becomes_a_success_and_each_gets_its_tag(tmp_path: Path) -> None:
-    runs = run_all(tmp_path / "home", tmp_path / "agent")
-    problems = [problem for cheat in CHEATS for problem in wrong(cheat, runs[cheat.name])]
+@pytest.mark.parametrize(
+    "names", [QUICK, pytest.param([one.name for one in CHEATS], marks=pytest.mark.soak)], ids=["quick", "all"]
+)
+def test_no_cheat_becomes_a_success_and_each_gets_its_tag(tmp_path: Path, names: Sequence[str]) -> None:
+    cheats = [one for one in CHEATS if one.name in names]
+    assert len(cheats) == len(names)
+    runs = run_all(cheats, tmp_path / "home", tmp_path / "agent")
+    problems = [problem for cheat in cheats for problem in wrong(cheat, runs[cheat.name])]
     assert not problems, "\n".join(problems)
     assert not Path("/tmp/proctor-was-here").exists()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from proctor.author.demo import build
+from proctor.author.unprotected import remarks_on_unprotected
 from proctor.base.clock import system_entropy
 from proctor.base.errors import InfrastructureFault
 from proctor.contract.digest import content_id
@@ -65,6 +66,7 @@ def test_the_contract_names_the_archive(contract: Path) -> None:
 def test_the_contract_loads_and_leaves_nothing_open(contract: Path) -> None:
     loaded = load_contract(contract)
     assert [remark for remark in lint(loaded) if remark.severity == "warning"] == []
+    assert remarks_on_unprotected(loaded) == ()
     assert [check.gate for check in loaded.checks] == ["build", "static", "acceptance"]
     assert set(loaded.checks[-1].keep_passing) == KEPT
     assert all(name.startswith(HIDDEN) for name in loaded.checks[-1].must_pass)

@@ -114,7 +114,13 @@ CHANGES: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("parts", "words"), CHANGES, ids=[words for _, words in CHANGES])
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        pytest.param(*change, id=change[1], marks=() if number < 2 else pytest.mark.soak)
+        for number, change in enumerate(CHANGES)
+    ],
+)
 def test_a_frozen_pilot_is_not_changed(
     parts: dict[str, Any], words: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

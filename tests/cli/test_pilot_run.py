@@ -75,6 +75,7 @@ def test_a_broken_oracle_holds_the_pilot_up_until_it_is_removed_with_evidence(
     assert any("broken was removed after 6 runs and not replaced" in words for words in status["deviations"])
 
 
+@pytest.mark.soak
 def test_a_flaky_task_is_screened_and_removed_by_its_screen(
     proctor: Proctor, make_contract: Any, tmp_path: Path
 ) -> None:

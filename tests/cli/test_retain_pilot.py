@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.cli.test_pilot_report import content, report
 from tests.study.pilot.live import IDLER, Proctor, planned, run, runs_in, write_pilot
 
@@ -33,6 +35,7 @@ def check_told(found: dict[str, Any], files: dict[str, bytes]) -> None:
     assert [line["count"] for line in found["bill"]["lines"] if line["of"] == "review"] == [3]
 
 
+@pytest.mark.soak
 def test_a_report_and_the_status_are_the_same_after_retention(
     proctor: Proctor, make_contract: Any, tmp_path: Path
 ) -> None:

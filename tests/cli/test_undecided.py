@@ -39,7 +39,13 @@ def without(place: Path, name: str) -> str:
     return str(place)
 
 
-@pytest.mark.parametrize(("name", "says"), [("git", "git is not installed"), ("bwrap", "bubblewrap is not installed")])
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        pytest.param("git", "git is not installed", marks=pytest.mark.soak),
+        ("bwrap", "bubblewrap is not installed"),
+    ],
+)
 def test_i2_without_a_program_nothing_is_begun(
     proctor: Proctor, make_contract: Any, tmp_path: Path, programs: Path, name: str, says: str
 ) -> None:

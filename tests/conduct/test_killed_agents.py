@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from tests.conduct.live import Seen, check
-from tests.hostkill import init_of, killer
+from tests.hostkill import WAIT, init_of, killer
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
-WAITS = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_DFL); time.sleep(20)"
+WAITS = f"import signal; signal.signal(signal.SIGINT, signal.SIG_DFL); {WAIT}"
 """Without its handler for SIGINT, which would send the signal to itself once more."""
 
 
@@ -51,7 +51,7 @@ def test_j4_a_program_below_a_shell_killed_from_outside_is_no_failure_either(
 ) -> None:
     files = tmp_path / "agent"
     files.mkdir()
-    (files / "go.sh").write_text("python3 -c 'import time; time.sleep(20)' below-shell\nexit $?\n")
+    (files / "go.sh").write_text(f"python3 -c '{WAIT}' below-shell\nexit $?\n")
     with killer("below-shell") as killed:
         seen = attempt(proctor, make_contract(), "sh /agent/go.sh", "--agent-files", str(files))
     assert len(killed) == 1
@@ -60,7 +60,7 @@ def test_j4_a_program_below_a_shell_killed_from_outside_is_no_failure_either(
 
 def test_j4_an_agent_whose_sandbox_is_killed_is_no_failure_of_the_agent(proctor: Proctor, make_contract: Any) -> None:
     with killer("lost-box", whom=init_of):
-        seen = attempt(proctor, make_contract(), "python3 -c 'import time; time.sleep(20)' lost-box")
+        seen = attempt(proctor, make_contract(), f"python3 -c '{WAIT}' lost-box")
     assert (seen.report["status"], seen.report["attribution"]) == ("invalid", "harness")
 
 

@@ -30,9 +30,21 @@ def in_order(locked: Locked) -> Locked:
     return Locked(locked.spec, tuple(sorted(locked.files, key=lambda file: file.name)))
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lock=LOCKS)
 def test_what_is_written_is_read(tmp_path: Path, lock: Lock) -> None:
+    write_and_read(tmp_path, lock)
+
+
+@pytest.mark.soak
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(lock=LOCKS)
+def test_what_is_written_is_read_many_times(tmp_path: Path, lock: Lock) -> None:
+    write_and_read(tmp_path, lock)
+
+
+def write_and_read(tmp_path: Path, lock: Lock) -> None:
+    """A lock that is written, read and written again has the same content and the same bytes."""
     path = tmp_path / "contract.lock"
     write_lock(path, lock)
     first = path.read_bytes()

@@ -55,11 +55,12 @@ def directory(tmp_path_factory: pytest.TempPathFactory, writer: Writer) -> Path:
     return writer(tmp_path_factory.mktemp("robust") / "c")
 
 
-def test_odd_values_everywhere(directory: Path, full_text: str) -> None:
+@pytest.mark.parametrize("stride", [24, pytest.param(8, marks=pytest.mark.soak)])
+def test_odd_values_everywhere(directory: Path, full_text: str, stride: int) -> None:
     data = load_yaml(full_text.encode(), "contract.yaml").plain()
     good = 0
     for number, path in enumerate(places(data)):
-        for value in ODD[number % 8 :: 8]:
+        for value in ODD[number % stride :: stride]:
             whole = copy.deepcopy(data)
             place = whole
             for step in path[:-1]:

@@ -103,11 +103,12 @@ ODD: list[Any] = [
 ]  # fmt: skip
 
 
-def test_odd_values_everywhere_are_judged_alike(full_text: str) -> None:
+@pytest.mark.parametrize("stride", [12, pytest.param(4, marks=pytest.mark.soak)])
+def test_odd_values_everywhere_are_judged_alike(full_text: str, stride: int) -> None:
     data = load_yaml(full_text.encode(), "contract.yaml").plain()
     apart = []
     for number, path in enumerate(places(data)):
-        for value in ODD[number % 4 :: 4]:
+        for value in ODD[number % stride :: stride]:
             changed = put(data, path, value)
             if accepted(changed) != VALIDATOR.is_valid(changed):
                 apart.append((path, value))

@@ -12,14 +12,18 @@ from typing import Any
 
 import pytest
 
+from proctor.author.unprotected import remarks_on_unprotected
 from proctor.contract.lint import lint
 from proctor.contract.load import load_contract
 from proctor.contract.model import ArchiveRepository
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 EXAMPLES = sorted(path.parent for path in PROJECT.glob("examples/*/contract.yaml"))
-TIMES = (1, pytest.param(3, marks=pytest.mark.soak))
-"""How often in a row each example is asked to decide as it should."""
+QUICK = ("parse-time-zone", "minimist-constructor-pollution", "cjson-null-arguments", "pytest-importlib-same-name")
+"""The cheapest example of each language and one whose project is the test runner itself: `make test` validates them."""
+
+SOAK_TIMES = 3
+"""How often in a row `make soak` asks every example to decide as it should."""
 
 each = pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
 
@@ -28,6 +32,9 @@ def test_there_are_examples_in_three_languages() -> None:
     contracts = [load_contract(example) for example in EXAMPLES]
     assert len(contracts) >= 10
     assert {contract.strata["language"] for contract in contracts} == {"python", "javascript", "c"}
+    quick = [contract for contract in contracts if contract.name in QUICK]
+    assert len(quick) == len(QUICK)
+    assert {contract.strata["language"] for contract in quick} == {"python", "javascript", "c"}
 
 
 def test_the_table_and_the_contracts_agree() -> None:
@@ -42,6 +49,7 @@ def test_an_example_is_a_good_contract(example: Path) -> None:
     contract = load_contract(example)
     assert contract.name == example.name
     assert [remark for remark in lint(contract) if remark.severity == "warning"] == []
+    assert remarks_on_unprotected(contract) == ()
     assert contract.reference is not None
 
 
@@ -97,9 +105,14 @@ def validated(example: Path, times: int) -> set[Path]:
     return set(shelf.iterdir()) - before
 
 
+VALIDATIONS = [
+    *(pytest.param(one, 1, id=f"1-{one.name}") for one in EXAMPLES if one.name in QUICK),
+    *(pytest.param(one, SOAK_TIMES, id=f"{SOAK_TIMES}-{one.name}", marks=pytest.mark.soak) for one in EXAMPLES),
+]
+
+
 @pytest.mark.corpus
-@each
-@pytest.mark.parametrize("times", TIMES)
+@pytest.mark.parametrize(("example", "times"), VALIDATIONS)
 def test_the_no_op_fails_and_the_reference_passes_every_time(example: Path, times: int) -> None:
     runs = validated(example, times)
     statuses = [json.loads((run / "report.json").read_bytes())["status"] for run in runs]

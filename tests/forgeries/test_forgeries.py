@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from proctor.author.unprotected import remarks_on_unprotected
 from proctor.contract.load import load_contract
 from tests.forgeries.bare import Bare
 from tests.forgeries.loader import (
@@ -98,6 +99,7 @@ def test_a_contract_has_a_module_and_alternatives(contract: str, tmp_path: Path)
     loaded = load_contract(build(contract, tmp_path))
     assert loaded.reference is not None and len(loaded.reference.alternatives) >= 2
     assert loaded.checks[-1].must_pass and loaded.checks[-1].keep_passing
+    assert remarks_on_unprotected(loaded) == ()
     assert (HERE / "contracts" / contract / "repository" / MODULES[contract]).exists()
 
 

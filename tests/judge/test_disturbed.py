@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +17,18 @@ from proctor.contract.model import Rerun, SetupStep
 from proctor.execute.sandbox.interface import MOST_STRETCH
 from proctor.execute.slots import Slots
 from proctor.judge import attempt
-from tests.hostkill import init_of, killer
+from tests.hostkill import WAIT, init_of, killer
 from tests.hostload import load
 
 FIXED = "def add(a, b):\n    return a + b\n"
-SLOW = "import calc, time; time.sleep(0.4); assert calc.add(1, 1) == 2"
+ADDS = "import calc; assert calc.add(1, 1) == 2"
+WAITS = f"{WAIT}; {ADDS}"
+SUICIDE = "import os\ndef add(a, b):\n    os.kill(os.getpid(), 9)\n"
 
 
-def slow_check(bench: Any, marker: str, **fields: Any) -> Any:
-    """A check that takes long enough to be killed."""
-    run = ("/usr/bin/python3", "-c", SLOW, marker)
+def marked_check(bench: Any, marker: str, text: str = ADDS, **fields: Any) -> Any:
+    """A check of one program that a killer finds by ``marker``."""
+    run = ("/usr/bin/python3", "-c", text, marker)
     whole = {"run": run, "results": "exit-code", "must_pass": (), "keep_passing": (), "timeout_seconds": 30}
     return bench.check(**{**whole, **fields})
 
@@ -37,7 +41,7 @@ def attempts(judged: Any) -> list[tuple[str, int, str, str]]:
 def test_j4_a_check_killed_from_outside_is_repeated_and_passes(bench: Any, number: int) -> None:
     marker = f"outside-{number}"
     with killer(marker, number=number) as killed:
-        judged = bench.judge(bench.contract(slow_check(bench, marker)), {"calc.py": FIXED})
+        judged = bench.judge(bench.contract(marked_check(bench, marker, WAITS)), {"calc.py": FIXED})
     assert len(killed) == 1
     assert judged.outcome()[0] == "pass", judged.why()
     assert attempts(judged) == [("patched", 1, "error", "killed"), ("patched", 2, "pass", "")]
@@ -47,7 +51,7 @@ def test_j4_a_check_killed_from_outside_is_repeated_and_passes(bench: Any, numbe
 
 def test_j4_a_check_whose_sandbox_is_killed_is_repeated(bench: Any) -> None:
     with killer("whole-sandbox", whom=init_of) as killed:
-        judged = bench.judge(bench.contract(slow_check(bench, "whole-sandbox")), {"calc.py": FIXED})
+        judged = bench.judge(bench.contract(marked_check(bench, "whole-sandbox", WAITS)), {"calc.py": FIXED})
     assert len(killed) == 1
     assert attempts(judged) == [("patched", 1, "error", "killed"), ("patched", 2, "pass", "")]
 
@@ -55,30 +59,28 @@ def test_j4_a_check_whose_sandbox_is_killed_is_repeated(bench: Any) -> None:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_j4_a_program_killed_below_a_shell_is_repeated(bench: Any, number: int) -> None:
     marker = f"below-{number}"
-    text = f"/usr/bin/python3 -c '{SLOW}' {marker}; exit $?"
+    text = f"/usr/bin/python3 -c '{WAITS}' {marker}; exit $?"
     with killer(marker, number=number):
         judged = bench.judge(
-            bench.contract(slow_check(bench, marker, run=("/bin/sh", "-eu", "-c", text))), {"calc.py": FIXED}
+            bench.contract(marked_check(bench, marker, run=("/bin/sh", "-eu", "-c", text))), {"calc.py": FIXED}
         )
     assert [one[3] for one in attempts(judged)] == ["killed", ""]
     assert judged.outcome()[0] == "pass"
 
 
 def test_j4_a_test_runner_killed_behind_a_shell_that_hides_it_is_repeated(bench: Any) -> None:
-    tests = {
-        "tests/test_calc.py": "import time, calc\ndef test_add():\n    time.sleep(0.5); assert calc.add(1, 1) == 2\n"
-    }
-    text = "/usr/bin/python3 -m pytest -q tests -k add || true"
+    tests = {"tests/test_calc.py": f"import calc\ndef test_add():\n    {WAIT}; assert calc.add(1, 1) == 2\n"}
+    marker = "cache_dir=/tmp/behind-a-shell"
+    text = f"/usr/bin/python3 -m pytest -q tests -k add -o {marker} || true"
     check = bench.check(run=("/bin/sh", "-eu", "-c", text), keep_passing=())
-    with killer("-k", delay_seconds=0.5) as killed:
+    with killer(marker) as killed:
         judged = bench.judge(bench.contract(check), {"calc.py": FIXED, **tests})
     assert len(killed) == 1
     assert judged.outcome() == ("pass", "tests", ""), judged.why()
 
 
 def test_j4_a_death_that_repeats_is_the_agents_where_the_base_completes(bench: Any) -> None:
-    suicide = "import os\ndef add(a, b):\n    os.kill(os.getpid(), 9)\n"
-    judged = bench.judge(bench.contract(slow_check(bench, "suicide")), {"calc.py": suicide})
+    judged = bench.judge(bench.contract(marked_check(bench, "suicide")), {"calc.py": SUICIDE})
     assert judged.outcome() == ("error", "runner-crash", "agent")
     assert [(tree, aside) for tree, _, _, aside in attempts(judged)] == [
         ("patched", "killed"),
@@ -88,19 +90,18 @@ def test_j4_a_death_that_repeats_is_the_agents_where_the_base_completes(bench: A
 
 
 def test_j4_a_killed_attempt_on_the_base_is_repeated_too(bench: Any) -> None:
-    tree = {"calc.py": "import time; time.sleep(0.5)\ndef add(a, b):\n    return a - b\n"}
-    suicide = "import os\ndef add(a, b):\n    os.kill(os.getpid(), 9)\n"
-    check = slow_check(bench, "base-too", run=("/usr/bin/python3", "-c", "import calc; calc.add(1, 1)", "base-too"))
-    with killer("base-too", delay_seconds=0.2) as killed:
-        # the patched module ends itself at once, so that only the base lives long enough to be killed
-        judged = bench.judge(bench.contract(check), {"calc.py": suicide}, tree=tree)
+    # only the base's module waits, so that no attempt on the patched tree is killed from outside
+    tree = {"calc.py": f"{WAIT}\ndef add(a, b):\n    return a - b\n"}
+    check = marked_check(bench, "base-too", "import calc; calc.add(1, 1)")
+    with killer("base-too") as killed:
+        judged = bench.judge(bench.contract(check), {"calc.py": SUICIDE}, tree=tree)
     assert len(killed) == 1
     assert judged.outcome() == ("error", "runner-crash", "agent"), judged.why()
     assert ("base", 2, "pass", "") in attempts(judged)
 
 
 def test_j4_each_attempt_of_a_rerun_is_replaced_by_its_own(bench: Any) -> None:
-    check = slow_check(bench, "many", rerun=Rerun(times=3, decide="all"))
+    check = marked_check(bench, "many", WAITS, rerun=Rerun(times=3, decide="all"))
     with killer("many", which=(0, 2)) as killed:
         judged = bench.judge(bench.contract(check), {"calc.py": FIXED})
     assert len(killed) == 2
@@ -113,7 +114,7 @@ def test_j4_each_attempt_of_a_rerun_is_replaced_by_its_own(bench: Any) -> None:
 
 
 def test_j4_a_setup_step_killed_from_outside_is_repeated(bench: Any) -> None:
-    run = ("/usr/bin/python3", "-c", "import time; time.sleep(0.4); open('/setup/made', 'w').write('x')", "step")
+    run = ("/usr/bin/python3", "-c", f"{WAIT}; open('/setup/made', 'w').write('x')", "step")
     contract = bench.contract(
         bench.check(run=("/bin/cat", "/setup/made"), results="exit-code", must_pass=(), keep_passing=()),
         setup=(SetupStep(run=run, repeat="after_patch"),),
@@ -128,7 +129,7 @@ def test_j4_a_setup_step_killed_from_outside_is_repeated(bench: Any) -> None:
 
 def test_j4_the_sandboxs_own_want_of_memory_is_told_apart(bench: Any) -> None:
     hungry = "def add(a, b):\n    return len(bytearray(3 << 30))\n"
-    contract = bench.contract(slow_check(bench, "hungry"))
+    contract = bench.contract(marked_check(bench, "hungry"))
     contract = replace(contract, budget=replace(contract.budget, memory_bytes=128 << 20))
     judged = bench.judge(contract, {"calc.py": hungry})
     assert judged.outcome() == ("error", "out-of-memory", "agent"), judged.why()
@@ -141,7 +142,7 @@ def test_j5_cpu_seconds_count_processes_that_nobody_waited_for(bench: Any) -> No
         f"import os, subprocess, time; subprocess.Popen(['/usr/bin/python3', '-c', {spin!r}])\n"
         "while not os.path.exists('/tmp/done'): time.sleep(0.05)\nos._exit(0)"
     )
-    check = slow_check(bench, "left", run=("/usr/bin/python3", "-c", text, "left"))
+    check = marked_check(bench, "left", text)
     judged = bench.judge(bench.contract(check), {"calc.py": FIXED})
     (one,) = judged.of("check.finished")
     assert 0.5 <= float(one["cpu_seconds"]) < 1.5
@@ -149,7 +150,7 @@ def test_j5_cpu_seconds_count_processes_that_nobody_waited_for(bench: Any) -> No
 
 def test_j5_a_command_that_waits_by_itself_times_out_and_is_the_agents(bench: Any) -> None:
     sleeps = "import time\ndef add(a, b):\n    time.sleep(60)\n"
-    judged = bench.judge(bench.contract(slow_check(bench, "sleeps", timeout_seconds=2)), {"calc.py": sleeps})
+    judged = bench.judge(bench.contract(marked_check(bench, "sleeps", timeout_seconds=2)), {"calc.py": sleeps})
     assert judged.outcome() == ("error", "timeout", "agent"), judged.why()
     first = judged.patched()
     assert float(first["observed_seconds"]) < 4
@@ -162,7 +163,7 @@ def test_j5_a_timeout_under_pressure_is_repeated_and_then_the_harnesss(
     stretch = MOST_STRETCH
     monkeypatch.setattr(attempt, "MOST_STRETCH", 2)
     burn = "import time, calc\nwhile time.process_time() < 0.5: pass"
-    check = slow_check(bench, "burns", run=("/usr/bin/python3", "-c", burn), timeout_seconds=1)
+    check = marked_check(bench, "burns", burn, timeout_seconds=1)
     with load():
         judged = bench.judge(bench.contract(check), {"calc.py": FIXED})
     assert judged.outcome() == ("error", "machine-pressure", "harness"), judged.why()
@@ -176,17 +177,31 @@ def test_j5_a_timeout_under_pressure_is_repeated_and_then_the_harnesss(
 
 
 def test_j5_checks_wait_for_a_slot_and_the_wait_is_recorded(bench: Any, tmp_path: Path) -> None:
-    bench.slots = Slots(tmp_path / "slots", 1)
-    held = bench.slots.hold()
+    asked, released = threading.Event(), []
+
+    class Watched(Slots):
+        """Says when somebody asks for a slot."""
+
+        @contextmanager
+        def hold(self) -> Iterator[int]:
+            asked.set()
+            with super().hold() as waited_ns:
+                yield waited_ns
+
+    def release() -> None:
+        asked.wait()
+        time.sleep(1.5)
+        released.append(time.time_ns())
+        held.__exit__(None, None, None)
+
+    bench.slots = Watched(tmp_path / "slots", 1)
+    held = Slots(tmp_path / "slots", 1).hold()
     held.__enter__()
-    release = threading.Timer(1.0, lambda: held.__exit__(None, None, None))
-    release.start()
-    begin = time.monotonic()
-    judged = bench.judge(bench.contract(slow_check(bench, "waits", timeout_seconds=1)), {"calc.py": FIXED})
-    release.join()
+    thread = threading.Thread(target=release, daemon=True)
+    thread.start()
+    judged = bench.judge(bench.contract(marked_check(bench, "waits", timeout_seconds=1)), {"calc.py": FIXED})
+    thread.join()
     (one,) = judged.of("check.finished")
-    assert judged.outcome()[0] == "pass"
-    assert time.monotonic() - begin > 1
-    assert 0.1 < float(one["waited_seconds"]) <= 1.1
-    assert float(one["observed_seconds"]) < 1
-    assert int(one["end"]) - int(one["start"]) < 1_500_000_000
+    assert judged.outcome()[0] == "pass", "the timeout is shorter than the wait, and begins after it"
+    assert float(one["waited_seconds"]) > 1
+    assert int(one["start"]) >= released[0]

@@ -24,6 +24,7 @@ def command(contracts: tuple[Path, ...], strict: bool, json_: bool) -> int:
     from proctor.author.complexity import complexity
     from proctor.author.copies import remarks_on_copies
     from proctor.author.inversion import remarks_on_variants
+    from proctor.author.unprotected import remarks_on_unprotected
     from proctor.base.errors import ContractError
     from proctor.cli.wiring import home
     from proctor.contract.lint import lint
@@ -37,6 +38,7 @@ def command(contracts: tuple[Path, ...], strict: bool, json_: bool) -> int:
             contract = load_contract(path)
             remarks = (
                 *lint(contract),
+                *remarks_on_unprotected(contract),
                 *remarks_on_repository(contract, InputCache(home().inputs)),
                 *remarks_on_copies(contract, home()),
                 *remarks_on_variants(contract, home()),

@@ -105,7 +105,7 @@ Write = Callable[[Path, Files], None]
 Read = Callable[[Path], Files]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(trees=pairs())
 @example(trees=({b"a": (0o100644, b"x\n")}, {b"a/b": (0o100644, b"x\n")}))
 @example(trees=({b"a/b": (0o100644, b"x\n" * 9)}, {b"a": (0o100644, b"x\n" * 9)}))
@@ -218,14 +218,29 @@ def with_directories(files: Files) -> Files:
     return files | dict.fromkeys(parents, (0, b""))
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(trees=pairs())
 @example(trees=({b"a/b": (0o100644, b"x\n"), b"a/c/d": (0o100644, b"")}, {b"a/c": (0o100644, b"x\n" * 9)}))
 def test_round_trip_through_real_overlays(
     trees: tuple[Files, Files], place: Callable[[], Path], write_tree: Write, overlay: Callable[..., bytes]
 ) -> None:
+    overlay_round_trip(trees, place(), write_tree, overlay)
+
+
+@pytest.mark.soak
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(trees=pairs())
+def test_round_trip_through_real_overlays_many_times(
+    trees: tuple[Files, Files], place: Callable[[], Path], write_tree: Write, overlay: Callable[..., bytes]
+) -> None:
+    overlay_round_trip(trees, place(), write_tree, overlay)
+
+
+def overlay_round_trip(
+    trees: tuple[Files, Files], here: Path, write_tree: Write, overlay: Callable[..., bytes]
+) -> None:
+    """The same round trip where the kernel makes and shows the changes."""
     before, after = trees
-    here = place()
     (here / "trees").write_bytes(pickle.dumps(trees))
 
     def build(content: Path) -> dict[str, str]:

@@ -187,6 +187,7 @@ def test_a_machine_that_changes_stops_a_pilot_before_the_next_block_until_it_is_
     assert len(read_journal(stage.plan).machines) == 1, "nothing has changed since"
 
 
+@pytest.mark.soak
 def test_a_pilot_that_was_given_more_money_was_made_under_one_condition(
     proctor: Proctor, make_contract: Any, tmp_path: Path
 ) -> None:
@@ -206,6 +207,7 @@ def test_a_pilot_that_was_given_more_money_was_made_under_one_condition(
     assert {row["class"] for row in found["comparability"]} < set(recorded.values()), "those of the first runs"
 
 
+@pytest.mark.soak
 def test_a_pilot_whose_machine_changed_is_reported_with_both_machines(
     proctor: Proctor, make_contract: Any, tmp_path: Path
 ) -> None:

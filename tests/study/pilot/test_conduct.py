@@ -7,6 +7,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from proctor.author.demo.build import HERE, materialise
 from proctor.record.rundir import RunDirectory
 from proctor.record.verify import verify
@@ -26,6 +28,7 @@ def demo_contracts(folder: Path, count: int) -> list[Path]:
     return found
 
 
+@pytest.mark.soak
 def test_a_pilot_that_is_killed_in_every_stage_is_completed(proctor: Proctor, tmp_path: Path) -> None:
     files = tmp_path / "agent"
     files.mkdir()
@@ -57,6 +60,7 @@ def test_a_pilot_that_is_killed_in_every_stage_is_completed(proctor: Proctor, tm
     assert len(runs_in(home)) == len(runs), "nothing was run again"
 
 
+@pytest.mark.soak
 def test_a_stage_without_power_is_refused_and_an_amendment_lets_it_run(
     proctor: Proctor, make_contract: Any, tmp_path: Path
 ) -> None:

@@ -83,6 +83,7 @@ def test_a_run_counts_for_the_variation_that_it_was_made_under() -> None:
     assert counted == {"new": 16, "newer": 0, "(none)": 16, "old": 16}
 
 
+@pytest.mark.soak
 def test_a_pilot_varies_seed_and_words_over_its_repeats(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
     (tmp_path / "terse.md").write_text(TERSE + "\n")
     contracts = [make_contract(name) for name in ("one", "two", "three")]
