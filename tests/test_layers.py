@@ -46,6 +46,7 @@ DOORS = {
     ),
     "judge.consistency": (
         *("judge.evidence", "judge.indicators", "judge.outcome", "judge.policy", "judge.record", "judge.report"),
+        "judge.inverted.draw",
         "judge.sentinels",
     ),
     "study.index": ("study.table",),
