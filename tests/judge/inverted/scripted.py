@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from proctor.contract.model import Check
 from proctor.execute.sandbox.interface import Finished, Output
 from proctor.judge.attempt import Attempt
 from proctor.judge.inverted.pool import Variant
@@ -16,6 +17,9 @@ from proctor.judge.results.interface import TestResults
 from proctor.record.rundir import RunDirectory
 
 Rule = Callable[[tuple[Variant, ...]], Mapping[str, str]]
+
+SCENE: Any = SimpleNamespace()
+"""The tree that rounds start from."""
 
 STDOUT = Output(b"seen", 4, "a" * 64)
 STDERR = Output(b"", 0, "b" * 64)
@@ -44,8 +48,10 @@ def attempt(number: int, outcomes: Mapping[str, str], **fields: Any) -> Attempt:
 class Rounds:
     """Takes the place of ``run_round``: asks the rule, and keeps what was asked for."""
 
-    def __init__(self, rule: Rule, **fields: Any) -> None:
+    def __init__(self, rule: Rule, check: Check, files: Mapping[bytes, bytes], **fields: Any) -> None:
         self.rule = rule
+        self.check = check
+        self.files = files
         self.fields = fields
         self.asked: list[tuple[Variant, ...]] = []
         self.only: set[tuple[str, ...]] = set()
@@ -54,6 +60,9 @@ class Rounds:
     def __call__(
         self, bench: Any, check: Any, scene: Any, variants: tuple[Variant, ...], files: Any, only: Any, number: int
     ) -> Made:
+        assert bench.trace is not None and check is self.check and scene is SCENE
+        assert files.items() <= self.files.items()
+        assert all(one.path in files for one in variants)
         self.asked.append(variants)
         self.only.add(only)
         self.numbers.append(number)

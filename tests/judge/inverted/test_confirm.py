@@ -14,11 +14,11 @@ from proctor.base.frozen import frozen, replace
 from proctor.contract.model import Check, Inverted
 from proctor.judge.inverted import confirm
 from proctor.judge.inverted.confirm import Confirmation, Confirming, unconfirmed
-from proctor.judge.inverted.edit import EXPECTATION, Edit
+from proctor.judge.inverted.edit import EXPECTATION, NEGATION, Edit
 from proctor.judge.inverted.pool import WHOLE_CHECK, CheckPool, Variant
 from proctor.judge.outcome import ERROR, MACHINE_PRESSURE, Judgement
 from proctor.judge.results.interface import TestResults
-from tests.judge.inverted.scripted import STDERR, STDOUT, Rounds, Rule, bench
+from tests.judge.inverted.scripted import SCENE, STDERR, STDOUT, Rounds, Rule, Trace, bench
 
 ADD, ZERO = "t.py::add", "t.py::zero"
 PATH = b"t.py"
@@ -69,12 +69,16 @@ def confirmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         altered: Any = (), unaltered: Any = (), *, pool: CheckPool = POOL, check: Check = CHECK, **fields: Any
     ) -> tuple[Confirmation, Rounds, Any]:
         rule = altered.rule() if isinstance(altered, Sets) else Script(list(altered), list(unaltered))
-        rounds = Rounds(rule, **fields)
-        found = {PATH: TEXT}
-        monkeypatch.setattr(confirm, "run_round", rounds)
-        monkeypatch.setattr(confirm, "unchanged", lambda *_: found)
+        rounds = Rounds(rule, check, {PATH: TEXT}, **fields)
         made = bench(tmp_path)
-        return Confirming(made, check, None, pool, "sha256:pool").confirm(), rounds, made  # type: ignore[arg-type]
+
+        def unchanged(*given: Any) -> dict[bytes, bytes]:
+            assert given == (pool, made, check, SCENE)
+            return {PATH: TEXT}
+
+        monkeypatch.setattr(confirm, "run_round", rounds)
+        monkeypatch.setattr(confirm, "unchanged", unchanged)
+        return Confirming(made, check, SCENE, pool, "sha256:pool").confirm(), rounds, made
 
     return run
 
@@ -121,6 +125,25 @@ def test_a_variant_that_passes_is_the_evidence(confirmed: Any) -> None:
     )
 
 
+def test_an_altered_value_of_a_listed_test_is_the_clearest_evidence(confirmed: Any) -> None:
+    kept = Variant(PATH, Edit(0, 3, b"xyz", EXPECTATION, 1), (ZERO,), (ZERO,))
+    odd = Variant(PATH, Edit(4, 8, b"abcd", NEGATION, 1), (ADD,), (ADD,))
+    pool = replace(POOL, variants=(odd, kept, *VARIANTS))
+    for _ in range(5):
+        confirmation, _, _ = confirmed([PASSES] * 20, pool=pool)
+        assert confirmation.forged.failing == (ADD, ZERO)
+        assert confirmation.forged.detail.startswith(f"{ADD} still passes when it is altered to fail (expectation,")
+
+
+def test_a_long_line_of_evidence_is_cut_and_one_that_only_removes_has_none(confirmed: Any) -> None:
+    long = Variant(PATH, Edit(0, 0, b"  " + b"y" * 300 + b"\n", EXPECTATION, 1), (ADD,), (ADD,))
+    confirmation, _, _ = confirmed([PASSES] * 20, pool=replace(POOL, variants=(long,)))
+    assert confirmation.forged.detail.endswith(f"(expectation, t.py:1: {'y' * 200})")
+    gone = Variant(PATH, Edit(0, len(b"def zero():\n"), b"", EXPECTATION, 1), (ADD,), (ADD,))
+    confirmation, _, _ = confirmed([PASSES] * 20, pool=replace(POOL, variants=(gone,)))
+    assert confirmation.forged.detail.endswith("(expectation, t.py:1: )")
+
+
 def test_a_control_that_goes_on_failing_is_the_evidence(confirmed: Any) -> None:
     confirmation, _, _ = confirmed([], [{ZERO: "failed"}] * 20)
     judgement = confirmation.forged
@@ -143,6 +166,7 @@ def test_a_check_as_a_whole_is_named_so(confirmed: Any) -> None:
 def test_results_that_were_tampered_with_in_a_round_are_forged(confirmed: Any) -> None:
     tampered = TestResults(PASSES, complete=True, tampered=True, problem="a line was added")
     confirmation, rounds, _ = confirmed(results=tampered)
+    assert (confirmation.forged.outcome, confirmation.forged.reason) == ("fail", "forged")
     assert confirmation.forged.detail == "in a run with altered tests: a line was added"
     assert len(rounds.asked) == 6, "one set is enough"
     confirmation, _, _ = confirmed(sentinels="forged")
@@ -247,6 +271,12 @@ def test_the_entry_counts_what_was_drawn(confirmed: Any) -> None:
     }
 
 
+def test_a_test_without_a_result_is_in_the_record(confirmed: Any) -> None:
+    _, _, made = confirmed([{ZERO: "passed"}] * 2)
+    found = [one for _, payload in made.trace for one in payload["variants"] if payload["suspicious"]]
+    assert {one["outcome"] for one in found} == {"absent"}
+
+
 def test_a_control_that_fails_is_in_the_record(confirmed: Any) -> None:
     _, _, made = confirmed([], [{ADD: "passed", ZERO: "failed"}])
     (payload,) = (payload for _, payload in made.trace if payload["verdict"] == "control failed")
@@ -295,7 +325,12 @@ def test_j5_a_round_that_the_machine_disturbs_is_run_again(confirmed: Any, monke
     assert len(rounds.asked) == 18 and len(made.trace) == 6
 
 
-def test_j5_a_machine_that_disturbs_each_time_makes_the_run_invalid(confirmed: Any) -> None:
+def test_j5_a_machine_that_disturbs_each_time_makes_the_run_invalid(
+    confirmed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded: list[str] = []
+    monkeypatch.setattr(Trace, "append", lambda self, name, payload: recorded.append(payload["verdict"]))
     disturbed = Judgement(ERROR, MACHINE_PRESSURE, "could run for 1 s of its 60 s")
     with pytest.raises(InfrastructureFault, match="success of tests could not be confirmed: could run for 1 s"):
         confirmed(judgement=disturbed)
+    assert recorded == ["disturbed by the machine"]

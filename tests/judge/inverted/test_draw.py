@@ -119,6 +119,29 @@ def test_tests_without_values_to_alter_have_enough_rounds() -> None:
         assert drawn >= {"a", "b"}
 
 
+@pytest.mark.parametrize(
+    ("without", "rounds", "alike"),
+    [(1, 4, 2), (6, 4, 2), (7, 4, 1), (8, 4, 1), (8, 6, 3), (9, 4, 0), (8, 3, 1), (8, 2, 1)],
+)
+def test_as_many_rounds_alter_values_alone_as_the_other_tests_leave(without: int, rounds: int, alike: int) -> None:
+    tests = "abcdefghi"
+    values = (variant((test,), 900 + 2 * at) for at, test in enumerate(tests[without:]))
+    pool = CheckPool("t", (*pool_of(tests[:without], (NEGATION,)).variants, *values))
+    for seed in range(10):
+        planned = plan_rounds(pool, tuple(tests), rounds, Random(seed))
+        kinds = [{first.edit.kind for first in one.variants} for one in planned if one.variants]
+        assert len(kinds) == rounds - 1
+        assert kinds.count({EXPECTATION}) == alike
+
+
+def test_kinds_that_were_drawn_wait_for_the_others() -> None:
+    several = tuple(variant(("a",), 2 * at, kind, line=at) for at, kind in enumerate((NEGATION, NEGATION, FORM)))
+    for seed in range(20):
+        planned = plan_rounds(CheckPool("t", several), ("a", "b"), 3, Random(seed))
+        kinds = [first.edit.kind for one in planned for first in one.variants]
+        assert sorted(kinds) == [FORM, NEGATION]
+
+
 def test_a_single_test_is_altered_in_some_rounds_by_chance() -> None:
     pool = pool_of("a", (EXPECTATION, NEGATION), 4, controls="x")
     patterns: Counter[tuple[bool, ...]] = Counter()
@@ -177,6 +200,8 @@ def test_without_variants_nothing_is_altered() -> None:
         (Inverted.draws, 4_999, 2_000, 1, 3, 3),
         (Inverted.draws, 5_000, 2_000, 2, 3, 3),
         (Inverted.draws, 5_000, 1_000, 1, 3, 3),
+        (Inverted.draws, 5_000, 750, 1, 3, 4),
+        (Inverted.draws, 4_999, 750, 1, 3, 3),
         (Inverted.draws, 20_000, 3_000, 1, 3, Inverted.draws),
         (Inverted.draws, 100_000, 100_000, 1, 3, 3),
         (3, 1_000, 100, 2, 1, 3),

@@ -19,7 +19,7 @@ from proctor.judge.inverted.edit import ASSERTION, DECLARED, EXCEPTION, EXPECTAT
 from proctor.judge.inverted.pool import WHOLE_CHECK, CheckPool, Variant
 from proctor.judge.inverted.screen import Screening
 from proctor.judge.outcome import ERROR, Judgement
-from tests.judge.inverted.scripted import Rounds, bench
+from tests.judge.inverted.scripted import SCENE, Rounds, bench
 
 PATH = b"tests/test_a.py"
 TESTS = tuple(f"tests/test_a.py::test_{letter}" for letter in "abc")
@@ -48,11 +48,16 @@ def screened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def run(
         rule: Rule = honest, check: Check = CHECK, files: Mapping[bytes, bytes] = FILES, jobs: int = 1, **fields: Any
     ) -> tuple[CheckPool, Rounds]:
-        rounds = Rounds(rule, **fields)
+        rounds = Rounds(rule, check, files, **fields)
+        made = bench(tmp_path)
+
+        def check_files(*given: Any) -> dict[bytes, bytes]:
+            assert given == (made, check)
+            return dict(files)
+
         monkeypatch.setattr(screen, "run_round", rounds)
-        monkeypatch.setattr(screen, "check_files", lambda *_: dict(files))
-        screening = Screening(bench(tmp_path), check, None, jobs)  # type: ignore[arg-type]
-        return screening.pool(b"nonce", 4_000), rounds
+        monkeypatch.setattr(screen, "check_files", check_files)
+        return Screening(made, check, SCENE, jobs).pool(b"nonce", 4_000), rounds
 
     return run
 
@@ -202,6 +207,59 @@ def test_a_test_that_is_not_in_the_files_is_without(screened: Any) -> None:
     assert pool.without == (lost,)
 
 
+def test_tests_without_edits_and_files_without_tests_have_no_variants(screened: Any) -> None:
+    empty = {PATH: b"def test_a(): pass"}
+    pool, _ = screened(files=empty)
+    assert pool.variants == () and pool.without == TESTS
+    pool, _ = screened(by_exit, EXIT, {PATH: b""}, exit_code=1)
+    assert pool.variants == () and pool.without == (WHOLE_CHECK,)
+
+
+def test_ids_of_other_formats_are_led_to_tests_by_their_names(screened: Any) -> None:
+    tests = tuple(f"suite > test_{letter}" for letter in "abc")
+    check = replace(CHECK, results="junit", must_pass=tests, keep_passing=())
+    passed = dict.fromkeys(tests, "passed")
+    pool, rounds = screened(lambda some: passed | {test: "failed" for one in some for test in one.ids}, check)
+    assert pool.without == () and pool.selects is False
+    assert not any(b"pytest" in one.edit.new for one in pool.variants)
+    assert rounds.only == {()}
+
+
+def test_edits_that_overlap_are_tried_in_rounds_of_their_own(screened: Any) -> None:
+    text = b"def same(x):\n    assert x == 1\ndef test_a():\n    same(f())\ndef test_b():\n    same(g())\n"
+    tests = TESTS[:2]
+    check = replace(CHECK, must_pass=tests, keep_passing=())
+    passed = dict.fromkeys(tests, "passed")
+    pool, rounds = screened(
+        lambda some: passed | {test: "failed" for one in some for test in one.ids}, check, {PATH: text}
+    )
+    for several in rounds.asked:
+        for at, one in enumerate(several):
+            assert not any(one.edit.overlaps(other.edit) for other in several[at + 1 :])
+    assert pool.without == ()
+
+
+def test_a_pair_of_which_one_breaks_is_divided(screened: Any) -> None:
+    check = replace(CHECK, must_pass=TESTS[:2], keep_passing=())
+
+    def rule(variants: tuple[Variant, ...]) -> Mapping[str, str]:
+        found = honest(variants)
+        return found | ({TESTS[1]: "error"} if any(one.ids == TESTS[:1] for one in variants) else {})
+
+    pool, _ = screened(rule, check)
+    assert len(pool.of(TESTS[1])) >= 3, "alone it fails as it must"
+
+
+def test_enough_variants_of_one_kind_are_not_enough(screened: Any) -> None:
+    def rule(variants: tuple[Variant, ...]) -> Mapping[str, str]:
+        return PASSED | {t: "failed" for one in variants for t in one.ids if one.edit.kind in (EXPECTATION, FORM)}
+
+    _, rounds = screened(rule)
+    tried = {one.edit.kind for several in rounds.asked for one in several}
+    assert NEGATION in tried
+    assert len(rounds.asked) > 7, "other kinds are tried until none is left"
+
+
 def test_the_number_of_rounds_is_bounded(screened: Any) -> None:
     tests = tuple(f"tests/test_a.py::test_{number}" for number in range(300))
     text = "\n".join(f"def test_{number}():\n    assert f() == [1, 2, 3]" for number in range(300)).encode()
@@ -212,7 +270,7 @@ def test_the_number_of_rounds_is_bounded(screened: Any) -> None:
         return passed | (altered if len(variants) < 2 else dict.fromkeys(altered, "error"))
 
     pool, rounds = screened(alone, replace(CHECK, must_pass=tests, keep_passing=()), {PATH: text})
-    assert 80 <= len(rounds.asked) <= 82
+    assert len(rounds.asked) == 80
     assert pool.variants and pool.without
 
 
@@ -230,6 +288,8 @@ def test_a_check_by_exit_code_has_one_variant_in_each_round(screened: Any) -> No
     assert len(pool.variants) == 12 and pool.without == () and pool.selects is False
     assert {one.ids for one in pool.variants} == {(WHOLE_CHECK,)}
     assert {one.path for one in pool.variants} == set(WHOLE), "files take turns"
+    assert all(one.affects == (WHOLE_CHECK,) for one in pool.variants)
+    assert [one.path for one in pool.variants].index(b"tests/test_z.py") == 3, "one of each test in turn"
     assert len({one.edit.line for one in pool.variants if one.path == PATH}) > 3, "and so do tests"
 
 
@@ -275,12 +335,14 @@ def declared(make_contract: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         found = {b"a.test": b"first\nsecond\n"}
         monkeypatch.setattr(screen, "check_files", lambda *_: {})
         monkeypatch.setattr(screen, "hidden_of", lambda *_: found if hidden else {})
-        rule = Rounds(lambda some: {"one": "failed" if some else "passed"})
+        rule = Rounds(lambda some: {"one": "failed" if some else "passed"}, check, found)
         monkeypatch.setattr(screen, "run_round", rule)
-        scene = SimpleNamespace(read=lambda path: (0o100644, found[path]) if path in found else None)
-        prepared = SimpleNamespace(contract=contract)
-        screening = Screening(bench(tmp_path / "contracts", prepared=prepared), check, scene, 1)  # type: ignore[arg-type]
-        return screening.pool(b"nonce", 0)
+        stale = dict.fromkeys(found, b"of the base") if hidden else found
+        monkeypatch.setattr(
+            SCENE, "read", lambda path: (0o100644, stale[path]) if path in stale else None, raising=False
+        )
+        made = bench(tmp_path / "contracts", prepared=SimpleNamespace(contract=contract))
+        return Screening(made, check, SCENE, 1).pool(b"nonce", 0)
 
     return run
 
@@ -295,6 +357,7 @@ def test_variants_of_the_author_are_tried_like_others(declared: Any, hidden: boo
         (b"a.test", b"first\nthird\n", DECLARED, 1, ("one",)),
         (b"a.test", b"first\nfourth\n", DECLARED, 2, ("one",)),
     ]
+    assert {(one.edit.start, one.edit.end) for one in pool.variants} == {(0, len(b"first\nsecond\n"))}
     assert pool.files == {"a.test": hashlib.sha256(b"first\nsecond\n").hexdigest()}
 
 
@@ -316,7 +379,8 @@ def test_a_variant_that_cannot_be_used_is_a_mistake_of_the_contract(declared: An
     (mistake,) = seen.value.mistakes
     assert message in mistake.message
     assert mistake.hint == "a variant is a patch against one hidden or protected test file"
-    assert mistake.file.endswith("contract.yaml") and mistake.line > 0
+    lines = Path(mistake.file).read_text().splitlines()
+    assert lines[mistake.line - 1][mistake.column - 1 :].startswith('"0.patch"')
 
 
 def test_kinds_take_turns_among_the_candidates(screened: Any) -> None:

@@ -71,8 +71,8 @@ def plan_rounds(pool: CheckPool, tests: Sequence[str], rounds: int, chance: Rand
     planned = []
     for sort in _sorts(pool, tests, rounds, chance):
         chosen: list[Variant] = []
-        for group, spared in ((tests, len(tests) > 1), (pool.controls, False)):
-            for test in _to_alter(pool, group, sort, spared, used, chance):
+        for group in (tests, pool.controls):
+            for test in _to_alter(pool, group, sort, used, chance):
                 _alter(pool, test, sort, chosen, used.setdefault(test, []), chance)
         affected = {test for one in chosen for test in one.affects}
         controls = tuple(test for test in (*tests, *pool.controls) if test not in affected)
@@ -87,30 +87,24 @@ def _sorts(pool: CheckPool, tests: Sequence[str], rounds: int, chance: Random) -
     if len(tests) == 1:
         altered = min(max(1, sum(chance.random() < 0.5 for _ in range(rounds))), rounds - 1)
     without = sum(not _of_sort(pool.of(test), ALIKE) for test in tests)
-    in_each = _most(len(tests), len(tests) > 1)
-    least = altered if without == len(tests) else min(altered - 1, -(-without // in_each))
+    least = altered if without == len(tests) else min(altered - 1, -(-without // _most(tests)))
     others = max(least, 1 if altered >= LEAST_ROUNDS - 1 else 0)
     return [UNALTERED] * (rounds - altered) + [ALIKE] * (altered - others) + [ANY] * others
 
 
-def _most(tests: int, spared: bool) -> int:
-    """How many of some tests are altered in one round: about two thirds; with ``spared``, not all."""
-    return max(1, min((2 * tests + 1) // 3, tests - spared))
+def _most(group: Sequence[str]) -> int:
+    """How many tests of a group are altered in one round: about two thirds, and never all of several."""
+    return (2 * len(group) + 1) // 3
 
 
 def _to_alter(
-    pool: CheckPool,
-    group: Sequence[str],
-    sort: str,
-    spared: bool,
-    used: Mapping[str, Sequence[Variant]],
-    chance: Random,
+    pool: CheckPool, group: Sequence[str], sort: str, used: Mapping[str, Sequence[Variant]], chance: Random
 ) -> list[str]:
     """The tests of a group to alter in one round, those first that were altered least often."""
     fitting = [test for test in group if sort != UNALTERED and _of_sort(pool.of(test), sort)]
     chance.shuffle(fitting)
     fitting.sort(key=lambda test: len(used.get(test, ())))
-    return fitting[: _most(len(group), spared)]
+    return fitting[: _most(group)]
 
 
 def _of_sort(variants: Sequence[Variant], sort: str) -> list[Variant]:
