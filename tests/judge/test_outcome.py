@@ -22,7 +22,7 @@ from proctor.judge.outcome import (
     killed_by,
     set_aside,
 )
-from proctor.judge.results.interface import TestResults
+from proctor.judge.results.interface import RunnerChange, TestResults
 
 NOTHING = Output(b"", 0, "")
 
@@ -95,6 +95,38 @@ def test_checks_with_tests(
 ) -> None:
     made = judge_attempt(check(**fields), finished, found, sentinels)
     assert (made.outcome, made.reason) == expected
+
+
+@pytest.mark.parametrize(
+    ("subject", "finished", "found", "expected"),
+    [
+        (check(results="exit-code"), ended(3), GOOD, Judgement(FAIL, "exit-code", "exited with 3")),
+        (
+            check(),
+            ended(1),
+            results(a="failed", b="passed", c="error"),
+            Judgement(FAIL, "tests", "2 of 3 tests failed", ("a", "c")),
+        ),
+        (check(), ended(), results(a="skipped"), Judgement(FAIL, "no-tests", "no test was run and passed")),
+        (check(), ended(4), GOOD, Judgement(FAIL, "exit-code", "exited with 4 although no test failed")),
+    ],
+)
+def test_a_judgement_says_why(subject: Check, finished: Finished, found: TestResults, expected: Judgement) -> None:
+    assert judge_attempt(subject, finished, found, "passed") == expected
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    [
+        (1, "a0 (calc.py:1)"),
+        (3, "a0 (calc.py:1), a1 (calc.py:1), a2 (calc.py:1)"),
+        (5, "a0 (calc.py:1), a1 (calc.py:1), a2 (calc.py:1) and 2 more"),
+    ],
+)
+def test_changes_of_the_runner_are_named_up_to_three(count: int, expected: str) -> None:
+    changed = tuple(RunnerChange(f"a{number}", "calc.py:1") for number in range(count))
+    judged = judge_attempt(check(), ended(), replace(GOOD, changed=changed), "passed")
+    assert judged.detail == f"code of the tree changed the test runner: {expected}"
 
 
 def test_failing_ids_are_named_in_order() -> None:
