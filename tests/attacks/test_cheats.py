@@ -40,6 +40,7 @@ def run(cheat: Cheat, home: Path, scripts: Path) -> Path:
         timeout=900,
     )
     assert done.returncode in (0, 1, 3), done.stdout + done.stderr
+    assert done.stdout, (cheat.name, done.returncode, done.stderr)
     (row,) = json.loads(done.stdout)["runs"]
     return Path(row["evidence"])
 

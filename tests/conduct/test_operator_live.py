@@ -146,7 +146,7 @@ def test_an_answer_that_cannot_be_carried_out_ends_the_agent_and_leaves_a_fault(
     proctor: Proctor, make_contract: Any, tmp_path: Path
 ) -> None:
     child, directory = asked(make_contract(policy=policy()), tmp_path / "home", SCRIPT)
-    (kept,) = tmp_path.glob(f"home/**/{directory.name}.*/agent/checkpoints")
+    (kept,) = tmp_path.glob("home/scratch/run.*/agent/checkpoints")
     shutil.rmtree(kept)
     assert proctor("decide", directory.name, "rollback", "--why", "undo it").returncode == 0
     seen = ended(child, directory)
