@@ -5,17 +5,40 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from proctor.base.errors import MissingIsolation
+from proctor.base.owned import sweep_unowned
 from proctor.execute import requirements
 from proctor.execute.home import Home
 from proctor.execute.requirements import MISSING, OK, Finding, require_machine, room_problem
 from proctor.execute.sandbox import facts
 from proctor.execute.sandbox.bubblewrap import wire
+
+
+def test_c12_a_probe_is_not_swept_by_a_process_that_starts_beside_it(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.create()
+    over = threading.Event()
+    swept: list[str] = []
+
+    def sweep() -> None:
+        while not over.is_set():
+            swept.extend(sweep_unowned(home.scratch))
+
+    thread = threading.Thread(target=sweep)
+    thread.start()
+    try:
+        for _ in range(5):
+            assert requirements._try_sandbox(home) == {"state": "works"}
+    finally:
+        over.set()
+        thread.join()
+    assert list(home.scratch.iterdir()) == []
 
 
 @pytest.fixture

@@ -15,9 +15,11 @@ never stored.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from proctor.base.canonical import digest
@@ -25,6 +27,7 @@ from proctor.base.erase import erase
 from proctor.base.errors import InfrastructureFault, MissingIsolation, ProctorError
 from proctor.base.files import read_bounded
 from proctor.base.frozen import frozen
+from proctor.base.owned import owned_directory
 from proctor.base.process import run
 from proctor.execute.home import Home
 from proctor.execute.sandbox import facts
@@ -184,21 +187,34 @@ def _sandbox_key() -> str:
 
 
 def _try_sandbox(home: Home) -> dict[str, str]:
-    """Start a sandbox in the directory for runs, or in the system's temporary directory if the home cannot be used."""
-    place = home.scratch if os.access(home.scratch, os.W_OK) else None
-    top = Path(tempfile.mkdtemp(prefix="proctor-probe-", dir=place))
-    try:
+    """Start a sandbox and one command in it."""
+    with _probe_directory(home) as top:
         tree = top / "tree"
         for directory in (tree, tree / "workspace", tree / "setup"):
             directory.mkdir()
             os.chown(directory, *owner())
         with BubblewrapBackend(top / "sessions").open(SandboxPlan(Tree(tree), Limits())) as sandbox:
             finished = sandbox.run(Command(("/bin/sh", "-c", ":"), timeout_seconds=PROBE_SECONDS))
-    finally:
-        erase(top)
     if not finished.started or finished.exit_code != 0:
         raise InfrastructureFault(f"a command in it failed: {finished.problem or f'exit code {finished.exit_code}'}")
     return {"state": "works"}
+
+
+@contextmanager
+def _probe_directory(home: Home) -> Iterator[Path]:
+    """A directory among those of runs, or in the system's temporary directory if the home cannot be used.
+
+    The one among those of runs is owned: other processes that start at the same time sweep what nobody owns.
+    """
+    if os.access(home.scratch, os.W_OK):
+        with owned_directory(home.scratch / f"probe.{secrets.token_hex(4)}") as owned:
+            yield owned
+        return
+    top = Path(tempfile.mkdtemp(prefix="proctor-probe-"))
+    try:
+        yield top
+    finally:
+        erase(top)
 
 
 def _namespace_settings() -> Iterator[tuple[str, str, str]]:
