@@ -93,22 +93,22 @@ assertion 1: '' -> TEST_ASSERT_EQUAL_INT(1260, 1298);·
 
 | TEST_ASSERT_EQUAL(2, f(1));
 expectation 1: '2' -> 3
-expectation 1: 'f(1)' -> @ + 41
+form 1: 'f(1)' -> @ + 41
 negation 1: 'TEST_ASSERT_EQUAL(2, f(1))' -> TEST_ASSERT_FALSE(2 == f(1))
 
 | TEST_ASSERT_EQUAL_INT_MESSAGE(2, f(), "text");
 expectation 1: '2' -> 6
-expectation 1: 'f()' -> @ + 53
+form 1: 'f()' -> @ + 53
 assertion 1: '' -> TEST_ASSERT_EQUAL_INT(1260, 1309);·
 
 | TEST_ASSERT_EQUAL_HEX8(2, f());
 expectation 1: '2' -> 8
-expectation 1: 'f()' -> @ + 46
+form 1: 'f()' -> @ + 46
 assertion 1: '' -> TEST_ASSERT_EQUAL_INT(1260, 1302);·
 
 | TEST_ASSERT_EQUAL_FLOAT(2.5, f());
 expectation 1: '2.5' -> 9.5
-expectation 1: 'f()' -> @ * 3 + 49
+form 1: 'f()' -> @ * 3 + 49
 assertion 1: '' -> TEST_ASSERT_EQUAL_INT(1260, 1303);·
 
 | TEST_ASSERT_EQUAL_STRING("a" "b", f());
@@ -127,7 +127,7 @@ assertion 1: '' -> TEST_ASSERT_EQUAL_INT(1260, 1296);·
 
 | ck_assert_int_eq(f(), 3);
 negation 1: 'ck_assert_int_eq' -> ck_assert_int_ne
-expectation 1: 'f()' -> @ + 37
+form 1: 'f()' -> @ + 37
 expectation 1: '3' -> 7
 
 | ck_assert_str_eq(f(), "a");
@@ -141,7 +141,7 @@ assertion 1: '' -> ck_assert(1260 == 1289);·
 
 | assert_int_equal(f(), 3);
 negation 1: 'assert_int_equal' -> assert_int_not_equal
-expectation 1: 'f()' -> @ + 37
+form 1: 'f()' -> @ + 37
 expectation 1: '3' -> 7
 
 | assert_float_equal(f(), 3.5, 9);
@@ -158,7 +158,7 @@ assertion 1: '' -> CU_ASSERT(1260 == 1289);·
 
 | CU_ASSERT_EQUAL(f(), 1);
 negation 1: 'CU_ASSERT_EQUAL' -> CU_ASSERT_NOT_EQUAL
-expectation 1: 'f()' -> @ + 36
+form 1: 'f()' -> @ + 36
 expectation 1: '1' -> 6
 
 | REQUIRE(f() == 1);
@@ -211,7 +211,7 @@ assertion 1: '' -> assert(1260 == 1286);·
 
 | assert(a->b[1].c == *p + 2);
 negation 1: '==' -> !=
-expectation 1: '*p + 2' -> (@) + 40
+form 1: '*p + 2' -> (@) + 40
 assertion 1: '' -> assert(1260 == 1286);·
 
 | assert(a == b ? c : d);
@@ -281,11 +281,11 @@ negation 1: 'ck_assert_ptr_nonnull' -> ck_assert_ptr_null
 
 | TEST_ASSERT_EQUAL_DOUBLE_MESSAGE(1.5, f(), "m");
 expectation 1: '1.5' -> 1.9
-expectation 1: 'f()' -> @ * 3 + 58
+form 1: 'f()' -> @ * 3 + 58
 assertion 1: '' -> TEST_ASSERT_EQUAL_INT(1260, 1312);·
 
 | ck_assert_float_eq(f(), 1.5);
-expectation 1: 'f()' -> @ * 3 + 39
+form 1: 'f()' -> @ * 3 + 39
 expectation 1: '1.5' -> 9.5
 
 | TEST_ASSERT_EQUAL_FLOAT(1.5);
@@ -301,7 +301,7 @@ assertion 1: '' -> TEST_ASSERT_EQUAL_INT(1260, 1312);·
 
 | TEST_ASSERT_EQUAL_size_t(1, f());
 expectation 1: '1' -> 0
-expectation 1: 'f()' -> @ + 48
+form 1: 'f()' -> @ + 48
 negation 1: 'TEST_ASSERT_EQUAL_size_t(1, f())' -> TEST_ASSERT_FALSE(1 == f())
 
 | TEST_ASSERT_EQUAL_INT_ARRAY(a, b, 3);
@@ -322,7 +322,7 @@ negation 1: 'f()' -> !@
 | f(1); ck_assert_int_eq(1, f()); g(); assert(x);
 negation 1: 'ck_assert_int_eq' -> ck_assert_int_ne
 expectation 1: '1' -> 8
-expectation 1: 'f()' -> @ + 46
+form 1: 'f()' -> @ + 46
 negation 1: 'x' -> !x
 
 | if (a) f(); sizeof(x); for (;;) { }
@@ -344,13 +344,13 @@ assertion 1: '' -> TEST_ASSERT_EQUAL_INT(1260, 1305);·
 
 | ck_assert_int_eq(f(), 1)
 negation 1: 'ck_assert_int_eq' -> ck_assert_int_ne
-expectation 1: 'f()' -> @ + 37
+form 1: 'f()' -> @ + 37
 expectation 1: '1' -> 7
 
 | x ck_assert_int_eq; assert_int_equal(f(), "a");
 negation 1: 'assert_int_equal' -> assert_int_not_equal
-expectation 1: 'f()' -> @ + 57
-expectation 1: '"a"' -> @ + 62
+form 1: 'f()' -> @ + 57
+form 1: '"a"' -> @ + 62
 
 | foo(TEST_ASSERT_EQUAL(1, 2));
 expectation 1: '1' -> 7
@@ -386,16 +386,16 @@ assertion 1: '' -> assert(1260 == 1286);·
 | assert(f() == -1 && g() == -x);
 negation 1: 'f() == -1 && g() == -x' -> !(@)
 expectation 1: '1' -> 9
-expectation 1: '-x' -> (@) + 47
+form 1: '-x' -> (@) + 47
 
 | TEST_ASSERT_EQUAL(-12, a - b);
 expectation 1: '12' -> 14
-expectation 1: 'a - b' -> (@) + 43
+form 1: 'a - b' -> (@) + 43
 negation 1: 'TEST_ASSERT_EQUAL(-12, a - b)' -> TEST_ASSERT_FALSE((-12) == (a - b))
 
 | TEST_ASSERT_EQUAL_HEX8(0xF0, '\n');
 expectation 1: '0xF0' -> 0xd0
-expectation 1: "'\\n'" -> @ + 49
+form 1: "'\\n'" -> @ + 49
 assertion 1: '' -> TEST_ASSERT_EQUAL_INT(1260, 1302);·
 
 | assert(a.b >= c->d[1]);
@@ -408,12 +408,12 @@ expectation 1: '10UL' -> 40UL
 assertion 1: '' -> assert(1260 == 1286);·
 
 | assert_uint_equal(f(), 3);
-expectation 1: 'f()' -> @ + 38
+form 1: 'f()' -> @ + 38
 expectation 1: '3' -> 8
 assertion 1: '' -> assert_uint_equal(1260, 1297);·
 
 | g(); assert_uint_equal(f(), 3); h();
-expectation 1: 'f()' -> @ + 43
+form 1: 'f()' -> @ + 43
 expectation 1: '3' -> 4
 assertion 1: '' -> assert_uint_equal(1325, 1367);·
 

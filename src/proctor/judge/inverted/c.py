@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from proctor.judge.inverted.calls import Call, Source, Span
-from proctor.judge.inverted.edit import ASSERTION, EXPECTATION, NEGATION, Block, Edit, kinds_of
+from proctor.judge.inverted.edit import ASSERTION, EXPECTATION, FORM, NEGATION, Block, Edit, kinds_of
 from proctor.judge.inverted.tokens import NUMBER, STRING, Token, tokens
 from proctor.judge.inverted.values import Draw
 
@@ -128,18 +128,16 @@ class _Reader(Source):
             yield self._other_number(span, other)
 
     def _other_number(self, span: Span, other: bytes) -> Edit:
-        """Another literal for a literal; anything else is put into the sum ``other``."""
+        """Another literal for a literal; anything else becomes part of the sum ``other``."""
         if self.is_text(span[0], b"-") and span[0] + 1 == span[1] and self.tokens[span[1]].kind == NUMBER:
             span = (span[1], span[1])
         token = self.tokens[span[0]]
         is_single = span[0] == span[1]
         if is_single and token.kind == NUMBER:
-            new = self.draw.other_number(token.text, token.start)
-        elif is_single and _LETTER.fullmatch(token.text):
-            new = self.draw.other_string(token.text, token.start)
-        else:
-            new = other % (self._operand(span), self.draw.number(token.start))
-        return self.edit(span, new, EXPECTATION)
+            return self.edit(span, self.draw.other_number(token.text, token.start), EXPECTATION)
+        if is_single and _LETTER.fullmatch(token.text):
+            return self.edit(span, self.draw.other_string(token.text, token.start), EXPECTATION)
+        return self.edit(span, other % (self._operand(span), self.draw.number(token.start)), FORM)
 
     def _operand(self, span: Span) -> bytes:
         text = self.text(span)
