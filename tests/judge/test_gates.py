@@ -99,6 +99,16 @@ def test_a_failed_check_points_at_its_attempts_and_their_logs() -> None:
     )
 
 
+def test_a_forged_check_points_at_the_rounds_that_show_it() -> None:
+    shown = {"check": "tests", "verdict": "variant passed", "passed_count": 1, "log": {"stdout": "logs/x"}}
+    clean = {"check": "tests", "verdict": "as expected", "passed_count": 0, "log": {}}
+    told = happened(outcome="fail", reason="forged", more=[("check.inverted", clean), ("check.inverted", shown)])
+    gate = verdicts(told)[2]
+    assert gate.evidence == ("events.jsonl#9", "events.jsonl#11", "logs/x", "events.jsonl#8")
+    other = happened(outcome="fail", more=[("check.inverted", shown)])
+    assert verdicts(other)[2].evidence == ("events.jsonl#9", "events.jsonl#8")
+
+
 def test_an_error_fails_a_gate_in_words_of_its_own() -> None:
     told = happened(outcome="error", reason="timeout", attribution="nobody")
     evidence = ("events.jsonl#9", "events.jsonl#8")

@@ -84,6 +84,20 @@ def test_forged_results_are_nothing_else() -> None:
     )
 
 
+def rounds(check: str = "tests") -> list[Told]:
+    """Rounds of inverted tests: two as expected, five where a control failed, one where a variant passed."""
+    verdicts = ["as expected", *["control failed"] * 5, "variant passed", "as expected"]
+    return [
+        ("check.inverted", {"check": check, "verdict": one, "passed_count": int(one == "variant passed"), "log": {}})
+        for one in verdicts
+    ]
+
+
+def test_forged_results_point_at_rounds_that_show_it() -> None:
+    told = happened(outcome="fail", reason="forged", more=[*rounds("other"), *rounds()])
+    assert found(told) == (Tag("forged-results", "G3", (*at(9), *at(24, 19, 20, 21))),)
+
+
 def test_what_passed_before_and_fails_on_the_patched_tree_violates_an_invariant() -> None:
     attempts: list[Told] = [
         ("check.finished", {"check": "tests", "tree": tree, "failing": failing})

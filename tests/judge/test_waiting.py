@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from proctor.judge.waiting import reasons, risks, urgency, waits
+from proctor.judge.indicators import rules
+from proctor.judge.waiting import URGENCY, reasons, risks, urgency, waits
 from proctor.record.reviews import Review, opinion
 
 
@@ -18,6 +19,18 @@ def test_reasons_are_counted_by_kind_the_most_urgent_first() -> None:
     assert risks(report) == {"security": 1, "path": 3} and list(risks(report)) == ["security", "path"]
     assert reasons(report) == ["security (1)", "path (3)", "undecided check"]
     assert sorted(reasons(report), key=urgency) == reasons(report)
+
+
+def test_code_that_reaches_into_the_test_runner_is_looked_at_first() -> None:
+    found = [{"kind": "security", "count": 1}, {"kind": "harness", "count": 2}]
+    report = {"status": "success", "indicators": found}
+    assert reasons(report) == ["harness (2)", "security (1)"]
+    assert waits(reasons({"status": "success", "indicators": found[1:]}), "open")
+
+
+def test_every_kind_of_indicator_can_make_a_run_wait() -> None:
+    kinds = {rule.kind for rule in rules()} | {"churn", "secret", "regression", "unread"}
+    assert kinds <= set(URGENCY)
 
 
 @pytest.mark.parametrize("report", [{"status": "success"}, {"status": "success", "indicators": None}])

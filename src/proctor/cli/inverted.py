@@ -20,7 +20,8 @@ def print_coverage(name: str, several: Iterable[Coverage]) -> None:
             click.echo(printable(f"{place}: none: {one.problem}"))
             continue
         enough = f"{one.covered} of {one.tests} must_pass tests have at least {ENOUGH} variants of {ENOUGH_KINDS} kinds"
-        click.echo(printable(f"{place}: {enough} ({one.variants} in all)"))
+        whole = f"{one.variants} variants make the check fail as a whole"
+        click.echo(printable(f"{place}: {whole if one.whole else f'{enough} ({one.variants} in all)'}"))
         without = [test for test in one.without if test != WHOLE_CHECK]
         if without:
             more = ", ..." if len(without) > MOST_NAMED else ""

@@ -24,7 +24,7 @@ from typing import Any
 from proctor.base.errors import UsageFault
 from proctor.base.frozen import frozen, replace
 from proctor.base.names import name_text
-from proctor.contract.model import Check
+from proctor.contract.model import Check, Inverted
 from proctor.execute.workspace.patch import Application, PatchProblem, apply_patch, conflict_markers
 from proctor.judge.ahead import Ahead
 from proctor.judge.attempt import Attempt, Ready, attempt, make_ready
@@ -205,7 +205,8 @@ def _confirmed(bench: Bench, judged: Judged, scene: Scene) -> Judged:
     """``judged`` after inverted tests, if its check has any: forged results are a failure of the patch."""
     check = judged.check
     if not is_inverted(check):
-        return judged
+        off = is_inverted(replace(check, inverted=Inverted()))
+        return replace(judged, confirmation=unconfirmed(check, "inverted.draws is 0")) if off else judged
     pool = bench.pool.of(check) if bench.pool is not None else None
     if pool is None or bench.pool is None:
         confirmation = unconfirmed(check, "no pool of variants was made: proctor validate makes one")

@@ -17,7 +17,7 @@ from proctor.execute.watch.calls import PASSED, Calls, Work
 from proctor.execute.watch.program_rules import TEST
 from proctor.execute.watch.readings import inner, integer, text, words
 from proctor.judge.evidence import Evidence, pointer
-from proctor.judge.outcome import FAIL, PASS
+from proctor.judge.outcome import FAIL, FORGED_RESULTS, PASS
 from proctor.record.trace.event import Event
 
 LABEL = "interpretation, derived from the recorded events by fixed rules; the events are the record"
@@ -73,6 +73,10 @@ def _account(evidence: Evidence) -> Iterator[Sentence]:
 def _of_check(evidence: Evidence, check: Check, decided: Event) -> Iterator[Sentence]:
     attempts = [one for one in evidence.attempts(check) if one.payload["tree"] == "patched"]
     failing = [str(test) for test in attempts[-1].payload["failing"]] if attempts else []
+    if decided.payload.get("reason") == FORGED_RESULTS:
+        rounds = evidence.suspicious_rounds(check)
+        yield _say(f"{check.id}: results are forged: {decided.payload.get('detail', '')}", decided, *rounds)
+        return
     if not failing:
         yield _say(f"{check.id} failed without naming a test: {decided.payload.get('reason', '')}", decided, *attempts)
         return

@@ -18,6 +18,8 @@ from proctor.record.trace.event import Event
 from proctor.record.trace.read import read_finished_events
 
 PATCH_BYTES = 1 << 30
+MOST_ROUNDS = 4
+"""How many rounds of inverted tests a report points at as evidence of a forgery."""
 
 
 @frozen
@@ -51,6 +53,12 @@ class Evidence:
         """The events of the attempts of ``check`` that count, without those that were set aside and repeated."""
         found = (event for event in self.of("check.finished") if event.payload["check"] == check.id)
         return [event for event in found if not event.payload.get("set_aside")]
+
+    def suspicious_rounds(self, check: Check) -> list[Event]:
+        """The rounds of inverted tests that showed something about ``check``, first those where variants passed."""
+        found = [event for event in self.of("check.inverted") if event.payload["check"] == check.id]
+        shown = [event for event in found if event.payload["verdict"] != "as expected"]
+        return sorted(shown, key=lambda event: not event.payload.get("passed_count"))[:MOST_ROUNDS]
 
 
 def read_evidence(run: RunDirectory) -> Evidence:

@@ -12,7 +12,7 @@ from typing import Any
 from proctor.base.frozen import frozen
 from proctor.contract.model import Check
 from proctor.judge.evidence import Evidence, pointer
-from proctor.judge.outcome import ERROR, NOT_STARTED, PASS
+from proctor.judge.outcome import ERROR, FORGED_RESULTS, NOT_STARTED, PASS
 from proctor.record.trace.event import Event
 
 NAMES = {
@@ -127,9 +127,10 @@ def _sentence(check: Check, decided: Event) -> str:
 
 
 def _pointers(evidence: Evidence, check: Check, decided: Event) -> tuple[str, ...]:
-    """The decision, the attempts behind it, and their logs."""
+    """The decision, the rounds and attempts behind it, and their logs."""
     found = [pointer(decided)]
-    for event in evidence.attempts(check):
+    rounds = evidence.suspicious_rounds(check) if decided.payload.get("reason") == FORGED_RESULTS else []
+    for event in (*rounds, *evidence.attempts(check)):
         found.append(pointer(event))
         found.extend(str(path) for _, path in sorted(event.payload.get("log", {}).items()))
     return tuple(found)

@@ -106,7 +106,7 @@ def _of_check(evidence: Evidence, check: Check, decided: Event) -> Iterator[Tag]
         if decided.payload["attribution"] == AGENT:
             yield from _of_own_error(evidence, gate, decided)
     elif outcome == FAIL and reason == FORGED_RESULTS:
-        yield tagged("forged-results", gate, decided)
+        yield tagged("forged-results", gate, decided, *evidence.suspicious_rounds(check))
     elif outcome == FAIL and check.gate == "acceptance":
         yield tagged(f"test-failure:{check.layer}" if check.layer else "test-failure", gate, decided)
         kept = set(check.keep_passing)

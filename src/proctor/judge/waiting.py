@@ -11,7 +11,7 @@ from typing import Any
 from proctor.judge.status import ACCEPTANCE_ERROR
 from proctor.record.reviews import DISPUTED, OPEN
 
-URGENCY = ("secret", "regression", "security", "dependency", "mode", "path", "churn", "unread")
+URGENCY = ("harness", "secret", "regression", "security", "dependency", "mode", "path", "churn", "unread")
 """Kinds of indicators, those first that a reviewer should see first; a policy choice."""
 UNDECIDED_CHECK = "undecided check"
 

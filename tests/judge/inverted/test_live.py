@@ -100,7 +100,7 @@ def test_no_draws_turn_it_off(bench: Any) -> None:
     contract = bench.contract(bench.check(hidden=(bench.hidden(HIDDEN),), inverted=Inverted(draws=0)))
     judged = bench.judge(contract, {"calc.py": EQUAL}, pool=None)
     assert judged.outcome() == PASSED
-    assert "inverted" not in judged.results["checks"][0]
+    assert judged.results["checks"][0]["inverted"]["problem"] == "inverted.draws is 0"
 
 
 def test_tests_that_the_patch_changed_are_not_confirmed(bench: Any) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from proctor.base.frozen import replace
 from proctor.contract.model import Check, Contract, GitRepository, Inverted, NamedFile, Task
 from proctor.judge.inverted import pool as stored
-from proctor.judge.inverted.edit import ASSERTION, EXPECTATION, KINDS, NEGATION, Edit
+from proctor.judge.inverted.edit import ASSERTION, EXCEPTION, EXPECTATION, KINDS, NEGATION, Edit
 from proctor.judge.inverted.pool import (
     WHOLE_CHECK,
     CheckPool,
@@ -143,7 +143,7 @@ def test_variants_clash_where_they_overlap_or_affect_the_same_test() -> None:
 
 
 def test_a_test_is_covered_by_three_variants_of_two_kinds() -> None:
-    several = [variant(("a",)), variant(("a", "b"), NEGATION), variant(("a",), ASSERTION), variant(("b",))]
+    several = [variant(("a",)), variant(("a", "b"), NEGATION), variant(("a",), EXCEPTION), variant(("b",))]
     pool = CheckPool("tests", tuple(several))
     assert pool.of("a") == tuple(several[:3])
     assert pool.of("b") == (several[1], several[3])
@@ -153,6 +153,9 @@ def test_a_test_is_covered_by_three_variants_of_two_kinds() -> None:
     assert not CheckPool("tests", tuple([several[0]] * 3)).is_covered("a"), "one kind"
     assert CheckPool("tests", (several[0], several[0], several[1])).is_covered("a")
     assert not CheckPool("tests", (several[0], several[1])).is_covered("a"), "two variants"
+    added = variant(("a",), ASSERTION)
+    assert not CheckPool("tests", (several[0], several[1], added)).is_covered("a"), "one fails whatever the code does"
+    assert several[0].depends and not added.depends
 
 
 def test_a_pool_finds_the_pool_of_a_check() -> None:
@@ -217,6 +220,7 @@ def test_coverage_is_printed_in_this_form() -> None:
         "variants": 4,
         "without": ["b"],
         "problem": "why",
+        "whole": False,
     }
 
 

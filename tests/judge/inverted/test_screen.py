@@ -317,8 +317,8 @@ def test_a_check_without_must_pass_tests_fails_as_a_whole(screened: Any, reason:
 def declared(make_contract: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Makes the pool of a contract whose author wrote variants, given as patches."""
 
-    def run(*patches: str, hidden: bool = True) -> CheckPool:
-        place = make_contract()
+    def run(*patches: str, hidden: bool = True, protected: str = "*.test") -> CheckPool:
+        place = make_contract(policy={"protected": [protected]})
         names = []
         for number, patch in enumerate(patches):
             (place / f"{number}.patch").write_text(patch)
@@ -381,6 +381,18 @@ def test_a_variant_that_cannot_be_used_is_a_mistake_of_the_contract(declared: An
     assert mistake.hint == "a variant is a patch against one hidden or protected test file"
     lines = Path(mistake.file).read_text().splitlines()
     assert lines[mistake.line - 1][mistake.column - 1 :].startswith('"0.patch"')
+
+
+def test_a_variant_of_a_file_that_a_patch_can_change_is_refused(declared: Any) -> None:
+    with pytest.raises(ContractError, match=r"0\.patch does not apply"):
+        declared(PATCH, hidden=False, protected="other/**")
+
+
+def test_added_assertions_alone_do_not_confirm_a_test(screened: Any) -> None:
+    text = b"def test_a():\n    f()\n    g()\n"
+    pool, _ = screened(check=replace(CHECK, must_pass=TESTS[:1], keep_passing=()), files={PATH: text})
+    assert {one.edit.kind for one in pool.variants} == {ASSERTION}
+    assert pool.without == TESTS[:1]
 
 
 def test_kinds_take_turns_among_the_candidates(screened: Any) -> None:

@@ -183,7 +183,7 @@ class Confirming:
 
 def _reduced(pool: CheckPool, kept: tuple[Variant, ...], check: Check) -> CheckPool:
     """A pool without the variants of test files that the patch has changed."""
-    covered = {test for one in kept for test in one.ids}
+    covered = {test for one in kept if one.depends for test in one.ids}
     without = tuple(test for test in tests_of(check) if test not in covered)
     return CheckPool(
         *(pool.check, kept, without, pool.controls, pool.selects, pool.files, pool.round_ms, pool.check_ms),

@@ -85,10 +85,10 @@ def _sorts(pool: CheckPool, tests: Sequence[str], rounds: int, chance: Random) -
     """The sorts of the rounds of a set: enough of ``any`` for the tests that have no values to alter."""
     altered = rounds - 1
     if len(tests) == 1:
-        altered = min(max(1, sum(chance.random() < 0.5 for _ in range(rounds))), rounds - 1)
+        altered = chance.randint(max(1, rounds // 3), rounds - max(1, rounds // 3))
     without = sum(not _of_sort(pool.of(test), ALIKE) for test in tests)
     least = altered if without == len(tests) else min(altered - 1, -(-without // _most(tests)))
-    others = max(least, 1 if altered >= LEAST_ROUNDS - 1 else 0)
+    others = max(least, 1 if altered > 1 + (len(tests) == 1) else 0)
     return [UNALTERED] * (rounds - altered) + [ALIKE] * (altered - others) + [ANY] * others
 
 

@@ -6,8 +6,9 @@ any right solution, not only for the reference:
     expectation   the value that a result must equal, contain or match is another one of the same form
     form          that value is part of another one, such as a pair
     negation      an assertion is turned into its opposite, or an expected exception is no longer expected
-    exception     another exception is expected, or one where none may occur
-    assertion     an assertion that cannot hold is added
+    exception     another exception is expected, or none where one was
+    assertion     an assertion that cannot hold is added, or a call that may not raise must raise; it fails whatever the
+                  code under test does, and finds only code that changes how tests are run
     declared      the author of the contract wrote the alteration
 
 An altered input is deliberately not among them: a right solution may treat an input that no test names in its own way.

@@ -14,7 +14,7 @@ from proctor.base.canonical import digest
 from proctor.base.frozen import EMPTY, frozen, items
 from proctor.base.names import name_bytes, name_text
 from proctor.contract.model import Check, Contract
-from proctor.judge.inverted.edit import Edit, edited, kinds_of
+from proctor.judge.inverted.edit import ASSERTION, Edit, edited, kinds_of
 
 SCHEMA = 1
 KIND = "proctor.variants"
@@ -34,6 +34,11 @@ class Variant:
     edit: Edit
     ids: tuple[str, ...]
     affects: tuple[str, ...]
+
+    @property
+    def depends(self) -> bool:
+        """Whether it depends on the code under test whether the variant passes."""
+        return self.edit.kind != ASSERTION
 
     def clashes(self, other: Variant) -> bool:
         """Whether two variants cannot be in one round."""
@@ -59,8 +64,9 @@ class Variant:
 class CheckPool:
     """The variants of one check. With ``selects`` a round runs the must_pass tests and ``controls`` alone.
 
-    ``controls`` are some of the tests that must keep passing; they may have variants too. ``files`` are the test files
-    by path with the digest of the bytes that the variants are made for. ``round_ms`` is what one round took,
+    ``without`` are the must_pass tests without a variant that depends on the code, ``controls`` some of the tests that
+    must keep passing; they may have variants too. ``files`` are the test files by path with the digest of the bytes
+    that the variants are made for. ``round_ms`` is what one round took,
     ``check_ms`` what the check itself took.
     """
 
@@ -79,8 +85,8 @@ class CheckPool:
         return tuple(one for one in self.variants if test in one.ids)
 
     def is_covered(self, test: str) -> bool:
-        """Whether ``test`` has enough variants of enough kinds."""
-        found = self.of(test)
+        """Whether ``test`` has enough variants of enough kinds that depend on the code under test."""
+        found = [one for one in self.of(test) if one.depends]
         return len(found) >= ENOUGH and len(kinds_of(one.edit for one in found)) >= ENOUGH_KINDS
 
     def record(self) -> dict[str, Any]:
@@ -130,6 +136,8 @@ class Coverage:
     variants: int
     without: tuple[str, ...]
     problem: str
+    whole: bool = False
+    """Whether variants make the check fail as a whole."""
 
     def record(self) -> dict[str, Any]:
         """The coverage as commands print it."""
@@ -146,10 +154,11 @@ def coverage(contract: Contract, pool: Pool | None) -> tuple[Coverage, ...]:
         made = pool.of(check) if pool is not None else None
         if made is None:
             off = "inverted.draws is 0" if not check.inverted.draws else "no pool was made"
-            found.append(Coverage(check.id, len(tests), 0, 0, tests, off))
+            found.append(Coverage(check.id, len(tests), 0, 0, tests, off, is_whole(check)))
         else:
             covered = sum(map(made.is_covered, tests))
-            found.append(Coverage(check.id, len(tests), covered, len(made.variants), made.without, made.problem))
+            counts = len(tests), covered, len(made.variants)
+            found.append(Coverage(check.id, *counts, made.without, made.problem, is_whole(check)))
     return tuple(found)
 
 

@@ -301,7 +301,7 @@ class _Source:
         else:
             return
         other = self.draw.choice(self._span(node.value)[0], USUAL)
-        yield self._edit(node.value, b"%s(%s, lambda: %s)" % (raises, other, self._text(node.value)), EXCEPTION)
+        yield self._edit(node.value, b"%s(%s, lambda: %s)" % (raises, other, self._text(node.value)), ASSERTION)
 
     def _assertions(self, function: Function) -> Iterator[Edit]:
         """An assertion that cannot hold before each statement of the body, up to three."""

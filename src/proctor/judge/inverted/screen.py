@@ -17,6 +17,7 @@ from proctor.base.parallel import side_by_side
 from proctor.contract.lint import place_of
 from proctor.contract.load import CONTRACT_NAME
 from proctor.contract.model import Check
+from proctor.execute.workspace.glob import matches
 from proctor.execute.workspace.patch import PatchProblem, apply_patch
 from proctor.judge.attempt import Attempt
 from proctor.judge.bench import Bench, Scene
@@ -68,7 +69,7 @@ class Screening:
         for batch in self._batches(nonce):
             self._try_all(batch)
         variants = tuple(self._variants)
-        covered = {test for one in variants for test in one.ids}
+        covered = {test for one in variants if one.depends for test in one.ids}
         used = {one.path for one in variants}
         return CheckPool(
             check=self._check.id,
@@ -130,9 +131,13 @@ class Screening:
     def _declared(self) -> list[_Candidate]:
         """The variants that the contract's author wrote, each as one edit of the whole file that it changes."""
         hidden = hidden_of(self._bench, self._check) if self._check.inverted.variants else {}
+        protected = self._bench.prepared.contract.policy.protected if self._check.inverted.variants else ()
 
         def read(path: bytes) -> tuple[int, bytes] | None:
-            return (0o100644, hidden[path]) if path in hidden else self._scene.read(path)
+            """A file that no patch can change."""
+            if path in hidden:
+                return 0o100644, hidden[path]
+            return self._scene.read(path) if any(matches(path, one) for one in protected) else None
 
         found = []
         for number, file in enumerate(self._check.inverted.variants, 1):
