@@ -40,7 +40,10 @@ from proctor.execute.workspace.workspace import Workspace
 
 BAR = 1.05
 PROJECT = Path(__file__).resolve().parent.parent
-PARTS = ("tests/conftest.py", "tests/record", "tests/contract", "src/proctor", "pyproject.toml", "examples", "docs")
+PARTS = (
+    *("tests/conftest.py", "tests/session.py", "tests/record", "tests/contract"),
+    *("src/proctor", "tools", "pyproject.toml", "examples", "docs"),
+)
 FILES = (
     *("tests/record/test_seal.py", "tests/record/test_shelf.py", "tests/record/test_manifest.py"),
     *("tests/contract/test_lock.py", "tests/contract/test_scaffold.py"),
@@ -165,7 +168,7 @@ def _under_watch(
         begun = time.thread_time_ns()
         finished = sandbox.run(command)
         if finished.exit_code not in (0, 1):
-            raise AssertionError(finished.stdout.prefix[-2000:].decode())
+            raise AssertionError((finished.stdout.prefix + finished.stderr.prefix)[-2000:].decode())
         if sandbox.guard is not None:
             sandbox.guard.settle()
         used = (sandbox.usage().cpu_ns or 0) + time.thread_time_ns() - begun + telling_ns

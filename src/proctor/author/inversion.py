@@ -27,6 +27,7 @@ def remarks_on_variants(contract: Contract, home: Home) -> tuple[Remark, ...]:
             message = f"check {one.check!r}: no inverted tests: {why}"
         else:
             named = ", ".join(one.without[:MOST_NAMED]) + (", ..." if len(one.without) > MOST_NAMED else "")
-            message = f"check {one.check!r}: {len(one.without)} of {one.tests} must_pass tests have no variant: {named}"
+            tests = f"{len(one.without)} of {one.tests} must_pass tests"
+            message = f"check {one.check!r}: {tests} have no variant that depends on the code: {named}"
         found.append(("warning", ("checks", places[one.check], "must_pass"), message))
     return remarks(contract, found)

@@ -13,7 +13,7 @@ MOST_NAMED = 5
 
 
 def print_coverage(name: str, several: Iterable[Coverage]) -> None:
-    """One line for each check, and one for the tests that have no variant."""
+    """One line for each check, and one for the tests without a variant that depends on the code."""
     for one in several:
         place = f"{name}: inverted tests: {one.check}"
         if one.problem:
@@ -24,5 +24,5 @@ def print_coverage(name: str, several: Iterable[Coverage]) -> None:
         click.echo(printable(f"{place}: {whole if one.whole else f'{enough} ({one.variants} in all)'}"))
         without = [test for test in one.without if test != WHOLE_CHECK]
         if without:
-            more = ", ..." if len(without) > MOST_NAMED else ""
-            click.echo(printable(f"{place}: tests without a variant: {', '.join(without[:MOST_NAMED])}{more}"))
+            named = ", ".join(without[:MOST_NAMED]) + (", ..." if len(without) > MOST_NAMED else "")
+            click.echo(printable(f"{place}: tests without a variant that depends on the code: {named}"))

@@ -78,7 +78,7 @@ def test_a_long_difference_is_cut() -> None:
 
 
 def test_kinds_are_a_closed_set_and_a_block_calls_nothing_unless_it_says_so() -> None:
-    assert KINDS == ("expectation", "form", "negation", "exception", "assertion", "declared")
+    assert KINDS == ("expectation", "form", "negation", "exception", "assertion", "call", "declared")
     assert Block("a", (), ()).calls == frozenset()
 
 

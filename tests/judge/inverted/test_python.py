@@ -180,13 +180,13 @@ expectation 2: "'a'" -> 'a w64 w65'
 |     f()
 exception 2: 'UserWarning' -> BytesWarning
 expectation 2: "'a'" -> 'a w59 w60'
-assertion 3: 'f()' -> __import__("pytest").raises(TypeError, lambda: @)
+call 3: 'f()' -> __import__("pytest").raises(TypeError, lambda: @)
 
 | with self.assertWarnsRegex(UserWarning, 'a'):
 |     f()
 exception 2: 'UserWarning' -> BytesWarning
 expectation 2: "'a'" -> 'a w62 w63'
-assertion 3: 'f()' -> __import__("pytest").raises(ValueError, lambda: @)
+call 3: 'f()' -> __import__("pytest").raises(ValueError, lambda: @)
 
 | with pytest.raises(*several):
 |     f()
@@ -201,12 +201,12 @@ assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertRaises(ValueError, f, 1)
 exception 2: 'ValueError' -> RecursionError
-assertion 2: 'self.assertRaises(ValueError, f, 1)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'self.assertRaises(ValueError, f, 1)' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | pytest.raises(ValueError, f, match=pattern)
 exception 2: 'ValueError' -> RecursionError
-assertion 2: 'pytest.raises(ValueError, f, match=pattern)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'pytest.raises(ValueError, f, match=pattern)' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertEqual(f(), 3)
@@ -221,58 +221,58 @@ expectation 2: '3' -> 4
 
 | self.assertEqual(*x)
 negation 2: 'assertEqual' -> assertNotEqual
-assertion 2: 'self.assertEqual(*x)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'self.assertEqual(*x)' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | assertEqual(f(), 3)
 form 2: '3' -> (3, "w39")
 expectation 2: '3' -> 4
-assertion 2: 'assertEqual(f(), 3)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'assertEqual(f(), 3)' -> __import__("pytest").raises(KeyError, lambda: @)
 
 | self.assertTrue(f())
 negation 2: 'assertTrue' -> assertFalse
-assertion 2: 'self.assertTrue(f())' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'self.assertTrue(f())' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertIs(f(), None)
 negation 2: 'assertIs' -> @Not
-assertion 2: 'self.assertIs(f(), None)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'self.assertIs(f(), None)' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertNotIn('a', f())
 negation 2: 'assertNotIn' -> assertIn
-assertion 2: "self.assertNotIn('a', f())" -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: "self.assertNotIn('a', f())" -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertIn('a', f())
 negation 2: 'assertIn' -> assertNotIn
 expectation 2: "'a'" -> 'a w36 w37'
-assertion 2: "self.assertIn('a', f())" -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: "self.assertIn('a', f())" -> __import__("pytest").raises(KeyError, lambda: @)
 
 | self.assertIn(3, f())
 negation 2: 'assertIn' -> assertNotIn
-assertion 2: 'self.assertIn(3, f())' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'self.assertIn(3, f())' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertGreater(f(), 3)
 negation 2: 'assertGreater' -> assertLessEqual
-assertion 2: 'self.assertGreater(f(), 3)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'self.assertGreater(f(), 3)' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertAlmostEqual(f(), 3.5, delta=9)
 negation 2: 'assertAlmostEqual' -> assertNotAlmostEqual
 form 2: '3.5' -> (@, "w50")
-assertion 2: 'self.assertAlmostEqual(f(), 3.5, delta=9)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'self.assertAlmostEqual(f(), 3.5, delta=9)' -> __import__("pytest").raises(KeyError, lambda: @)
 
 | self.assertCountEqual(f(), [1])
 form 2: '[1]' -> (@, "w49")
 expectation 2: '1' -> 6
-assertion 2: 'self.assertCountEqual(f(), [1])' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'self.assertCountEqual(f(), [1])' -> __import__("pytest").raises(KeyError, lambda: @)
 
 | self.assertSequenceEqual(f(), [1])
 form 2: '[1]' -> (@, "w52")
 expectation 2: '1' -> 9
-assertion 2: 'self.assertSequenceEqual(f(), [1])' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'self.assertSequenceEqual(f(), [1])' -> __import__("pytest").raises(KeyError, lambda: @)
 
 | self.assertDictEqual(f(), {'a': 1})
 negation 2: 'assertDictEqual' -> assertNotEqual
@@ -283,48 +283,48 @@ expectation 2: '1' -> 0
 | np.testing.assert_array_equal(f(), [1])
 form 2: '[1]' -> (@, "w57")
 expectation 2: '1' -> 5
-assertion 2: 'np.testing.assert_array_equal(f(), [1])' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'np.testing.assert_array_equal(f(), [1])' -> __import__("pytest").raises(KeyError, lambda: @)
 
 | assert_allclose(f(), [1.5], rtol=0.5)
 form 2: '[1.5]' -> (@, "w43")
-assertion 2: 'assert_allclose(f(), [1.5], rtol=0.5)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'assert_allclose(f(), [1.5], rtol=0.5)' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | eq_(f(), 1)
 form 2: '1' -> (1, "w31")
 expectation 2: '1' -> 5
-assertion 2: 'eq_(f(), 1)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'eq_(f(), 1)' -> __import__("pytest").raises(KeyError, lambda: @)
 
 | m.assert_called_once_with(1, a=2)
 expectation 2: '' -> "w22",·
-assertion 2: 'm.assert_called_once_with(1, a=2)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'm.assert_called_once_with(1, a=2)' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | m.assert_called_with()
 expectation 2: '' -> "w22",·
-assertion 2: 'm.assert_called_with()' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'm.assert_called_with()' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | m.assert_not_called()
 negation 2: 'assert_not_called' -> assert_called
-assertion 2: 'm.assert_not_called()' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'm.assert_not_called()' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | m.assert_called_once()
 negation 2: 'assert_called_once' -> assert_not_called
-assertion 2: 'm.assert_called_once()' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'm.assert_called_once()' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assert_called_with(1)
-assertion 2: 'self.assert_called_with(1)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'self.assert_called_with(1)' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert_called_with(m, 1)
-assertion 2: 'assert_called_with(m, 1)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'assert_called_with(m, 1)' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | f(1)
-assertion 2: 'f(1)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'f(1)' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | await f(1)
@@ -345,14 +345,14 @@ assertion 2: '' ->     assert len("w18") == 21\n
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | print(1); g(2)
-assertion 2: 'print(1)' -> __import__("pytest").raises(KeyError, lambda: @)
-assertion 2: 'g(2)' -> __import__("pytest").raises(ValueError, lambda: @)
+call 2: 'print(1)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'g(2)' -> __import__("pytest").raises(ValueError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertWarnsMessage(UserWarning, 'a', f)
 exception 2: 'UserWarning' -> UnicodeWarning
 expectation 2: "'a'" -> 'a w59 w60'
-assertion 2: "self.assertWarnsMessage(UserWarning, 'a', f)" -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: "self.assertWarnsMessage(UserWarning, 'a', f)" -> __import__("pytest").raises(KeyError, lambda: @)
 
 | with self.assertRaisesRegexp(ValueError, 'a', 1):
 |     f()
@@ -368,41 +368,41 @@ assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertRaisesRegex(ValueError, x, f)
 exception 2: 'ValueError' -> RecursionError
-assertion 2: 'self.assertRaisesRegex(ValueError, x, f)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'self.assertRaisesRegex(ValueError, x, f)' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | pytest.raises()
-assertion 2: 'pytest.raises()' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'pytest.raises()' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertEqual(f(), x)
 negation 2: 'assertEqual' -> assertNotEqual
 form 2: 'x' -> (x, "w44")
-assertion 2: 'self.assertEqual(f(), x)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'self.assertEqual(f(), x)' -> __import__("pytest").raises(KeyError, lambda: @)
 
 | self.assertEqual(f(), *x)
 negation 2: 'assertEqual' -> assertNotEqual
-assertion 2: 'self.assertEqual(f(), *x)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'self.assertEqual(f(), *x)' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertEqual(f(), 3, *x)
 negation 2: 'assertEqual' -> assertNotEqual
-assertion 2: 'self.assertEqual(f(), 3, *x)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'self.assertEqual(f(), 3, *x)' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertAlmostEqual(f(), 3.5)
 negation 2: 'assertAlmostEqual' -> assertNotAlmostEqual
 form 2: '3.5' -> (@, "w50")
-assertion 2: 'self.assertAlmostEqual(f(), 3.5)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'self.assertAlmostEqual(f(), 3.5)' -> __import__("pytest").raises(KeyError, lambda: @)
 
 | self.assertIs(f(), g(), 'm')
 negation 2: 'assertIs' -> @Not
-assertion 2: "self.assertIs(f(), g(), 'm')" -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: "self.assertIs(f(), g(), 'm')" -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertEqual(f())
 negation 2: 'assertEqual' -> assertNotEqual
-assertion 2: 'self.assertEqual(f())' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'self.assertEqual(f())' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert f() == +3
@@ -503,28 +503,28 @@ assertion 2: '' ->     assert len("w18") == 21\n
 | h = 1
 | assert h
 negation 4: 'h' -> not h
-assertion 2: 'g(f(1))' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'g(f(1))' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 assertion 3: '' ->     assert len("w30") == 33\n
 assertion 4: '' ->     assert len("w40") == 43\n
 
 | m.f.assert_any_call(*x)
 expectation 2: '' -> "w22",·
-assertion 2: 'm.f.assert_any_call(*x)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'm.f.assert_any_call(*x)' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | m.assert_awaited_once()
 negation 2: 'assert_awaited_once' -> assert_not_awaited
-assertion 2: 'm.assert_awaited_once()' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'm.assert_awaited_once()' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | m.assert_awaited_once_with(1)
 expectation 2: '' -> "w22",·
-assertion 2: 'm.assert_awaited_once_with(1)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'm.assert_awaited_once_with(1)' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | cls.assert_called_with(1)
-assertion 2: 'cls.assert_called_with(1)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'cls.assert_called_with(1)' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | '''text'''
@@ -539,10 +539,10 @@ assertion 4: '' ->     assert len("w43") == 46\n
 | g(2)
 | h(3)
 | i(4)
-assertion 2: 'f(1)' -> __import__("pytest").raises(KeyError, lambda: @)
-assertion 3: 'g(2)' -> __import__("pytest").raises(RuntimeError, lambda: @)
-assertion 4: 'h(3)' -> __import__("pytest").raises(ValueError, lambda: @)
-assertion 5: 'i(4)' -> __import__("pytest").raises(TypeError, lambda: @)
+call 2: 'f(1)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 3: 'g(2)' -> __import__("pytest").raises(RuntimeError, lambda: @)
+call 4: 'h(3)' -> __import__("pytest").raises(ValueError, lambda: @)
+call 5: 'i(4)' -> __import__("pytest").raises(TypeError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 assertion 3: '' ->     assert len("w27") == 30\n
 assertion 4: '' ->     assert len("w36") == 39\n
@@ -556,7 +556,7 @@ expectation 2: "''" -> 'w36'
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.a.b(1)
-assertion 2: 'self.a.b(1)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'self.a.b(1)' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert f(), self.assertEqual(f(), 1)
@@ -598,7 +598,7 @@ assertion 2: '' ->     assert len("w18") == 21\n
 
 | raises(ValueError, f)
 exception 2: 'ValueError' -> RecursionError
-assertion 2: 'raises(ValueError, f)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'raises(ValueError, f)' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | with self.subTest(1):
@@ -615,13 +615,13 @@ expectation 3: '1' -> 8
 
 | m.assert_called_with((1), g(2))
 expectation 2: '' -> "w22",·
-assertion 2: 'm.assert_called_with((1), g(2))' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'm.assert_called_with((1), g(2))' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertRaisesRegex(ValueError, 'a', 'b')
 exception 2: 'ValueError' -> RecursionError
 expectation 2: "'a'" -> 'a w57 w58'
-assertion 2: "self.assertRaisesRegex(ValueError, 'a', 'b')" -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: "self.assertRaisesRegex(ValueError, 'a', 'b')" -> __import__("pytest").raises(KeyError, lambda: @)
 
 | assert not (a or
 |   b)
@@ -784,23 +784,23 @@ assertion 2: '' ->     assert len("w18") == 21\n
 
 | with pytest.warns(Warning):
 |     f()
-assertion 3: 'f()' -> __import__("pytest").raises(KeyError, lambda: @)
+call 3: 'f()' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | with pytest.warns((UnicodeWarning, ImportWarning)):
 |     f()
 exception 2: '(UnicodeWarning, ImportWarning)' -> BytesWarning
-assertion 3: 'f()' -> __import__("pytest").raises(KeyError, lambda: @)
+call 3: 'f()' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | with pytest.warns(Exception, match='a'):
 |     f()
 expectation 2: "'a'" -> 'a w57 w58'
-assertion 3: 'f()' -> __import__("pytest").raises(RuntimeError, lambda: @)
+call 3: 'f()' -> __import__("pytest").raises(RuntimeError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | self.assertRaises(Exception, f, 1)
-assertion 2: 'self.assertRaises(Exception, f, 1)' -> __import__("pytest").raises(KeyError, lambda: @)
+call 2: 'self.assertRaises(Exception, f, 1)' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 
 | assert f(1) == 1e400
@@ -853,7 +853,7 @@ def test_every_rule_makes_exactly_these_edits(source: str, expected: list[str]) 
 
 
 def test_without_pytest_plain_calls_must_raise_by_the_methods_of_unittest() -> None:
-    assert edits_of("f(1)", by_pytest=False)[0] == ("assertion 2: 'f(1)' -> self.assertRaises(KeyError, lambda: @)")
+    assert edits_of("f(1)", by_pytest=False)[0] == ("call 2: 'f(1)' -> self.assertRaises(KeyError, lambda: @)")
     for head in ("def test_a():", "def test_a(client):"):
         data = f"{head}\n    f(1)\n".encode()
         kinds = [edit.kind for edit in only(blocks(data, Places(), by_pytest=False)).edits]

@@ -15,7 +15,7 @@ from proctor.base.frozen import replace
 from proctor.contract.load import load_contract
 from proctor.contract.model import Check
 from proctor.judge.inverted import screen
-from proctor.judge.inverted.edit import ASSERTION, DECLARED, EXCEPTION, EXPECTATION, FORM, NEGATION
+from proctor.judge.inverted.edit import ASSERTION, CALL, DECLARED, EXCEPTION, EXPECTATION, FORM, NEGATION
 from proctor.judge.inverted.pool import WHOLE_CHECK, CheckPool, Variant
 from proctor.judge.inverted.screen import Screening
 from proctor.judge.outcome import ERROR, Judgement
@@ -391,7 +391,7 @@ def test_a_variant_of_a_file_that_a_patch_can_change_is_refused(declared: Any) -
 def test_added_assertions_alone_do_not_confirm_a_test(screened: Any) -> None:
     text = b"def test_a():\n    f()\n    g()\n"
     pool, _ = screened(check=replace(CHECK, must_pass=TESTS[:1], keep_passing=()), files={PATH: text})
-    assert {one.edit.kind for one in pool.variants} == {ASSERTION}
+    assert {one.edit.kind for one in pool.variants} == {ASSERTION, CALL}
     assert pool.without == TESTS[:1]
 
 

@@ -97,7 +97,7 @@ expectation 3: '1' -> 4
 | def inner():
 |     assert f() == 1
 | run(inner)
-assertion 4: 'run(inner)' -> __import__("pytest").raises(RuntimeError, lambda: @)
+call 4: 'run(inner)' -> __import__("pytest").raises(RuntimeError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 assertion 4: '' ->     assert len("w59") == 62\n
 
@@ -236,7 +236,7 @@ expectation 3: '1' -> 9
 |         return
 |     assert f() == 1
 | inner()
-assertion 6: 'inner()' -> __import__("pytest").raises(ValueError, lambda: @)
+call 6: 'inner()' -> __import__("pytest").raises(ValueError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 assertion 6: '' ->     assert len("w92") == 95\n
 
@@ -563,7 +563,7 @@ assertion 2: '' ->     assert len("w18") == 21\n
 | inner()
 | def inner():
 |     assert g() == 2
-assertion 4: 'inner()' -> __import__("pytest").raises(RuntimeError, lambda: @)
+call 4: 'inner()' -> __import__("pytest").raises(RuntimeError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 assertion 4: '' ->     assert len("w59") == 62\n
 assertion 5: '' ->     assert len("w71") == 74\n
@@ -572,7 +572,7 @@ assertion 5: '' ->     assert len("w71") == 74\n
 |     yield 1
 |     assert f() == 1
 | inner()
-assertion 5: 'inner()' -> __import__("pytest").raises(RuntimeError, lambda: @)
+call 5: 'inner()' -> __import__("pytest").raises(RuntimeError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 assertion 5: '' ->     assert len("w75") == 78\n
 
@@ -580,7 +580,7 @@ assertion 5: '' ->     assert len("w75") == 78\n
 |     yield from f()
 |     assert f() == 1
 | inner()
-assertion 5: 'inner()' -> __import__("pytest").raises(KeyError, lambda: @)
+call 5: 'inner()' -> __import__("pytest").raises(KeyError, lambda: @)
 assertion 2: '' ->     assert len("w18") == 21\n
 assertion 5: '' ->     assert len("w82") == 85\n
 

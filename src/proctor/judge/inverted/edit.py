@@ -7,8 +7,8 @@ any right solution, not only for the reference:
     form          that value is part of another one, such as a pair
     negation      an assertion is turned into its opposite, or an expected exception is no longer expected
     exception     another exception is expected, or none where one was
-    assertion     an assertion that cannot hold is added, or a call that may not raise must raise; it fails whatever the
-                  code under test does, and finds only code that changes how tests are run
+    assertion     an assertion that cannot hold is added
+    call          a call that may not raise must raise
     declared      the author of the contract wrote the alteration
 
 An altered input is deliberately not among them: a right solution may treat an input that no test names in its own way.
@@ -22,8 +22,10 @@ from collections.abc import Iterable
 from proctor.base.frozen import frozen
 
 EXPECTATION, FORM, NEGATION, EXCEPTION = "expectation", "form", "negation", "exception"
-ASSERTION, DECLARED = "assertion", "declared"
-KINDS = (EXPECTATION, FORM, NEGATION, EXCEPTION, ASSERTION, DECLARED)
+ASSERTION, CALL, DECLARED = "assertion", "call", "declared"
+KINDS = (EXPECTATION, FORM, NEGATION, EXCEPTION, ASSERTION, CALL, DECLARED)
+INDEPENDENT = (ASSERTION, CALL)
+"""Kinds that fail whatever the code under test does: they find only code that changes how tests are run."""
 
 DIFF_LINES = 40
 

@@ -18,7 +18,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from proctor.judge.inverted.edit import ASSERTION, EXCEPTION, EXPECTATION, FORM, NEGATION, Block, Edit, kinds_of
+from proctor.judge.inverted.edit import ASSERTION, CALL, EXCEPTION, EXPECTATION, FORM, NEGATION, Block, Edit, kinds_of
 from proctor.judge.inverted.statements import RAISING, Function, called_name, certain_nodes, certain_statements
 from proctor.judge.inverted.values import Draw
 
@@ -301,7 +301,7 @@ class _Source:
         else:
             return
         other = self.draw.choice(self._span(node.value)[0], USUAL)
-        yield self._edit(node.value, b"%s(%s, lambda: %s)" % (raises, other, self._text(node.value)), ASSERTION)
+        yield self._edit(node.value, b"%s(%s, lambda: %s)" % (raises, other, self._text(node.value)), CALL)
 
     def _assertions(self, function: Function) -> Iterator[Edit]:
         """An assertion that cannot hold before each statement of the body, up to three."""
