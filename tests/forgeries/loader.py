@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -193,11 +192,13 @@ def right_patches(top: Path) -> Iterator[tuple[Path, str]]:
             yield path.parent, f"patch:{patch}"
 
 
-def honest_runs(times: int, top: Path) -> Counter[str]:
-    """How right solutions end, each judged ``times`` times: counts of ``forged`` and of other statuses."""
-    seen: Counter[str] = Counter()
+def honest_runs(times: int, top: Path) -> tuple[int, list[str]]:
+    """How right solutions end, each judged ``times`` times: how many runs there were, and those without a success."""
+    count, wrong = 0, []
     for _ in range(times):
         for contract, agent in right_patches(top):
             verdict = judge(contract, agent)
-            seen[FORGED if verdict.forged else verdict.status] += 1
-    return seen
+            count += 1
+            if verdict.status != "success" or verdict.forged:
+                wrong.append(f"{contract.name}, {agent}: {verdict.status}, {[one['detail'] for one in verdict.checks]}")
+    return count, wrong

@@ -90,8 +90,8 @@ def test_without_a_forgery_the_bug_shows_when_run_bare(contract: str, top: Path,
 @pytest.mark.soak
 @pytest.mark.corpus
 def test_j1_no_honest_run_is_called_forged(top: Path) -> None:
-    seen = honest_runs(HONEST_TIMES, top)
-    assert set(seen) == {"success"}, seen
+    count, wrong = honest_runs(HONEST_TIMES, top)
+    assert wrong == [] and count >= 40
 
 
 @pytest.mark.parametrize("contract", CONTRACTS)
