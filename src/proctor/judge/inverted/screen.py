@@ -1,8 +1,8 @@
 """Make a pool: try every candidate on the reference, and keep the variants that fail as they must.
 
-Candidates of different tests share a round. If a round disturbs tests that it does not alter, it is divided until the
-cause is known; a variant that disturbs other tests by itself is left out. A variant must make its test *fail*: a test
-that breaks before it runs, or is missing from the results, shows nothing.
+Candidates of different tests share a round, and what fails must fail again in a second one. If a round disturbs tests
+that it does not alter, it is divided until the cause is known, and a variant that disturbs alone is left out. A variant
+must make its test *fail*: a test that breaks before it runs, or does not appear, shows nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WANTED = 6
 MOST_CANDIDATES = 12
 MOST_WHOLE = 12
 """How many candidates are tried for a check as a whole."""
-MOST_ROUNDS = 80
+MOST_ROUNDS = 160
 SOUND_CRASHES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 134, -6)
 """Exit codes of a program that found a wrong result; ``assert`` in C ends with ``abort``."""
 
@@ -183,7 +183,16 @@ class Screening:
         if kept is None:
             half = len(fitting) // 2
             kept = [*self._tried(fitting[:half]), *self._tried(fitting[half:])] if half else []
+        else:
+            kept = self._failing_again(kept)
         return [*kept, *(self._tried(left) if left else [])]
+
+    def _failing_again(self, kept: list[Variant]) -> list[Variant]:
+        """The variants that fail a second time: a test that failed for another reason, such as load, would pass."""
+        if not kept:
+            return []
+        outcomes = self._run(tuple(kept)).outcomes
+        return [one for one in kept if all(outcomes.get(test) == "failed" for test in one.ids)]
 
     def _judged(self, several: list[_Candidate], made: Made) -> list[Variant] | None:
         """The variants that failed as they must in a round; ``None`` if it must be divided."""
