@@ -384,7 +384,7 @@ def _is_other(new: bytes, value: object) -> bool:
 def _unexpected(names: Sequence[bytes], expected: ast.expr) -> list[bytes]:
     """Those of the built-in exceptions ``names`` that the expression ``expected`` does not catch.
 
-    A name that is not built in does not restrict them: what it stands for is not known here.
+    A name that is not built in does not restrict them: its class is not known here.
     """
     inside = [node.id if isinstance(node, ast.Name) else getattr(node, "attr", "") for node in ast.walk(expected)]
     caught = tuple(filter(None, map(_built_in, inside)))
