@@ -52,7 +52,7 @@ SUITE = ("/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", *FI
 VARIABLES = {"PATH": "/usr/bin:/bin", "HOME": "/home/agent", "PYTHONPATH": "/site:/workspace/src:/workspace"}
 EXAMPLES = ("itsdangerous-huge-timestamp", "sqlparse-keep-hints", "tabulate-digits-with-commas")
 DEFAULT = GuardPlan()
-EVERY_OPEN = GuardPlan(opens=True, canaries=("/home/agent/.ssh/id_ed25519",))
+EVERY_OPEN = GuardPlan(reads=True)
 
 
 @frozen
@@ -160,7 +160,8 @@ def _under_watch(
 
     def tell(observation: Observation) -> None:
         nonlocal telling_ns
-        trace.append(f"guard.{observation.kind}", observation.payload())
+        if observation.kind != "script":  # read for the rules on words, and no event
+            trace.append(f"guard.{observation.kind}", observation.payload())
         telling_ns = time.thread_time_ns()
 
     told = None if guard is None else replace(guard, tell=tell)

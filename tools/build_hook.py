@@ -10,7 +10,30 @@ from pathlib import Path
 
 COMPILERS = ("cc", "gcc", "clang")
 HINT = "\n  install a C compiler with a static C library and try again: apt-get install gcc libc6-dev"
+FLAGS = (
+    *("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE"),
+    *("-static-pie", "-fPIE", "-fstack-protector-strong", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"),
+    *("-Wl,-z,relro", "-Wl,-z,now", "-Wl,-z,noexecstack"),
+)
+SANITIZED_FLAGS = (
+    *("-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-format-truncation", "-D_GNU_SOURCE"),
+    *("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"),
+    *("-static-libasan", "-static-libubsan", "-pie", "-fPIE"),
+)
+"""AddressSanitizer cannot be linked statically, so this build is for tests alone. It ends at the first fault."""
 SOURCES = Path(__file__).resolve().parent.parent / "src/proctor/execute/sandbox"
+
+
+def compile_sanitized(target: Path, log: Path, *more: Path, helper: bool = True) -> Path:
+    """Compile the C sources with sanitizers, and ``more`` files beside them; reports go to files named after ``log``.
+
+    Without ``helper``, the main program is one of ``more``.
+    """
+    sources = [path for path in sorted((SOURCES / "native").glob("*.c")) if helper or path.name != "main.c"]
+    places = (f"-I{SOURCES / 'native'}", f'-DSANITIZER_LOG="{log}"', "-o", str(target))
+    subprocess.run(["gcc", *SANITIZED_FLAGS, *places, *map(str, (*sources, *more))], check=True)
+    target.chmod(0o755)
+    return target
 
 
 def compile_helper() -> Path:
@@ -25,8 +48,7 @@ def compile_helper() -> Path:
     target.parent.mkdir(exist_ok=True)
     fresh = target.with_name(f"proctor-init.{os.getpid()}")
     sources = sorted(str(path) for path in (SOURCES / "native").glob("*.c"))
-    flags = ["-std=gnu11", "-O2", "-static", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE"]
-    if subprocess.run([compiler, *flags, "-o", str(fresh), *sources]).returncode != 0:
+    if subprocess.run([compiler, *FLAGS, "-o", str(fresh), *sources]).returncode != 0:
         fresh.unlink(missing_ok=True)
         raise SystemExit(f"proctor: the native helper cannot be built: {compiler} failed, see above{HINT}")
     fresh.chmod(0o755)

@@ -12,14 +12,14 @@ from typing import Any
 
 from proctor.base.clock import system_entropy
 from proctor.base.frozen import frozen, replace
-from proctor.execute.observe.canaries import make_canaries, mounts
+from proctor.execute.observe.canaries import make_canaries
 from proctor.execute.observe.canary_watch import CanaryRead, CanaryWatch
 from proctor.execute.sandbox.guard import GuardPlan, Observation
 from proctor.execute.sandbox.interface import Limits, Sandbox, SandboxPlan
 from tests.attacks.attack import MARK, PRELUDE, SECRET, Attack
 from tests.execute.sandbox.conformance import wait_until
 from tests.execute.sandbox.guarded import Seen
-from tests.execute.sandbox.workplace import PYTHON, layer, overlay, owned, python, shell
+from tests.execute.sandbox.workplace import PYTHON, layer, overlay, python, shell
 
 MakeBackend = Callable[[Path], Any]
 
@@ -95,24 +95,25 @@ def arena(top: Path, make_backend: MakeBackend, **guard: Any) -> Iterator[Arena]
         listener = stack.enter_context(socket.socket(socket.AF_UNIX))
         listener.bind(f"\0proctor-attack-{os.getpid()}")
         listener.listen()
-        planted = make_canaries(system_entropy).plant(owned(top / "canaries"))
-        watch = stack.enter_context(CanaryWatch(planted, lambda read: seen.tell(_observation(read))))
+        planted = make_canaries(system_entropy).files
         plan = SandboxPlan(
             overlay(top / "box", layer(top / "base")),
             LIMITS,
-            mounts(planted),
+            files=planted,
             guard=GuardPlan(**{"tell": seen.tell, **guard}),
         )
         box = stack.enter_context(make_backend(top).open(plan))
         seen.box = box
+        watch = stack.enter_context(CanaryWatch(planted, box.init_pid, lambda read: seen.tell(_observation(read))))
         names = {"secret": str(secret), "abstract": listener.getsockname()[1:].decode(), "canary": next(iter(planted))}
         yield Arena(box, seen, watch, names)
     wait_until(lambda: not _left_behind())
 
 
 def _names_its_process(one: Observation) -> bool:
-    """Whether an attempt says which program made it; of a canary it may not be known."""
-    if one.kind != "attempt" or one.code == "read-canary":
+    """Whether an attempt says which program made it; of a canary it may not be known. An absent program has its own
+    arguments."""
+    if one.kind != "attempt" or one.code in ("read-canary", "absent-program"):
         return True
     return one.argv[:2] == (PYTHON, "-I") and one.pid > 1
 

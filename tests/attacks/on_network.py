@@ -17,6 +17,14 @@ s.connect(('127.0.0.1', 53))
 print(call(307, s.fileno(), batch, 1, 0))
 """
 
+NO_FAMILY = """
+data = ctypes.create_string_buffer(query, len(query))
+to = ctypes.create_string_buffer(struct.pack('=HHI8x', 0, 0x3500, 0x350200c0))
+piece = (ctypes.c_uint64 * 2)(ctypes.addressof(data), len(query))
+header = (ctypes.c_uint64 * 7)(ctypes.addressof(to), 16, ctypes.addressof(piece), 1, 0, 0, 0)
+print(call(46, socket.socket(type=socket.SOCK_DGRAM).fileno(), header, 0))
+"""
+
 NETWORK: tuple[Attack, ...] = (
     attack("TCP", "attempt(lambda: socket.create_connection(('192.0.2.7', 80)))", NOWHERE, "network",
            address="192.0.2.7:80", syscall="connect", errno="ENETUNREACH", allowed=False),
@@ -32,8 +40,16 @@ NETWORK: tuple[Attack, ...] = (
            address="192.0.2.10:9", syscall="connect"),
     attack("UDP by sendmsg",
            "attempt(lambda: socket.socket(type=socket.SOCK_DGRAM).sendmsg([b'x'], [], 0, ('192.0.2.11', 9)))", NOWHERE,
-           "network", address="192.0.2.11:9",
-           unrecorded="`sendmsg` is not stopped, because the guard's own listener is handed over by it"),
+           "network", address="192.0.2.11:9", syscall="sendmsg"),
+    attack("UDP to an address of no family",
+           "s = socket.socket(type=socket.SOCK_DGRAM)\nto = struct.pack('=HHI8x', 0, 0x900, 0x0d0200c0)\n"
+           "print(call(44, s.fileno(), b'x', 1, 0, to, 16))", NOWHERE, "network", address="192.0.2.13:9",
+           syscall="sendto"),
+    attack("a name from an address of no family by sendmsg",
+           f"query = {QUERY}\n" + NO_FAMILY, NOWHERE, "dns", detail="evil.example.com", address="192.0.2.53:53"),
+    attack("a port of root on an address of no family",
+           "print(call(49, socket.socket().fileno(), struct.pack('=HHI8x', 0, 0x5000, 0), 16))", "EACCES", "privilege",
+           detail="a port of root"),
     attack("a name from afar",
            f"attempt(lambda: socket.socket(type=socket.SOCK_DGRAM).sendto({QUERY}, ('192.0.2.53', 53)))", NOWHERE,
            "dns", detail="evil.example.com", address="192.0.2.53:53", allowed=False),

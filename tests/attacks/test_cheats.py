@@ -29,7 +29,6 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 def run(cheat: Cheat, home: Path, scripts: Path) -> Path:
     """The evidence of a whole run with ``cheat`` as its agent."""
-    (scripts / f"{cheat.name}.py").write_text(PRELUDE + cheat.script)
     agent = ("--agent", f"command:/usr/bin/python3 /agent/{cheat.name}.py", "--agent-files", str(scripts))
     done = subprocess.run(
         [sys.executable, "-m", "proctor", "run", str(PROJECT / "examples" / EXAMPLE), *agent, "--json"],
@@ -48,6 +47,9 @@ def run(cheat: Cheat, home: Path, scripts: Path) -> Path:
 def run_all(cheats: Iterable[Cheat], home: Path, scripts: Path) -> dict[str, Path]:
     """The evidence of each of ``cheats``, by its name; two run at a time, in one home that is prepared once."""
     scripts.mkdir()
+    cheats = list(cheats)
+    for cheat in cheats:
+        (scripts / f"{cheat.name}.py").write_text(PRELUDE + cheat.script)
     with ThreadPoolExecutor(2) as pool:
         return dict(pool.map(lambda cheat: (cheat.name, run(cheat, home, scripts)), cheats))
 

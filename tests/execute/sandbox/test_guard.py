@@ -26,6 +26,11 @@ python3 -c 'import socket; s = socket.socket(); s.bind(("", 0)); s.listen(); soc
 python3 -c 'import threading; t = threading.Thread(target=print); t.start(); t.join()'
 python3 -c 'import os; os.abort()' 2>/dev/null || true
 echo x > /proc/self/comm; setsid true; id -u
+python3 -c 'import os; f = os.open("/tmp", os.O_TMPFILE | 1); os.link(f"/proc/self/fd/{f}", "/tmp/n", src_dir_fd=f)'
+python3 -c 'import os; os.setpriority(os.PRIO_PROCESS, 0, 5); os.sched_setaffinity(0, os.sched_getaffinity(0))'
+python3 -c 'import resource as r; r.setrlimit(r.RLIMIT_NOFILE, (9, r.getrlimit(r.RLIMIT_NOFILE)[1]))'
+python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("/tmp/heard")'
+python3 -c 'import os; open("/tmp/a", "w"); os.setxattr("/tmp/a", "user.x", b"1")' || true
 """
 
 
@@ -53,11 +58,107 @@ def test_programs_are_told_with_their_arguments_parents_and_ends(shared: Seen) -
     assert ends[first.pid].payload()["wall_seconds"] == f"{ends[first.pid].wall_ns / 10**9:.9f}"
 
 
-def test_a_program_that_is_not_there_has_not_started(shared: Seen) -> None:
+def test_a_program_that_is_not_there_has_not_started_and_is_told(shared: Seen) -> None:
     shared.clear()
     assert shared.box is not None
-    python(shared.box, "import subprocess\ntry: subprocess.run(['no-such-program'])\nexcept OSError: pass")
-    assert [one.path for one in shared.kind("exec")] == ["/usr/bin/python3.11"]
+    python(shared.box, "import subprocess\ntry: subprocess.run(['no-such-program', 'a b'])\nexcept OSError: pass")
+    assert len(shared.kind("exec")) == 1
+    (absent,) = shared.kind("attempt")
+    assert (absent.code, absent.errno, absent.allowed) == ("absent-program", "ENOENT", False)
+    assert absent.path.endswith("/no-such-program") and absent.argv == ("no-such-program", "a b")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("os.spawnvp(os.P_WAIT, 'one', ['one']); os.spawnvp(os.P_WAIT, 'two', ['two'])", ["one", "two"]),
+        ("os.spawnv(os.P_WAIT, '/etc/passwd', ['passwd']); os.spawnv(os.P_WAIT, '/etc', ['etc'])", ["passwd", "etc"]),
+        ("print([attempt('three'), attempt('four')]); os.execvp('true', ['true'])", ["three", "four"]),
+        ("os.spawnvp(os.P_WAIT, 'true', ['true'])", []),
+    ],
+)
+def test_every_program_that_was_not_found_is_told_once(shared: Seen, text: str, names: list[str]) -> None:
+    shared.clear()
+    assert shared.box is not None
+    attempt = """
+import os
+def attempt(name):
+    try: os.execvp(name, [name])
+    except OSError: pass
+"""
+    assert python(shared.box, attempt + text).exit_code == 0
+    assert [one.argv[0] for one in shared.attempts("absent-program")] == names
+
+
+@pytest.mark.parametrize(
+    "start",
+    ["sh script", "sh -e ./script", "./script", 'python3 -c \'import os; os.execv("/bin/sh", ["sh", "script"])\''],
+)
+def test_a_script_is_told_with_its_text_although_it_is_gone(shared: Seen, start: str) -> None:
+    shared.clear()
+    assert shared.box is not None
+    text = "#!/bin/sh\nrm script\necho gone\n"
+    shell(shared.box, f"cd /tmp; printf '{text}' > script; chmod +x script; {start}".replace("\n", "\\n"))
+    (script,) = shared.kind("script")
+    assert (script.path, script.text.decode()) == ("/tmp/script", text)
+    starts = [one for one in shared.all if one.kind in ("script", "exec")]
+    assert starts[starts.index(script) + 1].pid == script.pid
+
+
+SCRIPTS = """
+import fcntl, os, subprocess
+os.chdir('/tmp')
+def run(*words): subprocess.run(words, stdout=-3, stderr=-3)
+def text(name, text):
+    with open(name, 'w') as file: file.write(text)
+"""
+STARTS = {
+    "a NUL in it": (
+        "text('nul', '# one\\n\\0: a\\0b\\n'); run('bash', 'nul')",
+        [("/tmp/nul", "whole", "# one\n: ab\n")],
+    ),
+    "an option with a value": (
+        "text('v.py', '1'); run('python3', '-W', 'ignore', 'v.py')",
+        [("/tmp/v.py", "whole", "1")],
+    ),
+    "a letter that asks for a text": (
+        "text('m.py', '1'); run('python3', '-Wmc', 'm.py')",
+        [("/tmp/m.py", "whole", "1")],
+    ),
+    "a decoy for the value": (
+        "text('nounset', '1'); text('d.sh', '2'); text('data', '3'); run('bash', '-o', 'nounset', 'd.sh', 'data')",
+        [("/tmp/nounset", "whole", "1"), ("/tmp/d.sh", "whole", "2")],
+    ),
+    "two values of one word": (
+        "text('extglob', '1'); text('e.sh', '2'); run('bash', '-oO', 'pipefail', 'extglob', 'e.sh')",
+        [("/tmp/extglob", "whole", "1"), ("/tmp/e.sh", "whole", "2")],
+    ),
+    "a script and data": (
+        "text('s.py', '1'); text('data', '3'); run('python3', 's.py', 'data')",
+        [("/tmp/s.py", "whole", "1")],
+    ),
+    "a lease on it": (
+        "text('leased', '1'); fd = os.open('leased', os.O_RDONLY)\n"
+        "import signal; signal.signal(signal.SIGIO, signal.SIG_IGN); fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)\n"
+        "pid = os.fork()\n"
+        "if not pid: os.close(fd); os.execv('/bin/bash', ['bash', 'leased'])\n"
+        "while open(f'/proc/{pid}/comm').read() != 'bash\\n': os.sched_yield()\n"
+        "fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK); os.waitpid(pid, 0)",
+        [("/tmp/leased", "unread", "")],
+    ),
+    "too long": ("text('long', '#' * 300_000); run('sh', 'long')", [("/tmp/long", "cut", "#" * (256 << 10))]),
+    "a program": ("import shutil; shutil.copy('/bin/true', 'own'); run('./own'); run('sh', 'own')", []),
+}
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_a_script_is_told_however_it_is_given(shared: Seen, start: str) -> None:
+    shared.clear()
+    assert shared.box is not None
+    text, wanted = STARTS[start]
+    finished = python(shared.box, SCRIPTS + text)
+    assert finished.exit_code == 0, finished.stderr.prefix.decode()
+    assert [(one.path, one.detail, one.text.decode()) for one in shared.kind("script")] == wanted
 
 
 def test_programs_by_descriptor_and_from_memory_are_told(shared: Seen) -> None:
@@ -78,10 +179,11 @@ assert subprocess.run([f'/dev/fd/{disk}'], pass_fds=[disk]).returncode == 0
 """
     finished = python(shared.box, text)
     assert finished.exit_code == 0, finished.stderr.prefix.decode()
-    _, ghost, true, itself, by_name = shared.kind("exec")
+    first, ghost, true, itself, by_name = shared.kind("exec")
     assert ghost.path.startswith("/memfd:ghost") and ghost.argv == ("hidden",)
     assert true.path == "/usr/bin/true"
-    assert itself.path.endswith("/exe") and by_name.argv[0].startswith("/dev/fd/")
+    assert (itself.path, by_name.path) == (first.path, "/usr/bin/true")
+    assert itself.argv[0] == "/proc/self/exe" and by_name.argv[0].startswith("/dev/fd/")
 
 
 def test_a_way_up_from_deep_below_is_told(shared: Seen) -> None:
@@ -102,10 +204,12 @@ except OSError: print('refused')
 def test_arguments_without_end_are_cut(shared: Seen) -> None:
     shared.clear()
     assert shared.box is not None
-    shell(shared.box, "/bin/true $(seq 100000 110000); /bin/true " + "y" * 50_000)
-    _, _, many, long = shared.kind("exec")
-    assert many.argv[:2] == ("/bin/true", "100000") and many.argv[-1] == "..." and len(many.argv) < 10_000
-    assert sum(map(len, long.argv)) < 20_000 and long.argv[1].startswith("yyyy")
+    shell(shared.box, "/bin/true $(seq 100000 133000); y=$(printf '%0120000d'); /bin/true $y; /bin/true $y $y")
+    _, _, many, *_, long, longer = shared.kind("exec")
+    assert many.argv[:2] == ("/bin/true", "100000") and many.argv[-1] == "..." and len(many.argv) < 33_000
+    assert long.argv == ("/bin/true", "0" * 120_000)
+    assert longer.argv[1] == long.argv[1] and longer.argv[2].startswith("0000") and longer.argv[2].endswith("0...")
+    assert [one.cut for one in (many, long, longer)] == [True, False, True]
 
 
 def test_odd_names_stay_readable(shared: Seen) -> None:

@@ -70,6 +70,28 @@ def test_the_first_write_waits_until_it_is_released() -> None:
     as_both(check)
 
 
+def test_a_held_rename_or_link_is_decided_about_by_both_its_paths() -> None:
+    text = """
+import os
+for name in ("rename", "link"):
+    try: getattr(os, name)("/usr/bin/true", f"/workspace/{name}")
+    except OSError: print("refused")
+"""
+
+    def check(top: Path) -> None:
+        with guarded(top, hold_writes=True) as seen:
+            results: list[Finished] = []
+            worker = beside(seen, f"exec python3 -c '{text}'", results)
+            seen.wait_for("held")
+            live(seen).release_writes()
+            worker.join(WAIT)
+            assert results[0].stdout.prefix == b"refused\nrefused\n"
+            told = [(one.syscall, one.path) for one in seen.attempts("write-outside")]
+            assert told == [("rename", "/usr/bin/true"), ("link", "/usr/bin/true")]
+
+    as_both(check)
+
+
 def check_held_writes(top: Path, backend: ContainerBackend | None = None) -> None:
     """A held write can be frozen, thawed, released and ended."""
     with guarded(top, backend=backend, hold_writes=True) as seen:

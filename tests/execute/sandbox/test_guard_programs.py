@@ -64,7 +64,7 @@ def test_it_runs(box: Seen, name: str, text: str, wanted: str) -> None:
 
 def test_they_run_for_an_ordinary_user_with_every_open_watched() -> None:
     def inside() -> None:
-        with guarded(top, opens=True) as seen:
+        with guarded(top, reads=True) as seen:
             for name, text, wanted in PROGRAMS:
                 check(seen, name, text, wanted)
 

@@ -1,4 +1,4 @@
-"""What the guard tells when it is asked about every open: canaries, other processes, files of the workspace."""
+"""What the guard tells when it is asked about every open: other processes and files of the workspace."""
 
 from __future__ import annotations
 
@@ -10,34 +10,13 @@ import pytest
 from tests.execute.sandbox.guarded import Seen, guarded
 from tests.execute.sandbox.workplace import ORDINARY, as_ordinary_user, open_directory, python, shell
 
-KEY = "/home/agent/.ssh/id_ed25519"
-
 
 @pytest.fixture(scope="module")
 def curious() -> Iterator[Seen]:
-    with open_directory() as top, guarded(top, canaries=(KEY,), reads=True) as seen:
+    with open_directory() as top, guarded(top, reads=True) as seen:
         assert seen.box is not None
-        shell(seen.box, f"mkdir -p /home/agent/.ssh; echo secret > {KEY}; echo text > /workspace/file")
+        shell(seen.box, "echo text > /workspace/file")
         yield seen
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"cat {KEY}",
-        "cd ~/.ssh && cat id_ed25519",
-        "ln -sf ~/.ssh /tmp/way; cat /tmp/way/../.ssh/id_ed25519",
-        "grep -r secret /home/agent",
-        f"cp {KEY} /tmp/stolen",
-        f"python3 -c 'print(open(\"{KEY}\").read())'",
-    ],
-)
-def test_a_canary_that_is_read_is_told(curious: Seen, text: str) -> None:
-    curious.clear()
-    assert curious.box is not None
-    assert shell(curious.box, text).exit_code == 0
-    told = curious.attempts("read-canary")
-    assert told and {one.path for one in told} == {KEY} and all(one.allowed and one.argv for one in told)
 
 
 @pytest.mark.parametrize("name", ["mem", "environ", "maps", "root/etc/passwd", "cwd/x", "fd/3"])
@@ -80,10 +59,10 @@ def test_files_of_the_workspace_that_are_read_are_told_once_with_a_count(curious
 
 
 def test_without_being_asked_no_read_is_told() -> None:
-    with open_directory() as top, guarded(top, opens=True) as seen:
+    with open_directory() as top, guarded(top) as seen:
         assert seen.box is not None
         shell(seen.box, "echo x > /workspace/f; cat /workspace/f; cat /proc/1/environ")
-        assert seen.kind("read") == [] and len(seen.attempts("proc-access")) == 1
+        assert seen.kind("read") == [] and seen.kind("attempt") == []
 
 
 def test_an_ordinary_user_sees_reads_as_well() -> None:
@@ -91,10 +70,9 @@ def test_an_ordinary_user_sees_reads_as_well() -> None:
         os.chown(top, ORDINARY, ORDINARY)
 
         def inside() -> None:
-            with guarded(top, canaries=(KEY,), reads=True) as seen:
+            with guarded(top, reads=True) as seen:
                 assert seen.box is not None
-                shell(seen.box, f"mkdir -p ~/.ssh; echo s > {KEY}; echo t > /workspace/f; cat {KEY} f /proc/1/environ")
-                assert "" in {one.detail for one in seen.attempts("read-canary")}
+                shell(seen.box, "echo s > /tmp/f; echo t > /workspace/f; cat /tmp/f f /proc/1/environ")
                 assert [one.path for one in seen.kind("read")] == ["/workspace/f"]
                 assert [one.path for one in seen.attempts("proc-access")] == ["/proc/1/environ"]
 

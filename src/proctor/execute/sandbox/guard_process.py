@@ -177,12 +177,12 @@ def _words(plan: GuardPlan, extra: tuple[str, ...], maps_users: bool) -> Iterato
         yield "look"
     for place in (*plan.writable, *extra):
         yield from ("writable", place)
-    for canary in plan.canaries:
-        yield from ("canary", canary)
     if plan.programs is not None:
         yield from ("programs", str(plan.programs))
     if plan.reads:
         yield "reads"
+    if plan.everywhere:
+        yield "all_reads"
     if plan.hold_writes:
         yield "hold"
 

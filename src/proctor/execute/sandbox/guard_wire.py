@@ -48,7 +48,7 @@ def _text(words: list[bytes]) -> tuple[str, ...]:
 
 
 def _exec(time_ns: int, count: int, fields: list[bytes]) -> Observation:
-    pid, parent, origin, path, cwd, allowed, *argv = fields
+    pid, parent, origin, path, cwd, allowed, cut, *argv = fields
     return Observation(
         "exec",
         time_ns,
@@ -58,6 +58,7 @@ def _exec(time_ns: int, count: int, fields: list[bytes]) -> Observation:
         path=name_text(path),
         cwd=name_text(cwd),
         allowed=allowed == b"1",
+        cut=cut == b"1",
         argv=_text(argv),
     )
 
@@ -103,6 +104,13 @@ def _read(time_ns: int, count: int, fields: list[bytes]) -> Observation:
     return Observation("read", time_ns, pid=int(pid), count=count, path=name_text(path))
 
 
+def _script(time_ns: int, count: int, fields: list[bytes]) -> Observation:
+    pid, path, state, size, script = fields
+    return Observation(
+        "script", time_ns, pid=int(pid), path=name_text(path), detail=state.decode(), size=int(size), text=script
+    )
+
+
 def _held(time_ns: int, count: int, fields: list[bytes]) -> Observation:
     pid, syscall, path = fields
     return Observation(
@@ -124,6 +132,7 @@ _READERS = {
     b"attempt": _attempt,
     b"signal": _signal,
     b"read": _read,
+    b"script": _script,
     b"held": _held,
     b"more": _more,
     b"lost": _lost,

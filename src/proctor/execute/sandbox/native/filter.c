@@ -6,7 +6,10 @@
  * work inside), pushing bytes into terminals, and socket families other than Unix, IPv4, IPv6 and route netlink. System
  * calls of another architecture (int 0x80, x32) end the process; with a guard they fail and are told. clone3 does not
  * exist: its flags lie in memory, and every libc falls back to clone. What is refused looks like a kernel without the
- * feature, so programs cope.
+ * feature, so programs cope. What is cached of the files that all sandboxes share can neither be asked for nor thrown
+ * away: code in one sandbox could leave a message for the next one there. The same goes for the numbers of sockets, which
+ * the machine counts for all of them. pid 1 belongs to the same user as everything
+ * inside, and the kernel would let any process of that user change its limits, which can end it: this is refused too.
  *
  * In a sandbox with a guard the same calls, and those that the guard tells about, go to the guard instead: it answers
  * with the same errors. Without anybody to answer, the kernel says ENOSYS to all of them.
@@ -21,11 +24,16 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#ifndef SO_NETNS_COOKIE
+#define SO_NETNS_COOKIE 71
+#endif
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
 #endif
@@ -77,8 +85,10 @@ static void check_ioctl(unsigned action, int guarded)
 static void check_prctl(unsigned action, int guarded)
 {
     load(argument(0));
-    equal(PR_SET_MM, 1, 0);
-    equal(guarded ? PR_SET_PDEATHSIG : PR_SET_MM, 0, 1);
+    equal(PR_SET_MM, 3, 0);
+    equal(guarded ? PR_SET_PDEATHSIG : PR_SET_MM, 2, 0);
+    equal(guarded ? PR_CAP_AMBIENT : PR_SET_MM, 1, 0);
+    equal(guarded ? PR_SET_SECUREBITS : PR_SET_MM, 0, 1);
     give(action);
     give(SECCOMP_RET_ALLOW);
 }
@@ -88,6 +98,38 @@ static void when_equal(int index, unsigned value, unsigned action)
     load(argument(index));
     equal(value, 0, 1);
     give(action);
+    give(SECCOMP_RET_ALLOW);
+}
+
+static void check_priority(unsigned everybody, unsigned action)
+{
+    load(argument(1));
+    equal(1, 2, 0);
+    load(argument(0));
+    equal(everybody, 0, 1);
+    give(action);
+    give(SECCOMP_RET_ALLOW);
+}
+
+static void check_filter(unsigned action)
+{
+    load(argument(0));
+    equal(SECCOMP_SET_MODE_FILTER, 0, 3);
+    load(argument(1));
+    any_of(SECCOMP_FILTER_FLAG_NEW_LISTENER, 0, 1);
+    give(action);
+    give(SECCOMP_RET_ALLOW);
+}
+
+/* The cookie of a socket, or of its network namespace, is the next value of a counter of the whole machine. */
+static void check_counter(void)
+{
+    load(argument(1));
+    equal(SOL_SOCKET, 0, 4);
+    load(argument(2));
+    equal(SO_COOKIE, 1, 0);
+    equal(SO_NETNS_COOKIE, 0, 1);
+    give(SECCOMP_RET_ERRNO | ENOPROTOOPT);
     give(SECCOMP_RET_ALLOW);
 }
 
@@ -122,8 +164,38 @@ static void check(const struct call *call, int guarded)
     case PRCTL:
         check_prctl(refused, guarded);
         break;
+    case LIMIT:
+        if (guarded)
+            when_pointer(call->extra, refused);
+        else
+            when_equal(0, 1, refused);
+        break;
+    case PRIORITY:
+        check_priority(call->extra, refused);
+        break;
+    case SCHEDULE:
+        if (guarded && call->extra != -1)
+            give(refused);
+        else
+            when_equal(0, 1, refused);
+        break;
+    case FILTER:
+        check_filter(refused);
+        break;
     case SOCKET:
         check_socket(refused, guarded);
+        break;
+    case NOTHING:
+        give(SECCOMP_RET_ERRNO | 0);
+        break;
+    case COUNTER:
+        check_counter();
+        break;
+    case NOWAIT:
+        if (call->extra >= 0)
+            when_bits(call->extra, RWF_NOWAIT, SECCOMP_RET_ERRNO | EOPNOTSUPP);
+        else
+            give(SECCOMP_RET_ERRNO | ENOSYS);
         break;
     case OPEN:
         if (call->extra >= 0 && guarded == GUARD_WRITES)
@@ -136,6 +208,9 @@ static void check(const struct call *call, int guarded)
         break;
     case SIGNAL_LATER:
         when_pointer(call->extra, SECCOMP_RET_USER_NOTIF);
+        break;
+    case LAYOUT:
+        when_bits(0, ADDR_NO_RANDOMIZE, SECCOMP_RET_USER_NOTIF);
         break;
     case SIGNAL_WHEN:
         when_equal(call->path, call->extra, SECCOMP_RET_USER_NOTIF);

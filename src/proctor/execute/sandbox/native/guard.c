@@ -1,7 +1,7 @@
 /* `guard FD`: answers for the calls that the filter of one sandbox stops, and tells the harness about them.
  *
  * FD holds words: `listener FD`, `records FD`, `control FD`, `init PID`, `user UID GID`, `inside UID`, `file_bytes N`,
- * `held PATH`, `writable PATH`, `canary PATH`, `reads`, `programs N`, `hold`, `look`.
+ * `held PATH`, `writable PATH`, `reads`, `all_reads`, `programs N`, `hold`, `look`.
  *
  * It observes; mounts, namespaces and the filter enforce. It runs outside, as the user that the sandbox belongs to, which
  * is what lets it look into the sandbox's processes; it has no privileges, makes no sockets and starts nothing. A sandbox
@@ -31,6 +31,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
@@ -87,10 +88,10 @@ static void read_plan(int fd)
             plan.held = wanted(&words);
         else if (!strcmp(word, "writable"))
             add_place(plan.writable, &plan.writable_count, wanted(&words));
-        else if (!strcmp(word, "canary"))
-            add_place(plan.canaries, &plan.canary_count, wanted(&words));
         else if (!strcmp(word, "reads"))
             plan.reads = 1;
+        else if (!strcmp(word, "all_reads"))
+            plan.all_reads = 1;
         else if (!strcmp(word, "hold"))
             holding = 1;
         else if (!strcmp(word, "look"))
@@ -314,6 +315,8 @@ static void prepare(int plan_fd)
     signal(SIGPIPE, SIG_IGN);
     many_files();
     be_prompt();
+    look_at_layouts();
+    plan.start = clock_ns(CLOCK_REALTIME_COARSE);
     give_up_privileges();
     plan.epoll = epoll_create1(EPOLL_CLOEXEC);
     if (plan.epoll < 0 || open_sandbox() < 0)
@@ -326,13 +329,20 @@ static void prepare(int plan_fd)
         _exit(0);
 }
 
+static int wait_ms(void)
+{
+    int records = records_wait_ms(), starts = claims_wait_ms();
+    return starts < 0 || (records >= 0 && records < starts) ? records : starts;
+}
+
 int guard_mode(int argc, char **argv)
 {
     if (argc != 1)
         die("guard wants one descriptor");
     prepare(number(argv[0]));
     for (;;) {
-        int quiet = !look(records_wait_ms());
+        int quiet = !look(wait_ms());
+        look_at_claims();
         write_records(quiet);
     }
 }

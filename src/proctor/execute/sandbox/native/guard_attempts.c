@@ -1,20 +1,34 @@
-/* The rules about calls that are never allowed, about privileges and about programs that start; and how an attempt is
- * told.
- */
+/* The rules about calls that are never allowed and about privileges; and how an attempt is recorded. */
 #include "guard.h"
 #include "modes.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
+#include <sys/timex.h>
 #include <unistd.h>
 
 #define COMMAND_LINE 2048
+
+void begin_attempt(struct record *record, const struct stopped *stopped, const char *code, const char *detail,
+                   const char *path, const char *address, int allowed, int error)
+{
+    struct process *process = who_is(stopped->thread);
+    begin(record, "attempt");
+    add_word(record, code);
+    add_word(record, stopped->call->name);
+    add_number(record, process ? process->inside : 0);
+    add_word(record, detail);
+    add_word(record, path);
+    add_word(record, address);
+    add_number(record, allowed);
+    add_number(record, error);
+}
 
 void tell_attempt(const struct stopped *stopped, const char *code, const char *detail, const char *path,
                   const char *address, int allowed, int error)
@@ -22,22 +36,14 @@ void tell_attempt(const struct stopped *stopped, const char *code, const char *d
     static struct record record;
     char words[COMMAND_LINE];
     struct process *process = who_is(stopped->thread);
-    begin(&record, "attempt");
-    add_word(&record, code);
-    add_word(&record, stopped->call->name);
-    add_number(&record, process ? process->inside : 0);
-    add_word(&record, detail);
-    add_word(&record, path);
-    add_word(&record, address);
-    add_number(&record, allowed);
-    add_number(&record, error);
+    begin_attempt(&record, stopped, code, detail, path, address, allowed, error);
     if (process)
         add_words(&record, words, command_line(process->outside, words, sizeof words));
     tell_counted(&record);
     hurry();
 }
 
-static int refuse_call(const struct stopped *stopped, const char *detail)
+int refuse_call(const struct stopped *stopped, const char *detail)
 {
     char code[32];
     snprintf(code, sizeof code, "syscall-%s", stopped->call->kind);
@@ -45,68 +51,20 @@ static int refuse_call(const struct stopped *stopped, const char *detail)
     return stopped->call->error;
 }
 
+/* What a call points at cannot be read here, though the kernel may be able to: it is not known what the call does. */
+int refuse_unreadable(const struct stopped *stopped, const char *what, int error)
+{
+    if (still_waits(stopped->id)) /* of a thread that was killed in this moment nothing can be read either */
+        tell_attempt(stopped, "syscall-unreadable", what, "", "", 0, error);
+    return error;
+}
+
 static int decide_clone3(const struct stopped *stopped)
 {
-    uint64_t flags = 0;
-    if (read_memory(stopped->thread, stopped->arguments[0], &flags, sizeof flags) == sizeof flags &&
-        flags & (NEW_NAMESPACES | 0x80 /* time */))
-        return refuse_call(stopped, "");
-    return stopped->call->error;
-}
-
-/* The error of a program that cannot start, such as most of those that a search along PATH tries; 0: it may start. The
- * guard gives the error itself, so that nobody can show it an absent program and the kernel a real one. */
-static int cannot_start(const struct place *place)
-{
-    if (place->by_descriptor || is_within(place->real, "/proc") || is_within(place->real, "/dev"))
-        return 0;
-    if (place->absent)
-        return ENOENT;
-    return place->mode && (!S_ISREG(place->mode) || !(place->mode & 0111)) ? EACCES : 0;
-}
-
-static void tell_program(const struct stopped *stopped, const struct place *place, struct process *process)
-{
-    static struct record record;
-    static char words[MAX_ARGUMENT_BYTES];
-    char link[64], directory[PATH_MAX];
-    snprintf(link, sizeof link, "/proc/%d/cwd", (int)stopped->thread);
-    ssize_t size = readlink(link, directory, sizeof directory - 1);
-    directory[size > 0 ? size : 0] = 0;
-    find_origin(process);
-    begin(&record, "exec");
-    add_number(&record, process->inside);
-    add_number(&record, inside_of(process->parent_outside));
-    add_number(&record, process->origin);
-    add_word(&record, place->real);
-    add_word(&record, directory);
-    add_number(&record, 1);
-    add_words(&record, words, read_arguments(stopped->thread, stopped->arguments[(int)stopped->call->extra], words));
-    tell(&record);
-    follow_program(process);
-}
-
-static int decide_execute(const struct stopped *stopped)
-{
-    static struct place place;
-    static long long programs;
-    if (parked && programs >= plan.programs)
-        return ERESTARTNOINTR; /* it would be held, and is told when it is */
-    if (programs > plan.programs)
-        return keep_held(stopped, UNTOLD);
-    if (locate(stopped, stopped->call->directory, stopped->call->path, FOLLOW | CLOSELY, &place) < 0)
-        return 0;
-    int error = cannot_start(&place);
-    if (error)
-        return error;
-    struct process *process = who_is(stopped->thread);
-    if (!process)
-        return 0;
-    tell_program(stopped, &place, process);
-    if (++programs <= plan.programs)
-        return 0;
-    hurry();
-    return keep_held(stopped, programs);
+    uint64_t arguments[CLONE_ARGS_SIZE_VER0 / sizeof(uint64_t)];
+    if (read_memory(stopped->thread, stopped->arguments[0], arguments, sizeof arguments) < 0)
+        return refuse_unreadable(stopped, "flags", stopped->call->error);
+    return arguments[0] & (NEW_NAMESPACES | 0x80 /* time */) ? refuse_call(stopped, "") : stopped->call->error;
 }
 
 /* A user or group that is not the process's own; -1 leaves one as it is. */
@@ -126,8 +84,9 @@ int decide_privilege(const struct stopped *stopped)
         if (!call->error && (int)stopped->arguments[0] == -1)
             return 0; /* asks what the file system id is */
     } else if (call->rule == CAPABILITIES) {
-        uint32_t data[3] = {0};
-        read_memory(stopped->thread, stopped->arguments[1], data, sizeof data);
+        uint32_t data[3];
+        if (read_memory(stopped->thread, stopped->arguments[1], data, sizeof data) < 0)
+            return refuse_unreadable(stopped, "capabilities", EFAULT);
         foreign = data[0] || data[1];
         snprintf(detail, sizeof detail, "effective %08x permitted %08x", data[0], data[1]);
     } else {
@@ -138,6 +97,37 @@ int decide_privilege(const struct stopped *stopped)
         return 0;
     tell_attempt(stopped, "privilege", detail, "", "", 0, call->error);
     return call->error;
+}
+
+static int decide_prctl(const struct stopped *stopped)
+{
+    int wanted = stopped->arguments[0];
+    if (wanted == PR_SET_PDEATHSIG)
+        return decide_signal(stopped);
+    if (wanted == PR_CAP_AMBIENT && (int)stopped->arguments[1] != PR_CAP_AMBIENT_RAISE)
+        return 0;
+    if (wanted == PR_CAP_AMBIENT || wanted == PR_SET_SECUREBITS) {
+        tell_attempt(stopped, "privilege", wanted == PR_CAP_AMBIENT ? "ambient capability" : "secure bits", "", "", 0,
+                     EPERM);
+        return EPERM;
+    }
+    return refuse_call(stopped, "");
+}
+
+/* The kernel checks whether the process may be looked into; one's own always is, and allocators do that. */
+static int decide_by_pidfd(const struct stopped *stopped)
+{
+    struct process *process = who_is(stopped->thread);
+    int own = (int)stopped->arguments[0] < 0 || (process && behind_pidfd(stopped) == process->outside);
+    return own ? 0 : refuse_call(stopped, "");
+}
+
+static int decide_adjust(const struct stopped *stopped)
+{
+    struct timex wanted;
+    if (read_memory(stopped->thread, stopped->arguments[(int)stopped->call->extra], &wanted, sizeof wanted) < 0)
+        return refuse_unreadable(stopped, "modes", EFAULT);
+    return wanted.modes ? refuse_call(stopped, "") : 0;
 }
 
 static int decide_allocate(const struct stopped *stopped)
@@ -156,13 +146,25 @@ int decide(const struct stopped *stopped)
 {
     if (stopped->thread == plan.init)
         return 0; /* pid 1 does what the harness says */
+    look_at_claim(find_followed(stopped->thread), stopped->thread, stopped->call->rule == BEGIN);
     switch (stopped->call->rule) {
     case REFUSE:
     case CLONE:
+        return refuse_call(stopped, "");
     case IOCTL:
         return (uint32_t)stopped->arguments[1] == TIOCSPTLCK ? decide_signal(stopped) : refuse_call(stopped, "");
     case PRCTL:
-        return (uint32_t)stopped->arguments[0] == PR_SET_PDEATHSIG ? decide_signal(stopped) : refuse_call(stopped, "");
+        return decide_prctl(stopped);
+    case PRIORITY:
+    case FILTER:
+        return refuse_call(stopped, stopped->call->rule == FILTER ? "a listener" : "the priority of pid 1");
+    case LIMIT:
+    case LIMIT_OWN:
+        return decide_limit(stopped);
+    case SCHEDULE:
+        return decide_schedule(stopped);
+    case BY_PIDFD:
+        return decide_by_pidfd(stopped);
     case CLONE3:
         return decide_clone3(stopped);
     case EXECUTE:
@@ -170,9 +172,14 @@ int decide(const struct stopped *stopped)
     case BEGIN:
         program_began(stopped->thread);
         return 0;
+    case LAYOUT:
+        if ((uint32_t)stopped->arguments[0] != UINT32_MAX) /* which only asks */
+            layout_is_fixed();
+        return 0;
     case SOCKET:
     case CONNECT:
     case SEND:
+    case SEND_MESSAGE:
     case SEND_MANY:
     case BIND:
         return decide_network(stopped);
@@ -185,6 +192,8 @@ int decide(const struct stopped *stopped)
     case GROUPS:
     case CAPABILITIES:
         return decide_privilege(stopped);
+    case ADJUST:
+        return decide_adjust(stopped);
     case ALLOCATE:
     case ALLOCATE_MUCH:
         return decide_allocate(stopped);

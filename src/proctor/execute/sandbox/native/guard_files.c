@@ -83,62 +83,66 @@ static int change(const struct stopped *stopped, struct place *where, const char
     return outside(stopped, where, detail);
 }
 
-static int is_canary(const char *path)
-{
-    for (int i = 0; i < plan.canary_count; i++)
-        if (!strcmp(path, plan.canaries[i]))
-            return 1;
-    return 0;
-}
+int decide_made(const struct stopped *stopped, struct place *where) { return where->mode ? 0 : change(stopped, where, ""); }
 
-static int decide_read(const struct stopped *stopped)
+/* Records that the place is opened for reading, where that is wanted. */
+static void tell_read(const struct stopped *stopped)
 {
     static struct record record;
-    if (is_canary(place.real)) {
-        tell_attempt(stopped, "read-canary", "", place.real, "", 1, 0);
-        return 0;
-    }
-    if (look_at_proc(stopped, &place, 0) || !plan.reads || !S_ISREG(place.mode) ||
-        !plan.held || !is_within(place.real, plan.held))
-        return 0;
     struct process *process = who_is(stopped->thread);
     begin(&record, "read");
     add_number(&record, process ? process->inside : 0);
     add_word(&record, place.real);
-    tell_counted(&record);
+    tell_once(&record);
+}
+
+static int is_read_told(void)
+{
+    if (plan.all_reads)
+        return S_ISREG(place.mode) || S_ISDIR(place.mode);
+    return plan.reads && S_ISREG(place.mode) && plan.held && is_within(place.real, plan.held);
+}
+
+static int decide_read(const struct stopped *stopped)
+{
+    int special = look_at_proc(stopped, &place, 0);
+    if (is_read_told() && (!special || plan.all_reads))
+        tell_read(stopped);
     return 0;
 }
 
-static uint64_t open_flags(const struct stopped *stopped)
+static int open_flags(const struct stopped *stopped, uint64_t *flags)
 {
-    struct open_how how = {0};
     int extra = stopped->call->extra;
-    if (extra >= 0)
-        return stopped->arguments[extra];
-    if (extra == -2)
-        return O_CREAT | O_WRONLY | O_TRUNC;
-    read_memory(stopped->thread, stopped->arguments[2], &how, sizeof how);
-    return how.flags;
+    struct open_how how = {.flags = extra >= 0 ? stopped->arguments[extra] : O_CREAT | O_WRONLY | O_TRUNC};
+    int result = extra != -1 ? 0 : read_memory(stopped->thread, stopped->arguments[2], &how, sizeof how);
+    *flags = how.flags;
+    return result;
 }
 
 static int decide_open(const struct stopped *stopped)
 {
-    uint64_t flags = open_flags(stopped);
+    uint64_t flags;
+    if (open_flags(stopped, &flags) < 0)
+        return refuse_unreadable(stopped, "flags", EFAULT);
     int writing = !(flags & O_PATH) && flags & OPENS_FOR_WRITING;
     int follow = !(flags & O_NOFOLLOW) && !(flags & O_CREAT && flags & O_EXCL) ? FOLLOW : 0;
-    if (locate(stopped, stopped->call->directory, stopped->call->path, follow | (writing ? 0 : READING), &place) < 0)
-        return 0;
+    int reads_too = (flags & O_ACCMODE) != O_WRONLY && !(flags & O_TRUNC);
+    int how = follow | (!writing ? READING : reads_too ? READS_TOO : 0);
+    int error = locate(stopped, stopped->call->directory, stopped->call->path, how, &place);
+    if (error)
+        return error;
     if (!writing)
         return decide_read(stopped);
-    if (is_canary(place.real))
-        tell_attempt(stopped, "read-canary", "for writing", place.real, "", 1, 0);
     if (place.mode && !S_ISREG(place.mode) && !S_ISDIR(place.mode) && !S_ISBLK(place.mode))
         return 0; /* a device such as /dev/null, a pipe, a socket: nothing is stored */
     if (place.mode && !(flags & (O_ACCMODE | O_TRUNC)))
-        return look_at_proc(stopped, &place, 0), 0; /* would be made, but is there: only read */
+        return decide_read(stopped); /* would be made, but is there: only read */
     if (!strcmp(place.claimed, "/dev/stdout") || !strcmp(place.claimed, "/dev/stderr") ||
         is_within(place.claimed, "/dev/fd"))
         return 0; /* what is open already */
+    if (reads_too && is_read_told() && is_writable(place.real))
+        tell_read(stopped);
     return change(stopped, &place, "");
 }
 
@@ -172,13 +176,29 @@ static int decide_mode(const struct stopped *stopped)
     return change(stopped, &place, detail);
 }
 
+/* Capabilities of a program are an attribute of its file. */
+static int decide_attribute(const struct stopped *stopped)
+{
+    char name[256];
+    ssize_t size = read_text(stopped->thread, stopped->arguments[(int)stopped->call->extra], name, sizeof name);
+    if (size < 0)
+        return refuse_unreadable(stopped, "attribute", EFAULT);
+    name[size < (ssize_t)sizeof name ? size : (ssize_t)sizeof name - 1] = 0;
+    if (strcmp(name, "security.capability") && strncmp(name, "trusted.", 8))
+        return change(stopped, &place, "");
+    tell_attempt(stopped, "privilege", name, place.real, "", 0, EPERM);
+    return EPERM;
+}
+
 /* A hard link gives a second name to what the first path names. */
 static int decide_link(const struct stopped *stopped)
 {
-    if (locate(stopped, stopped->call->directory, stopped->call->path, 0, &place) == 0 && !is_writable(place.real) &&
-        *place.real == '/')
+    int flags = stopped->call->at_flags; /* link has none */
+    int how = flags && stopped->arguments[flags] & AT_SYMLINK_FOLLOW ? FOLLOW : 0;
+    int error = locate(stopped, stopped->call->directory, stopped->call->path, how, &place);
+    if (!error && !is_writable(place.real) && *place.real == '/')
         return outside(stopped, &place, "hard link");
-    return 0;
+    return error;
 }
 
 int decide_file(const struct stopped *stopped)
@@ -190,21 +210,24 @@ int decide_file(const struct stopped *stopped)
                   (call->options & FLAG_LINK && stopped->arguments[(int)call->at_flags] & AT_SYMLINK_NOFOLLOW);
     int how = on_link ? 0 : FOLLOW;
     if (call->rule == RENAME || call->rule == LINK) {
-        if (locate(stopped, call->directory2, call->path2, 0, &second) < 0)
-            return 0;
-        int result = change(stopped, &second, "");
+        int result = locate(stopped, call->directory2, call->path2, 0, &second);
+        if (!result)
+            result = change(stopped, &second, "");
         if (result)
             return result;
         if (call->rule == LINK)
             return decide_link(stopped);
         how = 0;
     }
-    if (locate(stopped, call->directory, call->path, how, &place) < 0)
-        return 0;
+    int error = locate(stopped, call->directory, call->path, how, &place);
+    if (error)
+        return error;
     if (call->options & MAKES && place.mode)
         return 0; /* there is something already, and the call will fail for that */
     if (place.mode && !S_ISREG(place.mode) && !S_ISDIR(place.mode) && !S_ISLNK(place.mode) && *place.real != '/')
         return 0; /* a pipe or a socket by its descriptor */
+    if (call->rule == CHANGE_ATTRIBUTE)
+        return decide_attribute(stopped);
     if (call->rule == CHANGE_OWNER)
         return decide_owner(stopped);
     if (call->rule == CHANGE_MODE || call->rule == MAKE_NODE)

@@ -29,6 +29,8 @@ int answer(uint64_t id, int error)
     return ioctl(plan.listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
 
+int still_waits(uint64_t id) { return ioctl(plan.listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0 || errno != ENOENT; }
+
 static int is_there(const struct held *one)
 {
     return ioctl(plan.listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &one->stopped.id) == 0;
@@ -70,14 +72,16 @@ static void release(long long first, long long last)
     held_count = kept;
 }
 
-void let_go(void)
+/* Whether more is to be decided about a call than what it was held for: of two paths the first was not looked at. */
+static int is_half_decided(const struct held *one)
 {
-    holding = 0;
-    release(0, 0);
+    return !one->program && (one->stopped.call->rule == RENAME || one->stopped.call->rule == LINK);
 }
 
-/* Looks once more at the programs that were not told, because one that was told waited. */
-static void decide_untold(void)
+static int is_untold(const struct held *one) { return one->program == UNTOLD; }
+
+/* Looks once more at some of the calls that are held. */
+static void decide_again(int (*wanted)(const struct held *one))
 {
     static struct held all[MAX_HELD];
     int count = held_count;
@@ -85,7 +89,7 @@ static void decide_untold(void)
     held_count = 0;
     for (int i = 0; i < count; i++) {
         all[i].stopped.arguments = all[i].arguments;
-        if (all[i].program != UNTOLD)
+        if (!wanted(&all[i]))
             held[held_count++] = all[i];
         else if (is_there(&all[i])) {
             int result = decide(&all[i].stopped);
@@ -95,11 +99,18 @@ static void decide_untold(void)
     }
 }
 
+void let_go(void)
+{
+    holding = 0;
+    decide_again(is_half_decided);
+    release(0, 0);
+}
+
 void allow_programs(long long programs)
 {
     plan.programs = programs;
     release(1, programs);
-    decide_untold();
+    decide_again(is_untold);  /* those that were not told, because one that was told waited */
 }
 
 void park(void)

@@ -2,13 +2,16 @@
  *
  * The network namespace enforces it; the guard gives the same answers. A name is what a message to port 53 asks for, or
  * what any batch of messages asks for that has the form of a query. An abstract socket that nobody inside has bound can
- * only be meant to be one of the host's.
+ * only be meant to be one of the host's, and so can a path outside the writable places where no socket is. Settings of the
+ * network are asked for freely; who tries to change them is recorded.
  */
 #include "guard.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,9 +20,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#define DNS_PORT 53
+#define FIRST_FREE_PORT 1024 /* those below belong to root */
 #define QUERY_BYTES 512
 #define NAME_BYTES 256
-#define MAX_MESSAGES 8
+#define MAX_MESSAGES 1024 /* the kernel takes no more at once, neither messages nor pieces of one */
 #define SOCKETS_BYTES (1 << 18)
 
 union address {
@@ -30,12 +35,20 @@ union address {
     struct sockaddr_storage space;
 };
 
+/* 0, or -1 when it cannot be read; without an address it is that of no family, AF_UNSPEC. */
 static int read_address(const struct stopped *stopped, uint64_t at, uint64_t size, union address *address)
 {
     memset(address, 0, sizeof *address);
     if (size > sizeof *address)
         size = sizeof *address;
-    return size >= sizeof address->any.sa_family && read_memory(stopped->thread, at, address, size) > 0 ? 0 : -1;
+    return !at || size < sizeof address->any.sa_family ? 0 : read_memory(stopped->thread, at, address, size);
+}
+
+/* To send and to bind, an address of no family that is as long as one of IPv4 is one of IPv4; to connect, it is none. */
+static void name_family(union address *address, uint64_t size)
+{
+    if (address->any.sa_family == AF_UNSPEC && size >= sizeof address->four)
+        address->any.sa_family = AF_INET;
 }
 
 static int is_four_near(const unsigned char *bytes) { return bytes[0] == 127 || !memcmp(bytes, "\0\0\0\0", 4); }
@@ -94,12 +107,11 @@ static int query_name(const unsigned char *data, size_t size, char into[NAME_BYT
     return at + 5 <= size && used > 0;
 }
 
-static int tell_name(const struct stopped *stopped, uint64_t at, uint64_t size, const char *address, int near)
+/* Records the name that a message asks for; 0 when it is not a query. */
+static int tell_name(const struct stopped *stopped, const unsigned char *data, size_t size, const char *address, int near)
 {
-    unsigned char data[QUERY_BYTES];
     char name[NAME_BYTES];
-    ssize_t got = read_memory(stopped->thread, at, data, size < sizeof data ? size : sizeof data);
-    if (got <= 0 || !query_name(data, got, name))
+    if (!query_name(data, size, name))
         return 0;
     tell_attempt(stopped, "dns", name, "", address, near, near ? 0 : ENETUNREACH);
     return 1;
@@ -146,14 +158,51 @@ static int is_bound(const struct stopped *stopped, const char *name)
     return memmem(list, filled, line, strlen(line)) != NULL;
 }
 
+/* What every libc and many libraries try on the way, and which no user asked for. */
+static int is_name_service(const char *path)
+{
+    const char *names[] = {"/run/nscd", "/var/run/nscd", "/run/systemd", "/var/run/systemd", "/dev/log"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (is_within(path, names[i]))
+            return 1;
+    return 0;
+}
+
+/* Records a Unix socket that can only be meant to be one of the host's; the kernel finds none. */
+static void look_at_local(const struct stopped *stopped, const union address *address, uint64_t size)
+{
+    static struct place place;
+    char text[sizeof address->local.sun_path + 1] = "";
+    if (abstract_name(address, size, text)) {
+        if (!is_bound(stopped, text))
+            tell_attempt(stopped, "network", "abstract socket", "", text, 0, 0);
+        return;
+    }
+    if (address->any.sa_family != AF_UNIX || !address->local.sun_path[0])
+        return;
+    memcpy(text, address->local.sun_path, sizeof address->local.sun_path);
+    if (find_file(stopped, text, &place) == 0 && !S_ISSOCK(place.mode) && !is_writable(place.real) &&
+        !is_name_service(place.real))
+        tell_attempt(stopped, "network", "socket of the host", place.real, "", 0, 0);
+}
+
+/* Whether a message to the kernel's network settings changes any; of each four types the third only asks. */
+static int is_change(const unsigned char *data, size_t size)
+{
+    struct nlmsghdr header;
+    if (size < sizeof header)
+        return 0;
+    memcpy(&header, data, sizeof header);
+    return header.nlmsg_type >= RTM_BASE && (header.nlmsg_type & 3) != 2;
+}
+
 static int decide_connect(const struct stopped *stopped)
 {
     union address address;
     char text[128];
     if (read_address(stopped, stopped->arguments[1], stopped->arguments[2], &address) < 0)
-        return 0;
-    if (abstract_name(&address, stopped->arguments[2], text) && !is_bound(stopped, text))
-        tell_attempt(stopped, "network", "abstract socket", "", text, 0, 0);
+        return refuse_unreadable(stopped, "address", EFAULT);
+    look_at_local(stopped, &address, stopped->arguments[2]);
     if (is_near(&address))
         return 0;
     spell(&address, text);
@@ -161,15 +210,21 @@ static int decide_connect(const struct stopped *stopped)
     return ENETUNREACH;
 }
 
-static int decide_send(const struct stopped *stopped)
+/* The answer about one message: to `address`, with the first bytes of it in `data`. */
+static int decide_message(const struct stopped *stopped, const union address *address, const unsigned char *data,
+                          size_t size)
 {
-    union address address;
-    char text[128];
-    if (read_address(stopped, stopped->arguments[4], stopped->arguments[5], &address) < 0)
-        return 0;
-    int near = is_near(&address);
-    spell(&address, text);
-    int named = port_of(&address) == 53 && tell_name(stopped, stopped->arguments[1], stopped->arguments[2], text, near);
+    char text[128] = "";
+    int near = is_near(address);
+    if (address->any.sa_family != AF_UNSPEC)
+        spell(address, text);
+    if (address->any.sa_family == AF_NETLINK) {
+        if (!is_change(data, size))
+            return 0;
+        tell_attempt(stopped, "network", "network settings", "", text, 0, EPERM);
+        return EPERM;
+    }
+    int named = tell_name(stopped, data, size, text, near);
     if (near)
         return 0;
     if (!named)
@@ -177,42 +232,110 @@ static int decide_send(const struct stopped *stopped)
     return ENETUNREACH;
 }
 
+/* Whether the bytes of a message to that address matter. */
+static int is_looked_into(const union address *address)
+{
+    return port_of(address) == DNS_PORT || address->any.sa_family == AF_NETLINK;
+}
+
+static int decide_send(const struct stopped *stopped)
+{
+    union address address;
+    unsigned char data[QUERY_BYTES];
+    size_t size = stopped->arguments[2] < sizeof data ? stopped->arguments[2] : sizeof data;
+    if (read_address(stopped, stopped->arguments[4], stopped->arguments[5], &address) < 0)
+        return refuse_unreadable(stopped, "address", EFAULT);
+    name_family(&address, stopped->arguments[5]);
+    look_at_local(stopped, &address, stopped->arguments[5]);
+    if (!is_looked_into(&address))
+        size = 0;
+    if (size && read_memory(stopped->thread, stopped->arguments[1], data, size) < 0)
+        return refuse_unreadable(stopped, "message", EFAULT);
+    return decide_message(stopped, &address, data, size);
+}
+
+/* The first bytes of a message of several pieces: how many, or -1. */
+static ssize_t gather(const struct stopped *stopped, const struct msghdr *header, unsigned char data[QUERY_BYTES])
+{
+    size_t filled = 0;
+    for (size_t i = 0; i < header->msg_iovlen && i < MAX_MESSAGES && filled < QUERY_BYTES; i++) {
+        struct iovec piece;
+        if (read_memory(stopped->thread, (uintptr_t)(header->msg_iov + i), &piece, sizeof piece) < 0)
+            return -1;
+        size_t size = piece.iov_len < QUERY_BYTES - filled ? piece.iov_len : QUERY_BYTES - filled;
+        if (size && read_memory(stopped->thread, (uintptr_t)piece.iov_base, data + filled, size) < 0)
+            return -1;
+        filled += size;
+    }
+    return filled;
+}
+
+/* A message whose parts are in memory. One without an address is read only if `closely`: resolvers send batches of
+ * queries over connected sockets. */
+static int decide_header(const struct stopped *stopped, const struct msghdr *header, int closely)
+{
+    union address address;
+    unsigned char data[QUERY_BYTES];
+    if (read_address(stopped, (uintptr_t)header->msg_name, header->msg_namelen, &address) < 0)
+        return refuse_unreadable(stopped, "address", EFAULT);
+    name_family(&address, header->msg_name ? header->msg_namelen : 0);
+    look_at_local(stopped, &address, header->msg_namelen);
+    ssize_t size = closely || is_looked_into(&address) ? gather(stopped, header, data) : 0;
+    if (size < 0)
+        return refuse_unreadable(stopped, "message", EFAULT);
+    return decide_message(stopped, &address, data, size);
+}
+
+static int decide_send_message(const struct stopped *stopped)
+{
+    struct msghdr header;
+    if (read_memory(stopped->thread, stopped->arguments[1], &header, sizeof header) < 0)
+        return refuse_unreadable(stopped, "message", EFAULT);
+    return decide_header(stopped, &header, 0);
+}
+
 static int decide_send_many(const struct stopped *stopped)
 {
-    struct mmsghdr messages[MAX_MESSAGES];
-    unsigned count = stopped->arguments[2] < MAX_MESSAGES ? stopped->arguments[2] : MAX_MESSAGES;
-    ssize_t got = read_memory(stopped->thread, stopped->arguments[1], messages, count * sizeof *messages);
+    uint32_t count = stopped->arguments[2];
     int error = 0;
-    for (unsigned i = 0; got > 0 && i < got / sizeof *messages; i++) {
-        const struct msghdr *header = &messages[i].msg_hdr;
-        union address address;
-        struct iovec piece;
-        char text[128] = "";
-        int near = 1, named = 0;
-        if (header->msg_name &&
-            !read_address(stopped, (uintptr_t)header->msg_name, header->msg_namelen, &address)) {
-            near = is_near(&address);
-            spell(&address, text);
-        }
-        if (header->msg_iovlen &&
-            read_memory(stopped->thread, (uintptr_t)header->msg_iov, &piece, sizeof piece) == sizeof piece)
-            named = tell_name(stopped, (uintptr_t)piece.iov_base, piece.iov_len, text, near);
-        if (near)
-            continue;
-        if (!named)
-            tell_attempt(stopped, "network", "", "", text, 0, ENETUNREACH);
-        error = ENETUNREACH;
+    for (uint32_t i = 0; i < count && i < MAX_MESSAGES; i++) {
+        struct mmsghdr message;
+        if (read_memory(stopped->thread, stopped->arguments[1] + i * sizeof message, &message, sizeof message) < 0)
+            return refuse_unreadable(stopped, "message", EFAULT);
+        int result = decide_header(stopped, &message.msg_hdr, 1);
+        error = error ? error : result;
     }
     return error;
+}
+
+/* A Unix socket is a file that is made. */
+static int decide_bound(const struct stopped *stopped, const union address *address)
+{
+    static struct place place;
+    char text[sizeof address->local.sun_path + 1] = "";
+    memcpy(text, address->local.sun_path, sizeof address->local.sun_path);
+    if (!*text)
+        return 0;
+    return find_file(stopped, text, &place) < 0 ? refuse_unreadable(stopped, "path", EINVAL) : decide_made(stopped, &place);
 }
 
 static int decide_bind(const struct stopped *stopped)
 {
     union address address;
     char text[128];
-    if (read_address(stopped, stopped->arguments[1], stopped->arguments[2], &address) < 0 || is_near(&address))
-        return 0;
+    if (read_address(stopped, stopped->arguments[1], stopped->arguments[2], &address) < 0)
+        return refuse_unreadable(stopped, "address", EFAULT);
+    name_family(&address, stopped->arguments[2]);
+    if (address.any.sa_family == AF_UNIX)
+        return decide_bound(stopped, &address);
+    int port = port_of(&address);
     spell(&address, text);
+    if (is_near(&address) && (!port || port >= FIRST_FREE_PORT))
+        return 0;
+    if (is_near(&address)) { /* the kernel may be set to allow them to every user */
+        tell_attempt(stopped, "privilege", "a port of root", "", text, 0, EACCES);
+        return EACCES;
+    }
     tell_attempt(stopped, "network", "bind", "", text, 0, EADDRNOTAVAIL);
     return EADDRNOTAVAIL;
 }
@@ -226,6 +349,8 @@ int decide_network(const struct stopped *stopped)
         return decide_connect(stopped);
     case SEND:
         return decide_send(stopped);
+    case SEND_MESSAGE:
+        return decide_send_message(stopped);
     case SEND_MANY:
         return decide_send_many(stopped);
     default:

@@ -1,23 +1,27 @@
 /* Finds out where a path of a stopped call leads.
  *
- * Links are followed inside the sandbox's own root by the kernel itself (openat2, RESOLVE_IN_ROOT), so nothing that a
- * process in there makes can lead the guard anywhere else. Magic links of /proc are not followed. Nothing is opened but
- * as O_PATH, so no device, no pipe and no lock can hold the guard up.
+ * Links are followed inside the sandbox's own root, so nothing that a process in there makes can lead the guard anywhere
+ * else. Nothing is opened but as O_PATH, and the regular files that are to start or to be sent, so no device, no pipe and
+ * no lock can hold the guard up. A call whose path cannot be followed is refused and recorded.
  */
 #include "guard.h"
 #include "modes.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MAX_LINKS 16
+#define MAX_LINKS 40
+#define MAX_REST (2 * PATH_MAX)
+#define MAX_CLIMBS 65536
 
 int open_sandbox(void)
 {
@@ -100,180 +104,283 @@ static void normalise(const char *path, char into[PATH_MAX])
 /* `directory` and `path` put together, unless `path` is absolute. */
 static void join(const char *directory, const char *path, char into[PATH_MAX])
 {
-    if (*path == '/' || snprintf(into, PATH_MAX, "%s/%s", directory, path) >= PATH_MAX)
-        snprintf(into, PATH_MAX, "%s", path);
+    if (*path == '/')
+        directory = "";
+    snprintf(into, PATH_MAX, "%s%s%s", directory, *directory ? "/" : "", path);
 }
 
-static int where_is(int fd, struct place *place)
+/* The path of an open file. A path can be longer than PATH_MAX: of such a directory it is the path of one above it that
+ * has a shorter one, followed by dots, with room for a name. -1 where there is none. */
+static int path_of(int fd, char into[PATH_MAX])
 {
     char link[64];
-    struct stat information;
-    struct statvfs system;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    int result = read_link(link, place->real);
-    place->mode = !result && !fstat(fd, &information) ? information.st_mode : 0;
-    place->read_only = !fstatvfs(fd, &system) && system.f_flag & ST_RDONLY;
-    close(fd);
-    return result;
+    if (read_link(link, into) == 0)
+        return 0;
+    int found = -1;
+    fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    for (int i = 0; i < MAX_CLIMBS && fd >= 0 && found < 0; i++) {
+        int above = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        close(fd);
+        fd = above;
+        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        found = fd < 0 || read_link(link, into) < 0 || strlen(into) + NAME_MAX + 6 > PATH_MAX ? -1 : 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (found == 0)
+        strcat(into, "/...");
+    return found;
 }
 
-/* The place of something that is not there (yet): its directory, and its name. 1 when `path` was a dangling link, whose
- * target is then in `path`. */
-static int where_would_be(char path[PATH_MAX], int follow, struct place *place)
+int where_it_works(pid_t thread, char into[PATH_MAX])
 {
-    char leaf[PATH_MAX], target[PATH_MAX];
-    size_t size = strlen(path);
-    while (size > 1 && path[size - 1] == '/')
-        path[--size] = 0;
-    char *slash = strrchr(path, '/');
-    snprintf(leaf, sizeof leaf, "%s", slash ? slash + 1 : path);
-    if (slash)
-        slash[slash == path] = 0;
-    int fd = open_inside(slash ? path : "/", O_DIRECTORY, 0);
-    place->absent = fd >= 0 || errno == ENOENT;
-    if (fd < 0) {
-        char whole[PATH_MAX];
-        join(path, leaf, whole);
-        normalise(whole, place->real);
-        place->missing_parent = 1;
-        return 0;
-    }
-    ssize_t length = follow ? readlinkat(fd, leaf, target, sizeof target - 1) : -1;
-    if (where_is(fd, place) < 0)
-        return 0;
-    place->mode = 0;
-    if (length > 0) {
-        target[length] = 0;
-        join(place->real, target, path);
-        return 1;
-    }
-    join(strcmp(place->real, "/") ? place->real : "", leaf, path);
-    normalise(path, place->real);
+    char link[64];
+    snprintf(link, sizeof link, "/proc/%d/cwd", (int)thread);
+    int fd = open(link, O_PATH | O_CLOEXEC), found = fd < 0 ? -1 : path_of(fd, into);
+    if (fd >= 0)
+        close(fd);
+    return found;
+}
+
+int open_to_read(const char *path)
+{
+    struct open_how how = {.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+                           .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS};
+    return syscall(SYS_openat2, plan.root, path, &how, sizeof how);
+}
+
+/* The path of `name` in an open directory; of one that is too long, as much as there is. */
+static int path_in(int directory, const char *name, char into[PATH_MAX])
+{
+    char path[PATH_MAX], whole[3 * PATH_MAX];
+    if (path_of(directory, path) < 0)
+        return -1;
+    snprintf(whole, sizeof whole, "%s/%s", path, name);
+    normalise(strlen(whole) < PATH_MAX ? whole : path, into);
     return 0;
 }
 
-static void resolve(struct place *place, int follow)
+/* The first bytes of a regular file that was opened as O_PATH. */
+static int read_head(int fd, char head[HEAD_BYTES])
 {
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    memset(head, 0, HEAD_BYTES);
+    int again = open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    ssize_t size = again < 0 ? -1 : read(again, head, HEAD_BYTES);
+    if (again >= 0)
+        close(again);
+    return size < 0 ? -1 : 0;
+}
+
+/* What is known of the open file `fd`, which is `name` in the directory `at`. */
+static int where_is(int fd, int at, const char *name, struct place *place)
+{
+    struct stat information;
+    struct statvfs system;
+    if (path_of(fd, place->real) < 0 && (at < 0 || path_in(at, name, place->real) < 0))
+        return -1;
+    int known = fstat(fd, &information) == 0;
+    place->mode = known ? information.st_mode : 0;
+    place->file = known ? (struct file){information.st_dev, information.st_ino, information.st_nlink} : (struct file){0};
+    place->head_read = place->with_head && S_ISREG(place->mode) && read_head(fd, place->head) == 0;
+    place->read_only = fstatvfs(fd, &system) == 0 && system.f_flag & ST_RDONLY;
+    if (*place->real != '/' || !strncmp(place->real, "/memfd:", 7))
+        place->mode = S_IFIFO; /* no file on a disk */
+    return 0;
+}
+
+/* The place of what cannot be reached from the directory `at`, or is not there (yet). */
+static int where_would_be(int at, const char *rest, int error, struct place *place)
+{
+    const char *slash = strchr(rest, '/');
+    if (where_is(at, -1, "", place) < 0 || path_in(at, rest, place->real) < 0)
+        return -1;
+    place->mode = 0;
+    place->file = (struct file){0};
+    place->head_read = 0;
+    place->absent = error == ENOENT;
+    place->missing_parent = error != ENOENT || (slash && slash[strspn(slash, "/")]);
+    return 0;
+}
+
+/* How a link is followed: the kernel goes by its text, or straight to an open file, as by some links of /proc. Of these
+ * only those of the stopped process itself are followed here; a look at those of others is recorded. */
+enum { BY_TEXT, STRAIGHT, NOT_FOLLOWED };
+
+static int read_target(const struct stopped *stopped, int at, const char *name, char target[PATH_MAX])
+{
+    struct statfs system;
     char path[PATH_MAX];
-    strcpy(path, place->claimed);
-    for (int links = 0; links < MAX_LINKS; links++) {
-        int fd = open_inside(path, follow ? 0 : O_NOFOLLOW, 0);
-        place->absent = 0;
-        if (fd >= 0) {
-            if (where_is(fd, place) < 0)
-                normalise(path, place->real);
-            return;
-        }
-        if (errno != ENOENT) {
-            normalise(path, place->real);
-            return;
-        }
-        if (!where_would_be(path, follow, place))
-            return;
-    }
-    normalise(path, place->real);
-}
-
-/* What /proc/self and /proc/thread-self mean to the process that says it. */
-static void replace_self(const struct stopped *stopped, char path[PATH_MAX])
-{
-    const char *names[] = {"/proc/self", "/proc/thread-self"};
-    for (int i = 0; i < 2; i++) {
-        if (!is_within(path, names[i]))
-            continue;
-        struct process *process = who_is(stopped->thread);
-        char changed[PATH_MAX];
-        if (process && snprintf(changed, sizeof changed, "/proc/%lld%s", process->inside, path + strlen(names[i])) <
-                           (int)sizeof changed)
-            strcpy(path, changed);
-        return;
-    }
-}
-
-/* The root, directory and open files of the process itself by their names in /proc: the kernel follows those links, and
- * openat2 would not. */
-static void follow_own(const struct stopped *stopped, char path[PATH_MAX])
-{
-    char link[PATH_MAX], target[PATH_MAX];
     long long pid;
+    ssize_t size = readlinkat(at, name, target, PATH_MAX - 1);
+    target[size > 0 ? size : 0] = 0;
+    if (fstatfs(at, &system) < 0)
+        return NOT_FOLLOWED;
+    if (system.f_type != PROC_SUPER_MAGIC)
+        return size > 0 ? BY_TEXT : NOT_FOLLOWED;
+    struct process *process = who_is(stopped->thread);
+    if (!process || path_of(at, path) < 0)
+        return NOT_FOLLOWED;
+    if (!strcmp(path, "/proc")) {
+        if (!strcmp(name, "self") || !strcmp(name, "thread-self"))
+            snprintf(target, PATH_MAX, "%lld", process->inside); /* to the guard they mean another process */
+        return *target ? BY_TEXT : NOT_FOLLOWED;
+    }
     const char *part = proc_part(path, &pid);
-    struct process *process = part ? who_is(stopped->thread) : NULL;
-    if (!process || process->inside != pid)
-        return;
+    if (!part || pid != process->inside)
+        return NOT_FOLLOWED;
     if (!strncmp(part, "/task/", 6))
         part += 6 + strspn(part + 6, "0123456789");
-    size_t size = is_within(part, "/root") ? 5 : is_within(part, "/cwd") ? 4 : 0;
-    if (!size && !strncmp(part, "/fd/", 4))
-        size = 4 + strspn(part + 4, "0123456789");
-    if (!size || (part[size] && part[size] != '/'))
-        return;
-    snprintf(link, sizeof link, "/proc/%d%.*s", (int)stopped->thread, (int)size, part);
-    if (read_link(link, target) < 0 || *target != '/' || !strncmp(target, "/memfd:", 7))
-        return;
-    if (snprintf(link, sizeof link, "%s%s", strcmp(target, "/") || !part[size] ? target : "", part + size) <
-        (int)sizeof link)
-        strcpy(path, link);
+    int own = *part ? !strcmp(part, "/fd") : !strcmp(name, "root") || !strcmp(name, "cwd") || !strcmp(name, "exe");
+    return own ? STRAIGHT : NOT_FOLLOWED;
+}
+
+static int is_link(int fd)
+{
+    struct stat information;
+    return fstat(fd, &information) == 0 && S_ISLNK(information.st_mode);
+}
+
+static int open_root(void) { return fcntl(plan.root, F_DUPFD_CLOEXEC, 0); }
+
+/* Follows `text` from the directory `at`, which is closed, name by name as the kernel would. -1: where it
+ * leads is not known. */
+static int resolve(const struct stopped *stopped, int at, const char *text, int follow, struct place *place)
+{
+    char rest[MAX_REST], changed[MAX_REST], target[PATH_MAX], name[NAME_MAX + 1], *next = rest;
+    int found = -1, last = 0;
+    strcpy(rest, text);
+    for (int links = 0; at >= 0 && !last; next += strlen(name)) {
+        next += strspn(next, "/");
+        size_t size = strcspn(next, "/");
+        if (!size) {
+            found = where_is(at, -1, "", place);
+            break;
+        }
+        snprintf(name, sizeof name, "%.*s", (int)(size > NAME_MAX ? 0 : size), next);
+        last = !next[size];
+        errno = ENAMETOOLONG;
+        int fd = *name ? openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
+        if (fd >= 0 && (follow || !last) && is_link(fd)) {
+            close(fd);
+            int how = links++ < MAX_LINKS ? read_target(stopped, at, name, target) : NOT_FOLLOWED;
+            if (how == BY_TEXT) {
+                if (snprintf(changed, sizeof changed, "%s%s", target, next + size) >= (int)sizeof changed)
+                    break;
+                strcpy(rest, changed);
+                next = rest;
+                *name = last = 0;
+                if (*rest == '/') {
+                    close(at);
+                    at = open_root();
+                }
+                continue;
+            }
+            errno = ELOOP;
+            fd = how == STRAIGHT ? openat(at, name, O_PATH | O_CLOEXEC) : -1;
+            place->by_descriptor |= last;
+        }
+        if (fd < 0) {
+            found = where_would_be(at, next, errno, place);
+            break;
+        }
+        if (last)
+            found = where_is(fd, at, name, place);
+        close(at);
+        at = fd;
+    }
+    if (at >= 0)
+        close(at);
+    return found;
+}
+
+int find_file(const struct stopped *stopped, const char *text, struct place *place)
+{
+    char link[64];
+    snprintf(link, sizeof link, "/proc/%d/cwd", (int)stopped->thread);
+    if (strlen(text) >= PATH_MAX)
+        return -1;
+    int at = *text == '/' ? open_root() : open(link, O_PATH | O_CLOEXEC);
+    return resolve(stopped, at, text, 1, place);
 }
 
 /* Most of what is asked about is a plain path below a writable place: then it is enough to know that no link is on the
  * way, which takes one call or none. What there is at its end is not found out. 0: a closer look is needed. */
 static int is_plain(struct place *place, const char *base, const char *text, int how)
 {
-    if (how & CLOSELY || holding)
+    if (how & CLOSELY || holding || (how & (READING | READS_TOO) && plan.all_reads))
         return 0;
     int given = !*text || (!(how & FOLLOW) && !strchr(text, '/') && strcmp(text, ".") && strcmp(text, ".."));
     normalise(place->claimed, place->real);
     if (!is_writable(place->real) && !(how & READING))
         return 0;
-    if (how & READING && (is_within(place->real, "/proc") || is_within(place->real, "/dev") ||
-                          (plan.reads && plan.held && is_within(place->real, plan.held))))
+    if (how & READING && (is_within(place->real, "/proc") || is_within(place->real, "/dev")))
+        return 0;
+    if (how & (READING | READS_TOO) && plan.reads && plan.held && is_within(place->real, plan.held))
         return 0;
     if (given && *base == '/' && is_writable(base))
         return 1; /* the kernel's own name of an open directory has no links in it */
     int fd = open_inside(place->claimed, how & FOLLOW ? 0 : O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
     if (fd >= 0)
         close(fd);
-    return fd >= 0 || errno == ENOENT;
+    return fd >= 0 || (errno == ENOENT && !strstr(text, ".."));
+}
+
+/* The directory that a path starts from, or the file that a descriptor is: its name in /proc. */
+static void name_base(const struct stopped *stopped, int handle, char link[64])
+{
+    if (handle == AT_FDCWD)
+        snprintf(link, 64, "/proc/%d/cwd", (int)stopped->thread);
+    else
+        snprintf(link, 64, "/proc/%d/fd/%d", (int)stopped->thread, handle);
+}
+
+/* A closer look, by descriptors: no path is too long for that, and nothing on the way can be taken for something else. */
+static int look_closely(const struct stopped *stopped, const char *link, const char *text, int how, struct place *place)
+{
+    int at = *text == '/' ? open_root() : open(link, O_PATH | O_CLOEXEC), found;
+    if (at < 0 && errno == ENOENT)
+        return EBADF;
+    if (at >= 0 && !*text) {
+        found = where_is(at, -1, "", place);
+        close(at);
+    } else {
+        found = resolve(stopped, at, text, how & FOLLOW, place);
+    }
+    return found < 0 ? refuse_unreadable(stopped, "a path that leads nowhere", ENAMETOOLONG) : 0;
 }
 
 int locate(const struct stopped *stopped, int directory, int path, int how, struct place *place)
 {
     char text[PATH_MAX], base[PATH_MAX], link[64];
     *text = *base = 0;
-    int handle = directory < 0 ? AT_FDCWD : (int)stopped->arguments[directory];
-    place->mode = place->missing_parent = place->read_only = place->absent = place->by_descriptor = 0;
-    if (path >= 0 && stopped->arguments[path] &&
-        read_text(stopped->thread, stopped->arguments[path], text, sizeof text) < 0)
-        return -1; /* a bad pointer: the kernel will say so */
-    if (*text != '/') {
-        if (handle == AT_FDCWD)
-            snprintf(link, sizeof link, "/proc/%d/cwd", (int)stopped->thread);
-        else
-            snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)stopped->thread, handle);
-        if (read_link(link, base) < 0 || strlen(base) + strlen(text) + 2 > sizeof base) {
-            if (!strstr(text, ".."))
-                return -1;
-            *base = 0; /* from deep below up to somewhere: taken as from the root */
-        }
-    }
+    place->mode = place->missing_parent = place->read_only = place->absent = 0;
+    place->file = (struct file){0};
+    place->with_head = how & CLOSELY;
+    place->head_read = 0;
+    ssize_t size = path < 0 || !stopped->arguments[path]
+                       ? 0
+                       : read_text(stopped->thread, stopped->arguments[path], text, sizeof text);
+    if (size < 0)
+        return refuse_unreadable(stopped, "path", EFAULT);
+    if (size == sizeof text)
+        return refuse_unreadable(stopped, "path without an end", ENAMETOOLONG);
     place->by_descriptor = !*text;
-    if (*text)
+    strcpy(place->given, text);
+    name_base(stopped, directory < 0 ? AT_FDCWD : (int)stopped->arguments[directory], link);
+    int known = *text == '/' || (read_link(link, base) == 0 && strlen(base) + strlen(text) + 2 <= sizeof base);
+    if (*text && known)
         join(base, text, place->claimed);
     else
-        strcpy(place->claimed, base);
+        strcpy(place->claimed, *text ? text : base);
     if (!strcmp(place->claimed, "/dev/null")) { /* the most common of all */
         strcpy(place->real, place->claimed);
         place->mode = S_IFCHR;
         return 0;
     }
-    replace_self(stopped, place->claimed);
-    follow_own(stopped, place->claimed);
-    if (*place->claimed != '/' || (place->by_descriptor && !strncmp(base, "/memfd:", 7))) { /* no file on a disk */
-        strcpy(place->real, place->claimed);
-        place->mode = S_IFIFO;
-        return 0;
-    }
-    if (!is_plain(place, base, text, how))
-        resolve(place, how & FOLLOW);
-    return 0;
+    return known && *place->claimed == '/' && is_plain(place, base, text, how)
+               ? 0
+               : look_closely(stopped, link, text, how, place);
 }

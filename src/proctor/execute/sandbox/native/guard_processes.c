@@ -91,6 +91,15 @@ static int look_up(pid_t thread, struct process *process)
     return 0;
 }
 
+struct process *find_followed(pid_t outside) { return find(outside); }
+
+void each_followed(void (*action)(struct process *process))
+{
+    for (int i = 0; i < BUCKETS; i++)
+        for (struct process *process = followed[i]; process; process = process->next)
+            action(process);
+}
+
 struct process *who_is(pid_t thread)
 {
     static struct process stranger;
@@ -100,6 +109,8 @@ struct process *who_is(pid_t thread)
     if (look_up(thread, &stranger) < 0)
         return NULL;
     process = find(stranger.outside);
+    if (process)
+        look_at_claim(process, thread, 0);
     return process ? process : &stranger;
 }
 
@@ -111,11 +122,11 @@ long long inside_of(long long outside)
     return outside <= 0 || look_up(outside, &stranger) < 0 ? 0 : stranger.inside;
 }
 
-static void follow(const struct process *process)
+struct process *follow(const struct process *process)
 {
-    struct process *copy;
-    if (find(process->outside) || followed_count >= MAX_FOLLOWED || !(copy = malloc(sizeof *copy)))
-        return;
+    struct process *copy = find(process->outside);
+    if (copy || followed_count >= MAX_FOLLOWED || !(copy = malloc(sizeof *copy)))
+        return copy;
     *copy = *process;
     copy->handle = syscall(SYS_pidfd_open, process->outside, 0);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = copy};
@@ -123,15 +134,15 @@ static void follow(const struct process *process)
         if (copy->handle >= 0)
             close(copy->handle);
         free(copy);
-        return;
+        return NULL;
     }
     copy->next = followed[copy->outside % BUCKETS];
     followed[copy->outside % BUCKETS] = copy;
     followed_count++;
+    return copy;
 }
 
-/* Where the stack of a process begins; 0: nobody can tell. */
-static uint64_t stack_of(pid_t pid)
+uint64_t stack_of(pid_t pid)
 {
     char text[1024];
     char *at = read_proc(pid, "stat", text, sizeof text) > 0 ? strrchr(text, ')') : NULL;
@@ -151,7 +162,7 @@ static size_t place_of(uint64_t stack) { return (stack >> 4) % MAX_PROGRAMS; }
 void program_began(pid_t thread)
 {
     struct process *process = who_is(thread);
-    uint64_t stack = process && process->started ? stack_of(process->outside) : 0;
+    uint64_t stack = process && process->started ? process->stack : 0;
     size_t place = place_of(stack);
     if (!stack || stack == process->fork_of)
         return; /* it has not begun yet: that is still its parent's */
@@ -172,7 +183,7 @@ void find_origin(struct process *process)
     int count = 0;
     if (find(process->outside))
         return; /* it was found when it was first seen */
-    process->fork_of = stack_of(process->outside);
+    process->stack = process->fork_of = stack_of(process->outside);
     size_t place = place_of(process->fork_of);
     if (process->fork_of && programs[place].stack == process->fork_of) {
         process->origin = programs[place].inside;
@@ -185,18 +196,19 @@ void find_origin(struct process *process)
         process->origin = above->started && !is_older(process, above) ? above->inside : above->origin;
     while (count-- > 0) {
         forks[count].origin = process->origin;
-        forks[count].fork_of = process->fork_of;
+        forks[count].stack = forks[count].fork_of = process->fork_of;
         follow(&forks[count]);
     }
 }
 
-void follow_program(struct process *process)
+struct process *follow_program(struct process *process)
 {
-    follow(process);
-    if (!(process = find(process->outside)) || process->started)
-        return;
-    process->started = 1;
-    process->start = clock_ns(CLOCK_MONOTONIC);
+    process = follow(process);
+    if (process && !process->started) {
+        process->started = 1;
+        process->start = clock_ns(CLOCK_MONOTONIC);
+    }
+    return process;
 }
 
 /* As wait would give it, or UNKNOWN. */
@@ -230,6 +242,8 @@ static void tell_end(const struct process *process)
 
 void process_ended(struct process *process)
 {
+    tell_absent(process);
+    forget_claim(process);
     if (process->started)
         tell_end(process);
     struct process **link = &followed[process->outside % BUCKETS];

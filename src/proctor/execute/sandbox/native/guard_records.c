@@ -3,9 +3,8 @@
  * A record is a 32-bit size and words, each ended by a NUL: its kind, the time, and the fields of its kind. Records are
  * gathered and written together, at the latest after FLUSH_MS. The guard never waits for the harness: while the buffer is
  * more than half full it looks at nothing new, so that whoever acts waits; what does not fit even so is counted, and the
- * count is told as soon as there is room. Attempts and reads that repeat are told
- * once, and then as a count every REPEAT_MS. Of those that do not repeat a burst passes; what is beyond it is counted by
- * its code.
+ * count is sent as soon as there is room. Attempts and reads that repeat are sent once, and then as a count every
+ * REPEAT_MS. Of attempts that do not repeat a burst passes; what is beyond it is counted by its code.
  */
 #include "guard.h"
 
@@ -15,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BUFFER_BYTES (1 << 20)
+#define BUFFER_BYTES (2 << 20)
 #define FLUSH_MS 20
 #define REPEAT_MS 1000
 #define BURST 2000
@@ -134,7 +133,7 @@ static void count_beyond(const struct record *record)
         repeats_since = clock_ns(CLOCK_MONOTONIC);
 }
 
-void tell_counted(const struct record *record)
+static void tell_bounded(const struct record *record, int bounded)
 {
     uint64_t hash = 14695981039346656037ULL;
     for (size_t i = 0; i < record->size; i++)
@@ -146,7 +145,7 @@ void tell_counted(const struct record *record)
             repeats_since = clock_ns(CLOCK_MONOTONIC);
         return;
     }
-    if (!passes()) {
+    if (bounded && !passes()) {
         count_beyond(record);
         return;
     }
@@ -158,6 +157,10 @@ void tell_counted(const struct record *record)
     *slot = (struct slot){.hash = hash, .size = record->size};
     memcpy(slot->body, record->bytes, record->size);
 }
+
+void tell_counted(const struct record *record) { tell_bounded(record, 1); }
+
+void tell_once(const struct record *record) { tell_bounded(record, 0); }
 
 void tell_repeats(void)
 {

@@ -1,5 +1,5 @@
-/* The rules about signals: every process inside belongs to whoever runs there, but pid 1. The guard records calls that
- * send a fatal signal, or make the kernel send one: timers, limits, descriptors, terminals, a parent's death.
+/* The rules about signals: a process inside may signal every other one but pid 1. The guard records calls that send a
+ * fatal signal, or make the kernel send one: timers, limits, descriptors, terminals, a parent's death.
  */
 #include "guard.h"
 
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* The process behind a pidfd of the stopped process, as seen from here; 0 when that cannot be told. */
-static long long behind_pidfd(const struct stopped *stopped)
+long long behind_pidfd(const struct stopped *stopped)
 {
     char path[64], text[1024];
     snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", (int)stopped->thread, (int)stopped->arguments[0]);
@@ -53,7 +53,7 @@ static int is_fatal(int number) { return number > 0 && !(number >= SIGCHLD && nu
 
 /* Records that the signal `number` was sent to a process, or may be sent; a target of 0 is any process, such as those
  * of a group. The harness uses this to tell kills from inside and from outside apart, so the record must be complete. */
-static void tell_signal(const struct stopped *stopped, long long target, int number)
+void tell_signal(const struct stopped *stopped, long long target, int number)
 {
     static struct record record;
     struct process *process = who_is(stopped->thread);
@@ -108,16 +108,13 @@ int decide_signal(const struct stopped *stopped)
     case SIGNAL:
     case SIGNAL_BY_PIDFD:
         return decide_sent(stopped);
-    case SIGNAL_LATER: /* memory that cannot be read may ask for any signal */
+    case SIGNAL_LATER:
         if (read_memory(stopped->thread, stopped->arguments[(int)stopped->call->extra], &event, sizeof event) < 0)
-            event.number = SIGKILL;
+            return refuse_unreadable(stopped, "event", EFAULT);
         tell_signal(stopped, 0, event.number);
         return 0;
     case SIGNAL_WHEN:
-        if (stopped->call->extra == F_SETSIG)
-            tell_signal(stopped, 0, stopped->arguments[2]);
-        else if (stopped->call->path == 0 || stopped->arguments[2]) /* prlimit64 without a new limit only reads */
-            tell_signal(stopped, 0, SIGKILL);
+        tell_signal(stopped, 0, stopped->arguments[2]);
         return 0;
     case PRCTL: {
         struct process *process = who_is(stopped->thread);

@@ -16,6 +16,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +46,11 @@ struct command {
     int answer, failure;
     int64_t start;
     struct command *next;
+};
+
+struct hello {
+    int32_t error;
+    int listener; /* of the filter; none unless it is positive */
 };
 
 static struct command *commands;
@@ -242,36 +249,61 @@ static void pass_gate(void)
         _exit(1);
 }
 
-/* Says that all is well, or what is not; with it goes the listener of the filter, of which no copy stays here. */
-static int say_hello(int socket, int32_t error, int listener)
+/* Says that all is well, or what is not; with it goes the listener of the filter. */
+static int say_hello(int socket, struct hello hello)
 {
     union {
         struct cmsghdr header;
         char space[CMSG_SPACE(sizeof(int))];
     } control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
-    struct iovec piece = {&error, sizeof error};
+    struct iovec piece = {&hello.error, sizeof hello.error};
     struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
-    if (listener > 0) {
-        memcpy(CMSG_DATA(&control.header), &listener, sizeof listener);
+    if (hello.listener > 0) {
+        memcpy(CMSG_DATA(&control.header), &hello.listener, sizeof hello.listener);
         message.msg_control = &control;
         message.msg_controllen = sizeof control;
     }
-    ssize_t size = sendmsg(socket, &message, MSG_NOSIGNAL);
-    if (listener > 0)
-        close(listener);
-    return size < 0 || error ? -1 : 0;
+    return sendmsg(socket, &message, MSG_NOSIGNAL) < 0 || hello.error ? -1 : 0;
 }
 
-static int prepare(int socket, int *listener)
+/* A thread from before the filter, which sends the hello when it is ready. A thread under the filter cannot
+ * hand over the listener: its sendmsg would wait for the guard, which waits for the listener. */
+static struct {
+    pthread_t thread;
+    sem_t ready;
+    int socket, result;
+    struct hello hello;
+} messenger;
+
+static void *wait_and_say(void *nothing)
+{
+    while (sem_wait(&messenger.ready) < 0)
+        ;
+    messenger.result = say_hello(messenger.socket, messenger.hello);
+    return nothing;
+}
+
+static int start_messenger(int socket)
+{
+    messenger.socket = socket;
+    sem_init(&messenger.ready, 0, 0);
+    errno = pthread_create(&messenger.thread, NULL, wait_and_say, NULL);
+    return errno ? -1 : 0;
+}
+
+static int send_messenger(struct hello hello)
+{
+    messenger.hello = hello;
+    sem_post(&messenger.ready);
+    return pthread_join(messenger.thread, NULL) ? -1 : messenger.result;
+}
+
+/* Descriptors for the signals and for the filter's listener, of which the second one is 0 without a guard. */
+static int prepare(int *listener)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigset_t mask;
-    keep_only(&socket, 1);
-    fcntl(socket, F_SETFD, FD_CLOEXEC);
-    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int i = 0; nothing >= 0 && i < 3; i++)
-        dup2(nothing, i);
-    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || (*listener = install_filter(guarded)) < 0)
+    if ((*listener = install_filter(guarded)) < 0)
         return -1;
     sigaction(SIGPIPE, &ignore, NULL);
     sigemptyset(&mask);
@@ -280,16 +312,39 @@ static int prepare(int socket, int *listener)
     return signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+static void shut_out(int socket)
+{
+    keep_only(&socket, 1);
+    fcntl(socket, F_SETFD, FD_CLOEXEC);
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int i = 0; nothing >= 0 && i < 3; i++)
+        dup2(nothing, i);
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+/* Everything up to the hello; the descriptor for signals, or the end. */
+static int begin(int socket)
+{
+    int listener = 0, signals = -1;
+    pass_gate();
+    shut_out(socket);
+    if (!guarded || start_messenger(socket) == 0)
+        signals = prepare(&listener);
+    struct hello hello = {signals < 0 ? errno : 0, listener};
+    if ((listener > 0 ? send_messenger(hello) : say_hello(socket, hello)) < 0)
+        _exit(1);
+    if (listener > 0)
+        close(listener);
+    return signals;
+}
+
 int serve_mode(int argc, char **argv)
 {
     int socket = argc > 0 ? number(argv[0]) : -1;
     if (socket < 3)
         die("serve wants a socket");
     read_limits(argc - 1, argv + 1);
-    pass_gate();
-    int listener = 0, signals = prepare(socket, &listener);
-    if (say_hello(socket, signals < 0 ? errno : 0, listener) < 0)
-        return 1;
+    int signals = begin(socket);
     for (;;) {
         struct pollfd wanted[] = {{signals, POLLIN, 0}, {socket, POLLIN, 0}};
         if (ending >= 0)
