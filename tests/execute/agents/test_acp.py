@@ -39,7 +39,8 @@ def play(top: Path, contract: Path, mode: str, seconds: float = 60, look: str = 
     files = top / "files"
     files.mkdir()
     shutil.copy(PROGRAM, files / "agent.py")
-    agent = make_agent(AgentRequest("acp", f"/usr/bin/python3 -I /agent/agent.py {mode}", files))
+    words = f"/usr/bin/python3 -I /agent/agent.py {mode}"
+    agent = make_agent(AgentRequest("acp", words, files, copied_to=top / "agents"))
     with staged(top, contract, agent) as (stage, _):
         played = Played(stage, agent.act(stage.scene(seconds=seconds)))
         return played, stage.read(look) if look else ""

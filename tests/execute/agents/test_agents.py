@@ -10,17 +10,19 @@ import pytest
 
 from proctor.base.errors import UsageFault
 from proctor.execute.agents import registry
-from proctor.execute.agents.command import CommandAgent
 from proctor.execute.agents.interface import Agent, AgentRequest
 from proctor.execute.agents.noop import NoopAgent
 from proctor.execute.agents.registry import make_agent
 
 
 def test_files_are_part_of_what_identifies_a_command(tmp_path: Path) -> None:
-    (tmp_path / "agent.py").write_text("print(1)")
-    first = CommandAgent(("python3", "/agent/agent.py"), tmp_path).describe()
-    (tmp_path / "agent.py").write_text("print(2)")
-    second = CommandAgent(("python3", "/agent/agent.py"), tmp_path).describe()
+    files = tmp_path / "files"
+    files.mkdir()
+    request = AgentRequest("command", "python3 /agent/agent.py", files, copied_to=tmp_path / "agents")
+    (files / "agent.py").write_text("print(1)")
+    first = make_agent(request).describe()
+    (files / "agent.py").write_text("print(2)")
+    second = make_agent(request).describe()
     assert first.digest != second.digest
     assert first.name == second.name == "command:agent.py"
 

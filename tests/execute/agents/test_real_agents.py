@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -87,18 +86,6 @@ def calls_of_tools(proctor: Proctor, run: str) -> list[Any]:
     return [(event["payload"]["name"], event["payload"]["arguments"]["sha256"]) for event in events]
 
 
-def contract_for(agent: str, project: Path, tmp_path: Path) -> Path:
-    """An example; without canaries for OpenHands, whose terminal takes all variables on a command line."""
-    example = project / "examples" / "jsonpointer-missing-key"
-    if agent != "openhands":
-        return example
-    copy = tmp_path / example.name
-    shutil.copytree(example, copy)
-    text = (copy / "contract.yaml").read_text()
-    (copy / "contract.yaml").write_text(text.replace("policy:\n", "policy:\n  canaries: false\n"))
-    return copy
-
-
 def attempted(proctor: Proctor, contract: Path, agent: str, dialect: str, *how: str | Path) -> str:
     """The id of a successful run."""
     model = ("--model", "scripted/gpt-4o", "--dialect", dialect)
@@ -116,7 +103,7 @@ def test_a_real_agent_solves_a_real_contract(
     assert installed.returncode == 0, installed.stderr
     script = tmp_path / "turns.yaml"
     script.write_text(json.dumps({"schema": 1, "turns": turns}))
-    contract = contract_for(agent, project, tmp_path)
+    contract = project / "examples" / "jsonpointer-missing-key"
     run = attempted(at_home, contract, agent, dialect, "--script", script)
     assert at_home("verify", run).returncode == 0
     assert at_home("rescore", run).returncode == 0

@@ -83,8 +83,7 @@ def installation_of(adapter: Adapter, request: AgentRequest) -> Installation:
     found = store.get(adapter.name)
     if found is None:
         raise UsageFault(f"{adapter.name} is not installed", hint=f"proctor agents install {adapter.name}")
-    store.check(found)
-    return found
+    return store.check(found)
 
 
 def model_of(adapter: Adapter, request: AgentRequest) -> tuple[str, str]:

@@ -14,16 +14,10 @@ from pathlib import Path
 from proctor.base.canonical import digest
 from proctor.base.errors import UsageFault
 from proctor.base.pattern import pattern
-from proctor.execute.agents.interface import (
-    AGENT_FILES,
-    BRIEFING,
-    AgentDescription,
-    AgentRequest,
-    Ending,
-    Scene,
-)
+from proctor.execute.agents.files import copied_files
+from proctor.execute.agents.interface import BRIEFING, AgentDescription, AgentFiles, AgentRequest, Ending, Scene
 from proctor.execute.sandbox.interface import Command, Mount
-from proctor.execute.workspace.tree import scan, tree_digest
+from proctor.execute.workspace.store import held
 
 KEPT_OUTPUT_BYTES = 1 << 20
 INTERPRETER = pattern(r"(?:python|pypy|node|bun|ruby|perl|php|lua|Rscript|(?:ba|da|z|k)?sh)[0-9.]*")
@@ -32,15 +26,13 @@ _HARMLESS_OPTIONS = ("-u", "-I", "-B", "-E", "-s")
 
 
 def requested_command(request: AgentRequest, example: str) -> tuple[str, ...]:
-    """The command line that was asked for; the files that it comes with are looked at too."""
+    """The command line that was asked for."""
     try:
         arguments = tuple(shlex.split(request.argument))
     except ValueError as error:
         raise UsageFault(f"the agent's command line cannot be read: {error}", where=request.argument) from None
     if not arguments:
         raise UsageFault(f"the {request.kind} agent needs a command line", hint=f"use {example}")
-    if request.files is not None and not request.files.is_dir():
-        raise UsageFault("the agent's files must be a directory", where=str(request.files))
     return arguments
 
 
@@ -58,16 +50,16 @@ class CommandAgent:
 
     needs_sandbox = True
 
-    def __init__(self, arguments: tuple[str, ...], files: Path | None = None) -> None:
+    def __init__(self, arguments: tuple[str, ...], files: AgentFiles | None = None) -> None:
         self._arguments = arguments
         self._files = files
 
     @classmethod
     def from_request(cls, request: AgentRequest) -> CommandAgent:
-        return cls(requested_command(request, "--agent 'command:python3 fix.py'"), request.files)
+        return cls(requested_command(request, "--agent 'command:python3 fix.py'"), copied_files(request))
 
     def describe(self) -> AgentDescription:
-        files = tree_digest(scan(self._files)) if self._files else ""
+        files = self._files.digest if self._files else ""
         return AgentDescription(
             name=f"command:{program_of(self._arguments)}",
             kind="command",
@@ -76,22 +68,22 @@ class CommandAgent:
         )
 
     def mounts(self) -> tuple[Mount, ...]:
-        return (Mount(self._files, AGENT_FILES),) if self._files else ()
+        return self._files.mounts() if self._files else ()
 
     def act(self, scene: Scene) -> Ending:
         return self.run(scene, self._arguments, {})
 
     def run(self, scene: Scene, arguments: tuple[str, ...], variables: Mapping[str, str]) -> Ending:
         """Run one command line with ``variables`` beside those of the scene, to its end."""
-        finished = scene.run(
-            Command(
-                arguments=arguments,
-                environment={**scene.environment, **variables, "PROCTOR_BRIEFING": BRIEFING},
-                stdin=scene.briefing.encode(),
-                timeout_seconds=max(0.001, scene.seconds_left()),
-                output_bytes=min(KEPT_OUTPUT_BYTES, scene.contract.budget.output_bytes),
-            )
+        command = Command(
+            arguments=arguments,
+            environment={**scene.environment, **variables, "PROCTOR_BRIEFING": BRIEFING},
+            stdin=scene.briefing.encode(),
+            timeout_seconds=max(0.001, scene.seconds_left()),
+            output_bytes=min(KEPT_OUTPUT_BYTES, scene.contract.budget.output_bytes),
         )
+        with held(self._files.layer if self._files else None):
+            finished = scene.run(command)
         if not finished.started:
             return Ending("not-started", problem=finished.problem)
         if finished.timed_out:

@@ -11,6 +11,7 @@ from proctor.base.canonical import digest
 from proctor.base.errors import UsageFault
 from proctor.base.frozen import replace
 from proctor.execute.agents.command import CommandAgent, requested_command
+from proctor.execute.agents.files import copied_files
 from proctor.execute.agents.interface import BRIEFING, AgentDescription, AgentRequest, Ending, ModelAccess, Scene
 
 
@@ -21,7 +22,7 @@ class EndpointAgent(CommandAgent):
 
     @classmethod
     def from_request(cls, request: AgentRequest) -> EndpointAgent:
-        made = cls(requested_command(request, "--agent 'endpoint:PROGRAM ARGUMENTS'"), request.files)
+        made = cls(requested_command(request, "--agent 'endpoint:PROGRAM ARGUMENTS'"), copied_files(request))
         if not request.model:
             raise UsageFault("the endpoint agent needs a model", hint="use --model PROVIDER/NAME")
         made.model = request.model

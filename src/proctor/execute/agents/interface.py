@@ -14,8 +14,11 @@ from typing import Any, Protocol
 from proctor.base.frozen import EMPTY, frozen
 from proctor.contract.model import Contract
 from proctor.execute.sandbox.interface import Command, Finished, Mount, Output
+from proctor.execute.workspace.store import Layer
 
 AGENT_FILES = "/agent"
+FILES_CONTENT = "agent"
+"""The directory of a layer of copied files that is shown there."""
 BRIEFING = "/proctor/briefing.md"
 
 DIALECTS = ("chat", "responses", "anthropic", "gemini")
@@ -77,7 +80,7 @@ class Ending:
 
     A ``killed`` agent was ended from outside. ``patch`` is set by agents that work without a sandbox; ``problem`` says
     why an agent could not start or was killed. ``trajectory`` is what the agent itself noted, as a bounded archive that
-    nobody here opens or believes.
+    Proctor neither opens nor trusts.
     """
 
     reason: str
@@ -102,11 +105,22 @@ class Agent(Protocol):
 
 
 @frozen
+class AgentFiles:
+    """A verified copy of the files that an agent brings along: their digest, and the layer that holds them."""
+
+    digest: str
+    layer: Layer
+
+    def mounts(self) -> tuple[Mount, ...]:
+        return (Mount(self.layer.path / FILES_CONTENT, AGENT_FILES, sealed=self.layer.seal()),)
+
+
+@frozen
 class AgentRequest:
     """How a person asked for an agent: ``kind`` and ``argument`` are the parts of ``kind:argument``.
 
-    ``model`` is the name to ask for, ``dialects`` the ways in which it can be talked to, and ``installations`` the
-    directory of installed agents.
+    ``model`` is the name to ask for, ``dialects`` the ways in which it can be talked to, ``installations`` the
+    directory of installed agents, ``copied_to`` that of copied files, and ``copies`` the files that were copied before.
     """
 
     kind: str
@@ -117,3 +131,5 @@ class AgentRequest:
     model: str = ""
     dialects: tuple[str, ...] = ()
     installations: Path | None = None
+    copies: dict[Path, AgentFiles] | None = None
+    copied_to: Path | None = None

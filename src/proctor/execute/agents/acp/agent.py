@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import ExitStack
-from pathlib import Path
 
 from proctor.base.canonical import digest
 from proctor.base.errors import InfrastructureFault, UsageFault
@@ -22,18 +21,19 @@ from proctor.execute.agents.adapters.interface import Adapter, Launch, Order, va
 from proctor.execute.agents.adapters.table import NAMES, find_adapter
 from proctor.execute.agents.command import program_of, requested_command
 from proctor.execute.agents.endpoint import filled, model_variables
+from proctor.execute.agents.files import copied_files
 from proctor.execute.agents.install.store import Installation
 from proctor.execute.agents.interface import (
-    AGENT_FILES,
     BRIEFING,
     AgentDescription,
+    AgentFiles,
     AgentRequest,
     Ending,
     ModelAccess,
     Scene,
 )
 from proctor.execute.sandbox.interface import Command, Finished, Mount, Output
-from proctor.execute.workspace.tree import scan, tree_digest
+from proctor.execute.workspace.store import held
 
 GOODBYE_SECONDS = 10
 NAME = "agent"
@@ -50,7 +50,7 @@ class AcpAgent:
         self,
         arguments: tuple[str, ...],
         model: str,
-        files: Path | None = None,
+        files: AgentFiles | None = None,
         adapter: Adapter | None = None,
         installation: Installation | None = None,
         dialect: str = "",
@@ -66,19 +66,19 @@ class AcpAgent:
     def from_request(cls, request: AgentRequest) -> AcpAgent:
         arguments = requested_command(request, "--agent acp:opencode, or 'acp:PROGRAM ARGUMENTS'")
         if len(arguments) > 1 or arguments[0] not in NAMES:
-            return cls(arguments, request.model, request.files)
+            return cls(arguments, request.model, copied_files(request))
         adapter = find_adapter(arguments[0])
         if adapter.acp is None:
             raise UsageFault(f"{adapter.name} does not speak the Agent Client Protocol", hint="use it without acp:")
         model, dialect = model_of(adapter, request)
-        return cls(arguments, model, request.files, adapter, installation_of(adapter, request), dialect)
+        return cls(arguments, model, copied_files(request), adapter, installation_of(adapter, request), dialect)
 
     def describe(self) -> AgentDescription:
         launch = self._launch(ModelAccess("GATEWAY", self._model))
         settings = {"protocol": "acp", "model": self._model}
         if self._installation is not None:
             settings |= {**self._installation.settings(), "dialect": self._dialect}
-        files = tree_digest(scan(self._files)) if self._files else ""
+        files = self._files.digest if self._files else ""
         return AgentDescription(
             name=f"acp:{program_of(self._arguments)}",
             kind="acp",
@@ -88,7 +88,7 @@ class AcpAgent:
         )
 
     def mounts(self) -> tuple[Mount, ...]:
-        files = (Mount(self._files, AGENT_FILES),) if self._files else ()
+        files = self._files.mounts() if self._files else ()
         return files if self._installation is None else (*files, *self._installation.mounts())
 
     def act(self, scene: Scene) -> Ending:
@@ -102,6 +102,7 @@ class AcpAgent:
             output_bytes=KEPT_OUTPUT_BYTES,
         )
         with ExitStack() as stack:
+            stack.enter_context(held(self._files.layer if self._files else None))
             if self._installation is not None:
                 stack.enter_context(self._installation.held())
             return _converse(scene, command)

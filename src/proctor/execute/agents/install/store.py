@@ -9,8 +9,8 @@ cached; one that is complete is found and left alone.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from proctor.execute.inputs.fetch import InputCache
 from proctor.execute.inputs.interface import Wish
 from proctor.execute.inputs.lock import resolve as resolve_input
 from proctor.execute.sandbox.interface import Mount
-from proctor.execute.workspace.store import Layer, LayerStore, hold
+from proctor.execute.workspace.store import Layer, LayerStore, held
 
 FORMAT = 1
 """Part of every key: raise it when the way in which installations are made changes."""
@@ -57,21 +57,14 @@ class Installation:
 
     def mounts(self) -> tuple[Mount, ...]:
         """What shows the installation inside."""
-        agent = (Mount(self.layer.path / CONTENT, PLACE),)
-        return agent if self.node is None else (*agent, Mount(self.node.path / CONTENT, NODE_PLACE))
+        agent = (Mount(self.layer.path / CONTENT, PLACE, sealed=self.layer.seal()),)
+        if self.node is None:
+            return agent
+        return (*agent, Mount(self.node.path / CONTENT, NODE_PLACE, sealed=self.node.seal()))
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> AbstractContextManager[None]:
         """Keep the installation from being removed for the time of a ``with`` block."""
-        handles: list[int] = []
-        try:
-            for layer in (self.layer, self.node):
-                if layer is not None:
-                    handles.append(hold(layer))
-            yield
-        finally:
-            for handle in handles:
-                os.close(handle)
+        return held(self.layer, self.node)
 
     def settings(self) -> dict[str, str]:
         """What identifies the installation, for the manifest."""
@@ -116,11 +109,13 @@ class AgentStore:
         write_whole(self._path(adapter.name), canonical(record))
         return Installation(lock, layer, node)
 
-    def check(self, installation: Installation, *, full: bool = False) -> None:
-        """Raise unless the layers are as they were made."""
-        for layer in (installation.layer, installation.node):
-            if layer is not None:
-                self._layers.check(self._layers.sound(layer.key) or layer, full=full)
+    def check(self, installation: Installation, *, full: bool = False) -> Installation:
+        """The installation with every file verified; with ``full`` every file is digested. Raise if one has changed."""
+        layer, node = installation.layer, installation.node
+        for one in (layer, node) if full else ():
+            if one is not None:
+                self._layers.check(self._layers.sound(one.key) or one, full=True)
+        return Installation(installation.lock, self._layers.verify(layer), node and self._layers.verify(node))
 
     def remove_all(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Remove every installation that nothing uses; the keys of the layers that went, and of those that stay.
