@@ -40,6 +40,15 @@ def test_pauses_that_overlap_are_counted_once(new_story: Any) -> None:
     assert not clock.paused
 
 
+def test_a_pause_from_outside_is_not_the_agents_time(new_story: Any) -> None:
+    story = new_story().start(root=False)
+    story.wait(2).add("sandbox.paused", reason="frozen from outside")
+    story.wait(50).add("sandbox.resumed", seconds="50")
+    story.wait(3).add("agent.rested", wall_seconds="55")
+    clock = clock_of(story)
+    assert (clock.active_ns // 10**9, clock.paused_ns // 10**9) == (5, 50) and not clock.paused
+
+
 def test_a_throttle_is_the_agents_own_time(new_story: Any) -> None:
     story = new_story().start(root=False)
     story.add("intervention", action="throttle", alert=0, detail={"delay_seconds": "4"})

@@ -21,14 +21,26 @@ def seen(code: str, subject: str = "/x", program: str = "sh", seq: int = 0, allo
     return Observation(code, subject, program, seq, allowed=allowed)
 
 
-@pytest.mark.parametrize("code", ["network", "dns", "read-canary", "write-outside", "write-early", "syscall-io_uring"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "network",
+        "dns",
+        "read-canary",
+        "canary-used",
+        "absent-program",
+        "write-outside",
+        "write-early",
+        "syscall-io_uring",
+    ],
+)
 def test_what_honest_programs_do_is_a_notice(code: str) -> None:
     assert grade_of(code) == "notice"
 
 
-def test_only_what_a_contract_forbids_what_leaks_and_what_was_lost_is_a_violation() -> None:
+def test_only_what_a_contract_forbids_what_leaks_what_hides_and_what_was_lost_is_a_violation() -> None:
     violations = {code for code, grade in DEFAULT_RULES.items() if grade == "violation"}
-    assert violations == {"forbidden-command", "forbidden-syscall", "canary-leak", "records-lost"}
+    assert violations == {"forbidden-command", "forbidden-syscall", "program-changed", "canary-leak", "records-lost"}
 
 
 def test_a_contract_sets_grades_by_code_and_by_family() -> None:
@@ -38,6 +50,7 @@ def test_a_contract_sets_grades_by_code_and_by_family() -> None:
     assert grade_of("syscall-mount", rules) == "violation"
     assert grade_of("signal", rules) == "alert", "an unknown grade is no grade"
     assert grade_of("something-new", rules) == "alert"
+    assert grade_of("raised-limit") == "notice", "honest programs raise some limits"
     assert grade_of("words-privilege-sudo", {}) == "alert"
 
 

@@ -15,6 +15,10 @@ What one tool call is
 
 What a call does is told by the names of the programs in it. :class:`Work` is the topmost program of a kind: the
 ``pip`` that another ``pip`` starts is not a second installation.
+
+Programs inside a call are reported as :class:`Start`, grouped by the process that starts them, so that a loop looks
+the same at every depth. The programs of a build, a test run, an installation or another such tool are left out: their
+repetitions are the tool's.
 """
 
 from __future__ import annotations
@@ -25,8 +29,8 @@ from typing import Any
 
 from proctor.base.frozen import frozen
 from proctor.contract.command_line import matches_command
-from proctor.execute.watch.program_rules import BUILD, RESOLVE, TEST
-from proctor.execute.watch.programs import commands_of, forms_of, kinds_of, unwrapped
+from proctor.execute.watch.program_rules import BUILD, INSTALL, RESOLVE, TEST
+from proctor.execute.watch.programs import commands_of, forms_of, is_tool, kinds_of, unwrapped
 from proctor.execute.watch.readings import integer, nanoseconds, text, words
 from proctor.record.trace.event import Event
 
@@ -37,6 +41,8 @@ MOST_GONE = 8_192
 """How many ended processes are remembered."""
 
 PASSED, FAILED, UNKNOWN = "passed", "failed", "unknown"
+
+_TOOLS = frozenset({INSTALL, RESOLVE, TEST, BUILD})
 
 
 @frozen
@@ -69,16 +75,30 @@ class Work:
     outcome: str = UNKNOWN
 
 
+@frozen
+class Start:
+    """A program that a process inside a tool call has started: ``starter`` numbers that process, ``key`` is as in
+    :class:`Call`."""
+
+    starter: int
+    key: str
+
+
 class _Process:
     """A live process: where it belongs and what was already told about it."""
 
-    __slots__ = ("above", "call", "depth", "launches", "work")
+    __slots__ = ("above", "call", "depth", "launches", "number", "starter", "tool", "work")
 
-    def __init__(self, depth: int, call: _Open | None, above: frozenset[str]) -> None:
+    def __init__(self, number: int, depth: int, call: _Open | None, above: frozenset[str]) -> None:
+        self.number = number
         self.depth = depth
         self.call = call
         self.above = above
         self.launches = False
+        self.starter: int | None = None
+        """The number of the process that started it; ``None`` where that is not known."""
+        self.tool = False
+        """Whether it is a tool, or belongs to one, that repeats programs by itself."""
         self.work: Work | None = None
 
 
@@ -113,13 +133,14 @@ class _Open:
 
 
 class Calls:
-    """The fold. After each event, ``started``, ``ended``, ``began`` and ``finished`` say what that event did."""
+    """The fold. After each event, ``started``, ``ended``, ``below``, ``began`` and ``finished`` say what it did."""
 
     def __init__(self, call_depth: int = 1, test_commands: tuple[str, ...] = ()) -> None:
         self.count = 0
         self.resolutions = 0
         self.started: tuple[Call, ...] = ()
         self.ended: tuple[Call, ...] = ()
+        self.below: tuple[Start, ...] = ()
         self.began: tuple[Work, ...] = ()
         self.finished: tuple[Work, ...] = ()
         self._depth = call_depth
@@ -128,6 +149,7 @@ class Calls:
         self._gone: dict[int, _Process] = {}
         """Processes that have ended; forks of theirs may live on."""
         self._open: dict[int, _Open] = {}
+        self._placed = 0
         self._guessed: dict[int, int] = {}
         self._late: list[Work] = []
         self._guarded = False
@@ -152,8 +174,9 @@ class Calls:
 
     def see(self, event: Event, now_ns: int) -> None:
         """Take in one event; ``now_ns`` is the agent's own time."""
-        if self.started or self.ended or self.began or self.finished:
+        if self.started or self.ended or self.below or self.began or self.finished:
             self.started = self.ended = ()
+            self.below = ()
             self.began = self.finished = ()
         if event.type == "guard.exec":
             self._exec(event, now_ns)
@@ -170,11 +193,16 @@ class Calls:
         argv = next((form for form in forms if self._kinds(form)), forms[0])
         self._guarded = True
         origin = integer(event.payload, "origin")
-        process = self._live.get(pid) or self._place(pid, parent, origin)
+        known, directory = self._live.get(pid), text(event.payload, "cwd")
+        process = known or self._place(pid, parent, origin)
         self._guessed.pop(pid, None)
         if process.call is None and process.depth >= self._depth:
-            process.call = self._start(event, pid, argv, text(event.payload, "cwd"), now_ns)
+            process.call = self._start(event, pid, argv, directory, now_ns)
+        elif known is None and process.call is not None and process.starter is not None and not process.tool:
+            self.below += (Start(process.starter, call_key(argv, directory)),)
         process.launches = process.depth == 0 and unwrapped(forms[-1]) != forms[-1]
+        if process.depth >= self._depth:
+            process.tool = process.tool or any(is_tool(form) or self._kinds(form) & _TOOLS for form in forms)
         self._work(event, process, pid, argv)
 
     def _place(self, pid: int, parent: int | None, origin: int | None) -> _Process:
@@ -184,22 +212,27 @@ class Calls:
         above = None if near is None else self._live.get(near) or self._gone.get(near)
         if above is not None:
             inherited = above.above | (above.work.kinds if above.work else frozenset())
-            process = _Process(above.depth + (not above.launches), above.call, inherited)
+            process = self._new(above.depth + (not above.launches), above.call, inherited)
+            process.starter, process.tool = above.number, above.tool
             above.launches = False
         elif not self._live:
-            process = _Process(0, None, frozenset())
+            process = self._new(0, None, frozenset())
         elif origin is not None:
-            process = _Process(max(self._depth, 1), None, frozenset())
+            process = self._new(max(self._depth, 1), None, frozenset())
         else:
             youngest = next(reversed(self._open.values())) if self._open else None
-            process = _Process(max(self._depth, 1), youngest, frozenset(youngest.kinds) if youngest else frozenset())
+            process = self._new(max(self._depth, 1), youngest, frozenset(youngest.kinds) if youngest else frozenset())
             if parent is not None and parent > 1 and youngest is not None:
-                self._live[parent] = _Process(process.depth, youngest, process.above)
+                self._live[parent] = self._new(process.depth, youngest, process.above)
                 self._guessed[parent] = youngest.number
         self._live[pid] = process
         while len(self._live) > MOST_LIVE:
             del self._live[next(iter(self._live))]
         return process
+
+    def _new(self, depth: int, call: _Open | None, above: frozenset[str]) -> _Process:
+        self._placed += 1
+        return _Process(self._placed, depth, call, above)
 
     def _start(self, event: Event, pid: int, argv: tuple[str, ...], directory: str, now_ns: int) -> _Open:
         opened = _Open(self.count, pid, argv, directory, event.seq, now_ns)

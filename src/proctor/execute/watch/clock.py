@@ -1,7 +1,9 @@
 """The agent's own time, folded from the times of events.
 
-Time runs from ``agent.started`` to ``agent.finished``. While an operator is asked, and between a pause and its resume,
-the run is frozen and the time is not the agent's. A throttle's delay is the agent's time: it is the price of a burst.
+Time runs from ``agent.started`` to ``agent.rested``, or to ``agent.finished`` in traces without it. Opening and closing
+the sandbox are not the agent's time. While an operator is asked, between a pause and its resume, and while a process
+outside Proctor keeps the sandbox frozen, the time is not the agent's. A throttle's delay is the agent's time: it is the
+price of a burst.
 """
 
 from __future__ import annotations
@@ -20,16 +22,18 @@ class AgentClock:
         self._last = 0
         self._asked = False
         self._held = False
+        self._outside = False
+        self._rested = False
 
     @property
     def paused(self) -> bool:
         """Whether the run stands still at this moment."""
-        return self._asked or self._held
+        return self._asked or self._held or self._outside
 
     def see(self, event: Event) -> None:
         """Let time pass up to ``event``, then take in what it says."""
         now = max(moment_ns(event.t), self._last)
-        if self.running:
+        if self.running and not self._rested:
             if self.paused:
                 self.paused_ns += now - self._last
             else:
@@ -38,8 +42,15 @@ class AgentClock:
         kind = event.type
         if kind == "agent.started":
             self.running = True
+            self._rested = False
+        elif kind == "agent.rested":
+            self._rested = True
         elif kind == "agent.finished":
-            self.running = self._asked = self._held = False
+            self.running = self._asked = self._held = self._outside = False
+        elif kind == "sandbox.paused":
+            self._outside = True
+        elif kind == "sandbox.resumed":
+            self._outside = False
         elif kind == "operator.asked":
             self._asked = True
         elif kind == "operator.decided":

@@ -13,6 +13,7 @@ from proctor.execute.watch.ledger import Ledger
 from proctor.execute.watch.prices import PriceTable
 from proctor.execute.watch.program_rules import TEST
 from proctor.execute.watch.readings import text
+from proctor.execute.watch.rows import Rows
 from proctor.execute.watch.tree import TreeState
 from proctor.record.trace.event import Event
 
@@ -23,10 +24,13 @@ COSTLY = frozenset({"agent.started", "model.usage", "monitor.sample", "guard.exe
 class Facts:
     """Everything that more than one breaker asks for."""
 
-    def __init__(self, table: PriceTable, call_depth: int = 1, test_commands: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, table: PriceTable, call_depth: int = 1, test_commands: tuple[str, ...] = (), deep: bool = True
+    ) -> None:
         self.clock = AgentClock()
         self.calls = Calls(call_depth, test_commands)
         self.tree = TreeState()
+        self.rows = Rows(deep)
         self.checkpoints = KeptCheckpoints()
         self.ledger = Ledger(table)
         self.stage = ""
@@ -50,6 +54,7 @@ class Facts:
         if was_running or self.clock.running:
             self.calls.see(event, self.clock.active_ns)
             self.state_changed = self.tree.see(event)
+            self.rows.see(self.calls, self.state_changed, event.seq, self.clock.active_ns)
             self._outcomes(event)
         self.ledger.see(event, self.clock, self.calls)
         if event.type == "stage.changed":

@@ -27,6 +27,9 @@ DEFAULT_RULES: Mapping[str, str] = MappingProxyType(
         "network": NOTICE,
         "dns": NOTICE,
         "read-canary": NOTICE,
+        "canary-used": NOTICE,
+        "absent-program": NOTICE,
+        "raised-limit": NOTICE,
         "signal": ALERT,
         "proc-access": ALERT,
         "privilege": ALERT,
@@ -38,6 +41,7 @@ DEFAULT_RULES: Mapping[str, str] = MappingProxyType(
         "forbidden-command": VIOLATION,
         "forbidden-syscall": VIOLATION,
         "canary-leak": VIOLATION,
+        "program-changed": VIOLATION,
         "records-lost": VIOLATION,
     }
 )

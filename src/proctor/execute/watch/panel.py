@@ -57,7 +57,8 @@ class Panel:
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings = settings or Settings()
-        self.facts = Facts(settings.prices or FALLBACK.table, settings.call_depth, settings.test_commands)
+        deep = settings.sees_tree and settings.thresholds.repeats_below_calls
+        self.facts = Facts(settings.prices or FALLBACK.table, settings.call_depth, settings.test_commands, deep)
         self.ended: Trip | None = None
         self._asked: set[tuple[str, str, str]] = set()
         self._told_late: set[str] = set()

@@ -92,6 +92,12 @@ PYTHON_SCRIPTS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 """Python files with a meaning of their own: by their first word, or for every use under the empty one."""
 
+TOOLS = _names(
+    """configure config.status config.guess config.sub libtool autoreconf autoconf automake aclocal cmake meson scons
+    git dpkg-buildpackage rpmbuild"""
+)
+"""Programs and scripts that start the same programs again and again by themselves, besides those with a kind."""
+
 LAUNCHERS = _names(
     """env timeout nice ionice nohup setsid stdbuf time chrt taskset unbuffer xargs sudo doas catchsegv script
     npx bunx pnpx uvx command exec builtin coverage dumb-init tini"""
@@ -108,6 +114,12 @@ RUNNERS = {
     "conda": "run",
 }
 """Programs with a sub-command that does nothing but start another."""
+
+SENDERS = _names(
+    """curl wget nc ncat netcat socat telnet ssh scp sftp rsync ftp tftp lftp mail mailx sendmail msmtp http https xh
+    aria2c dig nslookup host ping"""
+)
+"""Programs that send to another machine what they are given."""
 
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "busybox"})
 

@@ -20,8 +20,10 @@ from proctor.execute.watch.program_rules import (
     RULES,
     RUNNERS,
     SCRIPTS,
+    SENDERS,
     SHELLS,
     TEST,
+    TOOLS,
     VALUED,
     Rule,
 )
@@ -71,6 +73,16 @@ def kinds_of(argv: Sequence[str]) -> frozenset[str]:
     if name in PYTHON_SCRIPTS:
         return _script(name, words[1:])
     return _by_rules(name, words[1:])
+
+
+def sends(argv: Sequence[str]) -> bool:
+    """Whether a command line runs a program whose purpose is to send what it is given to another machine."""
+    return program_name(unwrapped(argv)) in SENDERS
+
+
+def is_tool(argv: Sequence[str]) -> bool:
+    """Whether a command line runs a tool that repeats programs by itself: one of ``TOOLS``, or its script."""
+    return program_name(unwrapped(argv)) in TOOLS or program_name((script_of(argv),)) in TOOLS
 
 
 def commands_of(argv: Sequence[str]) -> tuple[tuple[tuple[str, ...], bool], ...]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from proctor.base.frozen import field_names, frozen, items
 
-VERSION = "thresholds-3"
+VERSION = "thresholds-4"
 """Names these defaults in reports; any change of a default is a new version."""
 
 DEFAULT_WALL_SECONDS = 1800
@@ -58,6 +58,9 @@ class Thresholds:
     """Calls in a row that were all made before in the same state of the tree."""
     stale_seconds: int = 3
     """How long such a row must last at least, so that the look at the tree has had its turn."""
+    repeats_below_calls: bool = True
+    """Whether programs that a tool call starts count like tool calls where they repeat. Before ``thresholds-4`` they
+    did not."""
     expensive_seconds: int = 30
     """A call that takes this long is expensive; a run of tests always is."""
     expensive_repeats: int = 3
@@ -107,6 +110,10 @@ class Thresholds:
     """The part of what is left of the cap at which the run is slowed down."""
 
 
+_BEFORE: Mapping[str, Any] = {"repeats_below_calls": False}
+"""What held before a threshold had a name: records of those versions lack it, and must give the same decisions."""
+
+
 def caps_of(budget: object) -> Caps:
     """The caps that a contract's budget sets: the fields of the same names."""
     known = set(field_names(Caps))
@@ -125,7 +132,7 @@ def caps_from(record: Mapping[str, Any]) -> Caps:
 
 def thresholds_from(record: Mapping[str, Any]) -> Thresholds:
     """The thresholds that :func:`record_of` wrote."""
-    known: dict[str, Any] = {name: record[name] for name in field_names(Thresholds) if name in record}
+    known: dict[str, Any] = {**_BEFORE, **{name: record[name] for name in field_names(Thresholds) if name in record}}
     for name, value in known.items():
         known[name] = tuple(value) if isinstance(value, list) else value
     return Thresholds(**known)

@@ -1,23 +1,23 @@
-"""Policy on words: the same rules for shell commands, code, configuration and plain text; each hit says its format.
+"""Policy on text: the same rules for shell commands, code, configuration and plain text; each hit says its format.
 
-A reading is bounded: the first :data:`TEXT_CHARACTERS` of a text, and no more than :data:`MOST_HITS` hits of each rule,
-so that many hits of one hide none of another. What was not read is said, never passed over in silence: it is a hit of
-the rule ``unread``. Spans are positions in the text that was given. Nothing is judged here: a
-hit has the grade of its rule, and a contract may switch rules off or weigh them otherwise.
+A text is normalised into intents, and a rule applies to the intents that it lists. A reading is bounded: the first
+:data:`TEXT_CHARACTERS` of a text, and no more than :data:`MOST_HITS` hits of each rule, so that many hits of one hide
+none of another. What was not read is said, never passed over in silence: it is a hit of the rule ``unread``. Spans are
+positions in the text that was given. Nothing is judged here: a hit has the grade of its rule, and a contract may switch
+rules off or weigh them otherwise.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
 from typing import Any
 
-from proctor.base.frozen import frozen
-from proctor.execute.watch.word_rules import WORD_RULES, WordRule
+from proctor.base.frozen import frozen, replace
+from proctor.execute.watch.intents.extract import CODE, CONFIG, FORMATS, NATURAL, SHELL, Intent, intents
+from proctor.execute.watch.word_rules import VERSION, WORD_RULES, WordRule
 
-NATURAL, CODE, SHELL, CONFIG = "natural", "code", "shell", "config"
-FORMATS = (NATURAL, CODE, SHELL, CONFIG)
+__all__ = ["CODE", "CONFIG", "FORMATS", "NATURAL", "SHELL"]
 
 TEXT_CHARACTERS = 1 << 18
 PATCH_CHARACTERS = 4 << 20
@@ -39,6 +39,7 @@ _FENCES = {
     **dict.fromkeys(("yaml", "yml", "toml", "ini", "json", "cfg", "conf", "properties", "env"), CONFIG),
     **dict.fromkeys(("text", "txt", "markdown", "md"), NATURAL),
 }
+_RULES = {(pair.action, pair.object): rule.id for rule in WORD_RULES for pair in rule.intents}
 _FENCE = re.compile(r"[ \t]{0,8}(`{3,8}|~{3,8})[ \t]{0,4}([A-Za-z0-9+_.-]{0,20})[^\n]{0,200}\n?")
 _PROMPT = re.compile(r"[ \t]{0,8}[$#%] \S")
 
@@ -91,9 +92,21 @@ def read_document(text: str, *, off: Iterable[str] = (), where: str = "") -> Rea
     return _read(text, tuple(_document(text[:TEXT_CHARACTERS], where)), frozenset(off))
 
 
-def read_command(argv: Sequence[str], *, off: Iterable[str] = ()) -> Reading:
-    """What a command line says; its words are joined by blanks, and a shell's text is part of it."""
-    return read_words(" ".join(argv), SHELL, off=off, where="command")
+def read_command(argv: Sequence[str], *, off: Iterable[str] = (), cut: bool = False) -> Reading:
+    """What a command line says; its words are joined by blanks, and a shell's text is part of it.
+
+    ``cut``: it is longer than what is given here.
+    """
+    reading = read_words(" ".join(argv), SHELL, off=off, where="command")
+    return with_unread(reading, "command") if cut else reading
+
+
+def with_unread(reading: Reading, where: str) -> Reading:
+    """The same, with the hit that says that there was more of the text than what was read."""
+    if any(hit.rule == UNREAD for hit in reading.hits):
+        return reading
+    end = reading.characters
+    return replace(reading, hits=(*reading.hits, Hit(UNREAD, NATURAL, end, end, "", "notice", where)), more_hits=True)
 
 
 def read_patch(patch: str, *, off: Iterable[str] = ()) -> Reading:
@@ -124,20 +137,26 @@ def hit_payload(hit: Hit) -> dict[str, Any]:
         "grade": hit.grade,
         "start": hit.start,
         "end": hit.end,
+        "rules": VERSION,
     }
 
 
 def _read(text: str, segments: tuple[Segment, ...], off: frozenset[str], most: int = TEXT_CHARACTERS) -> Reading:
     found: list[Hit] = []
     read = min(len(text), most)
-    left = {rule: MOST_HITS for rule in WORD_RULES if rule.id not in off}
+    left = {rule.id: MOST_HITS for rule in WORD_RULES if rule.id not in off}
+    rules = {rule.id: rule for rule in WORD_RULES if rule.id in left}
+    wanted = [pair for rule in rules.values() for pair in rule.intents]
     for segment in segments:
         part = text[segment.start : min(segment.end, read)]
-        lower = part.lower()
-        for rule in [rule for rule in left if left[rule] > 0]:
-            hits = tuple(_hits(rule, part, lower, segment))
-            found.extend(hits[: left[rule]])
-            left[rule] -= len(hits)
+        by_rule: dict[str, list[Intent]] = {}
+        for intent in intents(part, segment.format, wanted, MOST_HITS + 1):
+            by_rule.setdefault(_RULES[intent.action, intent.object], []).append(intent)
+        for name, seen in by_rule.items():
+            if left[name] > 0:
+                hits = tuple(_hits(rules[name], seen, part, segment))
+                found.extend(hits[: left[name]])
+                left[name] -= len(hits)
     if read < len(text):
         where = segments[-1].where if segments else ""
         found.append(Hit(UNREAD, NATURAL, read, len(text), "", "notice", where))
@@ -145,32 +164,17 @@ def _read(text: str, segments: tuple[Segment, ...], off: frozenset[str], most: i
     return Reading(tuple(found), read, len(text), any(count < 0 for count in left.values()))
 
 
-def _hits(rule: WordRule, part: str, lower: str, segment: Segment) -> Iterator[Hit]:
-    """The hits of one rule, none inside another."""
-    spans: list[tuple[int, int]] = []
-    for needed, pattern in rule.patterns:
-        if any(word in lower for word in _needed(needed)):
-            for count, match in enumerate(_compiled(pattern).finditer(part)):
-                if count > MOST_HITS:
-                    break
-                spans.append(match.span())
+def _hits(rule: WordRule, seen: list[Intent], part: str, segment: Segment) -> Iterator[Hit]:
+    """The hits of one rule, none inside or across another; one more than are kept, to know that there were more."""
     last = -1
-    for start, end in sorted(spans):
-        if start < last:
+    count = 0
+    for intent in sorted(seen, key=lambda one: (one.start, one.end)):
+        if intent.start < last or count > MOST_HITS:
             continue
-        last = end
+        last, count = intent.end, count + 1
+        start, end = intent.start, intent.end
         shown = part[start : min(end, start + SHOWN_CHARACTERS)]
         yield Hit(rule.id, segment.format, segment.start + start, segment.start + end, shown, rule.grade, segment.where)
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
-
-
-@cache
-def _needed(words: str) -> tuple[str, ...]:
-    return tuple(words.split())
 
 
 def _lines(text: str) -> Iterator[str]:

@@ -94,6 +94,13 @@ def test_each_violation_counts_and_is_told_once_until_there_are_too_many(policy:
     assert story.new() == [ended("forbidden-command", "nmap host", "nmap", 3, (2, 5, seq))]
 
 
+def test_a_forbidden_program_that_is_not_there_is_a_violation_as_well(policy: Any) -> None:
+    story = policy(forbid_commands=("nmap *",))
+    said = attempt(story, "absent-program", argv=["nmap", "host"])
+    assert said == [told("forbidden-command", "nmap host", "nmap", "violation", 1, 2)]
+    assert attempt(policy(forbid_commands=("nmap *",)), "absent-program", argv=["ls"]) == []
+
+
 def test_some_violations_end_a_run_at_once(policy: Any) -> None:
     assert attempt(policy(), "canary-leak") == [ended("canary-leak", "/etc/x", "sh", 1, (2,))]
     assert attempt(policy(forbid_syscalls=("mount",)), "syscall-mount") == [

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from proctor.execute.watch.breakers.interface import MOST_EVIDENCE, Trip
-from proctor.execute.watch.breakers.repeats import MOST_KEYS, ExpensiveRepeats, Reinstalls, StaleCalls, Tally
+from proctor.execute.watch.breakers.repeats import ExpensiveRepeats, Reinstalls, StaleCalls
+from proctor.execute.watch.rows import MOST_KEYS, Tally
 from proctor.execute.watch.thresholds import Thresholds
 
 BASE = "0" * 64

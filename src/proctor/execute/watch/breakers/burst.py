@@ -1,16 +1,20 @@
 """Backpressure on bursts: many tool calls in a short time are answered with a delay that grows.
 
-A throttle never ends a run. After a calm time the delay starts anew.
+A throttle never ends a run. After a calm time the delay starts again. The programs of one process inside a tool call
+count like tool calls while they are a row of repetitions: a fast loop is slowed down at every depth of the process
+tree, so that the tree is read before a decision about the row. A script that starts many different programs is not
+slowed down.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 
 from proctor.execute.watch.breakers.interface import ALERT, THROTTLE, Trip, evidence_of
 from proctor.execute.watch.breakers.ladder import Backoff
 from proctor.execute.watch.facts import Facts
 from proctor.execute.watch.readings import NANOSECONDS, seconds_of
+from proctor.execute.watch.rows import MOST_ROWS, Row
 from proctor.execute.watch.thresholds import Thresholds
 from proctor.record.trace.event import Event
 
@@ -23,28 +27,36 @@ class Burst:
     def __init__(self, facts: Facts, thresholds: Thresholds) -> None:
         self._facts = facts
         self._calls = thresholds.burst_calls
+        self._stale = thresholds.stale_calls[0]
         self._window_ns = thresholds.burst_seconds * NANOSECONDS
         self._backoff = Backoff(thresholds)
-        self._recent: deque[tuple[int, int]] = deque()
+        self._recent: OrderedDict[int, deque[tuple[int, int]]] = OrderedDict()
 
     def see(self, event: Event) -> tuple[Trip, ...]:
-        facts = self._facts
-        if not facts.running or not facts.calls.started:
+        if not self._facts.running:
             return ()
-        now = facts.clock.active_ns
-        self._recent.extend((now, event.seq) for _ in facts.calls.started)
-        while self._recent and self._recent[0][0] <= now - self._window_ns:
-            self._recent.popleft()
-        if len(self._recent) <= self._calls:
+        return tuple(trip for row in self._facts.rows.latest for trip in self._start(event, row))
+
+    def _start(self, event: Event, row: Row) -> tuple[Trip, ...]:
+        now = self._facts.clock.active_ns
+        recent = self._recent.setdefault(row.starter, deque())
+        self._recent.move_to_end(row.starter)
+        if len(self._recent) > MOST_ROWS:
+            self._recent.popitem(last=False)
+        recent.append((now, event.seq))
+        while recent[0][0] <= now - self._window_ns:
+            recent.popleft()
+        if len(recent) <= self._calls or (not row.of_calls and row.length < self._stale):
             return ()
-        seqs = [seq for _, seq in self._recent]
-        lasted = seconds_of(now - self._recent[0][0])
+        seqs = [seq for _, seq in recent]
+        lasted = seconds_of(now - recent[0][0])
         signals = {
             "calls": len(seqs),
             "threshold": self._calls,
             "seconds": lasted,
             "delay_seconds": self._backoff.next(now),
         }
-        self._recent.clear()
-        rationale = f"{len(seqs)} tool calls within {lasted} s"
+        recent.clear()
+        what = "tool calls" if row.of_calls else "programs inside a tool call"
+        rationale = f"{len(seqs)} {what} within {lasted} s"
         return (Trip(self.name, "burst", THROTTLE, ALERT, rationale, evidence_of(seqs, event.seq), signals),)

@@ -43,11 +43,10 @@ def forbidden_form(argv: tuple[str, ...], path: str, commands: tuple[str, ...]) 
 
 def observe(event: Event, commands: tuple[str, ...], calls: tuple[str, ...]) -> Observation | None:
     """What an event tells about a policy that forbids ``commands`` and classes of system ``calls``."""
-    if event.type == "guard.exec":
+    if event.type == "guard.exec" or text(event.payload, "code") == "absent-program":
         argv = forbidden_form(words(event.payload, "argv"), text(event.payload, "path"), commands)
-        if argv is None:
-            return None
-        return Observation("forbidden-command", " ".join(argv)[:_LINE_CHARACTERS], program_name(argv), event.seq)
+        if argv is not None:
+            return Observation("forbidden-command", " ".join(argv)[:_LINE_CHARACTERS], program_name(argv), event.seq)
     observation = observation_of(event)
     if observation is not None and observation.code in [f"syscall-{name}" for name in calls]:
         return replace(observation, code="forbidden-syscall")

@@ -1,99 +1,74 @@
 """Doing the same again: calls that bring nothing new, expensive calls on an unchanged tree, the same dependencies.
 
 A call brings nothing new when the same words in the same directory were tried before and the tree has not changed
-since. Only a row of such calls counts, so an agent that looks around, with ``git status`` between, is let be, and a
-loop over two or three commands is found as well as one over a single command.
+since. Only a row of such calls counts, so an agent that looks around, with ``git status`` between, is not affected, and
+a loop over two or three commands is found as well as one over a single command. The programs of one process inside a
+call form a row of the same kind: the decision about a loop does not depend on its depth in the process tree.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import OrderedDict
 
-from proctor.execute.watch.breakers.interface import ALERT, MOST_EVIDENCE, THROTTLE, Trip, evidence_of
+from proctor.execute.watch.breakers.interface import ALERT, THROTTLE, Trip, evidence_of
 from proctor.execute.watch.breakers.ladder import Backoff, Ladder
 from proctor.execute.watch.calls import Call
 from proctor.execute.watch.facts import Facts
 from proctor.execute.watch.program_rules import INSTALL, TEST
 from proctor.execute.watch.programs import dependency_key
 from proctor.execute.watch.readings import NANOSECONDS, seconds_of
+from proctor.execute.watch.rows import MOST_ROWS, Row, Tally
 from proctor.execute.watch.thresholds import Thresholds
 from proctor.record.trace.event import Event
 
-MOST_KEYS = 4096
-"""How many different calls are remembered in one state; the oldest are forgotten first."""
-
-
-class Tally:
-    """Counts keys, and forgets the oldest when there are too many."""
-
-    def __init__(self) -> None:
-        self._counts: OrderedDict[str, list[int]] = OrderedDict()
-
-    def add(self, key: str, seq: int) -> list[int]:
-        """The events of ``key`` so far, this one included."""
-        seqs = self._counts.setdefault(key, [])
-        seqs.append(seq)
-        if len(self._counts) > MOST_KEYS:
-            self._counts.popitem(last=False)
-        return seqs
-
-    def clear(self) -> None:
-        self._counts.clear()
-
 
 class StaleCalls:
-    """Slows down, then ends, a run whose calls are all repetitions."""
+    """Slows down, then ends, a run whose calls, or programs of one call, are all repetitions."""
 
     name = "identical-calls"
 
     def __init__(self, facts: Facts, thresholds: Thresholds) -> None:
         self._facts = facts
         self._seconds = thresholds.stale_seconds
-        self._ladder = Ladder(thresholds.stale_calls, THROTTLE)
+        self._steps = thresholds.stale_calls
         self._backoff = Backoff(thresholds)
-        self._seen = Tally()
-        self._row: deque[int] = deque(maxlen=MOST_EVIDENCE - 1)
-        self._length = 0
-        self._since_ns = 0
+        self._ladders: OrderedDict[int, Ladder] = OrderedDict()
 
     def see(self, event: Event) -> tuple[Trip, ...]:
         facts = self._facts
         if not facts.running:
             return ()
         if facts.state_changed:
-            self._seen.clear()
-            self._restart()
-        return tuple(trip for call in facts.calls.started for trip in self._call(event, call))
+            self._ladders.clear()
+        return tuple(trip for row in facts.rows.latest for trip in self._start(event, row))
 
-    def _restart(self) -> None:
-        self._length = 0
-        self._row.clear()
-        self._ladder.rearm()
-
-    def _call(self, event: Event, call: Call) -> tuple[Trip, ...]:
-        now = self._facts.clock.active_ns
-        if len(self._seen.add(call.key, event.seq)) == 1:
-            self._restart()
+    def _start(self, event: Event, row: Row) -> tuple[Trip, ...]:
+        if row.length == 0:
+            self._ladders.pop(row.starter, None)
             return ()
-        if self._length == 0:
-            self._since_ns = now
-        self._length += 1
-        self._row.append(event.seq)
-        lasted = now - self._since_ns
-        reached = self._ladder.reach(self._length) if lasted >= self._seconds * NANOSECONDS else None
+        now = self._facts.clock.active_ns
+        lasted = now - row.since_ns
+        if lasted < self._seconds * NANOSECONDS:
+            return ()
+        ladder = self._ladders.setdefault(row.starter, Ladder(self._steps, THROTTLE))
+        self._ladders.move_to_end(row.starter)
+        if len(self._ladders) > MOST_ROWS:
+            self._ladders.popitem(last=False)
+        reached = ladder.reach(row.length)
         if reached is None:
             return ()
         action, at = reached
         signals = {
-            "calls": self._length,
+            "calls": row.length,
             "threshold": at,
             "seconds": seconds_of(lasted),
             "state": self._facts.tree.digest,
         }
         if action == THROTTLE:
             signals["delay_seconds"] = self._backoff.next(now)
-        rationale = f"{self._length} tool calls in a row were made before, and the tree has not changed since"
-        evidence = evidence_of(tuple(self._row), event.seq)
+        what = "tool calls in a row" if row.of_calls else "programs in a row inside a tool call"
+        rationale = f"{row.length} {what} were made before, and the tree has not changed since"
+        evidence = evidence_of(tuple(row.seqs), event.seq)
         return (Trip(self.name, "identical-calls", action, ALERT, rationale, evidence, signals),)
 
 

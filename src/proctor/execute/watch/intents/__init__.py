@@ -1,0 +1,1 @@
+"""Intents: what a text asks to be done, whatever form it has."""
