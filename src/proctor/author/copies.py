@@ -38,7 +38,7 @@ def remarks_on_copies(contract: Contract, home: Home) -> tuple[Remark, ...]:
             known = search.recalled(one)
             if known is not None:
                 findings[one.name] = known
-            elif not _is_at_hand(one.source, inputs) or not _has_repository(contract, store, inputs):
+            elif not is_at_hand(one.source, inputs) or not has_repository(contract, store, inputs):
                 unsearched[one.name] = "not fetched yet; proctor lock and proctor validate fetch and search"
             else:
                 try:
@@ -77,7 +77,7 @@ def _is_clean(one: Input, findings: dict[str, tuple[Finding, ...]]) -> bool:
     return one.name in findings and not any(finding.is_other for finding in findings[one.name])
 
 
-def _is_at_hand(source: Source, inputs: InputCache) -> bool:
+def is_at_hand(source: Source, inputs: InputCache) -> bool:
     """Whether the files of ``source`` are available without a download."""
     if source.kind == "archive" and not is_address(source.spec):
         return True
@@ -87,7 +87,7 @@ def _is_at_hand(source: Source, inputs: InputCache) -> bool:
         return False
 
 
-def _has_repository(contract: Contract, store: LayerStore, inputs: InputCache) -> bool:
+def has_repository(contract: Contract, store: LayerStore, inputs: InputCache) -> bool:
     """Whether the pristine tree is available without a download."""
     try:
         if store.get(source_key(contract)) is not None:
@@ -96,5 +96,5 @@ def _has_repository(contract: Contract, store: LayerStore, inputs: InputCache) -
         return False
     repository = contract.repository
     if isinstance(repository, ArchiveRepository):
-        return _is_at_hand(repository.source, inputs)
+        return is_at_hand(repository.source, inputs)
     return not any("://" in git for git in (repository.git, *(one.git for one in repository.submodules)))

@@ -92,7 +92,7 @@ def try_patch(
     mounts: tuple[Mount, ...] = (),
     pool: Pool | None = None,
 ) -> Trial:
-    """Let the judge say what it thinks of ``patch``; ``variables`` are more of them for each check.
+    """Judge ``patch``; each check also gets ``variables``.
 
     An accepted patch is confirmed with inverted tests only if ``pool`` is given.
     Raises :class:`InfrastructureFault` if the machine kept a check from starting, on the base as well.
@@ -138,7 +138,8 @@ def _require_verdicts(contract: Contract, checks: Mapping[str, Checked]) -> None
 
 
 def _checked(entry: Mapping[str, Any]) -> Checked:
-    seconds = sum(float(one["observed_seconds"]) for one in entry["attempts"] if one["tree"] == "patched")
+    counting = (one for one in entry["attempts"] if one["tree"] == "patched" and not one["set_aside"])
+    seconds = sum(float(one["observed_seconds"]) for one in counting)
     tests = {test: outcome for test, outcome in entry["tests"] if outcome != "absent"}
     said = (entry["outcome"], entry["reason"], entry["detail"], seconds, tests, entry["tests_omitted"])
     return Checked(*said, entry["attribution"])

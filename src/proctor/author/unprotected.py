@@ -62,7 +62,7 @@ def _has_module(directory: str, contract: Contract) -> bool:
 
 
 def _placed(hidden: Hidden, suffix: str) -> Iterator[str]:
-    """Where the files of ``hidden`` come to lie in the tree, as far as the contract says."""
+    """The paths in the tree of the files of ``hidden``, as far as the contract says."""
     if hidden.input:
         found = [_example(wish, suffix) for wish in hidden.paths]
     else:

@@ -206,3 +206,57 @@ def test_a_damaged_debian_package_is_refused(search: Any, size: bytes) -> None:
     (found,) = search("a.deb", b"!<arch>\n" + header)
     assert found.is_other
     assert found.reason == "unread"
+
+
+@pytest.mark.parametrize("start", [b"#!/usr/bin/env python3\n", b"MZ" + bytes(600)])
+def test_j3_a_program_that_carries_a_copy_is_searched(search: Any, pack: Any, start: bytes) -> None:
+    carrier = start + pack.zip(pack.fixed)
+    (alone,) = search("tool.pex", carrier)
+    assert alone.is_other and alone.place.startswith("tool.pex")
+    (inside,) = search("other.whl", pack.wheel("other", "2.0", {"other/bin/tool": carrier}))
+    assert inside.is_other and inside.place == "other.whl!/other/bin/tool!/sums"
+
+
+def test_j3_a_script_is_searched_like_other_source(search: Any, pack: Any) -> None:
+    files = {path: f"#!/usr/bin/env python3\n{text}" for path, text in pack.fixed.items()}
+    (found,) = search("other.whl", pack.wheel("other", "2.0", {f"other/{path}": text for path, text in files.items()}))
+    assert found.is_other
+
+
+def unknown_compression(data: bytes) -> bytes:
+    """A zip archive whose only member is compressed in a way that cannot be read here."""
+    central = data.rfind(b"PK\x01\x02")
+    method = struct.pack("<H", 9)
+    return data[:8] + method + data[10 : central + 10] + method + data[central + 12 :]
+
+
+def test_an_archive_with_an_unknown_compression_is_not_searched(search: Any, pack: Any) -> None:
+    unknown = unknown_compression(pack.zip({"a.py": "x = 1\n" * 100}))
+    (found,) = search("a.zip", unknown)
+    assert found.is_other and "cannot be read" in found.sentence()
+    (inside,) = search("other.whl", pack.wheel("other", "2.0", {"other/a.zip": unknown}))
+    assert not inside.is_other and "other/a.zip" in inside.detail
+
+
+def test_a_member_that_is_damaged_is_not_searched(search: Any, pack: Any) -> None:
+    data = bytearray(pack.zip({"a.py": "x = 1\n"}))
+    central = data.rfind(b"PK\x01\x02")
+    data[14] ^= 1
+    data[central + 16] ^= 1
+    (found,) = search("a.zip", bytes(data))
+    assert found.is_other and "CRC" in found.sentence()
+
+
+def test_j3_what_is_beside_an_encrypted_member_is_searched(search: Any, pack: Any) -> None:
+    data = bytearray(pack.zip({"secret.py": "x = 1\n", **pack.fixed}))
+    central = data.index(b"PK\x01\x02")
+    data[6] |= 1
+    data[central + 8] |= 1
+    found = search("other.whl", pack.wheel("other", "2.0", {"other/a.zip": bytes(data)}))
+    assert [one.is_other for one in found] == [True, False]
+    assert found[0].place == "other.whl!/other/a.zip!/sums" and "encrypted" in found[1].detail
+
+
+def test_a_container_that_cannot_be_read_is_named(search: Any, pack: Any) -> None:
+    (found,) = search("other.whl", pack.wheel("other", "2.0", {"other/a.7z": b"7z\xbc\xaf\x27\x1c" + bytes(40)}))
+    assert not found.is_other and "other/a.7z: a 7z archive, which Proctor cannot read" in found.detail

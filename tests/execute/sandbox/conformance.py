@@ -1,19 +1,40 @@
-"""What any sandbox backend must do: one function for each promise of the interface, given a backend and a directory.
+"""What any sandbox backend must do: promises of the interface, and small agents whose runs must come out alike.
 
-``CHECKS`` holds them all. A backend's own test file runs each of them as every kind of user that it supports.
+``CHECKS`` holds one function for each promise, given a backend and a directory. A backend's own test file runs each of
+them as every kind of user that it supports. ``AGENTS`` holds the agents, each with the result that every backend must
+give; ``observed`` takes from a run what is compared between backends, and ``DIFFERENCES`` is the whole list of what may
+differ, with the reasons.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import json
 import os
+import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
+
+import pytest
 
 from proctor.base.errors import InfrastructureFault, UsageFault
-from proctor.execute.sandbox.interface import Command, Finished, Limits, Mount, Output, SandboxPlan, Tree, owner
+from proctor.base.frozen import EMPTY, frozen
+from proctor.base.names import name_bytes
+from proctor.execute.sandbox.interface import (
+    Command,
+    CommandLost,
+    Finished,
+    Limits,
+    Mount,
+    Output,
+    SandboxPlan,
+    Tree,
+    owner,
+)
 from tests.execute.sandbox.workplace import PYTHON, VARIABLES, layer, opened, overlay, owned, python, shell
 
 Check = Callable[[Any, Path], None]
@@ -119,6 +140,24 @@ def a_timeout_ends_the_command_and_all_it_started(backend: Any, top: Path) -> No
         assert shell(sandbox, "echo still here").stdout.prefix == b"still here\n"
 
 
+@promise
+def a_command_whose_sandbox_is_closed_at_its_timeout_is_not_lost(backend: Any, top: Path) -> None:
+    with opened(backend, top) as sandbox:
+        box: Any = sandbox
+        clock: Callable[[], int] = box.active_ns
+        begin = clock()
+
+        def close_in_time() -> int:
+            now = clock()
+            if now >= begin + 1_000_000_000:
+                sandbox.close()
+            return now
+
+        with patch.object(box, "active_ns", close_in_time), pytest.raises(CommandLost) as lost:
+            shell(sandbox, "echo on; sleep 1000", timeout_seconds=1)
+        assert lost.value.finished.started and lost.value.finished.stdout.prefix == b"on\n"
+
+
 def _sleepers(sandbox: Any) -> int:
     text = "cat /proc/[0-9]*/comm 2>/dev/null | grep -c '^sleep$'"
     return int(shell(sandbox, text).stdout.prefix)
@@ -184,6 +223,29 @@ def a_frozen_sandbox_stands_still(backend: Any, top: Path) -> None:
         shell(sandbox, "touch /workspace/stop")
         worker.join(WAIT)
         assert results[0].exit_code == 0 and not results[0].timed_out
+
+
+@promise
+def a_frozen_sandbox_that_is_closed_never_runs_again(backend: Any, top: Path) -> None:
+    count = "import os\nfile = os.open('/workspace/n', os.O_CREAT | os.O_WRONLY)\nwhile True: os.write(file, b'.')"
+    with opened(backend, top) as sandbox:
+        failed: list[InfrastructureFault] = []
+
+        def act() -> None:
+            try:
+                python(sandbox, count, timeout_seconds=60)
+            except InfrastructureFault as fault:
+                failed.append(fault)
+
+        worker = threading.Thread(target=act)
+        worker.start()
+        seen = top / "box" / "upper" / "workspace" / "n"
+        wait_until(lambda: seen.exists() and seen.stat().st_size > 0)
+        sandbox.freeze()
+        before = seen.stat().st_size
+        sandbox.close()
+        worker.join(WAIT)
+        assert seen.stat().st_size == before and failed
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
@@ -365,6 +427,66 @@ def usage_is_told_as_far_as_the_machine_can(backend: Any, top: Path) -> None:
         assert usage.oom_kills in (None, 0) and usage.processes in (None, 0)
 
 
+CACHED = """
+import os
+handle = os.open('/usr/bin/python3', os.O_RDONLY)
+os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+try: os.preadv(handle, [bytearray(1)], 0, os.RWF_NOWAIT)
+except OSError as error: print(error.errno, os.preadv(handle, [bytearray(1)], 0))
+"""
+
+
+@promise
+def what_is_cached_of_shared_files_cannot_be_asked_for(backend: Any, top: Path) -> None:
+    """Code in one sandbox could leave a message there for code in the next one."""
+    with opened(backend, top) as sandbox:
+        assert python(sandbox, CACHED).stdout.prefix == b"%d 1\n" % errno.EOPNOTSUPP
+
+
+COOKIES = """
+import socket
+for family in (socket.AF_UNIX, socket.AF_INET):
+    one = socket.socket(family)
+    for option in (57, 71):
+        try: print(one.getsockopt(socket.SOL_SOCKET, option, 8))
+        except OSError as error: print(error.errno)
+    print(one.getsockopt(socket.SOL_SOCKET, socket.SO_TYPE))
+"""
+
+
+@promise
+def counters_of_the_machine_cannot_be_asked_for_by_sockets(backend: Any, top: Path) -> None:
+    """The same: whoever advances such a counter leaves a number for the next sandbox."""
+    with opened(backend, top) as sandbox:
+        refused = b"%d\n" % errno.ENOPROTOOPT
+        assert python(sandbox, COOKIES).stdout.prefix == (refused * 2 + b"1\n") * 2
+
+
+FORKS = """
+import os, time
+while True:
+    try:
+        if os.fork() == 0:
+            time.sleep(1000)
+    except BlockingIOError:
+        time.sleep(0.01)
+"""
+
+
+@promise
+def a_full_house_is_counted_as_full(backend: Any, top: Path) -> None:
+    """B4: as many processes are counted as the limit allows, so that a cap at the limit is reached."""
+    with opened(backend, top, Limits(processes=20)) as sandbox:
+        forking = threading.Thread(target=python, args=(sandbox, FORKS))
+        forking.start()
+        try:
+            wait_until(lambda: sandbox.usage().processes in (None, 20))
+        finally:
+            while forking.is_alive():  # it may begin only now
+                sandbox.end_all()
+                forking.join(0.1)
+
+
 @promise
 def nothing_stays_when_it_is_closed(backend: Any, top: Path) -> None:
     with opened(backend, top) as sandbox:
@@ -389,3 +511,129 @@ def the_identity_names_the_root_and_stays_the_same(backend: Any, top: Path) -> N
     first = backend.identity()
     assert {"kind", "os", "packages", "python3"} <= set(first) and first["packages"].startswith("sha256:")
     assert backend.identity() == first
+
+
+@frozen
+class SmallAgent:
+    """A shell script as an agent, what its contract adds, and the result that every backend must give.
+
+    ``seconds`` bound the agent's time from below and above. They do not depend on how long a backend takes to open and
+    close a sandbox.
+    """
+
+    script: str
+    status: str
+    attribution: str
+    reason: str = "finished"
+    seconds: tuple[float, float] = (0, 5)
+    parts: Mapping[str, Any] = EMPTY
+
+
+_BUDGET = {"wall_seconds": 60, "memory_bytes": 256 << 20}
+_FIX = "sed -i s/-/+/ calc.py"
+
+_FACTS = {
+    "uid": "id -u",
+    "name": "id -un",
+    "groups": "id -G",
+    "home": "echo $HOME; stat -c %a $HOME",
+    "environment": "env | cut -d= -f1 | grep -v '^_$' | sort | tr '\\n' ' '",
+    "hostname": "cat /proc/sys/kernel/hostname",
+    "accounts": "wc -l < /etc/passwd",
+    "interfaces": "tail -n +3 /proc/net/dev | wc -l",
+    "first process": "cat /proc/1/comm",
+    "privileges": "grep -h '^Cap\\|^NoNewPrivs\\|^Seccomp:' /proc/self/status | tr -s '\\t\\n' '  '",
+    "limits": "ulimit -n; ulimit -c",
+    "writable": "for d in / /etc /usr /var /var/tmp /tmp /dev/shm /workspace /setup /run /sys; do"
+    " ( : > $d/.probe ) 2>/dev/null && echo $d; done",
+    "devices": "ls /dev",
+    "etc": "ls /etc",
+}
+"""What an agent can see of its sandbox, by commands."""
+
+AGENTS = {
+    "solves": SmallAgent(f"cat calc.py; {_FIX}", "success", "nobody"),
+    "does-nothing": SmallAgent("true", "failure", "agent"),
+    "fails": SmallAgent("exit 7", "failure", "agent", "failed"),
+    "takes-a-second": SmallAgent(f"{_FIX}; sleep 1", "success", "nobody", seconds=(1, 1.9)),
+    "snoops": SmallAgent(
+        f"cat ~/.ssh/* >/dev/null; echo x > /etc/mine; {_FIX}; "
+        'python3 -c "import socket; socket.socket().connect((\\"10.1.2.3\\", 80))"; true',
+        "success",
+        "nobody",
+    ),
+    "uses-up-its-time": SmallAgent(
+        f"{_FIX}; sleep 100", "success", "nobody", "wall-ceiling", (2, 4), {"budget": {**_BUDGET, "wall_seconds": 2}}
+    ),
+    "is-held-to-its-command-ceiling": SmallAgent(
+        f"sleep 100; {_FIX}", "success", "nobody", seconds=(2, 7), parts={"budget": {**_BUDGET, "command_seconds": 2}}
+    ),
+    "starts-too-many-programs": SmallAgent(
+        "for i in 1 2 3 4 5 6 7 8 9; do /bin/ls >/dev/null; sleep 0.2; done; sleep 100",
+        "failure",
+        "agent",
+        "terminated",
+        (0, 20),
+        {"budget": {**_BUDGET, "tool_calls": 5}},
+    ),
+    "fills-its-memory": SmallAgent(
+        'python3 -c "b = []\nwhile True: b.append(bytearray(1 << 20))"; true',
+        "failure",
+        "agent",
+        seconds=(0, 30),
+        parts={"budget": _BUDGET},
+    ),
+    "forks-without-end": SmallAgent(
+        'python3 -c "import os\nfor i in range(500):\n try: os.fork() or os.pause()\n except OSError: break" & '
+        f"sleep 1; {_FIX}",
+        "success",
+        "nobody",
+        seconds=(1, 30),
+        parts={"budget": {**_BUDGET, "processes": 40}},
+    ),
+    "looks-around": SmallAgent(
+        "; ".join(f'echo "{name}=$({command})"' for name, command in _FACTS.items()) + f"; {_FIX}", "success", "nobody"
+    ),
+    "kills-itself": SmallAgent(f"{_FIX}; kill -9 $$", "success", "nobody", "failed"),
+}
+
+DIFFERENCES = {
+    ("looks-around", "says uid"): "containers have no user namespace: the unprivileged user has its number on the host",
+    ("looks-around", "says groups"): "the same of its group",
+    ("looks-around", "says devices"): "engines add /dev/mqueue and omit the link /dev/core; neither leads anywhere",
+    (
+        "looks-around",
+        "says etc",
+    ): "/etc is the image's, but for accounts and names; on the host it is made from scratch",
+    ("uses-up-its-time", "exit_code"): "the breaker and the command's own timeout reach the ceiling at the same moment,"
+    " on every backend; if the breaker is first, the sandbox is closed and no exit code is known",
+}
+"""What may differ between backends, by agent and field, and why. Nothing else may."""
+
+
+def observed(directory: Path) -> dict[str, Any]:
+    """What is compared of a run: its result, what was decided on the way, and which kinds of events it recorded."""
+    report = json.loads((directory / "report.json").read_bytes())
+    events = [json.loads(line) for line in (directory / "events.jsonl").read_bytes().splitlines()]
+
+    def of(kind: str) -> list[dict[str, Any]]:
+        return [event["payload"] for event in events if event["type"] == kind]
+
+    (ended,) = of("agent.finished")
+    ended_by = [one["code"] for one in of("run.terminated")]
+    said = "".join(name_bytes(one["stdout"]["prefix"]).decode() for one in of("tool.invocation"))
+    facts = dict(part.split("=", 1) for part in re.split(rf"\n(?=(?:{'|'.join(_FACTS)})=)", said) if "=" in part)
+    return {
+        **{f"says {name}": text.strip() for name, text in facts.items()},
+        "status": report["status"],
+        "attribution": report["attribution"],
+        "reason": "wall-ceiling" if "wall-ceiling" in ended_by else ended["reason"],
+        "exit_code": ended["exit_code"],
+        "terminated": ended_by,
+        "alerts": sorted({(one["code"], one["grade"]) for one in of("monitor.alert")}),
+        "interventions": [one["action"] for one in of("intervention")],
+        "findings": sorted({one["code"] for one in of("safety.finding")}),
+        "attempts": sorted({(one["code"], one["path"], one["errno"]) for one in of("guard.attempt")}),
+        "programs": sorted({one["argv"][0] for one in of("guard.exec")}),
+        "events": sorted({event["type"] for event in events}),
+    }

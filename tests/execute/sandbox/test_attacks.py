@@ -104,6 +104,24 @@ def test_looking_into_pid_1(cage: Sandbox, name: str) -> None:
     assert finished.exit_code == 1 and b"Permission" in finished.stderr.prefix + b"Permission" * (name == "fd")
 
 
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "302, 1, 7, (ctypes.c_uint64 * 2)(3, 3), 0",
+        "302, 1, 0, (ctypes.c_uint64 * 2)(0, 0), 0",
+        "302, 1, 9, (ctypes.c_uint64 * 2)(4096, 4096), 0",
+        "141, 0, 1, 19",
+        "141, 2, 0, 19",
+        "203, 1, 8, (ctypes.c_uint64 * 1)(1)",
+        "144, 1, 5, (ctypes.c_uint64 * 1)(0)",
+        "251, 1, 1, 24576",
+    ],
+)
+def test_ending_or_slowing_down_pid_1_by_its_limits_without_a_guard(cage: Sandbox, attack: str) -> None:
+    assert said(cage, f"{CALL}\nprint(call({attack}))") == "EPERM"
+    assert shell(cage, "echo alive").stdout.prefix == b"alive\n"
+
+
 def test_processes_of_the_host_are_not_seen(cage: Sandbox) -> None:
     pids = shell(cage, "ls /proc | grep '^[0-9]' | wc -l").stdout.prefix
     assert int(pids) < 10

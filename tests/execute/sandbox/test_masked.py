@@ -43,7 +43,7 @@ def test_masked_directories_are_empty_and_cannot_be_filled(act: Callable[[Callab
 
 def masks(*masked: Path) -> list[str]:
     plan = SandboxPlan(Tree(Path("/nowhere")), Limits(), masked=masked)
-    arguments = view.make_view(plan, "init", {}).arguments
+    arguments = view.make_view(plan, "init", {}, {}).arguments
     places = [arguments[at + 1] for at, word in enumerate(arguments) if word == "--tmpfs"]
     return [place for place in places if place.startswith("/usr")]
 

@@ -12,6 +12,7 @@ import pytest
 
 from proctor.base.errors import UsageFault
 from proctor.execute.sandbox.interface import owner
+from proctor.execute.workspace.inventory import Inventory, take_inventory
 from proctor.execute.workspace.store import DamagedLayer, Layer, LayerStore
 from proctor.execute.workspace.workspace import Workspace
 
@@ -162,6 +163,34 @@ def test_the_full_check_sees_every_change(harm: str, store: LayerStore, layer: L
         (place / ".git" / "HEAD").write_bytes(b"ref: refs/heads/evil\n")
     with pytest.raises(DamagedLayer):
         store.check(layer, full=True)
+
+
+@pytest.mark.parametrize("when", ["made", "verified"])
+def test_a_file_that_is_swapped_after_it_was_digested_is_noticed(
+    store: LayerStore, write_tree: Write, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    def build(content: Path) -> dict[str, object]:
+        write_tree(content / "workspace", FILES)
+        return {}
+
+    def swap_after(root: Path) -> Inventory:
+        found = take_inventory(root)
+        (root / "other").write_bytes(b"x")
+        os.rename(root / "other", root / "workspace/00/01")
+        return found
+
+    if when == "made":
+        monkeypatch.setattr("proctor.execute.workspace.store.take_inventory", swap_after)
+        with pytest.raises(DamagedLayer, match="changed while"):
+            store.make("key", build)
+        assert store.get("key") is None
+    else:
+        layer = store.make("key", build)
+        os.utime(layer.path / "workspace/00/02", (1, 1))
+        monkeypatch.setattr("proctor.execute.workspace.store.take_inventory", swap_after)
+        with pytest.raises(DamagedLayer, match="changed while"):
+            store.verify(layer)
+        assert store.get("key") == layer
 
 
 def test_a_damaged_record_is_named(store: LayerStore, layer: Layer) -> None:

@@ -1,8 +1,9 @@
 """The files of an input, including those in nested archives, read one at a time and within limits.
 
 Wheels, source releases, npm tarballs, Debian packages and plain archives are recognised by their first bytes, not by
-their names. Nested archives are copied to a scratch directory and read from there. Nothing is unpacked into a tree, so
-links and names with ``..`` are harmless. Archives that cannot be read are listed, never skipped silently.
+their names; programs that carry a zip archive behind their own code (``.pex``, ``.pyz``) by its end. Nested archives
+are copied to a scratch directory and read from there. Nothing is unpacked into a tree, so links and names with ``..``
+are harmless. Archives that cannot be read are listed, never skipped silently.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -20,18 +22,25 @@ from proctor.base.frozen import frozen
 from proctor.base.names import name_text
 from proctor.execute.workspace.ar_members import MAGIC as AR
 from proctor.execute.workspace.ar_members import ar_members
-from proctor.execute.workspace.archive import ArchiveLimits, BadArchive, members
-from proctor.execute.workspace.members import Member, Meter, TooLarge
+from proctor.execute.workspace.archive import CARRIERS, ZIP, ArchiveLimits, BadArchive, is_zip, members
+from proctor.execute.workspace.members import Encrypted, Member, Meter, TooLarge
 from proctor.execute.workspace.tar_members import open_stream
 from proctor.execute.workspace.zstd import MAGIC as ZSTD
 
 BETWEEN = "!/"
 """Separates an archive from the path in it, as in ``outer.zip!/inner.tar.gz!/a/b.py``."""
 
-_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", ZSTD)
+_FOREIGN = {
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"\xed\xab\xee\xdb": "an RPM package",
+    b"Rar!\x1a\x07": "a RAR archive",
+    b"hsqs": "a squashfs image",
+}
+"""Containers that Proctor cannot read, by their first bytes."""
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 _HEAD_BYTES = 512
+_PIECE_BYTES = 1 << 20
 
 
 @frozen
@@ -69,11 +78,25 @@ class _Exhausted(Exception):
 
 
 class InputReader:
-    """Reads one file of an input. After the entries have been read, ``unread`` lists what could not be searched."""
+    """Reads one file of an input. After the entries have been read, ``unread`` lists what could not be searched.
 
-    def __init__(self, wanted: Callable[[str], bool], scratch: Path, limits: SearchLimits | None = None) -> None:
+    ``shown`` gives the path under which a member of the outermost archive is searched, empty to leave it out. ``look``
+    is called with the archive, the path and the first bytes of every file that is searched, wanted or not.
+    """
+
+    def __init__(
+        self,
+        wanted: Callable[[str], bool],
+        scratch: Path,
+        limits: SearchLimits | None = None,
+        *,
+        shown: Callable[[str], str] = lambda path: path,
+        look: Callable[[str, str, bytes], None] = lambda archive, path, head: None,
+    ) -> None:
         self.unread: list[Unread] = []
         self._wanted = wanted
+        self._shown = shown
+        self._look = look
         self._scratch = scratch
         self._limits = limits or SearchLimits()
         self._nested = 0
@@ -83,7 +106,8 @@ class InputReader:
         """The wanted files of ``file``, which is called ``name``."""
         with file.open("rb") as opened:
             head = opened.read(_HEAD_BYTES)
-        if is_archive(head):
+        self._note_foreign(head, name)
+        if is_archive(head) or is_zip(file, head):
             try:
                 yield from self._archive(file, head, name, 0)
             except _Exhausted:
@@ -99,12 +123,18 @@ class InputReader:
             if head.startswith(_COMPRESSED) and not _holds_tar(file, head):
                 yield from self._decompressed(file, head, place)
                 return
+            problem = ""
             for member in self._members(file, head):
                 if member.kind == "file":
-                    yield from self._member(member, place, depth)
+                    try:
+                        yield from self._member(member, place, depth)
+                    except Encrypted as error:
+                        problem = error.message
+            if problem:
+                self.unread.append(Unread(place, problem, is_limit=depth == 0))
         except BadArchive as error:
             self.unread.append(Unread(place, error.message, is_limit=depth == 0 or isinstance(error, TooLarge)))
-        except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
+        except _damaged() as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise  # a fault of this machine, not of the archive
             self.unread.append(Unread(place, f"cannot be read: {error}", is_limit=depth == 0))
@@ -116,15 +146,23 @@ class InputReader:
 
     def _member(self, member: Member, place: str, depth: int) -> Iterator[Entry]:
         """One member: the member itself if it is wanted, or the files in it. Its bytes are always read to the end."""
-        path = _plain_path(member.name)
+        path = plain_path(member.name)
+        if depth == 0:
+            path = self._shown(path)
+            if not path:
+                return
         chunks = self._counted(member.read())
         head = b""
         for chunk in chunks:
             head += chunk
             if len(head) >= _HEAD_BYTES:
                 break
+        self._look(place, path, head)
+        self._note_foreign(head, f"{place}{BETWEEN}{path}")
         if is_archive(head):
             yield from self._nested_archive(chain([head], chunks), head, f"{place}{BETWEEN}{path}", depth + 1)
+        elif head.startswith(CARRIERS):
+            yield from self._program(chain([head], chunks), head, place, path, depth + 1)
         elif self._wanted(path):
             data = head
             for chunk in chunks:
@@ -141,6 +179,25 @@ class InputReader:
             if self._bytes > self._limits.total_bytes:
                 raise _Exhausted
             yield chunk
+
+    def _note_foreign(self, head: bytes, place: str) -> None:
+        """List a container that cannot be read."""
+        for start, what in _FOREIGN.items():
+            if head.startswith(start):
+                self.unread.append(Unread(place, f"{what}, which Proctor cannot read", is_limit=False))
+
+    def _program(self, chunks: Iterator[bytes], head: bytes, place: str, path: str, depth: int) -> Iterator[Entry]:
+        """A program in an archive: the files of the zip archive that it carries, or the program itself if wanted."""
+        with tempfile.NamedTemporaryFile(dir=self._scratch, prefix="program-") as copy:
+            for chunk in chunks:
+                copy.write(chunk)
+            copy.flush()
+            copy.seek(0)
+            if is_zip(Path(copy.name), head):
+                pieces = iter(partial(copy.read, _PIECE_BYTES), b"")
+                yield from self._nested_archive(pieces, head, f"{place}{BETWEEN}{path}", depth)
+            elif self._wanted(path):
+                yield Entry(place, path, copy.read(self._limits.file_bytes))
 
     def _nested_archive(self, chunks: Iterator[bytes], head: bytes, place: str, depth: int) -> Iterator[Entry]:
         self._nested += 1
@@ -179,7 +236,7 @@ def is_archive(head: bytes) -> bool:
     """Whether a file that begins with ``head`` may hold other files, or is compressed."""
     if head.startswith(AR):
         return head[len(AR) :].startswith(b"debian-binary")
-    return head.startswith((*_ZIP, *_COMPRESSED)) or head[257:262] == b"ustar"
+    return head.startswith((*ZIP, *_COMPRESSED)) or head[257:262] == b"ustar"
 
 
 def _holds_tar(file: Path, head: bytes) -> bool:
@@ -195,7 +252,16 @@ def _holds_tar(file: Path, head: bytes) -> bool:
     return True
 
 
-def _plain_path(name: bytes) -> str:
+def _damaged() -> tuple[type[Exception], ...]:
+    """What readers of archives raise for damaged or unknown contents."""
+    import tarfile
+    import zipfile
+
+    formats = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
+    return (OSError, EOFError, ValueError, NotImplementedError, *formats)
+
+
+def plain_path(name: bytes) -> str:
     """A member's name as text, relative and without ``..``."""
     parts = name.replace(b"\\", b"/").split(b"/")
     return name_text(b"/".join(part for part in parts if part not in (b"", b".", b"..")))

@@ -1,4 +1,4 @@
-"""What a search found in an input, as data to store and as a sentence for the author of a contract."""
+"""What a search found in an input or an image, as data to store and as a sentence for the author of a contract."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Any
 from proctor.base.frozen import field_names, frozen, items
 
 BY_NAME, BY_FILES, UNREAD = "name", "files", "unread"
+HISTORY, TEST, SOLUTION, LINK = "history", "test", "solution", "link"
+"""What only images are searched for: git history, hidden tests, the solution, and links where the sandbox mounts."""
 
 
 @frozen
 class Finding:
-    """One copy of the project under test, or one part of an input that could not be searched.
+    """One copy of the project under test, one answer to the task, or one part that could not be searched.
 
-    ``reason`` is one of the three above. ``place`` is the path to it, from the input's file on. ``is_other`` says
+    ``reason`` is one of those above. ``place`` is the path to it, from the input's file on. ``is_other`` says
     whether the copy may differ from the repository, or the part that was not searched may contain such a copy: then the
     contract is refused. ``files`` and ``lines`` count what is alike; ``example`` is a file that differs, or else one
     that is alike. ``detail`` says why a copy of the same version is refused, and why something was not searched.
@@ -36,6 +38,13 @@ class Finding:
         """What was found and where."""
         if self.reason == UNREAD:
             return f"{self.place} cannot be searched for the project under test: {self.detail}"
+        if self.reason == HISTORY:
+            return f"{self.place} holds git history: {self.detail}"
+        if self.reason == LINK:
+            return f"{self.place} is a link to {self.detail}, where every sandbox mounts a directory of its own"
+        if self.reason in (TEST, SOLUTION):
+            kind = "the hidden test" if self.reason == TEST else "the solution of"
+            return f"{self.place} contains {kind} {self.example} ({self.lines} of its new lines)"
         if self.reason == BY_NAME:
             found, expected = self.version or "of an unknown version", self.expected or "of an unknown version"
             text = f"{self.place} is the project under test: {self.package} {found}, and the repository is {expected}"

@@ -130,6 +130,10 @@ class SourceIndex:
         """Whether a file of the repository has the same text."""
         return text.digest in self._with_digest
 
+    def has_line(self, line: int) -> bool:
+        """Whether a file of the repository has the significant line ``line``."""
+        return line in self._with_line
+
     def is_copy(self, shared: int) -> bool:
         """Whether files that share this many lines with the repository are a copy of it or of a part of it."""
         return shared >= self._copy_lines

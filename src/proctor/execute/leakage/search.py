@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from proctor.base.frozen import frozen
-from proctor.execute.leakage.entries import BETWEEN, InputReader, SearchLimits, Unread
+from proctor.execute.leakage.entries import BETWEEN, Entry, InputReader, SearchLimits, Unread
 from proctor.execute.leakage.finding import BY_FILES, BY_NAME, UNREAD, Finding
 from proctor.execute.leakage.lines import Match, SourceText, common_end, is_source, read_source
 from proctor.execute.leakage.packages import DEB, is_metadata, packages_in, same_version
@@ -20,6 +20,8 @@ from proctor.execute.leakage.project import Project, is_own
 
 MAX_FINDINGS = 20
 """The most findings that are reported for one file of an input."""
+
+NO_TEXT = SourceText(b"", frozenset())
 
 
 @frozen
@@ -74,21 +76,28 @@ def search_file(
 ) -> list[Finding]:
     """The copies of ``project`` in the input's file ``file``, called ``name``; ``scratch`` is for nested archives."""
     reader = InputReader(lambda path: is_metadata(path) or is_source(path), scratch, limits)
+    return copies_in(project, reader.entries(file, name), reader.unread, name)
+
+
+def copies_in(project: Project, entries: Iterable[Entry], unread: Iterable[Unread], name: str) -> list[Finding]:
+    """The copies of ``project`` in ``entries``; ``unread`` is read after them, and lists what was not searched."""
     named: list[_Named] = []
     sources: list[_Source] = []
-    for entry in reader.entries(file, name):
+    for entry in entries:
         if is_metadata(entry.path):
             named += _named(project, entry.archive, entry.path, entry.data)
         text = read_source(entry.data) if is_source(entry.path) else None
         if text is not None and text.lines:
             match = project.sources.match(entry.path, text)
-            sources.append(_Source(entry.archive, entry.path, text, match, project.sources.has(text)))
+            is_equal = project.sources.has(text)
+            kept = text if match is not None else NO_TEXT  # an image has more source text than should be kept
+            sources.append(_Source(entry.archive, entry.path, kept, match, is_equal))
     named = _distinct(named)
     copies = [copy for copy in _copies(sources) if project.sources.is_copy(copy.shared)]
     rest = [copy for copy in copies if not any(_is_held(copy, one) for one in named)]
     found = list(_by_names(project, named, sources, name))
     found += [_by_files(project, copy, sources) for copy in rest]
-    found += _not_searched(reader.unread, name)
+    found += _not_searched(unread, name)
     return sorted(found, key=lambda one: not one.is_other)[:MAX_FINDINGS]
 
 

@@ -17,9 +17,6 @@ from proctor.base.errors import InfrastructureFault
 from proctor.base.frozen import EMPTY, frozen
 from proctor.execute.sandbox.interface import Limits, Usage
 
-OVERHEAD_PROCESSES = 2
-"""bwrap and pid 1, which a sandbox's own limit must not count."""
-
 LIMIT_SLACK_BYTES = 4 << 20
 """A group this close to its limit may be refused more memory, because the kernel asks for whole huge pages."""
 
@@ -127,6 +124,9 @@ def _words(path: Path) -> frozenset[str]:
 class Group:
     """The groups of one sandbox, one directory on each hierarchy; none at all where nothing is delegated."""
 
+    overhead = 2
+    """Processes that a sandbox's own limit must not count: bwrap and pid 1."""
+
     def __init__(self, place: Place, name: str) -> None:
         self.place = place
         self.v1 = {controller: path / name for controller, path in place.v1.items()}
@@ -151,7 +151,7 @@ class Group:
         """Make the groups and set their limits."""
         for directory in self.directories:
             directory.mkdir()
-        processes = limits.processes + OVERHEAD_PROCESSES
+        processes = limits.processes + self.overhead
         quota = limits.cpu_cores * PERIOD_MICROSECONDS
         whole = limits.cpu_cores >= (os.cpu_count() or 1)
         if self.v2 and {"memory", "pids"} <= self.place.v2_controllers:
@@ -177,6 +177,15 @@ class Group:
             if time.monotonic() > deadline:
                 raise InfrastructureFault(f"the sandbox did not {'freeze' if frozen else 'thaw'} in {FREEZE_SECONDS} s")
             time.sleep(0.0005)
+
+    def is_frozen(self) -> bool:
+        """Whether everything in the group is frozen, by Proctor or by another process."""
+        try:
+            if self.v2:
+                return "frozen 1" in _read(self.v2 / "cgroup.events")
+            return "freezer" in self.v1 and _read(self.v1["freezer"] / "freezer.state").strip() == "FROZEN"
+        except OSError:
+            return False
 
     def _set_frozen(self, frozen: bool) -> bool:
         if self.v2:
@@ -211,7 +220,7 @@ class Group:
             cpu_ns=self.cpu_ns(),
             memory_peak_bytes=_number(memory / peak) if memory else None,
             oom_kills=_field(memory / kills, "oom_kill") if memory else None,
-            processes=None if current is None else max(0, current - OVERHEAD_PROCESSES),
+            processes=None if current is None else max(0, current - self.overhead),
             memory_bytes=_held_bytes(memory, modern=memory == self.v2) if memory else None,
             limit_hits=_limit_hits(memory, modern=memory == self.v2) if memory else None,
         )

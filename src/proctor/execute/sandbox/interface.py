@@ -71,12 +71,21 @@ class Tree:
 
 
 @frozen
+class Sealed:
+    """A directory whose content was verified, and the state that it had then; see ``inventory.whole_state``."""
+
+    path: Path
+    state: str
+
+
+@frozen
 class Mount:
-    """A host file or directory shown inside at ``target``."""
+    """A host file or directory shown inside at ``target``; ``sealed`` where its content was verified for this run."""
 
     source: Path
     target: str
     writable: bool = False
+    sealed: Sealed | None = None
 
 
 @frozen
@@ -91,6 +100,8 @@ class SandboxPlan:
     hostname: str = "proctor"
     masked: tuple[Path, ...] = ()
     """Directories of the host that nobody inside may see, should they lie in what is shown of the host's system."""
+    files: Mapping[str, bytes] = EMPTY
+    """Files that are made inside for the sandboxed user, such as canaries; no process of the host comes across them."""
     measured: bool = False
     """Whether commands in it may be stretched, which needs a close measurement of time: see ``Command.stretch``."""
     guard: GuardPlan | None = None

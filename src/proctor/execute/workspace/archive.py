@@ -1,7 +1,7 @@
 """Archives as snapshots: unpacked in bounds, never outside their destination, or refused with one clear message.
 
 Tar (plain, gzip, bzip2, xz, Zstandard) and zip, wheels included. Kept: bytes, the executable bit, links, modification
-times, and names of any bytes. Refused: absolute names and names that climb, links that lead out, members below a link,
+times, and names of any bytes. Refused: absolute names and names with ``..``, links that lead out, members below a link,
 fifos and devices, and more than the limits allow. Left out: ``.git``, because an archive must not bring objects of the
 future. A name that comes twice means what came last. Owners and other permission bits are not taken over.
 """
@@ -28,7 +28,11 @@ from proctor.base.names import name_text
 from proctor.execute.workspace.members import ArchiveLimits, BadArchive, Member, Meter, relative_parts
 from proctor.execute.workspace.tree import GIT
 
-__all__ = ["ArchiveLimits", "BadArchive", "extract", "members", "read_members"]
+__all__ = ["CARRIERS", "ZIP", "ArchiveLimits", "BadArchive", "extract", "is_zip", "members", "read_members"]
+
+ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+CARRIERS = (b"#!", b"MZ")
+"""The first bytes of programs that may carry a zip archive behind their own code, such as ``.pex`` and ``.pyz``."""
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LATEST = 1 << 33
@@ -84,12 +88,19 @@ def members(archive: Path, limits: ArchiveLimits | None = None) -> Iterator[Memb
         yield from _members(archive, limits or ArchiveLimits())
 
 
+def is_zip(archive: Path, start: bytes) -> bool:
+    """Whether ``archive``, which begins with ``start``, is a zip archive or a program that carries one."""
+    import zipfile
+
+    return start.startswith(ZIP) or (start.startswith(CARRIERS) and zipfile.is_zipfile(archive))
+
+
 def _members(archive: Path, limits: ArchiveLimits) -> Iterator[Member]:
     """The members of ``archive``, in the format that its first bytes tell."""
     with archive.open("rb") as file:
         start = file.read(8)
     meter = Meter(limits, archive.stat().st_size)
-    if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+    if is_zip(archive, start):
         from proctor.execute.workspace.zip_members import zip_members
 
         yield from zip_members(archive, meter)

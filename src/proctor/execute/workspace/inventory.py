@@ -57,6 +57,20 @@ def sample_state(root: Path, sample: list[bytes] | tuple[bytes, ...]) -> bytes |
     return "\n".join(lines).encode()
 
 
+def whole_state(root: Path) -> str:
+    """A digest over the state of a file, or of a directory and everything below it. No file is read, so it is cheap.
+
+    Any change gives another one, also a change that was undone, because no user can set the time of a change.
+    """
+    found = [(b"", _state(os.lstat(root)))]
+    if root.is_dir():
+        found += sorted((path, _state(status)) for path, _, _, status in _walk(root))
+    state = hashlib.sha256()
+    for path, facts in found:
+        state.update(b"%d %s %s\n" % (len(path), path, repr(facts).encode()))
+    return "sha256:" + state.hexdigest()
+
+
 def _state(status: os.stat_result) -> tuple[int, ...]:
     """What would betray a change. Whiteouts share one inode with others elsewhere, so only their kind counts."""
     if is_whiteout(status):

@@ -25,6 +25,10 @@ class TooLarge(BadArchive):
     """An archive exceeds the limits."""
 
 
+class Encrypted(BadArchive):
+    """A member is encrypted."""
+
+
 @frozen
 class ArchiveLimits:
     """The most that is taken out of one archive.

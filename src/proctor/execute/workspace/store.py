@@ -5,10 +5,11 @@
 
 A layer is built beside its place and renamed into it, so a crash leaves nothing that would be used; the next builder
 sweeps the remains. Two processes that want the same layer build it once. When it is made, everything in it is digested
-and the state of a bounded sample of its files is noted; ``check`` compares that sample, in constant time, and with
-``full`` the digest. The sample shows a layer that was rewritten or restored, not every single edit: that is what
-``full`` is for. A layer that was carried elsewhere, with the home that it lies in, has other stamps and the same
-content: ``sound`` tells that from a change, and notes the new state. Sandboxes only ever see layers read-only.
+and the state of its files is noted; ``check`` compares that of a bounded sample, in constant time, and with ``full``
+the digest. The sample shows a layer that was rewritten or restored, not every single edit: that is what ``full`` is
+for, and ``verify``, which looks at the state of every file and digests the files only where it differs. A layer that
+was carried elsewhere, with the home that it lies in, has other stamps and the same content: ``sound`` tells that from a
+change, and notes the new state. Sandboxes only ever see layers read-only.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from proctor.base.files import read_bounded, write_whole
 from proctor.base.frozen import frozen
 from proctor.base.names import name_bytes, name_text
 from proctor.base.pattern import pattern
-from proctor.execute.sandbox.interface import owner
-from proctor.execute.workspace.inventory import Inventory, hand_over, sample_state, take_inventory
+from proctor.execute.sandbox.interface import Sealed, owner
+from proctor.execute.workspace.inventory import Inventory, hand_over, sample_state, take_inventory, whole_state
 
 _KEY = pattern(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}\Z")
 _RECORD_BYTES = 16 << 20
@@ -49,6 +50,11 @@ class Layer:
     fingerprint: str
     facts: Mapping[str, Any]
     sample: tuple[str, ...] = ()
+    state: str = ""
+
+    def seal(self) -> Sealed:
+        """The state in which the content was last verified."""
+        return Sealed(self.path, self.state)
 
 
 class LayerStore:
@@ -69,6 +75,7 @@ class LayerStore:
                 fingerprint=record["fingerprint"],
                 facts=record["facts"],
                 sample=tuple(record["sample"]),
+                state=record.get("state", ""),
             )
         except FileNotFoundError:
             return None
@@ -104,6 +111,15 @@ class LayerStore:
         if full and take_inventory(layer.path).digest != layer.entries_digest:
             raise DamagedLayer("files of a cached layer have been changed", where=str(layer.path), hint=_REMEDY)
 
+    def verify(self, layer: Layer) -> Layer:
+        """The layer, once every file in it is known to be as it was made; otherwise :class:`DamagedLayer`."""
+        if whole_state(layer.path) == layer.state:
+            return layer
+        noted = self._noted_anew(layer.key)
+        if noted is None:
+            raise DamagedLayer("a cached layer was removed", where=str(layer.path), hint=_REMEDY)
+        return noted
+
     def sound(self, key: str) -> Layer | None:
         """The layer of this key, if it is there as it was made; :class:`DamagedLayer` where its content differs.
 
@@ -125,8 +141,8 @@ class LayerStore:
             if layer is None:
                 return None
             hand_over(layer.path, owner())
-            found = take_inventory(layer.path)
-            if found.digest != layer.entries_digest:
+            found = _noted(layer.path)
+            if found.inventory.digest != layer.entries_digest:
                 raise DamagedLayer("files of a cached layer have been changed", where=str(layer.path), hint=_REMEDY)
             _write_record(layer.path.parent, key, found, layer.facts)
         return self.get(key)
@@ -170,7 +186,7 @@ class LayerStore:
                 content = building / "content"
                 facts = fill(content)
                 hand_over(content, owner())
-                _write_record(building, key, take_inventory(content), facts)
+                _write_record(building, key, _noted(content), facts)
                 os.rename(building, place)
             except BaseException:
                 erase(building)
@@ -211,6 +227,20 @@ def _lock(handle: int, how: int) -> bool:
     return True
 
 
+@contextmanager
+def held(*layers: Layer | None) -> Iterator[None]:
+    """Keep layers from being removed for the time of a ``with`` block."""
+    handles: list[int] = []
+    try:
+        for layer in layers:
+            if layer is not None:
+                handles.append(hold(layer))
+        yield
+    finally:
+        for handle in handles:
+            os.close(handle)
+
+
 def hold(layer: Layer) -> int:
     """A descriptor that keeps ``layer`` from being removed until it is closed."""
     place = layer.path.parent
@@ -233,17 +263,34 @@ def _recorded_key(place: Path) -> str:
         return place.name
 
 
-def _write_record(place: Path, key: str, inventory: Inventory, facts: Mapping[str, Any]) -> None:
-    sample = inventory.sample
-    state = sample_state(place / "content", sample)
-    assert state is not None
+@frozen
+class _Noted:
+    """What a layer holds, and the state of its files in which that was digested."""
+
+    inventory: Inventory
+    sample_state: bytes
+    whole_state: str
+
+
+def _noted(content: Path) -> _Noted:
+    """Digest a layer. Its state is taken before, so that a file that is changed meanwhile does not pass as digested."""
+    before = whole_state(content)
+    inventory = take_inventory(content)
+    sample = sample_state(content, inventory.sample)
+    if sample is None or whole_state(content) != before:
+        raise DamagedLayer("files of a layer changed while they were digested", where=str(content), hint="try again")
+    return _Noted(inventory, sample, before)
+
+
+def _write_record(place: Path, key: str, noted: _Noted, facts: Mapping[str, Any]) -> None:
     record = {
         "kind": "layer",
         "schema": 1,
         "key": key,
-        "entries_digest": inventory.digest,
-        "fingerprint": sha256(state),
-        "sample": [name_text(path) for path in sample],
+        "entries_digest": noted.inventory.digest,
+        "fingerprint": sha256(noted.sample_state),
+        "sample": [name_text(path) for path in noted.inventory.sample],
+        "state": noted.whole_state,
         "facts": dict(facts),
     }
     write_whole(place / "layer.json", canonical(record))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from proctor.execute.workspace.members import BadArchive, Member, Meter, bounded_chunks
+from proctor.execute.workspace.members import BadArchive, Encrypted, Member, Meter, bounded_chunks
 
 if TYPE_CHECKING:
     import zipfile
@@ -28,13 +28,13 @@ def zip_members(path: Path, meter: Meter) -> Iterator[Member]:
     with zipfile.ZipFile(path) as archive:
         for information in archive.infolist():
             meter.member()
-            if information.flag_bits & _ENCRYPTED:
-                raise BadArchive("the archive is encrypted")
             yield _member(archive, information, meter)
 
 
 def _member(archive: zipfile.ZipFile, information: zipfile.ZipInfo, meter: Meter) -> Member:
     def read() -> Iterator[bytes]:
+        if information.flag_bits & _ENCRYPTED:
+            raise Encrypted("the archive is encrypted")
         with archive.open(information) as file:
             yield from bounded_chunks(cast(BinaryIO, file), meter)
 

@@ -16,13 +16,14 @@ from tests.execute.sandbox import test_guard as sights
 from tests.execute.sandbox.container.conftest import MakeBackend
 from tests.execute.sandbox.guarded import Seen, guarded
 from tests.execute.sandbox.test_guard_life import check_held_writes, check_killed_guard, live
+from tests.execute.sandbox.test_guard_unreadable import make_calls
 from tests.execute.sandbox.workplace import ORDINARY, as_ordinary_user, layer, open_directory
 
 pytestmark = pytest.mark.container
 
 ALIKE: tuple[Callable[[Seen], None], ...] = (
     sights.test_programs_are_told_with_their_arguments_parents_and_ends,
-    sights.test_a_program_that_is_not_there_has_not_started,
+    sights.test_a_program_that_is_not_there_has_not_started_and_is_told,
     sights.test_programs_by_descriptor_and_from_memory_are_told,
     sights.test_a_way_up_from_deep_below_is_told,
     sights.test_arguments_without_end_are_cut,
@@ -49,6 +50,10 @@ def test_sight(shared: Seen, sight: Callable[[Seen], None]) -> None:
     sight(shared)
 
 
+def test_every_watched_call_with_hard_pointers_is_told(shared: Seen) -> None:
+    make_calls(shared, seed=15, count=1000)
+
+
 @pytest.mark.parametrize("check", [check_held_writes, check_killed_guard], ids=lambda check: check.__name__)
 def test_life(check: Callable[..., None], make_backend: MakeBackend, top: Path) -> None:
     check(top, make_backend(top))
@@ -65,7 +70,7 @@ def test_the_guard_has_one_privilege_and_no_other(shared: Seen) -> None:
 def test_an_ordinary_user_cannot_watch_a_container(make_backend: MakeBackend, top: Path) -> None:
     def work() -> None:
         plan = SandboxPlan(Tree(layer(top / "tree")), Limits(), guard=GuardPlan())
-        with pytest.raises(MissingIsolation, match="only root can watch a container"):
+        with pytest.raises(MissingIsolation, match="only root can watch an agent in a container"):
             make_backend(top).open(plan)
 
     os.chown(top, ORDINARY, ORDINARY)

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from proctor.base.errors import InfrastructureFault
+from proctor.execute.sandbox.container import leftover
 from proctor.execute.sandbox.container.backend import ContainerBackend
 from proctor.execute.sandbox.container.engine import Engine
 from proctor.execute.sandbox.container.specification import SESSION_LABEL
@@ -92,3 +94,24 @@ def test_only_the_place_beside_the_record_is_touched(top: Path) -> None:
     (top / "elsewhere").mkdir()
     record(top, str(top / "gone.sock"))
     assert len(sweep(top / "sessions")) == 1 and (top / "elsewhere").exists()
+
+
+def test_b5_an_engine_in_trouble_at_the_end_costs_no_work(
+    top: Path, engine: str, image: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the agent left lies outside the container; its processes are ended without the engine."""
+    box = ContainerBackend(top / "sessions", engine, image).open(
+        SandboxPlan(overlay(top / "box", layer(top / "base")), Limits())
+    )
+    shell(box, "echo done > work; for i in 1 2 3; do setsid sleep 1000 >/dev/null 2>&1 & done")
+    name = next((top / "sessions").glob("*.json")).stem
+
+    def fail(*_: Any) -> None:
+        raise InfrastructureFault("the container engine broke off")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(leftover, "remove_container", fail)
+        box.close()
+    assert start_time(box.init_pid) == "" and mounts_below(top) == []
+    assert (top / "box/upper/workspace/work").read_text() == "done\n"
+    assert leftover.remove_session(name, engine, top / "sessions" / name) and containers(engine, name) == []

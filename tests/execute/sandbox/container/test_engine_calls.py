@@ -130,7 +130,7 @@ def test_nobody_there_is_missing_isolation(tmp_path: Path) -> None:
 def test_the_environment_names_the_engine() -> None:
     assert find_socket({"DOCKER_HOST": "unix:///a/b.sock"}) == "/a/b.sock"
     assert find_socket({"CONTAINER_HOST": "unix:///c.sock"}) == "/c.sock"
-    with pytest.raises(UsageFault, match="cannot show files of this machine"):
+    with pytest.raises(MissingIsolation, match="cannot show files of this machine"):
         find_socket({"DOCKER_HOST": "tcp://192.0.2.1:2375"})
 
 
@@ -158,6 +158,17 @@ def test_an_image_is_found_by_all_of_its_layers_in_order(serve: Serve) -> None:
     assert images.pinned(engine, (ONE, TWO)).id == "c" and images.pinned(engine, (ONE,)).id == "a"
     with pytest.raises(MissingIsolation, match="no image with the layers"):
         images.pinned(engine, (TWO,))
+
+
+def test_an_image_that_was_found_before_is_the_only_one_inspected(serve: Serve) -> None:
+    pages = with_images(("a", [ONE], {}), ("b", [TWO], {}))
+    engine = serve({**pages, "/v1.41/images/json": answer(500, b"{}")})
+    assert images.pinned(engine, (TWO,), "b").id == "b"
+    for moved in ("a", "gone"):
+        with pytest.raises(EngineFault):
+            images.pinned(engine, (TWO,), moved)
+    serve(pages)
+    assert images.pinned(engine, (TWO,), "a").id == "b" and images.pinned(engine, (TWO,), "gone").id == "b"
 
 
 def test_an_image_with_volumes_is_refused(serve: Serve) -> None:

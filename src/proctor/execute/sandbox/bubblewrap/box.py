@@ -2,9 +2,10 @@
 
 Each command has its own answer pipe, so any number of threads may call ``run``, ``freeze`` and ``end_all`` at the same
 time, and a lost pid 1 is seen at once as the end of that pipe. The harness's clock decides about timeouts; time spent
-frozen does not count, neither for them nor for a command's wall time. The timeout of a command that may be stretched
-does not count time in which the machine kept the sandbox from running. When one command times out, *all* processes of
-the sandbox are ended: what a command started cannot be told apart from what runs beside it.
+frozen does not count, neither for them nor for a command's wall time, whoever froze the sandbox. The timeout of a
+command that may be stretched does not count time in which the machine kept the sandbox from running. When one command
+times out, *all* processes of the sandbox are ended: what a command started cannot be told apart from what runs beside
+it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import select
 import threading
 import time
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -38,6 +40,8 @@ class Box:
         self._closed = False
         self._frozen_since: int | None = None
         self._frozen_ns = 0
+        self._outside_since: int | None = None
+        """Since when a process outside Proctor keeps the sandbox frozen."""
         self._command_cpu_ns = 0
         self._reaped_cpu_ns = 0
         """The CPU time of all processes that were dead at the last ``end_all``, including orphans."""
@@ -71,7 +75,7 @@ class Box:
                     deadline = begin + min(limit + stalled_ns, limit * command.stretch)
                 if self.active_ns() >= deadline:
                     timed_out = True
-                    self.end_all()
+                    self._end_command()
             answer = exchange.answer()
             wall_ns = self.active_ns() - begin
             if stall is not None:
@@ -103,6 +107,7 @@ class Box:
             self._check_open()
             if self._frozen():
                 return
+            self._end_outside()
             self._set_frozen(True)
             self._frozen_since = time.monotonic_ns()
 
@@ -127,6 +132,9 @@ class Box:
         with self._turn:
             if not self._closed:
                 self._closed = True
+                if self._frozen() and self._guarded.group.place.freezes:
+                    # Pid 1 is frozen as well: its death would end the others only after all of them run again.
+                    self._guarded.group.kill()
                 self._guarded.end()
 
     def __enter__(self) -> Self:
@@ -163,8 +171,32 @@ class Box:
     def active_ns(self) -> int:
         """A steady clock that stands still while the sandbox is frozen."""
         with self._turn:
-            now = time.monotonic_ns()
-            return (now if self._frozen_since is None else self._frozen_since) - self._frozen_ns
+            since = self._frozen_since if self._frozen_since is not None else self._outside_since
+            return (time.monotonic_ns() if since is None else since) - self._frozen_ns
+
+    def paused_outside(self) -> bool:
+        """Whether a process outside Proctor keeps the sandbox frozen at this moment; ``active_ns`` then stands still.
+
+        The clock stops and goes on only when this is asked, so it must be asked often.
+        """
+        with self._turn:
+            frozen = not self._closed and not self._frozen() and self._guarded.group.is_frozen()
+            if not frozen:
+                self._end_outside()
+            elif self._outside_since is None:
+                self._outside_since = time.monotonic_ns()
+            return frozen
+
+    def _end_command(self) -> None:
+        """End what a command started; if the sandbox was closed or lost meanwhile, the command ends by that."""
+        with self._turn, suppress(SandboxLost):
+            if not self._closed:
+                self.end_all()
+
+    def _end_outside(self) -> None:
+        if self._outside_since is not None:
+            self._frozen_ns += time.monotonic_ns() - self._outside_since
+            self._outside_since = None
 
     def _frozen(self) -> bool:
         return self._frozen_since is not None

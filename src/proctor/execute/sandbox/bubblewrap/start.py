@@ -144,7 +144,8 @@ def _spawn(guarded: Guarded, plan: SandboxPlan, program: str) -> None:
         guarded.errors, errors = os.pipe2(os.O_CLOEXEC)
         keep(errors)
         files = {path: keep(wire.data("file", content)) for path, content in view.FILES.items()}
-        shown = view.make_view(plan, wire.PROGRAM, files)
+        own = {path: keep(wire.data("file", content)) for path, content in plan.files.items()}
+        shown = view.make_view(plan, wire.PROGRAM, files, own)
         arguments = keep(wire.words("arguments", shown.arguments))
         inside = (
             view.INIT,
@@ -153,7 +154,7 @@ def _spawn(guarded: Guarded, plan: SandboxPlan, program: str) -> None:
             *_limits(plan.limits, guarded.group),
             *wire.guard_words(plan.guard),
         )
-        kept = (arguments, theirs.fileno(), *files.values())
+        kept = (arguments, theirs.fileno(), *files.values(), *own.values())
         launch = keep(
             wire.words(
                 "plan",

@@ -66,8 +66,9 @@ class View:
     arguments: tuple[str, ...]
 
 
-def make_view(plan: SandboxPlan, init: str | os.PathLike[str], files: dict[str, int]) -> View:
-    """The view of ``plan``. ``files`` gives for each path of :data:`FILES` a descriptor that holds its bytes.
+def make_view(plan: SandboxPlan, init: str | os.PathLike[str], files: dict[str, int], own: dict[str, int]) -> View:
+    """The view of ``plan``. ``files`` gives for each path of :data:`FILES` a descriptor that holds its bytes, ``own``
+    for each of the plan's files.
 
     The three memory file systems together get at most three quarters of the memory, so that files alone can never leave
     too little to start a command.
@@ -92,6 +93,7 @@ def make_view(plan: SandboxPlan, init: str | os.PathLike[str], files: dict[str, 
         *("--bind" if plan.workspace_writable else "--ro-bind", f"{STAGE}/workspace", WORKSPACE),
         *("--bind" if plan.setup_writable else "--ro-bind", f"{STAGE}/setup", SETUP),
         *mounts,
+        *(word for path, handle in own.items() for word in ("--perms", "0600", "--file", str(handle), path)),
         *("--remount-ro", "/", "--chdir", "/"),
     )
     return View(tuple(stage), arguments)
@@ -109,7 +111,7 @@ def _system() -> Iterator[str]:
 def _masks(masked: tuple[Path, ...]) -> Iterator[str]:
     """Empty directories over what is none of the sandbox's business: the harness's own code, and what a plan names."""
     shown = ("/usr", *(path for path in SYSTEM if not os.path.islink(path)))
-    places = {os.path.realpath(path) for path in (PACKAGE, *masked)}
+    places = {_top_closed(os.path.realpath(path)) for path in (PACKAGE, *masked)}
     for place in sorted(places):
         if place in shown or place == "/":
             raise UsageFault(f"{place} cannot be hidden from a sandbox, which needs it", hint="move what lies there")
@@ -118,6 +120,22 @@ def _masks(masked: tuple[Path, ...]) -> Iterator[str]:
             continue
         if place.startswith(tuple(f"{path}/" for path in shown)) and os.path.isdir(place):
             yield from ("--perms", "0755", "--size", MASK_BYTES, "--tmpfs", place, "--remount-ro", place)
+
+
+def _top_closed(place: str) -> str:
+    """The first directory on the way to ``place`` that not every user may enter, or ``place`` itself.
+
+    The user that sandboxes belong to cannot reach anything below it, neither to look nor to mount something there.
+    """
+    parts = place.split("/")
+    for depth in range(2, len(parts)):
+        above = "/".join(parts[:depth])
+        try:
+            if not os.stat(above).st_mode & 0o001:
+                return above
+        except OSError:
+            break
+    return place
 
 
 def _etc(files: dict[str, int]) -> Iterator[str]:

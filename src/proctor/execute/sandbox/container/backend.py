@@ -6,34 +6,52 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from proctor.base.errors import MissingIsolation
+from proctor.base.canonical import canonical, digest, parse
+from proctor.base.errors import InfrastructureFault, MissingIsolation
+from proctor.base.files import read_bounded, write_whole
 from proctor.execute.sandbox import facts
 from proctor.execute.sandbox.container import identity, images
 from proctor.execute.sandbox.container.box import ContainerBox
+from proctor.execute.sandbox.container.contents import export, hidden_paths
 from proctor.execute.sandbox.container.engine import Engine
+from proctor.execute.sandbox.container.specification import HiddenPath
 from proctor.execute.sandbox.container.start import start
 from proctor.execute.sandbox.interface import Overlay, SandboxPlan
+
+FOUND = "image-ids.json"
+"""A file of the home with the ids under which images were found; each id is checked again before it is used."""
+
+FOUND_BYTES = 1 << 20
+AS_ROOT = "run proctor as root, or set environment.sandbox: host in the contract"
+ROOT_ENGINE = (
+    "name the socket of an engine that root runs in DOCKER_HOST (unix:///run/docker.sock, unix:///run/podman/podman.sock;"
+    " tools/engine starts one), or set environment.sandbox: host in the contract"
+)
 
 
 class ContainerBackend:
     """Implements ``Backend``.
 
     ``sessions`` is the directory for records of live sandboxes (see ``sessions.sweep``), ``socket`` the engine's Unix
-    socket, ``layers`` the digests of the image's layers. Nothing is asked of the engine before it is needed.
+    socket, ``layers`` the digests of the image's layers, ``hide`` the paths or globs of the image that no sandbox
+    shows. Nothing is asked of the engine before it is needed.
     """
 
     name = "container"
 
-    def __init__(self, sessions: Path, socket: str, layers: tuple[str, ...]) -> None:
+    def __init__(self, sessions: Path, socket: str, layers: tuple[str, ...], hide: tuple[str, ...] = ()) -> None:
         self._sessions = sessions.absolute()
         self._layers = images.check_layers(layers)
         self._engine = Engine(socket)
+        self._hide = hide
+        self._hidden: tuple[HiddenPath, ...] = ()
         self._image = ""
+        self._found = ""
 
     def identity(self) -> Mapping[str, str]:
         self._prepare()
         self._sessions.mkdir(parents=True, exist_ok=True)
-        return identity.of_image(self._sessions.parent, self._layers, self)
+        return identity.of_image(self._sessions.parent, self._layers, self._hide, self)
 
     def isolation(self) -> Mapping[str, str]:
         """An engine that cannot bound memory and processes is refused, so its control groups always do."""
@@ -59,8 +77,9 @@ class ContainerBackend:
         return tuple(lines)
 
     def open(self, plan: SandboxPlan, meanwhile: Callable[[], None] | None = None) -> ContainerBox:
-        if plan.guard is not None and os.geteuid() != 0:
-            raise MissingIsolation("only root can watch a container", hint="run as root, or use the sandbox host")
+        problem = cannot_watch() if plan.guard is not None else ""
+        if problem:
+            raise MissingIsolation(problem, hint=AS_ROOT)
         if isinstance(plan.workspace, Overlay) and os.geteuid() != 0:
             raise MissingIsolation("only root can mount a workspace for a container", hint="use a plain tree")
         self._prepare()
@@ -68,16 +87,50 @@ class ContainerBackend:
         name = f"proctor-{os.getpid()}-{os.urandom(6).hex()}"
         if meanwhile:
             meanwhile()
-        return ContainerBox(start(plan, self._engine, self._image, self._sessions, name))
+        return ContainerBox(start(plan, self._engine, self._image, self._sessions, name, self._hidden))
+
+    def require(self, *, watched: bool) -> None:
+        """Refuse an engine that cannot do its part, or lacks the image; ``watched``: whether an agent is to act."""
+        self._pinned()
+        problem = cannot_watch() if watched else ""
+        if problem:
+            raise MissingIsolation(problem, where=self._engine.path, hint=AS_ROOT)
+
+    def export(self, target: Path) -> None:
+        """Write the files of the image to ``target``, a tar archive; nothing is hidden in it."""
+        export(self._engine, self._pinned(), self._sessions, target)
 
     def _prepare(self) -> None:
         """Find the image and see that the engine can bound what runs in it; asked once."""
         if self._image:
             return
+        image = self._pinned()
+        self._hidden = hidden_paths(self._engine, image, self._layers, self._hide, self._sessions)
+        self._image = image
+
+    def _pinned(self) -> str:
+        """The id of the image, on an engine that can bound what runs in it."""
         problem = lacks(self._engine)
         if problem:
-            raise MissingIsolation(f"the engine cannot bound containers here: {problem}", where=self._engine.path)
-        self._image = images.pinned(self._engine, self._layers).id
+            message = f"{self._engine.identity()} cannot run sandboxes: {problem}"
+            raise MissingIsolation(message, where=self._engine.path, hint=ROOT_ENGINE)
+        if not self._found:
+            kept = self._sessions.parent / FOUND
+            known = read_known(kept)
+            key = digest(list(self._layers))
+            self._found = images.pinned(self._engine, self._layers, known.get(key, "")).id
+            if known.get(key) != self._found and kept.parent.is_dir():
+                write_whole(kept, canonical({**known, key: self._found}), sync=False)
+        return self._found
+
+
+def read_known(kept: Path) -> dict[str, str]:
+    """Ids of images by the digest of their layers; nothing if the file is missing or damaged."""
+    try:
+        found = parse(read_bounded(kept, FOUND_BYTES))
+        return {str(key): str(value) for key, value in found.items()}
+    except (OSError, InfrastructureFault, ValueError, AttributeError):
+        return {}
 
 
 def lacks(engine: Engine) -> str:
@@ -89,3 +142,10 @@ def lacks(engine: Engine) -> str:
         return "it maps users, so the files of a workspace would change their owner"
     absent = [name for name in ("MemoryLimit", "PidsLimit") if not found.get(name)]
     return f"no control group for {' and '.join(absent)}" if absent else ""
+
+
+def cannot_watch() -> str:
+    """Why no agent can act in a container of this user; empty for root."""
+    if os.geteuid() == 0:
+        return ""
+    return f"only root can watch an agent in a container, and this is user {os.geteuid()}"

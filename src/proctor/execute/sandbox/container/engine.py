@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from proctor.base.errors import InfrastructureFault, MissingIsolation, UsageFault
+from proctor.base.errors import InfrastructureFault, MissingIsolation
 
 if TYPE_CHECKING:
     from email.message import Message
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 ANSWER_BYTES = 64 << 20
 CALL_SECONDS = 180
+RESTART_SECONDS = 30
+"""How long an engine that has answered before may take to start again."""
+
+STEP_SECONDS = 0.1
 VERSIONS = ((1, 41), (1, 44))
 """The older one for engines that do not have the newer, which later engines demand."""
 
@@ -42,9 +47,9 @@ def find_socket(variables: Mapping[str, str]) -> str:
         named = variables.get(name, "")
         if named:
             if not named.startswith("unix://"):
-                raise UsageFault(
+                raise MissingIsolation(
                     f"{name} is {named}: an engine elsewhere cannot show files of this machine",
-                    hint="give a Unix socket, such as unix:///run/docker.sock",
+                    hint="give a Unix socket, such as unix:///run/docker.sock, or set environment.sandbox: host",
                 )
             return named.removeprefix("unix://")
     runtime = variables.get("XDG_RUNTIME_DIR", "")
@@ -61,17 +66,50 @@ class Engine:
         self._podman = False
         self._about: Mapping[str, Any] = {}
 
-    def call(self, method: str, path: str, query: Mapping[str, str] | None = None, body: Any = None) -> Any:
-        """Make one request; the answer's JSON (``None`` when it has none), or :class:`EngineFault`."""
+    def call(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Any = None,
+        seconds: float = CALL_SECONDS,
+    ) -> Any:
+        """Make one request; the answer's JSON (``None`` when it has none), or :class:`EngineFault`.
+
+        An engine that sends nothing for this many ``seconds`` counts as broken off.
+        """
         from urllib.parse import urlencode
 
         target = self._versioned(path) + (f"?{urlencode(query)}" if query else "")
-        return self._exchange(method, target, body)
+        return self._exchange(method, target, body, seconds=seconds)
 
     def send_file(self, path: str, file: str | os.PathLike[str], kind: str) -> Any:
         """Post the bytes of ``file``."""
         with open(file, "rb") as stream:
             return self._exchange("POST", self._versioned(path), stream, kind)
+
+    def receive_file(self, path: str, target: str | os.PathLike[str], most_bytes: int) -> None:
+        """Write what the engine sends for ``path`` to the file ``target``; a cut answer is a fault."""
+        from http.client import HTTPException
+
+        versioned = self._versioned(path)
+        connection = self._connection()
+        try:
+            connection.request("GET", versioned)
+            response = connection.getresponse()
+            if response.status >= 400:
+                raise EngineFault(_reason(response.read(ANSWER_BYTES)), response.status, f"GET {versioned}")
+            left = most_bytes
+            with open(target, "wb") as file:
+                while piece := response.read(PIECE_BYTES):
+                    left -= len(piece)
+                    if left < 0:
+                        raise InfrastructureFault(f"the engine sends more than {most_bytes} bytes", where=path)
+                    file.write(piece)
+        except (OSError, HTTPException) as error:
+            raise InfrastructureFault(f"the container engine broke off: {error}", where=self.path) from None
+        finally:
+            connection.close()
 
     def about(self) -> Mapping[str, Any]:
         """What the engine says of itself and of what it can do here; asked once."""
@@ -101,14 +139,16 @@ class Engine:
             self._prefix = "/v{}.{}".format(*(VERSIONS[1] if newest >= VERSIONS[1] else VERSIONS[0]))
         return self._prefix + path
 
-    def _exchange(self, method: str, target: str, body: Any, kind: str = "application/json") -> Any:
+    def _exchange(
+        self, method: str, target: str, body: Any, kind: str = "application/json", seconds: float = CALL_SECONDS
+    ) -> Any:
         import json
 
         data = json.dumps(body).encode() if isinstance(body, dict | list) else body
         headers = {"Content-Type": kind} if data is not None else {}
         if data is not None and not isinstance(data, bytes):
             headers["Transfer-Encoding"] = "chunked"
-        connection = self._connection()
+        connection = self._connection(seconds)
         try:
             answer, _ = self._answer(connection, method, target, data, headers)
         finally:
@@ -118,23 +158,32 @@ class Engine:
         except ValueError:
             return answer.decode("utf-8", "replace")
 
-    def _connection(self) -> HTTPConnection:
+    def _connection(self, seconds: float = CALL_SECONDS) -> HTTPConnection:
         from http.client import HTTPConnection
 
-        link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        link.settimeout(CALL_SECONDS)
-        try:
-            link.connect(self.path)
-        except OSError as error:
-            link.close()
-            raise MissingIsolation(
-                f"no container engine answers: {error.strerror or error}",
-                where=self.path,
-                hint="start Docker or podman, or name its socket in DOCKER_HOST",
-            ) from None
-        connection = HTTPConnection("engine", timeout=CALL_SECONDS, blocksize=PIECE_BYTES)
+        link = self._connected(seconds)
+        connection = HTTPConnection("engine", timeout=seconds, blocksize=PIECE_BYTES)
         connection.sock = link
         return connection
+
+    def _connected(self, seconds: float) -> socket.socket:
+        """A connection; an engine that has answered before is given time to start again."""
+        deadline = time.monotonic() + (min(seconds, RESTART_SECONDS) if self._prefix else 0)
+        while True:
+            link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            link.settimeout(seconds)
+            try:
+                link.connect(self.path)
+                return link
+            except OSError as error:
+                link.close()
+                if time.monotonic() >= deadline:
+                    raise MissingIsolation(
+                        f"no container engine answers: {error.strerror or error}",
+                        where=self.path,
+                        hint="start Docker or podman, or name its socket in DOCKER_HOST",
+                    ) from None
+            time.sleep(STEP_SECONDS)
 
     def _answer(
         self, connection: HTTPConnection, method: str, target: str, data: Any, headers: Mapping[str, str]

@@ -17,6 +17,9 @@ from proctor.execute.sandbox.cgroup import FREEZE_SECONDS, Group, Place
 from proctor.execute.sandbox.container.engine import Engine, EngineFault
 from proctor.execute.sandbox.interface import Limits, Usage
 
+ASK_SECONDS = 20
+"""How long an engine may take to say what the kernel no longer shows; a healthy one takes a moment."""
+
 CONTROLLERS = ("memory", "pids", "cpu", "cpuacct", "freezer")
 
 
@@ -60,6 +63,9 @@ def _below(target: str, root: str, own: str) -> Path:
 
 class ContainerGroup(Group):
     """Implements the part of ``Group`` that a live sandbox uses, for container ``name`` of ``engine``."""
+
+    overhead = 1
+    """Pid 1 alone."""
 
     def __init__(self, engine: Engine, name: str) -> None:
         super().__init__(Place(v1={"freezer": Path("/nonexistent")}), name)
@@ -150,25 +156,24 @@ class ContainerGroup(Group):
         return self._told()
 
     def _told(self) -> Usage:
-        """What the engine says, which is little once the container has ended."""
+        """What the engine says: little once the container has ended, and nothing if the engine is in trouble."""
         try:
-            state: Any = self.engine.call("GET", f"/containers/{self.name}/json")["State"]
+            path = f"/containers/{self.name}"
+            state: Any = self.engine.call("GET", f"{path}/json", seconds=ASK_SECONDS)["State"]
             if not state["Running"]:
                 return Usage(None, None, int(bool(state.get("OOMKilled"))), 0)
             query = {"stream": "false", "one-shot": "true"}
-            return _from_statistics(self.engine.call("GET", f"/containers/{self.name}/stats", query))
-        except EngineFault as fault:
-            if fault.status != 404:
-                raise
-        return Usage(None, None, None, None)
+            return _from_statistics(self.engine.call("GET", f"{path}/stats", query, seconds=ASK_SECONDS))
+        except InfrastructureFault:
+            return Usage(None, None, None, None)
 
     def ended(self) -> None:
-        """Wait until the engine has noticed that the container has ended."""
+        """Wait until the engine has noticed that the container has ended, for a while."""
         try:
-            self.engine.call("POST", f"/containers/{self.name}/wait", {"condition": "not-running"})
-        except EngineFault as fault:
-            if fault.status != 404:
-                raise
+            query = {"condition": "not-running"}
+            self.engine.call("POST", f"/containers/{self.name}/wait", query, seconds=ASK_SECONDS)
+        except InfrastructureFault:
+            pass  # it is gone, or the engine is in trouble: the kernel has the last word
 
 
 def _from_statistics(found: Any) -> Usage:
@@ -179,6 +184,6 @@ def _from_statistics(found: Any) -> Usage:
         cpu_ns=cpu.get("total_usage"),
         memory_peak_bytes=memory.get("max_usage"),
         oom_kills=None,
-        processes=None if processes is None else max(0, int(processes) - 1),
+        processes=None if processes is None else max(0, int(processes) - ContainerGroup.overhead),
         memory_bytes=memory.get("usage"),
     )

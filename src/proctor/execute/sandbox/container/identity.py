@@ -22,11 +22,14 @@ from proctor.execute.sandbox.interface import Backend, Command, Limits, Sandbox,
 FILE = "images.json"
 FILE_BYTES = 1 << 20
 PACKAGES_BYTES = 64 << 20
-ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
 
 
-def of_image(home: Path, layers: tuple[str, ...], backend: Backend) -> Mapping[str, str]:
-    """Kind, layers, operating system, digest of the packages and versions of the tools of the image ``layers``."""
+def of_image(home: Path, layers: tuple[str, ...], hide: tuple[str, ...], backend: Backend) -> Mapping[str, str]:
+    """Kind, layers, operating system, digest of the packages and versions of the tools of the image ``layers``.
+
+    What ``hide`` names in the image is not looked at.
+    """
     path = home / FILE
     kept: dict[str, dict[str, str]] = {}
     try:
@@ -35,7 +38,7 @@ def of_image(home: Path, layers: tuple[str, ...], backend: Backend) -> Mapping[s
             kept = found["images"]
     except (OSError, ValueError, InfrastructureFault):
         pass
-    key = digest(list(layers))
+    key = digest({"layers": list(layers), "hide": list(hide)} if hide else list(layers))
     if key not in kept:
         kept[key] = {"kind": "image", "layers": " ".join(layers), **_find(home, backend)}
         write_whole(path, canonical({"kind": "image-facts", "schema": 1, "images": kept}), sync=False)

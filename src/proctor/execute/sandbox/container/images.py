@@ -12,7 +12,7 @@ from typing import Any
 
 from proctor.base.errors import MissingIsolation, UsageFault
 from proctor.base.frozen import frozen
-from proctor.execute.sandbox.container.engine import Engine
+from proctor.execute.sandbox.container.engine import Engine, EngineFault
 
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 NAME = re.compile(
@@ -67,9 +67,21 @@ def inspect(engine: Engine, name: str) -> Image:
     )
 
 
-def pinned(engine: Engine, layers: tuple[str, ...]) -> Image:
-    """An image that consists of exactly ``layers``."""
+def pinned(engine: Engine, layers: tuple[str, ...], known: str = "") -> Image:
+    """An image that consists of exactly ``layers``.
+
+    ``known`` is the id that it had before. If the engine still has that image, the others are not inspected.
+    """
     check_layers(layers)
+    if known:
+        try:
+            image = inspect(engine, known)
+        except EngineFault as fault:
+            if fault.status != 404:
+                raise
+        else:
+            if image.layers == layers and not image.volumes:
+                return image
     images = [image for image in list_images(engine) if image.layers == layers]
     fit = [image for image in images if not image.volumes]
     if fit:

@@ -10,9 +10,9 @@ import os
 import time
 from pathlib import Path
 
-from proctor.base.errors import InfrastructureFault
+from proctor.base.errors import InfrastructureFault, MissingIsolation
 from proctor.execute.sandbox.container import place
-from proctor.execute.sandbox.container.engine import Engine, EngineFault
+from proctor.execute.sandbox.container.engine import CALL_SECONDS, Engine
 from proctor.execute.sandbox.container.group import ContainerGroup
 from proctor.execute.sandbox.container.specification import SESSION_LABEL
 
@@ -23,18 +23,18 @@ def remove_container(engine: Engine, name: str) -> None:
     """Kill and remove the containers of session ``name``, and wait until they are gone.
 
     Engines answer with an error when a container ends at the very moment in which they look at it, or is being removed
-    already, so what matters is only that none is left in the end.
+    already, and with nothing while they start again; so what matters is only that none is left in the end.
     """
     deadline = time.monotonic() + REMOVE_SECONDS
     reason = "the container engine does not remove a container"
-    while time.monotonic() < deadline:
+    while (left := deadline - time.monotonic()) > 0:
         try:
-            found = _labelled(engine, name)
+            found = _labelled(engine, name, left)
             if not found:
                 return
             for one in found:
-                engine.call("DELETE", f"/containers/{one}", {"force": "true", "v": "true"})
-        except EngineFault as fault:
+                engine.call("DELETE", f"/containers/{one}", {"force": "true", "v": "true"}, seconds=left)
+        except (InfrastructureFault, MissingIsolation) as fault:
             reason = fault.message
             time.sleep(0.05)
     raise InfrastructureFault(reason, where=name)
@@ -50,9 +50,9 @@ def _thaw(engine: Engine, name: str) -> None:
             group.end_frozen()
 
 
-def _labelled(engine: Engine, name: str) -> list[str]:
+def _labelled(engine: Engine, name: str, seconds: float = CALL_SECONDS) -> list[str]:
     filters = json.dumps({"label": [f"{SESSION_LABEL}={name}"]})
-    found = engine.call("GET", "/containers/json", {"all": "true", "filters": filters}) or []
+    found = engine.call("GET", "/containers/json", {"all": "true", "filters": filters}, seconds=seconds) or []
     return [str(one["Id"]) for one in found if (one.get("Labels") or {}).get(SESSION_LABEL) == name]
 
 

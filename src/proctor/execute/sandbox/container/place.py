@@ -2,7 +2,8 @@
 
     PLACE/run/proctor/init, control    proctor-init, and the socket until pid 1 has connected; PLACE/run is /run inside
     PLACE/etc/*                        accounts and hosts files that say nothing about this machine
-    PLACE/empty                        hides what engines make writable by themselves
+    PLACE/empty                        hides what engines make writable by themselves, and what the contract hides
+    PLACE/nothing                      an empty file that no user may read, over files that the contract hides
     PLACE/root, mountN                 the merged workspace and the plan's mounts, under plain names (root only)
 
 For root the place is a small file system of its own, so that no path of the host shows inside, and taking it down means
@@ -11,11 +12,13 @@ detaching it: what is mounted there is never looked into. For anyone else it is 
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from proctor.base.errors import InfrastructureFault, MissingIsolation
@@ -60,6 +63,7 @@ def make(place: Path, plan: SandboxPlan) -> socket.socket:
     for name, text in inside_files().items():
         (place / "etc" / name).write_text(f"{plan.hostname}\n" if name == "hostname" else text)
         (place / "etc" / name).chmod(0o644)
+    (place / "nothing").touch(mode=0)
     return _listen(place / "run/proctor")
 
 
@@ -105,6 +109,52 @@ def _pieces(place: Path, plan: SandboxPlan) -> Iterator[str | bytes | os.PathLik
     yield from ("target", place)
 
 
+def own_home(init_pid: int) -> None:
+    """Give the home to its user; engines differ in which owners they let a memory file system have."""
+    if os.geteuid() == 0:
+        with _directory(init_pid, HOME) as home:
+            os.fchown(home, *owner())
+            os.fchmod(home, 0o755)
+
+
+def put_inside(init_pid: int, files: Mapping[str, bytes]) -> None:
+    """Make files in a container in which nothing but pid 1 runs yet."""
+    for path, content in files.items():
+        above, _, name = path.rpartition("/")
+        with _directory(init_pid, above) as directory:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            with os.fdopen(os.open(name, flags, 0o600, dir_fd=directory), "wb") as file:
+                file.write(content)
+                os.fchown(file.fileno(), *owner())
+
+
+@contextmanager
+def _directory(init_pid: int, path: str) -> Iterator[int]:
+    """A directory inside, made where it is missing. Links are refused: from out here they would lead into the host."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    handle = os.open(f"/proc/{init_pid}/root", flags)
+    try:
+        for part in path.strip("/").split("/"):
+            try:
+                inner = os.open(part, flags | os.O_NOFOLLOW, dir_fd=handle)
+            except FileNotFoundError:
+                os.mkdir(part, 0o755, dir_fd=handle)
+                os.chown(part, *owner(), dir_fd=handle, follow_symlinks=False)
+                inner = os.open(part, flags | os.O_NOFOLLOW, dir_fd=handle)
+            except OSError as error:
+                if error.errno not in (errno.ELOOP, errno.ENOTDIR):
+                    raise
+                raise MissingIsolation(
+                    f"{path} is not a plain directory in the image: {part} is a link or a file",
+                    hint="build the image with a directory there, or with nothing",
+                ) from None
+            os.close(handle)
+            handle = inner
+        yield handle
+    finally:
+        os.close(handle)
+
+
 def part(place: Path) -> None:
     """Take a place down; fine when it is gone already."""
     if not place.is_dir():
@@ -114,7 +164,7 @@ def part(place: Path) -> None:
         if completed.exit_code != 0:
             raise InfrastructureFault(completed.stderr.decode("utf-8", "replace").strip(), where=str(place))
         return
-    for path in (*(place / "run/proctor" / name for name in ("init", "control")), *_etc(place)):
+    for path in (*(place / "run/proctor" / name for name in ("init", "control")), place / "nothing", *_etc(place)):
         path.unlink(missing_ok=True)
     for directory in (*(place / name for name in reversed(DIRECTORIES)), place):
         try:

@@ -14,15 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.errors import UsageFault
+from proctor.base.frozen import frozen
 from proctor.execute.sandbox.bubblewrap import wire
 from proctor.execute.sandbox.bubblewrap.view import check_target
+from proctor.execute.sandbox.container.group import ContainerGroup
 from proctor.execute.sandbox.container.place import RUN, inside_files
 from proctor.execute.sandbox.interface import HOME, SETUP, WORKSPACE, Limits, Overlay, SandboxPlan, owner
 
 SESSION_LABEL = "proctor.session"
-OVERHEAD_PROCESSES = 1
-"""Pid 1, which a sandbox's own limit must not count."""
-
 PID_1_FILES = 1024
 """Open files that pid 1 may need, whatever commands are allowed."""
 
@@ -36,8 +35,18 @@ MASKED = (
 READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
 
 
-def container(plan: SandboxPlan, image: str, place: Path, name: str, *, podman: bool) -> dict[str, Any]:
-    """The body for ``plan`` with the pieces in ``place``."""
+@frozen
+class HiddenPath:
+    """A path of an image that sandboxes do not show."""
+
+    path: str
+    is_directory: bool
+
+
+def container(
+    plan: SandboxPlan, image: str, place: Path, name: str, hidden: tuple[HiddenPath, ...] = (), *, podman: bool
+) -> dict[str, Any]:
+    """The body for ``plan`` with the pieces in ``place``; ``hidden`` are paths of the image that do not show."""
     return {
         "Image": image,
         "Hostname": plan.hostname,
@@ -51,11 +60,11 @@ def container(plan: SandboxPlan, image: str, place: Path, name: str, *, podman: 
         "OpenStdin": False,
         "NetworkDisabled": True,
         "Healthcheck": {"Test": ["NONE"]},
-        "HostConfig": _host(plan, place, podman=podman),
+        "HostConfig": _host(plan, place, hidden, podman=podman),
     }
 
 
-def _host(plan: SandboxPlan, place: Path, *, podman: bool) -> dict[str, Any]:
+def _host(plan: SandboxPlan, place: Path, hidden: tuple[HiddenPath, ...], *, podman: bool) -> dict[str, Any]:
     limits = plan.limits
     size = min(limits.tmp_bytes, limits.memory_bytes // 4)
     options = ["no-new-privileges", "seccomp=unconfined"]
@@ -77,12 +86,12 @@ def _host(plan: SandboxPlan, place: Path, *, podman: bool) -> dict[str, Any]:
         "LogConfig": {"Type": "none"},
         "Memory": limits.memory_bytes,
         "MemorySwap": limits.memory_bytes,
-        "PidsLimit": limits.processes + OVERHEAD_PROCESSES,
+        "PidsLimit": limits.processes + ContainerGroup.overhead,
         "OomScoreAdj": 500,
         "Ulimits": list(_ceilings(limits)),
         "ShmSize": size,
         "Tmpfs": dict.fromkeys(("/tmp", HOME), f"rw,nosuid,nodev,exec,size={size},mode=1777"),
-        "Mounts": list(_mounts(plan, place)),
+        "Mounts": [*_mounts(plan, place), *_covers(plan, place, hidden)],
         "MaskedPaths": list(MASKED),
         "ReadonlyPaths": list(READ_ONLY),
     }
@@ -128,6 +137,17 @@ def _mounts(plan: SandboxPlan, place: Path) -> Iterator[dict[str, Any]]:
             raise UsageFault(f"{mount.target} belongs to the sandbox itself", hint="choose another place")
         source = place / f"mount{index}" if staged else mount.source.absolute()
         yield _bind(source, mount.target, writable=mount.writable)
+
+
+def _covers(plan: SandboxPlan, place: Path, hidden: tuple[HiddenPath, ...]) -> Iterator[dict[str, Any]]:
+    """Empty things over what the contract hides of the image; a file that no user may read, or an empty directory."""
+    for one in hidden:
+        below = [mount.target for mount in plan.mounts if f"{mount.target}/".startswith(f"{one.path}/")]
+        if below:
+            raise UsageFault(
+                f"{below[0]} is below {one.path}, which environment.hide hides", hint="show the file at another place"
+            )
+        yield _bind(place / ("empty" if one.is_directory else "nothing"), one.path)
 
 
 def _bind(source: Path, target: str, *, writable: bool = False) -> dict[str, Any]:

@@ -7,8 +7,10 @@ stopped container, the mounts and the place stay behind until the next sweep, wh
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import struct
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +20,12 @@ from proctor.execute.sandbox.bubblewrap.start import Guarded, watch
 from proctor.execute.sandbox.container import leftover, place
 from proctor.execute.sandbox.container.engine import Engine, EngineFault
 from proctor.execute.sandbox.container.group import ContainerGroup
-from proctor.execute.sandbox.container.specification import container
+from proctor.execute.sandbox.container.specification import HiddenPath, container
 from proctor.execute.sandbox.interface import SandboxPlan
 
 HELLO_SECONDS = 120
 STEP_SECONDS = 0.25
+END_SECONDS = 30
 
 _CREDENTIALS = struct.Struct("iII")
 
@@ -34,6 +37,7 @@ class Contained(Guarded):
         super().__init__(group, record)
         self.container = group
         self.directory = directory
+        self.init_start = ""
 
     def cut(self) -> None:
         """End everything inside: pid 1 ends with its socket."""
@@ -44,24 +48,51 @@ class Contained(Guarded):
                 pass
 
     def end(self) -> None:
+        """Take the container away. What an engine in trouble leaves of it is dead, and is swept later."""
         if self.container.paused:
             self.container.end_frozen()
         self.cut()
         if self.control is not None:
             self.control.close()
+        swept_later = False
         try:
             leftover.remove_container(self.container.engine, self.container.name)
+        except InfrastructureFault:
+            if not end_for_good(self.init_pid, self.init_start):
+                raise
+            swept_later = True
         finally:
             if self.guard is not None:
                 self.guard.close()
-            place.part(self.directory)
-        self.record.unlink(missing_ok=True)
+            try:
+                place.part(self.directory)
+            except InfrastructureFault:
+                swept_later = True  # nothing runs any more, and the workspace's layers are elsewhere
+        if not swept_later:
+            self.record.unlink(missing_ok=True)
 
 
-def start(plan: SandboxPlan, engine: Engine, image: str, records: Path, name: str) -> Contained:
-    """Bring a container up and wait until pid 1 answers."""
+def end_for_good(pid: int, start: str) -> bool:
+    """Kill pid 1 of a container, and with it everything in there; whether it is gone. No engine is needed for that."""
+    for _ in range(int(END_SECONDS / STEP_SECONDS)):
+        if not pid or sessions.start_time(pid) != start:
+            return True
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            return False
+        time.sleep(STEP_SECONDS)
+    return False
+
+
+def start(
+    plan: SandboxPlan, engine: Engine, image: str, records: Path, name: str, hidden: tuple[HiddenPath, ...] = ()
+) -> Contained:
+    """Bring a container up, without what is ``hidden`` of its image, and wait until pid 1 answers."""
     directory = records / name
-    body = container(plan, image, directory, name, podman=engine.podman())
+    body = container(plan, image, directory, name, hidden, podman=engine.podman())
     session = sessions.Session(
         name,
         os.getpid(),
@@ -80,6 +111,9 @@ def start(plan: SandboxPlan, engine: Engine, image: str, records: Path, name: st
             listener.close()
         (directory / "run/proctor/control").unlink()
         contained.init_pid = _peer(contained.control)
+        contained.init_start = sessions.start_time(contained.init_pid)
+        place.own_home(contained.init_pid)
+        place.put_inside(contained.init_pid, plan.files)
         listened = _hear(contained)
         contained.container.enter(contained.init_pid)
         if listened >= 0:
