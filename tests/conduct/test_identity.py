@@ -57,11 +57,11 @@ def test_c2_what_has_no_canonical_form_is_refused_before_the_run(
         require_complete({**manifest, "limits": {"gateway": value}})
 
 
-def test_c2_a_root_without_tools_stops_the_run_before_the_agent(
+def test_c2_a_root_without_an_identity_stops_the_run_before_the_agent(
     proctor: Proctor, make_contract: Any, tmp_path: Path
 ) -> None:
     assert proctor("run", make_contract(), "--agent", "reference").returncode == 0
     manifest = json.loads(next((tmp_path / "home" / "runs").glob("*/manifest.json")).read_bytes())
-    with pytest.raises(InfrastructureFault, match="toolchain is empty") as raised:
-        require_complete({**manifest, "toolchain": {}})
+    with pytest.raises(InfrastructureFault, match="identity is empty") as raised:
+        require_complete({**manifest, "sandbox": {**manifest["sandbox"], "identity": {}}})
     assert raised.value.exit_code == 3 and "doctor" in raised.value.hint

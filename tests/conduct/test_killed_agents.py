@@ -60,8 +60,11 @@ def test_j4_a_program_below_a_shell_killed_from_outside_is_no_failure_either(
 
 def test_j4_an_agent_whose_sandbox_is_killed_is_no_failure_of_the_agent(proctor: Proctor, make_contract: Any) -> None:
     with killer("lost-box", whom=init_of):
-        seen = attempt(proctor, make_contract(), f"python3 -c '{WAIT}' lost-box")
+        work = f'open("made", "w").write("work\\n"); {WAIT}'
+        seen = attempt(proctor, make_contract(), f"python3 -c '{work}' lost-box")
     assert (seen.report["status"], seen.report["attribution"]) == ("invalid", "harness")
+    assert seen.report["termination"]["reason"] == "killed"
+    assert "+work" in seen.patch, "what it had made is on record"
 
 
 OWN_ENDS = {

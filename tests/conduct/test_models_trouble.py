@@ -142,15 +142,17 @@ def test_a_refusal_of_the_model_is_told(proctor: Proctor, make_contract: Any, tm
     assert "declined     " in proctor("show", seen.run).stdout
 
 
-def test_a_planted_secret_in_a_prompt_is_told(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
+def test_a_planted_secret_in_a_prompt_is_told_and_is_no_leak(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
     contract = make_contract(policy={"canaries": True})
     agent = asking("'my token: ' + os.environ['DEPLOY_TOKEN']")
-    seen = talk(proctor, contract, *agent, "--model", "scripted/m", "--script", script(tmp_path, SAY), code=3)
-    assert seen.report["termination"]["code"] == "safety-canary-leak"
+    seen = talk(proctor, contract, *agent, "--model", "scripted/m", "--script", script(tmp_path, SAY), code=1)
+    assert seen.report["status"] == "failure" and seen.report["termination"]["code"] is None
     (request,) = seen.of("model.request")
     assert len(request["canaries"]) == 1
-    leaks = [one["detail"] for one in seen.of("guard.attempt") if one["code"] == "canary-leak"]
-    assert leaks == [f"the canary {request['canaries'][0]} in a prompt"]
+    told = {one["detail"] for one in seen.of("guard.attempt") if one["code"] == "canary-used"}
+    assert told >= {f"the canary {request['canaries'][0]} in a prompt"}
 
 
 def test_a_human_is_asked_while_the_model_thinks(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
@@ -160,19 +162,7 @@ def test_a_human_is_asked_while_the_model_thinks(proctor: Proctor, make_contract
     agent = ("--agent", "endpoint:python3 -c " + shlex.quote(ASK_AND_LOOK))
     home = tmp_path / "home"
     model = ["--model", "scripted/m", "--script", str(script(tmp_path, turns))]
-    child = subprocess.Popen(
-        [sys.executable, "-m", "proctor", "run", str(contract), *agent, *model, "--json"],
-        env={**os.environ, "PROCTOR_HOME": str(home)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not (found := [one for one in home.glob("runs/*/events.jsonl") if "operator.asked" in one.read_text()]):
-        assert time.monotonic() < deadline and child.poll() is None
-        time.sleep(0.02)
-    directory = found[0].parent
+    child, directory = started(contract, home, "operator.asked", *agent, *model)
     assert proctor("decide", directory.name, "approve", "--why", "it is harmless").returncode == 0
     seen = ended(child, directory)
     kinds = [event["type"] for event in seen.events]
@@ -180,3 +170,35 @@ def test_a_human_is_asked_while_the_model_thinks(proctor: Proctor, make_contract
     assert seen.report["status"] == "success", "the agent got the answer after it was let go on"
     assert "some more of it" in json.dumps(seen.of("model.message"))
     check(proctor, seen.run)
+
+
+def test_a_pause_does_not_wait_for_a_model_that_does_not_answer(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    model = ("--model", "scripted/m", "--script", str(script(tmp_path, "  - {say: x, fault: hang}\n")))
+    contract = make_contract(budget={"wall_seconds": 600, "memory_bytes": 1 << 30})
+    child, directory = started(contract, tmp_path / "home", "model.request", *asking(), *model)
+    for action in ("pause", "resume", "pause", "stop"):
+        done = proctor("decide", directory.name, action, "--why", "look at it")
+        assert done.returncode == 0, done.stderr
+    seen = ended(child, directory)
+    assert [act["done"] for act in seen.of("operator.acted")] == [True] * 4
+    assert seen.report["termination"]["code"] == "operator"
+    check(proctor, seen.run)
+
+
+def started(contract: Path, home: Path, until: str, *options: str) -> tuple[subprocess.Popen[str], Path]:
+    """A run and its directory, once its trace has an event of the type ``until``."""
+    child = subprocess.Popen(
+        [sys.executable, "-m", "proctor", "run", str(contract), *options, "--json"],
+        env={**os.environ, "PROCTOR_HOME": str(home)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not (found := [one for one in home.glob("runs/*/events.jsonl") if until in one.read_text()]):
+        assert time.monotonic() < deadline and child.poll() is None
+        time.sleep(0.02)
+    return child, found[0].parent

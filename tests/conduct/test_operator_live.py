@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from proctor.conduct.operator import Answer, give_answer, take_answer
-from tests.conduct.live import Proctor, asked, check, ended, watch
+from proctor.base.errors import UsageFault
+from proctor.base.frozen import replace
+from proctor.conduct.operator import Answer, answer_path, give_answer, read_answer, wait_for_answer
+from proctor.contract.model import Ask
+from proctor.record.identity import new_identity
+from proctor.record.signed_acts import signed
+from tests.conduct.live import Proctor, asked, assert_own_time, check, ended, watch
 
 SCRIPT = "echo bad > bad.txt; id; sleep 5; sed -i s/-/+/ calc.py"
 UNDONE = "echo bad > bad.txt; id; while [ -e bad.txt ]; do sleep 0.05; done; sed -i s/-/+/ calc.py"
@@ -60,8 +67,9 @@ def test_a_question_comes_before_a_quarantine_too(proctor: Proctor, make_contrac
     assert seen.report["termination"]["code"] == "operator-denied"
 
 
-@pytest.mark.parametrize("to", ["1", ""])
-def test_a_human_rolls_back(proctor: Proctor, make_contract: Any, tmp_path: Path, to: str) -> None:
+@pytest.mark.parametrize(("to", "signs"), [("1", False), ("", False), ("1", True), ("", True)])
+def test_a_human_rolls_back(proctor: Proctor, make_contract: Any, tmp_path: Path, to: str, signs: bool) -> None:
+    assert proctor("vault", "identity", "alice", tmp_path / "alice").returncode == 0
     child, directory = asked(make_contract(policy=policy()), tmp_path / "home", UNDONE)
     arguments = ("decide", directory.name, "rollback", "--why", "undo it", "--code", "undo")
     wrong = proctor(*arguments, "--to", "7")
@@ -69,11 +77,13 @@ def test_a_human_rolls_back(proctor: Proctor, make_contract: Any, tmp_path: Path
     assert "1 (before the agent acts)" in wrong.stderr
     mixed = proctor("decide", directory.name, "approve", "--why", "x", "--to", "1")
     assert mixed.returncode == 2 and "belongs to a rollback" in mixed.stderr
-    answer = proctor(*arguments, *(("--to", to) if to else ()))
+    more = (*(("--to", to) if to else ()), *(("--identity", tmp_path / "alice") if signs else ()))
+    answer = proctor(*arguments, *more)
     assert answer.returncode == 0, answer.stderr
     seen = ended(child, directory)
     (decided,) = seen.of("operator.decided")
-    assert (decided["decision"], decided["to"], decided["code"]) == ("rollback", "1", "undo")
+    assert (decided["decision"], decided["to"], decided["code"]) == ("rollback", to, "undo")
+    assert decided["checkpoint"] == "1" and bool(decided["signature"]) == signs
     (alert,) = [event for event in seen.events if event["type"] == "monitor.alert"]
     actions = [(payload["action"], payload["alert"]) for payload in seen.of("intervention")]
     assert actions == [("pause", alert["seq"]), ("rollback", alert["seq"]), ("resume", alert["seq"])]
@@ -111,6 +121,7 @@ def test_the_deadline_decides_when_nobody_answers(
     seen = watch(proctor, contract, script)
     (decided,) = seen.of("operator.decided")
     assert (decided["decision"], decided["code"], decided["by"]) == (otherwise, "deadline", "nobody")
+    assert_own_time(seen, 1)
     assert len(seen.of("workspace.restored")) == (otherwise == "rollback")
     assert seen.report["status"] == ("failure" if otherwise == "deny" else "success")
     if otherwise == "deny":
@@ -136,7 +147,13 @@ def test_what_is_no_answer_is_passed_over_and_the_deadline_decides(
 ) -> None:
     contract = make_contract(policy=policy(deadline_seconds=2, otherwise="approve"))
     child, directory = asked(contract, tmp_path / "home", SCRIPT)
-    (tmp_path / "home" / "decisions" / f"{directory.name}.json").mkdir(parents=True)
+    (question,) = tmp_path.glob("home/runs/*/events.jsonl")
+    seq = next(
+        event["seq"]
+        for event in map(json.loads, question.read_text().splitlines())
+        if event["type"] == "operator.asked"
+    )
+    (tmp_path / "home" / "decisions" / directory.name / f"{seq}.json").mkdir(parents=True)
     seen = ended(child, directory)
     assert seen.report["status"] == "success"
     assert [payload["by"] for payload in seen.of("operator.decided")] == ["nobody"]
@@ -157,9 +174,74 @@ def test_an_answer_that_cannot_be_carried_out_ends_the_agent_and_leaves_a_fault(
 
 
 def test_an_answer_to_an_earlier_question_answers_no_later_one(tmp_path: Path) -> None:
-    place = tmp_path / "decisions" / "run.json"
-    give_answer(place, 7, Answer("approve", "harmless", "seen", "me"))
-    assert take_answer(place, 9) is None and not place.exists()
-    give_answer(place, 9, Answer("deny", "this one not", "seen", "me"))
-    answer = take_answer(place, 9)
+    give_answer(tmp_path / "run", 7, Answer("approve", "harmless", "seen", "me"))
+    assert read_answer(answer_path(tmp_path / "run", 9)) is None
+    give_answer(tmp_path / "run", 9, Answer("deny", "this one not", "seen", "me"))
+    answer = read_answer(answer_path(tmp_path / "run", 9))
     assert answer is not None and answer.decision == "deny"
+
+
+def test_an_answer_whose_signature_does_not_hold_is_removed(tmp_path: Path) -> None:
+    alice = new_identity("alice", bytes(32))
+    answer = Answer("approve", "harmless", "seen", "alice")
+    right = replace(answer, **signed(alice, "run", 7, answer.act()))
+    looks: list[bool] = []
+
+    def stopped() -> bool:
+        """Called once the first answer was refused; then the right one is given."""
+        looks.append(answer_path(tmp_path / "run", 7).exists())
+        give_answer(tmp_path / "run", 7, right)
+        return False
+
+    give_answer(tmp_path / "run", 7, replace(right, why="another reason"))
+    ask = Ask(("forbidden-command",), 100, "deny")
+    assert wait_for_answer(tmp_path / "run", 7, ask, stopped) == right
+    assert looks == [False]
+
+
+def test_i3_of_two_operators_at_once_exactly_one_decides(tmp_path: Path) -> None:
+    """Two hundred questions, two operators for each; whoever comes second is told who decided what."""
+    together = threading.Barrier(2)
+    said: list[tuple[int, str, str]] = []
+
+    def operate(name: str) -> None:
+        for number in range(200):
+            together.wait()
+            try:
+                give_answer(tmp_path / "run", number, Answer("deny", "why", "code", name))
+                said.append((number, name, ""))
+            except UsageFault as fault:
+                said.append((number, name, fault.message))
+
+    operators = [threading.Thread(target=operate, args=(name,)) for name in ("one", "two")]
+    for thread in operators:
+        thread.start()
+    for thread in operators:
+        thread.join()
+    for number in range(200):
+        answer = read_answer(answer_path(tmp_path / "run", number))
+        assert answer is not None
+        first, second = sorted((one for one in said if one[0] == number), key=lambda one: one[2])
+        assert first == (number, answer.by, "")
+        assert second[2] == f"the question was decided before: deny, by {answer.by}: why"
+
+
+def test_i3_the_second_operator_of_a_run_is_told_who_decided(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    child, directory = asked(make_contract(policy=policy()), tmp_path / "home", SCRIPT)
+    answers: list[Any] = []
+
+    def operate(decision: str) -> None:
+        answers.append(proctor("decide", directory.name, decision, "--why", f"I would {decision}"))
+
+    operators = [threading.Thread(target=operate, args=(decision,)) for decision in ("approve", "deny")]
+    for thread in operators:
+        thread.start()
+    for thread in operators:
+        thread.join()
+    seen = ended(child, directory)
+    (decided,) = seen.of("operator.decided")
+    assert sorted(answer.returncode for answer in answers) == [0, 2]
+    (late,) = [answer.stderr for answer in answers if answer.returncode]
+    assert f"decided before: {decided['decision']}, by {decided['by']}: {decided['why']}" in late or "not wait" in late

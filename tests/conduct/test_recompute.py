@@ -45,7 +45,15 @@ UNNOTICED = (
     # places that bytes came from, which a contract id leaves out
     *("contract.json.repository.source.spec", "contract.json.repository.git"),
     # observations: what an event saw, and no other record repeats
-    *("tool.invocation.", "guard.", "monitor.sample.", "network.closed.", "agent.finished.", "stage.changed."),
+    *(
+        "tool.invocation.",
+        "guard.",
+        "monitor.sample.",
+        "network.closed.",
+        "agent.rested.",
+        "agent.finished.",
+        "stage.changed.",
+    ),
     *(
         "workspace.mutation.diff.",
         "workspace.mutation.actor",
@@ -178,7 +186,7 @@ def test_j6_an_attempt_that_was_set_aside_decides_nothing(demo: dict[str, Path],
     results = parse(canonical(whole.results))
     (entry,) = (one for one in results["checks"] if one["id"] == "tests")
     aside = {"attempt": 99, "set_aside": "killed", "outcome": "error", "reason": "runner-crash", "log": {}}
-    entry["attempts"].insert(1, {**entry["attempts"][0], "attempt": 99, "outcome": "error", "reason": "runner-crash"})
+    entry["attempts"].insert(1, {**entry["attempts"][0], **aside})
     events: list[Event] = []
     for event in whole.events:
         payload = dict(event.payload)
@@ -198,7 +206,8 @@ def test_j6_an_attempt_that_was_set_aside_decides_nothing(demo: dict[str, Path],
         pytest.param([{"suspicious": ["a"]}] * 2, False, id="a test is suspicious in one set"),
         pytest.param([{"suspicious": ["a"]}, {"suspicious": ["b"], "set": 2}], False, id="tests are suspicious once"),
         pytest.param([{"suspicious": ["a"]}, {"suspicious": ["b", "a"], "set": 2}], True, id="in two sets"),
-        pytest.param([{"sentinels": "forged"}], True, id="the sentinels of a round were forged"),
+        pytest.param([{"sentinels": "forged", "variant_count": 0}], True, id="the sentinels of a round were forged"),
+        pytest.param([{"sentinels": "forged", "variant_count": 1}], False, id="a test disturbed the sentinels"),
         pytest.param([{"tampered": True}], True, id="the results of a round were tampered with"),
     ],
 )

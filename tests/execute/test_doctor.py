@@ -55,3 +55,16 @@ def test_i2_programs_that_only_some_contracts_need_are_remarks(tmp_path: Path, m
 def test_an_engine_that_is_not_there_is_a_remark() -> None:
     finding = container_engine({"DOCKER_HOST": "unix:///nonexistent/engine.sock"})
     assert finding.state == REDUCED and finding.advice
+
+
+def test_w6_a_home_that_others_can_write_to_is_named(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    home.create()
+    assert home.shared() == "" and home.path.stat().st_mode & 0o777 == 0o700
+    home.path.chmod(0o777)
+    assert "other users can write" in home.shared()
+    home.path.chmod(0o755)
+    if os.geteuid() == 0:
+        os.chown(home.path, 64200, 64200)
+        assert "belongs to another user (uid 64200)" in home.shared()
+    assert Home(tmp_path / "absent").shared() == ""

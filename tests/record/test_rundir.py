@@ -45,15 +45,15 @@ def test_creating_makes_the_directories_once(run: RunDirectory) -> None:
         run.create()
 
 
-def test_modes_do_not_depend_on_the_umask(tmp_path: Path) -> None:
+def test_w6_runs_are_private_whatever_the_umask(tmp_path: Path) -> None:
     script = (
-        "import os, sys\nfrom pathlib import Path\nfrom proctor.record.rundir import RunDirectory\nos.umask(0o077)\n"
+        "import os, sys\nfrom pathlib import Path\nfrom proctor.record.rundir import RunDirectory\nos.umask(0)\n"
         "run = RunDirectory(Path(sys.argv[1]) / 'run').create()\n"
         "run.write_json(run.report, {})\nrun.write_blob(b'x')\n"
     )
     subprocess.run([sys.executable, "-c", script, tmp_path], check=True, stdin=subprocess.DEVNULL, timeout=60)
-    for path in (tmp_path / "run").rglob("*"):
-        assert stat.S_IMODE(path.stat().st_mode) == (0o755 if path.is_dir() else 0o644)
+    for path in (tmp_path / "run", *(tmp_path / "run").rglob("*")):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o644)
 
 
 def test_json_files_are_exactly_their_canonical_bytes(run: RunDirectory) -> None:

@@ -130,5 +130,5 @@ def test_a_seal_is_read_with_its_parts(make_run: Any) -> None:
     run = make_run.sealed()
     seal = read_seal(run.seal.read_bytes())
     assert seal.files["report.json"].mode == "0644"
-    assert seal.directories["blobs"] == "0755"
+    assert seal.directories["blobs"] == "0700"
     assert seal.count == len(read_events(run.events))

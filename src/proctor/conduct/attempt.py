@@ -17,6 +17,7 @@ from proctor.base.names import name_text
 from proctor.conduct.briefing import Briefing
 from proctor.conduct.machine import Machine
 from proctor.conduct.scene import Live, make_scene
+from proctor.conduct.span import Span
 from proctor.conduct.watched import WatchedTrace
 from proctor.execute.agents.interface import Agent, AgentDescription, Ending
 from proctor.execute.prepare import Prepared
@@ -72,21 +73,18 @@ def attempt(
 
     An agent killed from outside counts as a fault of the machine: its patch is recorded but not judged.
     """
-    start = machine.clock.steady_ns()
-    agent, description = acting.agent, acting.description
-    trace.append(
-        "agent.started",
-        {"name": description.name, "kind": description.kind, "command": list(description.command)},
-    )
+    span = Span(machine.clock, trace, acting.description)
+    agent = acting.agent
     if post is not None:
         from proctor.conduct.sandboxed import act_in_sandbox
 
-        made = act_in_sandbox(machine, prepared, agent, briefing, trace, scratch, live, post)
+        made = act_in_sandbox(machine, prepared, agent, briefing, trace, scratch, live, post, span)
         ending, patch, changes, dropped = made.ending, made.patch, made.changes, made.dropped
         measured = patch
     else:
         environment = {**prepared.environment, **briefing.variables}
-        ending = agent.act(make_scene(prepared, briefing, environment, _refused))
+        with span:
+            ending = agent.act(make_scene(prepared, briefing, environment, _refused))
         patch = ending.patch or b""
         changes, measured = _changes_of(prepared, patch, scratch)
         dropped = ()
@@ -97,7 +95,7 @@ def attempt(
         {
             "reason": ending.reason,
             "exit_code": ending.exit_code,
-            "wall_seconds": seconds_text(machine.clock.steady_ns() - start),
+            "wall_seconds": seconds_text(span.wall_ns),
         },
     )
     if ending.trajectory is not None:

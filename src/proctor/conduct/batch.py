@@ -22,8 +22,9 @@ from proctor.base.frozen import EMPTY, frozen
 from proctor.base.ids import new_run_id
 from proctor.conduct.batch_words import Words, redactor_of
 from proctor.conduct.machine import Machine
-from proctor.conduct.run import STOPPED, Outcome, Watcher, conduct
+from proctor.conduct.run import STOPPED, Outcome, conduct
 from proctor.conduct.variation import variation_of
+from proctor.conduct.watcher import Watcher
 from proctor.execute.agents.interface import Agent
 from proctor.execute.home import Home
 from proctor.execute.prepare import Prepared
@@ -315,6 +316,7 @@ def _run(
     from proctor.conduct.envelopes import least_usd, spent_usd
 
     agent, model = attempt
+    _require_same(machine, batch, place, agent)
     run_usd = batch.settings.get("run_usd")
     share = envelopes.take(place.content_id, least_usd(prepared.contract.budget.usd, run_usd), watcher.stopped)
     spent = share.usd
@@ -335,6 +337,20 @@ def _run(
     finally:
         envelopes.settle(share, spent)
     return outcome
+
+
+def _require_same(machine: Machine, batch: Batch, place: Place, agent: Agent) -> None:
+    """All runs of a batch are made with the same files: those that it began with."""
+    expected = batch.digests.get((place.method or place.agent, place.model))
+    if expected is None or not agent.mounts():
+        return
+    found = agent.describe().digest
+    if expected not in (found, Words(machine.home, batch.settings).digest(place.agent, found)):
+        raise UsageFault(
+            "the agent has changed since its runs were begun",
+            where=place.method or place.agent,
+            hint="put its files back; the same command goes on",
+        )
 
 
 def _in_threads(work: Callable[[], None], jobs: int) -> None:

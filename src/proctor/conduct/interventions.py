@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from proctor.base.errors import InfrastructureFault
 from proctor.base.frozen import replace
+from proctor.conduct.control import NO_AGENT, Control, Request
 from proctor.conduct.operator import NOBODY, Answer, wait_for_answer
 from proctor.conduct.watched import Decision, WatchedTrace
 from proctor.contract.model import Ask, Contract
@@ -36,6 +37,7 @@ from proctor.execute.watch.breakers.interface import (
 if TYPE_CHECKING:
     from proctor.conduct.keeper import Keeper
     from proctor.execute.gateway.service import Gateway
+    from proctor.record.trace.event import Event
 
 DECIDING = frozenset({KILL, QUARANTINE, ROLLBACK})
 """Actions that must not fail without a word, even when the sandbox has ended."""
@@ -68,6 +70,13 @@ class Interventions:
         """Whether the agent's sandbox was closed by an intervention."""
         self.killed_calls = False
         """Whether an intervention killed processes of the agent."""
+        self.is_asking = False
+        """Whether the run waits for the answer of an operator."""
+
+    @property
+    def acting(self) -> bool:
+        """Whether there is an agent to act on."""
+        return self._sandbox is not None
 
     def attach(self, sandbox: Box, keeper: Keeper | None) -> None:
         """Act on ``sandbox`` from now on; it is ended at once when the run was ended before it came up."""
@@ -142,7 +151,11 @@ class Interventions:
             end_trees(sandbox.init_pid, int(trip.signals["pid"]), seen)
             sandbox.thaw()
         elif trip.action == PAUSE:
-            self._ask(sandbox, decision)
+            self.is_asking = True
+            try:
+                self._ask(sandbox, decision)
+            finally:
+                self.is_asking = False
         elif trip.action == ROLLBACK:
             self._roll_back(sandbox, decision)
         elif trip.action in (KILL, QUARANTINE):
@@ -196,16 +209,17 @@ class Interventions:
         )
         if answer.by == NOBODY and self._gone.is_set():
             answer = Answer("withdrawn", "the agent had ended before anybody answered", "ended", NOBODY)
-        if answer.decision == "rollback" and not answer.to:
-            answer = replace(answer, to=self._trace.checkpoint_before(trip.evidence[0]))
-        self._trace.append("operator.decided", answer.payload())
+        to = answer.to
+        if answer.decision == "rollback" and not to:
+            to = self._trace.checkpoint_before(trip.evidence[0])
+        self._trace.append("operator.decided", {**answer.payload(), "checkpoint": to})
         self._trace.sync()
         if answer.decision == "withdrawn":
             return
-        if answer.decision == "rollback" and keeper is not None and answer.to:
-            detail = {"to": answer.to}
+        if answer.decision == "rollback" and keeper is not None and to:
+            detail = {"to": to}
             self._trace.append("intervention", {"action": "rollback", "alert": decision.alert, "detail": detail})
-            if not keeper.restore(answer.to, decision.alert, end=False, thaw=False):
+            if not keeper.restore(to, decision.alert, end=False, thaw=False):
                 self._end_after_rollback(
                     sandbox, f"{trip.rationale}; the operator decided: {answer.why}", decision.alert
                 )
@@ -228,6 +242,41 @@ class Interventions:
     def _close(self, sandbox: Box) -> None:
         self.closed = True
         sandbox.close()
+
+    def pause(self, request: Request, control: Control) -> None:
+        """Pause the agent until an operator resumes or stops the run; the time is not the agent's."""
+        sandbox = self._sandbox
+        if sandbox is None or not self._held_for_pause(sandbox):
+            control.record(request, NO_AGENT)
+            control.wait_for_resume(lambda: True)
+            return
+        self._append_operators(control.record(request), PAUSE)
+        resume = control.wait_for_resume(lambda: self._stopped() or self._gone.is_set())
+        if resume is None:
+            return
+        self._append_operators(control.record(resume), "resume")
+        if self.gateway is not None:
+            self.gateway.release()
+        self.on_sandbox(lambda one: one.thaw())
+
+    def _held_for_pause(self, sandbox: Box) -> bool:
+        """Freeze the sandbox and hold the model's calls; false if the agent has already ended.
+
+        Calls under way are not waited for: the operator waits for the pause, and the gateway keeps their answers.
+        """
+        try:
+            sandbox.freeze()
+        except (InfrastructureFault, OSError):
+            if self._matters(sandbox):
+                raise
+            return False
+        if self.gateway is not None:
+            self.gateway.hold(0)
+        return True
+
+    def _append_operators(self, act: Event, action: str) -> None:
+        self._trace.append("intervention", {"action": action, "alert": act.seq, "detail": {}})
+        self._trace.sync()
 
     def _question(self, code: str) -> Ask:
         codes = {code, code.removeprefix(SAFETY)}

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proctor.base.clock import Clock, Entropy
-from proctor.base.errors import MissingIsolation
+from proctor.base.errors import ContractError, MissingIsolation, Mistake
 from proctor.base.owned import owned_directory
 from proctor.contract.model import Contract
+from proctor.execute.agents.interface import AgentFiles
 from proctor.execute.home import Home
 from proctor.execute.inputs.fetch import InputCache
-from proctor.execute.prepare import Prepared, copy_search, prepare
+from proctor.execute.prepare import Prepared, copy_search, image_search, prepare
 from proctor.execute.requirements import require_machine
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.slots import Slots, default_slots
 from proctor.execute.workspace.store import LayerStore
 
 if TYPE_CHECKING:
+    from proctor.execute.leakage.image import ImageSearch
     from proctor.execute.sandbox.container.backend import ContainerBackend
 
-Containers = Callable[[tuple[str, ...]], "ContainerBackend"]
-"""Makes the backend for an image that is named by the digests of its layers."""
+Containers = Callable[[tuple[str, ...], tuple[str, ...]], "ContainerBackend"]
+"""Makes the backend for an image that is named by the digests of its layers, without the paths to hide."""
 
 
 class Machine:
@@ -41,12 +43,16 @@ class Machine:
         self.home = home
         self._host = host
         self._containers = containers
-        self._images: dict[tuple[str, ...], ContainerBackend] = {}
+        self._images: dict[tuple[tuple[str, ...], tuple[str, ...]], ContainerBackend] = {}
         self.clock = clock
         self.entropy = entropy
         self.store = LayerStore(home.layers)
         self.inputs = InputCache(home.inputs)
         self.slots = Slots(home.slots, judge_slots or default_slots())
+        self.copies: dict[Path, AgentFiles] = {}
+        """The files of agents as they were when they were first asked for: all runs of one command use those."""
+        self._until_end = ExitStack()
+        self._temporary: Path | None = None
 
     @contextmanager
     def scratch(self, name: str) -> Iterator[Path]:
@@ -54,31 +60,78 @@ class Machine:
         with owned_directory(self.home.scratch / f"{name}.{self.entropy(4).hex()}") as path:
             yield path
 
+    def place_of_copies(self, *, kept: bool) -> Path:
+        """Where agents' files are copied to: a place that stays, or one that ``discard_copies`` removes."""
+        if kept:
+            return self.home.agents
+        if self._temporary is None:
+            self._temporary = self._until_end.enter_context(self.scratch("copies"))
+        return self._temporary
+
+    def discard_copies(self) -> None:
+        """Remove temporary copies, such as those that may contain secrets."""
+        self._until_end.close()
+        self._temporary = None
+        self.copies.clear()
+
     def backend(self, contract: Contract) -> BubblewrapBackend | ContainerBackend:
         """What isolates every sandbox of ``contract``: on the host's own system, or on the image that it names."""
-        layers = contract.environment.image
-        if not layers:
+        if not contract.environment.image:
             return self._host
-        if layers not in self._images:
-            self._images[layers] = self._containers(layers)
-        return self._images[layers]
+        return self._container_backend(contract)
 
-    def require(self, contracts: Iterable[Contract]) -> None:
-        """Refuse contracts that this machine cannot run or judge, before anything is fetched or an agent acts."""
+    def _container_backend(self, contract: Contract) -> ContainerBackend:
+        wanted = contract.environment.image, contract.environment.hide
+        if wanted not in self._images:
+            self._images[wanted] = self._containers(*wanted)
+        return self._images[wanted]
+
+    def require(self, contracts: Iterable[Contract], *, acting: bool = False) -> None:
+        """Refuse contracts that this machine cannot run or judge, before anything is fetched or an agent acts.
+
+        ``acting``: whether an agent is to act in a sandbox, and so has to be watched.
+        """
         asked = list(contracts)
         require_machine(self.home, sandbox=any(not contract.environment.image for contract in asked))
         for contract in asked:
             self._require_isolation(contract)
+            if contract.environment.image:
+                self._container_backend(contract).require(watched=acting)
+
+    def require_no_answers_in_images(self, contracts: Iterable[Contract]) -> None:
+        """Refuse contracts whose images show answers to their tasks, all at once, before any run begins.
+
+        What has to be compared with an image is fetched.
+        """
+        mistakes: list[Mistake] = []
+        with self.inputs.in_use():
+            for contract in contracts:
+                if contract.environment.image:
+                    with self.scratch("search") as scratch:
+                        try:
+                            self.image_search(contract, scratch).require_none()
+                        except ContractError as error:
+                            mistakes += error.mistakes
+        if mistakes:
+            raise ContractError(mistakes)
 
     def prepare(self, contract: Contract) -> Prepared:
         """Make ``contract`` ready for an agent, or report what this machine lacks for it.
 
-        A contract whose setup inputs contain another version of the project under test is refused.
+        A contract whose setup inputs contain another version of the project under test is refused, and one whose image
+        shows such a version, git history, hidden tests or the solution.
         """
         self._require_isolation(contract)
         with self.scratch("search") as scratch:
             copy_search(contract, self.store, self.inputs, self.home.searches, scratch).require_none()
+            if contract.environment.image:
+                self.image_search(contract, scratch).require_none()
         return self.prepare_recorded(contract)
+
+    def image_search(self, contract: Contract, scratch: Path) -> ImageSearch:
+        """The search for answers to the task in the image of ``contract``."""
+        export = self._container_backend(contract).export
+        return image_search(contract, self.store, self.inputs, self.home.searches, scratch, export)
 
     def prepare_recorded(self, contract: Contract) -> Prepared:
         """Make ``contract`` ready to judge a recorded run again: no agent acts, so its inputs are not searched."""

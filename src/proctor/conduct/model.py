@@ -106,7 +106,7 @@ def _recorder(post: WatchPost) -> Callable[[str, Mapping[str, Any]], None]:
     def record(kind: str, payload: Mapping[str, Any]) -> None:
         post.trace.append(kind, payload)
         for canary in payload.get("canaries", ()) if kind == "model.request" else ():
-            post.tell_leak(f"the canary {canary} in a prompt")
+            post.note_canary("canary-used", f"the canary {canary} in a prompt")
 
     return record
 

@@ -1,13 +1,14 @@
-"""A human decides: the question stands in the trace, the answer comes from ``proctor decide``.
+"""A human decides: the question is in the trace, the answer comes from ``proctor decide``.
 
-An answer is a small file in the home's ``decisions`` directory, outside the run: whoever may write there may decide.
-It names the question that it answers, by its event: what was meant for an earlier question answers no later one. It is
-read once and taken away, and what it said becomes an event. When nobody answers before the deadline, the
-contract's own answer holds.
+An answer is a small file below the home's ``decisions`` directory, outside the run: a user who may write there may
+decide. It is named after the run and the event of the question, and can be made only once: if several operators answer
+at the same time, one decides, and the others get a message that names this operator. The file stays until the run ends,
+and the answer becomes an event. If no operator answers before the deadline, the contract's own answer holds.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
@@ -21,19 +22,23 @@ from proctor.contract.model import Ask
 from proctor.contract.policy import ANSWERS
 from proctor.record.lock import is_held
 from proctor.record.rundir import RunDirectory
+from proctor.record.signed_acts import signature_problem
 from proctor.record.trace.read import read_finished_events
 
 SCHEMA = 1
 LOOK_SECONDS = 0.1
 ANSWER_BYTES = 1 << 20
 NOBODY = "nobody"
+TAKEN_SECONDS = 30
+"""How long an operator waits at most until the run has taken the answer; a busy machine needs some of it."""
 
 
 @frozen
 class Answer:
     """What was decided: ``approve``, ``deny`` or ``rollback``, why, under which code, by whom.
 
-    A rollback leads ``to`` a checkpoint; without one, to the last before what the question is about.
+    A rollback leads ``to`` a checkpoint; without one, to the last before what the question is about. The event of the
+    answer has the chosen checkpoint under a key of its own, because a signature covers ``to`` as it was given.
     """
 
     decision: str
@@ -41,10 +46,16 @@ class Answer:
     code: str
     by: str
     to: str = ""
+    signer: str = ""
+    signature: str = ""
+
+    def act(self) -> dict[str, str]:
+        """What a signature covers, besides the run and the question."""
+        return {"decision": self.decision, "why": self.why, "code": self.code, "by": self.by, "to": self.to}
 
     def payload(self) -> dict[str, Any]:
         """The payload of ``operator.decided``."""
-        return {"decision": self.decision, "why": self.why, "code": self.code, "by": self.by, "to": self.to}
+        return {**self.act(), "signer": self.signer, "signature": self.signature}
 
 
 @frozen
@@ -56,18 +67,27 @@ class Question:
     checkpoints: Mapping[str, str]
 
 
-def wait_for_answer(
-    path: Path, asked: int, ask: Ask, stopped: Callable[[], bool], checkpoints: Collection[str] = ()
-) -> Answer:
-    """The answer that somebody writes to ``path`` to the question ``asked``, or the contract's own after its deadline.
+def answer_path(directory: Path, asked: int) -> Path:
+    """The file with the answer to the question ``asked``; the answers to the run's questions are in ``directory``."""
+    return directory / f"{asked}.json"
 
-    A rollback to none of the ``checkpoints`` is no answer.
+
+def wait_for_answer(
+    directory: Path, asked: int, ask: Ask, stopped: Callable[[], bool], checkpoints: Collection[str] = ()
+) -> Answer:
+    """The answer of an operator to the question ``asked``, or the contract's own after its deadline.
+
+    A rollback to anything but one of the ``checkpoints`` is not an answer, and is removed; so is an answer whose
+    signature does not hold. The ``directory`` is named after the run.
     """
     deadline = time.monotonic() + ask.deadline_seconds
+    path = answer_path(directory, asked)
     while True:
-        answer = take_answer(path, asked)
-        if answer is not None and (not answer.to or answer.to in checkpoints):
+        answer = read_answer(path)
+        if answer is not None and (not answer.to or answer.to in checkpoints) and _holds(directory.name, asked, answer):
             return answer
+        if answer is not None:
+            path.unlink(missing_ok=True)
         if stopped():
             return Answer("deny", "the run was stopped", "stopped", NOBODY)
         if time.monotonic() >= deadline:
@@ -76,22 +96,29 @@ def wait_for_answer(
         time.sleep(LOOK_SECONDS)
 
 
-def take_answer(path: Path, asked: int) -> Answer | None:
-    """Read and take away the answer to the question ``asked``.
+def _holds(run: str, asked: int, answer: Answer) -> bool:
+    return not signature_problem(run, asked, answer.act(), answer.signer, answer.signature)
 
-    A file that holds none, or one to another question, is taken away too; what is no file stays.
-    """
+
+def read_answer(path: Path) -> Answer | None:
+    """The answer at ``path``. A file without an answer is removed; anything but a file is left alone."""
     try:
         data = read_bounded(path, ANSWER_BYTES)
-        path.unlink(missing_ok=True)
     except (OSError, InfrastructureFault):
         return None
     try:
-        found = parse(data)
-        answer = Answer(*(str(found[name]) for name in ("decision", "why", "code", "by", "to")))
+        answer = _answer_in(parse(data))
     except (ValueError, KeyError, TypeError):
+        answer = None
+    if answer is None or answer.decision not in ANSWERS:
+        path.unlink(missing_ok=True)
         return None
-    return answer if answer.decision in ANSWERS and found.get("asked") == asked else None
+    return answer
+
+
+def _answer_in(found: Mapping[str, Any]) -> Answer:
+    names = ("decision", "why", "code", "by", "to", "signer", "signature")
+    return Answer(*(str(found[name]) for name in names))
 
 
 def open_question(run: RunDirectory) -> Question | None:
@@ -112,9 +139,33 @@ def open_question(run: RunDirectory) -> Question | None:
     return None if question is None else Question(question.seq, str(question.payload["question"]), checkpoints)
 
 
-def give_answer(path: Path, asked: int, answer: Answer) -> None:
-    """Write an answer to the question ``asked`` for the run that waits at ``path``."""
-    if path.exists():
-        raise UsageFault("an answer is already on its way", where=path.stem, hint="it is taken within a second")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, canonical({"schema": SCHEMA, "kind": "proctor.decision", "asked": asked, **answer.payload()}))
+def give_answer(directory: Path, asked: int, answer: Answer) -> None:
+    """Answer the question ``asked``, unless another operator was first; ``directory`` is that of the run's answers."""
+    path = answer_path(directory, asked)
+    own = path.with_name(f".{os.urandom(8).hex()}")
+    directory.mkdir(parents=True, exist_ok=True)
+    write_whole(own, canonical({"schema": SCHEMA, "kind": "proctor.decision", "asked": asked, **answer.payload()}))
+    try:
+        os.link(own, path)
+    except FileExistsError:
+        raise decided_before(read_answer(path)) from None
+    finally:
+        own.unlink(missing_ok=True)
+
+
+def decided_before(answer: Answer | None) -> UsageFault:
+    """The message for an operator who answers too late."""
+    said = f"{answer.decision}, by {answer.by}: {answer.why}" if answer else "by another operator"
+    return UsageFault(f"the question was decided before: {said}", hint="proctor trace RUN --type operator.decided")
+
+
+def decision_on(run: RunDirectory, asked: int, seconds: float) -> Answer | None:
+    """What became of the question ``asked``, once the run has taken an answer; ``None`` if it takes none in time."""
+    deadline = time.monotonic() + seconds
+    while True:
+        for event in read_finished_events(run.events)[0]:
+            if event.type == "operator.decided" and event.seq > asked:
+                return _answer_in(event.payload)
+        if time.monotonic() >= deadline:
+            return None
+        time.sleep(LOOK_SECONDS)

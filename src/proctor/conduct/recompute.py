@@ -15,9 +15,12 @@ from proctor.judge.consistency import disagreements
 from proctor.judge.consistency.subject import Subject, differs, place
 from proctor.judge.evidence import Evidence, read_evidence
 from proctor.judge.rescoring import Rescoring, by_current_rules, rescored
+from proctor.record.identity import Person
 from proctor.record.problems import Problem
 from proctor.record.rundir import RunDirectory
 from proctor.record.seal import load_seal
+from proctor.record.signed_acts import signature_problems, signers
+from proctor.record.trace.event import Event
 from proctor.record.verify import MOST_PROBLEMS, Verification, verify
 from proctor.record.versions import REPORT, check_version
 
@@ -26,10 +29,14 @@ LOG_BYTES = 64 << 20
 
 @frozen
 class Recomputed:
-    """The verification of a run, and how its report compares; ``None`` if no report could be computed."""
+    """The verification of a run, and how its report compares; ``None`` if no report could be computed.
+
+    ``signers`` are the events of acts that operators signed, each with who signed it.
+    """
 
     verification: Verification
     rescoring: Rescoring | None = None
+    signers: tuple[tuple[Event, Person], ...] = ()
 
 
 def recompute(run: RunDirectory) -> Recomputed:
@@ -47,6 +54,7 @@ def recompute(run: RunDirectory) -> Recomputed:
     problems = list(disagreements(_subject(run, evidence), by_rules=rules))
     if rules:
         problems += _briefing(evidence)
+    problems += signature_problems(found.run_id, evidence.events)
     try:
         report = rescored(sealed, check_version(REPORT, sealed, "report.json"), evidence)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
@@ -55,7 +63,8 @@ def recompute(run: RunDirectory) -> Recomputed:
     problems += [
         Problem("report.json", f"{where} is not what the evidence gives", "report") for where in report.different
     ]
-    return Recomputed(_with(found, problems), report)
+    checked = _with(found, problems)
+    return Recomputed(checked, report, tuple(signers(evidence.events)) if checked.sound else ())
 
 
 def _with(found: Verification, problems: list[Problem]) -> Verification:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from proctor.base.canonical import parse
 from proctor.base.clock import utc_text
+from proctor.base.erase import erase
 from proctor.base.errors import ProctorError
 from proctor.base.files import write_whole
 from proctor.base.frozen import EMPTY, frozen
@@ -24,10 +25,12 @@ from proctor.base.late import load
 from proctor.conduct.attempt import Acting, attempt
 from proctor.conduct.briefing import brief
 from proctor.conduct.check_watch import check_watch
+from proctor.conduct.control import Control
 from proctor.conduct.identity import boot_id, manifest, observed_identity, require_complete, require_described
 from proctor.conduct.machine import Machine
 from proctor.conduct.variants import known_pool, rounds_at_once
 from proctor.conduct.watched import WatchedTrace
+from proctor.conduct.watcher import Interrupted, Operated, Watcher
 from proctor.contract.digest import resolved
 from proctor.contract.model import Contract
 from proctor.execute.agents.interface import Agent
@@ -52,11 +55,7 @@ if TYPE_CHECKING:
     from proctor.record.redact import Redactor
 
 STOPPED = "operator"
-"""The code of a run that was stopped from the keyboard or by a signal."""
-
-
-class Interrupted(Exception):
-    """The operator asked to stop; raised inside a run, never shown."""
+"""The code of a run that was stopped from the keyboard, by a signal or by ``proctor decide RUN stop``."""
 
 
 @frozen
@@ -67,27 +66,6 @@ class Outcome:
     directory: Path
     status: str
     report: Mapping[str, Any]
-
-
-class Watcher:
-    """What a run tells others while it goes on, and how they stop it. The default watches nothing."""
-
-    def phase(self, run_id: str, phase: str) -> None:
-        """The run has entered ``phase``: binding, agent, judging or done."""
-
-    def asks(self, run_id: str, code: str, question: str, seconds: int) -> None:
-        """The run stands still until a human answers, or until that many seconds have passed."""
-
-    def live(self, run_id: str, sandbox: Sandbox | None) -> None:
-        """The sandbox in which the run's agent acts."""
-
-    def stopped(self) -> bool:
-        """Whether the operator asked to stop."""
-        return False
-
-    def why_stopped(self) -> str:
-        """How the operator asked, as in "stopped from the keyboard"."""
-        return "by the operator"
 
 
 def conduct(
@@ -109,7 +87,6 @@ def conduct(
     ``rehearse`` has its checks watched too, and what they try becomes part of the contract's baseline. A ``redactor``
     takes secrets out of everything that is recorded.
     """
-    watcher = watcher or Watcher()
     run_id = new_run_id(machine.clock, machine.entropy)
     run = RunDirectory(machine.home.runs / run_id, redactor)
     description = agent.describe()
@@ -123,12 +100,15 @@ def conduct(
     require_complete(bound)
     run.create()
     with RunLock.take(run):
-        watcher.phase(run_id, "binding")
+        (watcher or Watcher()).phase(run_id, "binding")
         run.write_json(run.manifest, bound, sync=False)
         run.write_json(run.contract, resolved(prepared.contract), sync=False)
         with WatchedTrace.create(run.events, machine.clock, machine.entropy) as trace:
             trace.redact = redactor.value if redactor else None
-            post = _watched(machine, prepared.contract, agent, run, trace, settings, watcher, model)
+            control = Control(machine.home.decisions / run_id, trace)
+            operated = Operated(watcher or Watcher(), control)
+            post = _watched(machine, prepared.contract, agent, run, trace, settings, operated, model)
+            control.interventions = post.interventions if post else None
             trace.append(
                 "run.started",
                 {
@@ -144,15 +124,19 @@ def conduct(
             with machine.scratch("run") as scratch, Afterwards() as later:
                 varied = configuration.get("variation") or EMPTY
                 acting = Acting(agent, description)
-                _act_and_judge(machine, prepared, acting, run, trace, scratch, watcher, post, later, rehearse, varied)
+                with control:
+                    _act_and_judge(
+                        machine, prepared, acting, run, trace, scratch, operated, post, later, rehearse, varied
+                    )
                 trace.rest()
                 status, report = _conclude(run, trace)
             _seal(run, trace)
+    erase(machine.home.decisions / run_id)
     if rehearse and status in ("success", "failure"):
         from proctor.conduct.baseline import keep_baseline
 
         keep_baseline(machine.home, prepared.content_id, run, prepared.contract)
-    watcher.phase(run_id, "done")
+    operated.phase(run_id, "done")
     return Outcome(run_id, run.path, status, parse(report))
 
 
@@ -190,7 +174,7 @@ def _watched(
     from proctor.conduct.interventions import Interventions
     from proctor.conduct.watch_post import WatchPost
 
-    answers = machine.home.decisions / f"{run.path.name}.json"
+    answers = machine.home.decisions / run.path.name
     interventions = Interventions(contract, trace, answers, watcher.stopped, partial(watcher.asks, run.path.name))
     trace.watch(make(), interventions, interventions.give_up)
     post = WatchPost(machine, contract, trace, interventions, run.write_blob)
@@ -248,7 +232,7 @@ def _act_and_judge(
     run: RunDirectory,
     trace: WatchedTrace,
     scratch: Path,
-    watcher: Watcher,
+    watcher: Operated,
     post: WatchPost | None,
     later: Afterwards,
     rehearse: bool,
@@ -260,10 +244,8 @@ def _act_and_judge(
 
     def enter(name: str) -> None:
         nonlocal phase
-        if watcher.stopped():
-            raise Interrupted
+        watcher.enter(run_id, name)
         phase = name
-        watcher.phase(run_id, name)
 
     try:
         if not _bind(machine, prepared, trace):
@@ -297,7 +279,7 @@ def _act_and_judge(
     except (Interrupted, ProctorError, OSError) as error:
         if watcher.stopped():
             rationale = f"stopped {watcher.why_stopped()} at {utc_text(machine.clock.wall_ns())}"
-            trace.append("run.terminated", {"code": STOPPED, "rationale": rationale, "evidence": ""})
+            trace.append("run.terminated", {"code": STOPPED, "rationale": rationale, "evidence": watcher.evidence()})
         else:
             message = str(error) if isinstance(error, ProctorError) else f"{type(error).__name__}: {error}"
             trace.append("run.fault", {"message": message, "phase": phase})

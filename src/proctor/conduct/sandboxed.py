@@ -1,12 +1,13 @@
 """An agent's own sandbox: opened under watch, with the network that its contract allows, and turned into a patch.
 
 When this is done every process of the agent's is dead, its sandbox is gone, and what it left in the workspace is a
-patch. An intervention that closes the sandbox ends the agent; that is an ending like any other.
+patch. An intervention that closes the sandbox ends the agent; that is an ending like any other. If the sandbox is lost
+while the agent acts, the agent counts as killed from outside: its patch is taken and recorded, and not judged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,15 +20,26 @@ from proctor.base.names import name_text
 from proctor.conduct.briefing import Briefing
 from proctor.conduct.machine import Machine
 from proctor.conduct.scene import Live, make_scene
+from proctor.conduct.span import Span
 from proctor.conduct.watch_post import WatchPost
 from proctor.conduct.watched import WatchedTrace
-from proctor.execute.agents.interface import BRIEFING, Agent, Ending, Run
+from proctor.execute.agents.interface import BRIEFING, Agent, Ending, Run, Scene
 from proctor.execute.network.service import NetworkService
 from proctor.execute.network.told import Exchange, Lookup
 from proctor.execute.prepare import Prepared, declared_mounts, limits_of, secret_directories
 from proctor.execute.sandbox.bubblewrap.box import Box
-from proctor.execute.sandbox.interface import Command, CommandLost, Finished, Mount, Output, Sandbox, SandboxPlan
+from proctor.execute.sandbox.interface import (
+    Command,
+    CommandLost,
+    Finished,
+    Mount,
+    Output,
+    Sandbox,
+    SandboxPlan,
+    Sealed,
+)
 from proctor.execute.workspace.diff import Changes
+from proctor.execute.workspace.inventory import whole_state
 from proctor.execute.workspace.patch import make_patch
 from proctor.execute.workspace.workspace import Workspace
 from proctor.judge.dropped import Unwanted, drop_unwanted
@@ -54,13 +66,15 @@ def act_in_sandbox(
     scratch: Path,
     live: Live,
     post: WatchPost,
+    span: Span,
 ) -> Made:
-    """Let ``agent`` act in a sandbox of its own and take out what it made."""
+    """Let ``agent`` act in a sandbox of its own, for the time of ``span``, and take out what it made."""
     overlays = machine.backend(prepared.contract).overlays()
     workspace = Workspace.create(prepared.layers, scratch / "agent", overlays=overlays)
     try:
         try:
-            ending = _acted(machine, prepared, agent, briefing, trace, scratch, live, post, workspace)
+            with _unchanged(agent.mounts()):
+                ending = _acted(machine, prepared, agent, briefing, trace, scratch, live, post, workspace, span)
         finally:
             trace.rest()
         unwanted = Unwanted(prepared.contract, prepared)
@@ -76,6 +90,23 @@ def act_in_sandbox(
         workspace.discard()
 
 
+@contextmanager
+def _unchanged(mounts: tuple[Mount, ...]) -> Iterator[None]:
+    """Make sure that what an agent brings along is what was verified, and stays so for the time of a ``with`` block."""
+    sealed = [mount.sealed or Sealed(mount.source, whole_state(mount.source)) for mount in mounts]
+    _compare(sealed, "before")
+    yield
+    _compare(sealed, "while")
+
+
+def _compare(sealed: Iterable[Sealed], when: str) -> None:
+    for one in sealed:
+        if whole_state(one.path) != one.state:
+            raise InfrastructureFault(
+                f"the agent's files were changed {when} it acted", where=str(one.path), hint="start the run again"
+            )
+
+
 def _acted(
     machine: Machine,
     prepared: Prepared,
@@ -86,12 +117,13 @@ def _acted(
     live: Live,
     post: WatchPost,
     workspace: Workspace,
+    span: Span,
 ) -> Ending:
     contract = prepared.contract
     note = scratch / "briefing.md"
     write_whole(note, briefing.text.encode(), sync=False)
     with (
-        post.planted(scratch / "files") as canaries,  # the table of mounts inside shows that name
+        post.canaries_watched() as watch_canaries,
         post.desk(scratch / "stages") as desk,
         _network(prepared, post, scratch / "network") as network,
         post.reach_model(post) as open_model,
@@ -104,28 +136,44 @@ def _acted(
                 *agent.mounts(),
                 *declared_mounts(contract),
                 *network.mounts,
-                *canaries,
                 *desk,
             ),
             workspace_writable=not post.climbing.begins_closed,
             masked=secret_directories(contract),
+            files=post.canaries.files,
             guard=post.guard(),
         )
-        opened = machine.backend(contract).open(plan)
-        with opened as sandbox, _announced(live, sandbox), post.over(sandbox, workspace):
+        with machine.backend(contract).open(plan) as sandbox, _announced(live, sandbox):
             try:
-                access = network.start(sandbox).environment
-                environment = {**post.canaries.variables, **prepared.environment, **briefing.variables, **access}
-                run = _logged(sandbox, trace, post)
-                scene = make_scene(prepared, briefing, environment, run, open_model(sandbox), sandbox.run, trace.append)
-                ending = agent.act(scene)
-            except InfrastructureFault:
-                if not post.interventions.closed:
+                with post.over(sandbox, workspace):
+                    watch_canaries(sandbox)
+                    access = network.start(sandbox).environment
+                    environment = {**post.canaries.variables, **prepared.environment, **briefing.variables, **access}
+                    run = _logged(sandbox, trace, post)
+                    model = open_model(sandbox)
+                    scene = make_scene(
+                        prepared, briefing, environment, run, model, sandbox.run, trace.append, sandbox.active_ns
+                    )
+                    return _ending(agent, scene, sandbox, post, span)
+            except InfrastructureFault as fault:
+                if not span.begun:
                     raise
-                return Ending("terminated")
-            if post.interventions.closed:
-                return Ending("terminated", ending.exit_code)
-            return _unless_killed(ending, sandbox, post)
+                # The agent's changes are in layers on the host, whatever has become of its sandbox.
+                return Ending("killed", problem=str(fault))
+
+
+def _ending(agent: Agent, scene: Scene, sandbox: Box, post: WatchPost, span: Span) -> Ending:
+    """Let ``agent`` act for the time of ``span``."""
+    try:
+        with span:
+            ending = agent.act(scene)
+    except InfrastructureFault:
+        if not post.interventions.closed:
+            raise
+        return Ending("terminated")
+    if post.interventions.closed:
+        return Ending("terminated", ending.exit_code)
+    return _unless_killed(ending, sandbox, post)
 
 
 def _unless_killed(ending: Ending, sandbox: Sandbox, post: WatchPost) -> Ending:
@@ -148,9 +196,12 @@ def _network(prepared: Prepared, post: WatchPost, scratch: Path) -> Iterator[Net
 
     def tell(told: Exchange | Lookup) -> None:
         post.trace.append(told.event, told.payload())
-        if isinstance(told, Exchange):
+        if isinstance(told, Lookup):
+            post.note_canaries("canary-leak", told.name, "a name that was asked for")
+        else:
             for canary in told.canaries:
-                post.tell_leak(f"the canary {canary} in a request to {told.host}", address=f"{told.host}:{told.port}")
+                where = f"a request to {told.host}"
+                post.note_canary("canary-leak", f"the canary {canary} in {where}", address=f"{told.host}:{told.port}")
 
     tokens = {canary.name: canary.content for canary in post.canaries.canaries if not canary.is_file}
     service = NetworkService(contract.policy.network, scratch, tell, directory=contract.directory, canaries=tokens)
@@ -197,10 +248,12 @@ def _logged(sandbox: Box, trace: WatchedTrace, post: WatchPost) -> Run:
         except CommandLost as lost:
             trace.append("tool.invocation", _invocation(command, lost.finished))
             raise
-        post.settle(sandbox)
-        post.look()
-        trace.append("tool.invocation", _invocation(command, finished))
-        trace.sync()
+        try:
+            post.settle(sandbox)
+            post.look()
+        finally:  # a breaker may have closed the sandbox as the command ended
+            trace.append("tool.invocation", _invocation(command, finished))
+            trace.sync()
         return finished
 
     return run

@@ -36,15 +36,16 @@ def make_scene(
     model: ModelAccess | None = None,
     look: Callable[[Command], Finished] | None = None,
     note: Note | None = None,
+    clock: Callable[[], int] = time.monotonic_ns,
 ) -> Scene:
-    """What an agent acts with; its time begins now."""
-    deadline = time.monotonic() + prepared.contract.budget.wall_seconds
+    """What an agent acts with; its time begins now, and stands still while ``clock`` does."""
+    deadline = clock() + prepared.contract.budget.wall_seconds * 1_000_000_000
     return Scene(
         contract=prepared.contract,
         briefing=briefing.text,
         environment=environment,
         run=run,
-        seconds_left=lambda: deadline - time.monotonic(),
+        seconds_left=lambda: (deadline - clock()) / 1_000_000_000,
         model=model,
         look=look,
         note=note,

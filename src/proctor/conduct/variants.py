@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from proctor.base.canonical import canonical, parse
@@ -16,7 +17,7 @@ from proctor.base.errors import UsageFault
 from proctor.base.files import write_whole
 from proctor.conduct.machine import Machine
 from proctor.conduct.reference import reference_patch
-from proctor.contract.model import Check
+from proctor.contract.model import Check, Contract
 from proctor.execute.home import Home
 from proctor.execute.prepare import Prepared
 from proctor.judge.acceptance import reference_scene
@@ -41,26 +42,44 @@ def known_pool(home: Home, content_id: str) -> Pool | None:
 
 def ensure_pool(machine: Machine, prepared: Prepared, tell: Tell = lambda _: None) -> Pool | None:
     """The pool of a prepared contract, made now if there is none yet; ``None`` if the contract needs none."""
-    contract = prepared.contract
-    if contract.reference is None or not any(map(is_inverted, contract.checks)):
+    if not _needs_pool(prepared.contract):
         return None
-    path = _path(machine.home, prepared.content_id)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(f"{path}.lock", "ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with _locked(machine.home, prepared.content_id) as path:
         known = known_pool(machine.home, prepared.content_id)
         if known is not None:
             return known
-        tell(f"making inverted tests for {contract.name}")
-        pool = make_pool(machine, prepared)
-        write_whole(path, canonical(pool.record()))
-        return pool
+        tell(f"making inverted tests for {prepared.contract.name}")
+        return _stored(make_pool(machine, prepared), path)
 
 
 def remake_pool(machine: Machine, prepared: Prepared) -> Pool | None:
-    """The pool of a prepared contract, always made again; ``None`` if the contract needs none."""
-    _path(machine.home, prepared.content_id).unlink(missing_ok=True)
-    return ensure_pool(machine, prepared)
+    """The pool of a prepared contract, always made again; ``None`` if the contract needs none.
+
+    Runs that go on meanwhile use the pool that was there before.
+    """
+    if not _needs_pool(prepared.contract):
+        return None
+    with _locked(machine.home, prepared.content_id) as path:
+        return _stored(make_pool(machine, prepared), path)
+
+
+def _needs_pool(contract: Contract) -> bool:
+    return contract.reference is not None and any(map(is_inverted, contract.checks))
+
+
+@contextmanager
+def _locked(home: Home, content_id: str) -> Iterator[Path]:
+    """The path of a pool, which no other process makes meanwhile."""
+    path = _path(home, content_id)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(f"{path}.lock", "ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield path
+
+
+def _stored(pool: Pool, path: Path) -> Pool:
+    write_whole(path, canonical(pool.record()))
+    return pool
 
 
 def make_pool(machine: Machine, prepared: Prepared) -> Pool:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,11 +19,12 @@ from proctor.conduct.climbing import Climbing, is_early
 from proctor.conduct.deaths import Deaths
 from proctor.conduct.interventions import Interventions
 from proctor.conduct.machine import Machine
+from proctor.conduct.outside_pauses import OutsidePauses
 from proctor.conduct.scene import no_model
 from proctor.conduct.scripts import Scripts
 from proctor.conduct.watched import WatchedTrace
 from proctor.contract.model import Contract
-from proctor.execute.observe.canaries import Canaries, make_canaries, mounts
+from proctor.execute.observe.canaries import Canaries, make_canaries
 from proctor.execute.observe.canary_watch import CanaryRead, CanaryWatch
 from proctor.execute.observe.mutations import Mutation, Mutations
 from proctor.execute.observe.resources import Alert, Sample, Sampler, ceilings_of
@@ -31,6 +33,7 @@ from proctor.execute.sandbox.bubblewrap.box import Box
 from proctor.execute.sandbox.guard import GuardPlan, Observation
 from proctor.execute.sandbox.interface import Mount
 from proctor.execute.stages import StageDesk
+from proctor.execute.watch.programs import sends
 from proctor.execute.watch.words import Reading, hit_payload, read_command, read_patch
 from proctor.execute.workspace.diff import Changes
 from proctor.execute.workspace.glob import matches
@@ -83,18 +86,15 @@ class WatchPost:
         return GuardPlan(
             writable=self.climbing.places,
             reads=policy.reads == "files",
-            opens=policy.reads == "files",
+            everywhere=policy.reads == "all",
             hold_writes=self.climbing.holds_writes,
             programs=self._allowance.first(),
             tell=self._observe,
         )
 
     @contextmanager
-    def planted(self, directory: Path) -> Iterator[tuple[Mount, ...]]:
-        """Plant canary files for the time of a ``with`` block and tell who reads them; what shows them inside."""
-        directory.mkdir()
-        files = self.canaries.plant(directory)
-
+    def canaries_watched(self) -> Iterator[Callable[[Box], object]]:
+        """Record who reads canary files for the time of a ``with`` block, once their sandbox is given."""
         told = 0
 
         def tell(read: CanaryRead) -> None:
@@ -104,8 +104,8 @@ class WatchPost:
                 self.trace.append("guard.attempt", read.payload())
 
         try:
-            with CanaryWatch(files, tell):
-                yield mounts(files)
+            with ExitStack() as stack:
+                yield lambda sandbox: stack.push(CanaryWatch(self.canaries.files, sandbox.init_pid, tell))
         finally:
             if told > MOST_READS:
                 self.trace.append("guard.more", {"code": "read-canary", "count": told - MOST_READS})
@@ -135,7 +135,9 @@ class WatchPost:
         self._kept_ns = self.machine.clock.steady_ns()
         try:
             self.interventions.keep("before the agent acts")
-            with Watching(sampler, self._sampled, lost=self._lost):
+            pauses = OutsidePauses(sandbox, self.trace, lost=partial(self._lost, "the watch for pauses"))
+            samples = partial(self._lost, "the samples of the sandbox")
+            with pauses, Watching(sampler, self._sampled, lost=samples):
                 yield
                 self.settle(sandbox)
         finally:
@@ -184,18 +186,25 @@ class WatchPost:
         self.interventions.keep(reason, changed=True)
 
     def _observe(self, observation: Observation) -> None:
+        if observation.kind == "script":
+            if self._scripts is not None:
+                self._scripts.keep(observation)
+            return
         if observation.kind == "attempt" and self.climbing.asked_for and is_early(observation):
             observation = replace(observation, code="write-early")
         self.deaths.see(observation)
         self.trace.append(f"guard.{observation.kind}", observation.payload())
         if observation.kind == "exec":
-            self._read_words(read_command(observation.argv, off=self.contract.policy.words.off))
-            said = self._scripts and self._scripts.read(observation.argv, observation.path, observation.cwd)
-            if said:
+            off = self.contract.policy.words.off
+            self._read_words(read_command(observation.argv, off=off, cut=observation.cut))
+            for said in self._scripts.read(observation) if self._scripts else ():
                 self._read_words(said)
-            self._look_for_canaries(" ".join(observation.argv), "a command line", observation)
+            code = "canary-leak" if sends(observation.argv) else "canary-used"
+            self.note_canaries(code, " ".join(observation.argv), "a command line", observation)
             self._keep_by_count()
             self._allowance.told()
+        if observation.kind == "attempt" and observation.code in ("dns", "network"):
+            self.note_canaries("canary-leak", observation.detail, "a name that was asked for", observation)
         if observation.kind == "held":
             self.climbing.held(observation)
 
@@ -204,18 +213,19 @@ class WatchPost:
         text = patch.decode("utf-8", "replace")
         self._read_words(read_patch(text, off=self.contract.policy.words.off))
         for data in (patch, *binaries):
-            self._look_for_canaries(data, "the patch", None)
+            self.note_canaries("canary-leak", data, "the patch")
 
-    def _look_for_canaries(self, data: bytes | str, where: str, observation: Observation | None) -> None:
+    def note_canaries(self, code: str, data: bytes | str, where: str, observation: Observation | None = None) -> None:
+        """Record every planted secret that turns up in ``data``."""
         for hit in self.canaries.spot(data):
-            self.tell_leak(f"the canary {hit.canary} ({hit.form}) in {where}", observation)
+            self.note_canary(code, f"the canary {hit.canary} ({hit.form}) in {where}", observation)
 
-    def tell_leak(self, detail: str, observation: Observation | None = None, *, address: str = "") -> None:
-        """Record that a planted secret turned up where it has no business."""
+    def note_canary(self, code: str, detail: str, observation: Observation | None = None, *, address: str = "") -> None:
+        """Record that a planted secret was used inside or in the agent's own prompts, or that it leaks."""
         self.trace.append(
             "guard.attempt",
             {
-                "code": "canary-leak",
+                "code": code,
                 "syscall": "",
                 "pid": observation.pid if observation else 0,
                 "argv": list(observation.argv) if observation else [],
@@ -250,11 +260,11 @@ class WatchPost:
                     },
                 )
 
-    def _lost(self, problem: str) -> None:
-        """No more samples come: an agent that goes on all the same is ended, since nobody would see what it uses."""
+    def _lost(self, watch: str, problem: str) -> None:
+        """A watch has ended: an agent that goes on all the same is ended, since its time and use are not known."""
 
         def fail(sandbox: Box) -> None:
-            raise InfrastructureFault(f"the samples of the sandbox ended: {problem}")
+            raise InfrastructureFault(f"{watch} ended: {problem}")
 
         self.trace.later(lambda: self.interventions.on_sandbox(fail))
 

@@ -109,6 +109,12 @@ class WatchedTrace(TraceWriter):
         """How many tool calls were seen."""
         return self._panel.facts.calls.count if self._panel is not None else 0
 
+    @property
+    def paused_ns(self) -> int:
+        """How long the agent has stood still for what does not count as its time, up to the last event."""
+        with self._turn:
+            return self._panel.facts.clock.paused_ns if self._panel is not None else 0
+
     def processes_of(self, call: int) -> tuple[int, ...]:
         """The processes of a tool call that were seen to start a program and not to end."""
         with self._turn:

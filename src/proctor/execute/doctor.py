@@ -15,7 +15,7 @@ from proctor.execute.home import Home
 from proctor.execute.requirements import MISSING, OK, REDUCED, Finding, requirements
 from proctor.execute.sandbox import facts
 from proctor.execute.sandbox.cgroup import Place, detect
-from proctor.execute.sandbox.container.backend import lacks
+from proctor.execute.sandbox.container.backend import AS_ROOT, ROOT_ENGINE, cannot_watch, lacks
 from proctor.execute.sandbox.container.engine import Engine, find_socket
 from proctor.execute.sandbox.interface import UNPRIVILEGED
 
@@ -35,7 +35,15 @@ def probe(home: Home) -> tuple[Finding, ...]:
     needed = requirements(home)
     usable = needed[0].state == OK
     layers = (_overlay(home),) if usable else ()
-    return (*needed, _identity(), *layers, *control_groups(detect()), *_clients(), container_engine(os.environ))
+    return (
+        *needed,
+        _identity(),
+        _privacy(home),
+        *layers,
+        *control_groups(detect()),
+        *_clients(),
+        container_engine(os.environ),
+    )
 
 
 def works(findings: tuple[Finding, ...]) -> bool:
@@ -47,6 +55,13 @@ def _identity() -> Finding:
     if os.geteuid() == 0:
         return Finding("unprivileged user", OK, f"sandboxed processes have uid {UNPRIVILEGED} on the host")
     return Finding("unprivileged user", OK, f"sandboxed processes have your own uid {os.geteuid()} on the host")
+
+
+def _privacy(home: Home) -> Finding:
+    problem = home.shared()
+    if not problem:
+        return Finding("home", OK, f"no other user can write to {home.path}")
+    return Finding("home", REDUCED, problem, "use a directory of your own: set PROCTOR_HOME")
 
 
 def _overlay(home: Home) -> Finding:
@@ -79,7 +94,10 @@ def container_engine(variables: Mapping[str, str]) -> Finding:
     except ProctorError as error:
         return Finding(name, REDUCED, error.message, error.hint or advice)
     if problem:
-        return Finding(name, REDUCED, f"{version}: {problem}", advice)
+        return Finding(name, REDUCED, f"{version}: {problem}", f"only for images: {ROOT_ENGINE}")
+    unwatched = cannot_watch()
+    if unwatched:
+        return Finding(name, REDUCED, f"{version} at {path}: {unwatched}", f"only for images: {AS_ROOT}")
     return Finding(name, OK, f"{version} at {path}")
 
 

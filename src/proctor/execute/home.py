@@ -56,9 +56,24 @@ class Home:
         data = variables.get("XDG_DATA_HOME") or os.path.join(variables.get("HOME") or "/var/lib", ".local", "share")
         return cls(Path(data).absolute() / "proctor")
 
+    def shared(self) -> str:
+        """Why other users could change or read what is stored here; empty if they cannot."""
+        try:
+            status = self.path.stat()
+        except OSError:
+            return ""
+        if status.st_uid != os.geteuid():
+            return f"Proctor's home {self.path} belongs to another user (uid {status.st_uid}), who can change evidence"
+        if status.st_mode & 0o022:
+            return f"other users can write to Proctor's home {self.path} and change evidence: chmod go-w {self.path}"
+        return ""
+
     def create(self) -> None:
         """Make the directories that are not there yet."""
         try:
+            if not self.path.exists():
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self.path.mkdir(mode=0o700, exist_ok=True)
             for name in DIRECTORIES:
                 (self.path / name).mkdir(parents=True, exist_ok=True)
         except OSError as error:

@@ -8,7 +8,7 @@ any agent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from proctor.base.canonical import digest
@@ -22,6 +22,7 @@ from proctor.contract.model import ArchiveRepository, Budget, Contract, SetupSte
 from proctor.execute.inputs.fetch import InputCache
 from proctor.execute.inputs.place import inputs_directory
 from proctor.execute.leakage.check import CopySearch
+from proctor.execute.leakage.image import ImageSearch
 from proctor.execute.sandbox.interface import (
     HOME,
     INPUTS,
@@ -139,6 +140,22 @@ def copy_search(contract: Contract, store: LayerStore, inputs: InputCache, recor
         return base_stack((source_layer(contract, store, inputs, scratch),))
 
     return CopySearch(contract, inputs, records, scratch, tree)
+
+
+def image_search(
+    contract: Contract,
+    store: LayerStore,
+    inputs: InputCache,
+    records: Path,
+    scratch: Path,
+    export: Callable[[Path], None],
+) -> ImageSearch:
+    """The search for answers to the task in the image of ``contract``, which ``export`` writes to a file."""
+
+    def tree() -> Stack:
+        return base_stack((source_layer(contract, store, inputs, scratch),))
+
+    return ImageSearch(contract, inputs, records, scratch, tree, export)
 
 
 def _found(store: LayerStore, key: str) -> Layer | None:

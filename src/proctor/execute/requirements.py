@@ -204,7 +204,8 @@ def _try_sandbox(home: Home) -> dict[str, str]:
 def _probe_directory(home: Home) -> Iterator[Path]:
     """A directory among those of runs, or in the system's temporary directory if the home cannot be used.
 
-    The one among those of runs is owned: other processes that start at the same time sweep what nobody owns.
+    The one among those of runs is owned: other processes that start at the same time sweep directories without an
+    owner.
     """
     if os.access(home.scratch, os.W_OK):
         with owned_directory(home.scratch / f"probe.{secrets.token_hex(4)}") as owned:

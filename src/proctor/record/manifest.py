@@ -45,7 +45,7 @@ REQUIRED = (
     Field("sandbox.backend", "text", "what isolates"),
     Field("sandbox.identity", "group", "what identifies the root that sandboxes see"),
     Field("sandbox.isolation", "group", "which isolation this machine gave"),
-    Field("toolchain", "group", "versions of interpreters and package managers"),
+    Field("toolchain", "group", "versions of interpreters and package managers", open=True),
     Field("harness.version", "text", "version of the harness"),
     Field("harness.python", "text", "version of its interpreter"),
     Field("harness.digest", "text", "digest of its code"),

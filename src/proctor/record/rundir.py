@@ -37,7 +37,8 @@ JSON_BYTES = 32 << 20
 """The most that one JSON file of a run directory may hold."""
 
 LOCK_NAME = ".lock"
-DIRECTORY_MODE = 0o755
+DIRECTORY_MODE = 0o700
+"""Only the owner may read what an agent said and did, whatever the umask."""
 
 
 @frozen

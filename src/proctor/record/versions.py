@@ -51,7 +51,7 @@ FILES: Mapping[str, Version] = {
 
 
 def check_version(version: Version, value: Any, where: str) -> int:
-    """The schema of the record ``value``; :class:`NewerSchema` above the newest, :class:`BrokenSeal` if it is none."""
+    """The schema of the record ``value``; :class:`NewerSchema` above the newest, :class:`BrokenSeal` for no number."""
     fields = value if isinstance(value, Mapping) else {}
     kind, schema = fields.get(version.field, version.kind), fields.get("schema", 1)
     if kind != version.kind:

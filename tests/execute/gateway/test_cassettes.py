@@ -44,6 +44,16 @@ def test_a_recorded_call_is_played_again(make_rig: MakeRig, dialect: str) -> Non
     assert played.sha256 == summary.sha256
 
 
+def test_m11_lines_in_another_order_are_the_same_request(make_rig: MakeRig) -> None:
+    rig = make_rig(TURNS, cassette="record")
+    recorded = talk(rig, "chat", "skills:\n- read\n- write")
+    again = make_rig(cassette="replay", tape=rig.stop().cassette)
+    assert talk(again, "chat", "skills:\n- write\n- read\n- run")[0] == 400
+    assert talk(again, "anthropic", "skills:\n- write\n- read")[0] == 400
+    assert talk(again, "chat", "skills:\n- write\n- read") == recorded
+    assert talk(again, "chat", "skills:\n- write\n- read")[0] == 400, "each call is played once"
+
+
 def test_the_first_difference_is_told(make_rig: MakeRig) -> None:
     rig = make_rig(TURNS, cassette="record")
     talk(rig, "chat", "one")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from proctor.base.frozen import frozen
+from proctor.base.frozen import EMPTY, frozen
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.sandbox.bubblewrap.box import Box
 from proctor.execute.sandbox.cgroup import Place
@@ -65,14 +65,15 @@ def scene(
     place: Place | None = None,
     limits: Limits | None = None,
     mounts: Callable[[Path], tuple[Mount, ...]] = lambda top: (),
+    inside: Mapping[str, bytes] = EMPTY,
     guard: GuardPlan | None = None,
     contained: Callable[[Path], ContainerBackend] | None = None,
 ) -> Iterator[Scene]:
-    """A workspace and a sandbox in it; nothing is left of them afterwards."""
+    """A workspace and a sandbox in it, with the files ``inside``; nothing is left of them afterwards."""
     with open_directory() as top:
         backend = contained(top) if contained else BubblewrapBackend(top / "sessions", place=place)
         with Workspace.create((small_layer(top, files),), top / "scratch", overlays=overlays) as workspace:
-            plan = SandboxPlan(workspace.view(), limits or Limits(), mounts(top), guard=guard)
+            plan = SandboxPlan(workspace.view(), limits or Limits(), mounts(top), files=inside, guard=guard)
             with backend.open(plan) as box:
                 yield Scene(top, workspace, box, backend)
 

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.base.clock import system_entropy
-from proctor.execute.observe.canaries import Canaries, Canary, Hit, make_canaries, mounts
-from proctor.execute.sandbox.interface import Mount
+from proctor.execute.observe.canaries import Canary, Hit, make_canaries
 from tests.execute.observe.scene import both_users, scene
 from tests.execute.sandbox.workplace import VARIABLES, shell
 
@@ -88,23 +87,17 @@ def test_small_parts_and_other_canaries_are_nothing() -> None:
 
 def test_planted_files_are_seen_inside_and_never_in_a_patch(tmp_path: Path) -> None:
     def go() -> None:
-        canaries: list[Canaries] = []
-
-        def plant(top: Path) -> tuple[Mount, ...]:
-            canaries.append(make_canaries(system_entropy))
-            (top / "planted").mkdir()
-            return mounts(canaries[0].plant(top / "planted"))
-
-        with scene(mounts=plant) as at:
-            for canary in canaries[0].canaries:
+        canaries = make_canaries(system_entropy)
+        with scene(inside=canaries.files) as at:
+            for canary in canaries.canaries:
                 if canary.is_file:
                     assert shell(at.box, f"cat {canary.place}").stdout.prefix == canary.content
                     assert shell(at.box, f"stat -c '%a %U' {canary.place}").stdout.prefix == b"600 agent\n"
             assert shell(at.box, "echo h > ~/.ssh/known_hosts && mkdir ~/.config/tool").exit_code == 0
-            assert shell(at.box, "echo x > ~/.ssh/id_ed25519").exit_code != 0
-            assert VARIABLES.keys().isdisjoint(canaries[0].variables)
+            assert b"id_ed25519" not in shell(at.box, "cat /proc/self/mountinfo").stdout.prefix
+            assert VARIABLES.keys().isdisjoint(canaries.variables)
             assert at.workspace.changes().changes == ()
             leak = shell(at.box, "base64 ~/.ssh/id_ed25519 | rev | rev; tar c ~/.config 2>/dev/null | od -An -tx1")
-            assert canaries[0].spot(leak.stdout.prefix) == (Hit("credentials", "hex"), Hit("key", "base64"))
+            assert canaries.spot(leak.stdout.prefix) == (Hit("credentials", "hex"), Hit("key", "base64"))
 
     both_users(go)

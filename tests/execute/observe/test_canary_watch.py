@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from proctor.base.clock import system_entropy
-from proctor.execute.observe.canaries import make_canaries, mounts
+from proctor.execute.observe.canaries import make_canaries
 from proctor.execute.observe.canary_watch import CanaryRead, CanaryWatch
-from proctor.execute.sandbox.interface import Mount
+from proctor.execute.sandbox.container.backend import ContainerBackend
 from tests.execute.observe.scene import Scene, both_users, scene, until
 from tests.execute.sandbox.workplace import as_ordinary_user, python, shell
 
@@ -22,29 +23,21 @@ CREDENTIALS = "/home/agent/.config/deploy/credentials.json"
 
 
 @contextmanager
-def watched() -> Iterator[tuple[Scene, CanaryWatch, Callable[[], list[CanaryRead]]]]:
-    """A sandbox with canaries that are watched from before it opens."""
+def watched(
+    contained: Callable[[Path], ContainerBackend] | None = None,
+) -> Iterator[tuple[Scene, CanaryWatch, Callable[[], list[CanaryRead]]]]:
+    """A sandbox with canaries that are watched from its start."""
     told: list[CanaryRead] = []
-    watches: list[CanaryWatch] = []
+    files = make_canaries(system_entropy).files
+    with scene(inside=files, contained=contained) as at, CanaryWatch(files, at.box.init_pid, told.append) as watch:
 
-    def plant(top: Path) -> tuple[Mount, ...]:
-        (top / "planted").mkdir()
-        planted = make_canaries(system_entropy).plant(top / "planted")
-        watches.append(CanaryWatch(planted, told.append))
-        return mounts(planted)
+        def since() -> list[CanaryRead]:
+            watch.settle()
+            found = told[:]
+            told.clear()
+            return found
 
-    def since() -> list[CanaryRead]:
-        watches[0].settle()
-        found = told[:]
-        told.clear()
-        return found
-
-    try:
-        with scene(mounts=plant) as at:
-            yield at, watches[0], since
-    finally:
-        for watch in watches:
-            watch.stop()
+        yield at, watch, since
 
 
 def test_opens_are_told_and_looks_are_not() -> None:
@@ -105,23 +98,72 @@ def test_an_ordinary_user_knows_no_process() -> None:
     as_ordinary_user(go)
 
 
-def test_a_thread_tells_without_being_asked(tmp_path: Path) -> None:
-    planted = make_canaries(system_entropy).plant(tmp_path)
+def test_a_thread_tells_without_being_asked() -> None:
     told: list[CanaryRead] = []
-    with CanaryWatch(planted, told.append):
-        subprocess.run(["/bin/cat", planted[KEY]], stdout=subprocess.DEVNULL, check=True)
+    files = make_canaries(system_entropy).files
+    with scene(inside=files) as at, CanaryWatch(files, at.box.init_pid, told.append):
+        shell(at.box, f"cat {KEY}")
         until(lambda: bool(told))
     assert told[0].path == KEY
 
 
-def test_a_watch_leaves_nothing_behind(tmp_path: Path) -> None:
-    planted = make_canaries(system_entropy).plant(tmp_path)
-    before = len(os.listdir("/proc/self/fd"))
-    for _ in range(3):
-        watch = CanaryWatch(planted, lambda seen: None)
-        watch.stop()
-        watch.stop()
+def test_what_the_host_reads_is_not_told() -> None:
+    """W2: neither where the host's processes walk, nor where only one that looks into the sandbox gets to."""
+
+    def go() -> None:
+        with watched() as (at, watch, since):
+            walk = subprocess.run(["grep", "-rc", "OPENSSH", str(at.top)], capture_output=True)
+            assert b":1" not in walk.stdout
+            assert since() == []
+            if watch.mechanism == "fanotify":
+                inside = f"/proc/{at.box.init_pid}/root{KEY}"
+                with subprocess.Popen(["/usr/bin/tail", "-n", "+1", "-f", inside], stdout=subprocess.PIPE) as reader:
+                    assert reader.stdout is not None and b"OPENSSH" in reader.stdout.readline()
+                    assert since() == []
+                    reader.kill()
+
+    both_users(go)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root knows the process")
+def test_a_reader_of_the_host_that_has_ended_is_not_taken_for_the_agent() -> None:
+    """The harness is late: whoever reads can go on and end before anything is told."""
+    with watched() as (at, _, since):
+        for _ in range(50):
+            read = subprocess.run(["cat", f"/proc/{at.box.init_pid}/root{KEY}"], capture_output=True)
+            assert b"OPENSSH" in read.stdout
+            assert since() == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root knows the process")
+def test_readers_wait_for_no_record() -> None:
+    """What is told may freeze the sandbox, and a process that waits for an answer cannot be frozen."""
+    go_on = threading.Event()
+    told: list[CanaryRead] = []
+
+    def tell(seen: CanaryRead) -> None:
+        go_on.wait(60)
+        told.append(seen)
+
+    files = make_canaries(system_entropy).files
+    with scene(inside=files) as at, CanaryWatch(files, at.box.init_pid, tell) as watch:
+        for _ in range(3):
+            assert b"OPENSSH" in shell(at.box, f"cat {KEY}").stdout.prefix
+        go_on.set()
         watch.settle()
-    with pytest.raises(OSError, match="No such file"):
-        CanaryWatch({"/x": tmp_path / "absent"}, lambda seen: None)
-    assert len(os.listdir("/proc/self/fd")) == before
+        assert len([seen for seen in told if not seen.was_read]) == 3
+        assert {seen.argv for seen in told} == {("cat", KEY)}
+
+
+def test_a_watch_leaves_nothing_behind() -> None:
+    files = make_canaries(system_entropy).files
+    with scene(inside=files) as at:
+        before = len(os.listdir("/proc/self/fd"))
+        for _ in range(3):
+            watch = CanaryWatch(files, at.box.init_pid, lambda seen: None)
+            watch.stop()
+            watch.stop()
+            watch.settle()
+        with pytest.raises(OSError, match="No such file"):
+            CanaryWatch(["/tmp/absent"], at.box.init_pid, lambda seen: None)
+        assert len(os.listdir("/proc/self/fd")) == before

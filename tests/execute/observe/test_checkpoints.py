@@ -179,10 +179,23 @@ def test_a_rollback_may_leave_processes_alive(groups: bool) -> None:
     both_users(go)
 
 
+def test_programs_that_start_one_after_the_other_stop() -> None:
+    """Without a freezer: a shell in ``vfork`` cannot be stopped while its child is stopped before its ``exec``."""
+    with scene(place=Place()) as at:
+        many = "for n in 1 2 3 4; do (while [ ! -e stop ]; do /bin/true; done) & done; wait"
+        running = threading.Thread(target=lambda: shell(at.box, many))
+        running.start()
+        for _ in range(40):
+            assert stand_still(at.box)
+            at.box.thaw()
+        shell(at.box, "touch stop")
+        running.join()
+
+
 def test_what_does_not_stop_is_told() -> None:
     """A write that the guard holds cannot be stopped by a signal, which is all there is without a freezer."""
     seen: list[Observation] = []
-    with scene(place=Place(), guard=GuardPlan(opens=True, hold_writes=True, tell=seen.append)) as at:
+    with scene(place=Place(), guard=GuardPlan(reads=True, hold_writes=True, tell=seen.append)) as at:
         writer = threading.Thread(target=lambda: shell(at.box, "echo 1 > f"))
         writer.start()
         until(lambda: any(found.kind == "held" for found in seen))
@@ -198,7 +211,7 @@ def test_what_does_not_stop_is_told() -> None:
 def test_a_rollback_ends_a_write_that_the_guard_holds() -> None:
     def go() -> None:
         seen: list[Observation] = []
-        with scene(guard=GuardPlan(opens=True, hold_writes=True, tell=seen.append)) as at:
+        with scene(guard=GuardPlan(reads=True, hold_writes=True, tell=seen.append)) as at:
             checkpoint = take(at.workspace, at.box)
             ended: list[Finished] = []
             writer = threading.Thread(target=lambda: ended.append(shell(at.box, "echo 1 > f")))

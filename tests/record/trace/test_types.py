@@ -17,6 +17,7 @@ NAMED = {
     "setup.step",
     "briefing",
     "agent.started",
+    "agent.rested",
     "agent.finished",
     "tool.invocation",
     "workspace.mutation",

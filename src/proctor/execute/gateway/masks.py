@@ -65,6 +65,17 @@ def mask(value: Any) -> Any:
     return value
 
 
+def without_order(value: Any) -> Any:
+    """``value`` with the lines of each text sorted: an agent may list the same things in another order."""
+    if isinstance(value, str):
+        return sorted(value.splitlines())
+    if isinstance(value, Mapping):
+        return {key: without_order(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [without_order(item) for item in value]
+    return value
+
+
 def first_difference(expected: Any, got: Any, pointer: str = "") -> tuple[str, Any, Any] | None:
     """Where two values differ first: a JSON pointer and both values; None when they are equal."""
     if isinstance(expected, dict) and isinstance(got, dict):

@@ -1,19 +1,23 @@
 """Seeing that canary files are opened or read, by whatever process, at no cost to anything else.
 
-The planted files are watched from outside: a sandbox shows them by bind mounts, and what is told about a file does not
-depend on the way to it. Root gets the process from fanotify; an ordinary user has inotify, which knows no process. A
-look at the name alone (``ls``, ``stat``) is not told, an open is. Reads come in numbers, and equal ones in a row may be
-told as one. The process is looked up when the read is told, so one that ended at once has no command line.
+The files are in the sandbox's own memory and are watched from outside; a read is seen whatever path leads to the file.
+Root gets the process from fanotify; a process of another pid namespace is left out, because it is not one of the
+agent's. Whoever opens a file waits until its process has been looked up, so it cannot have ended by then; it waits for
+nothing else, and never for ``tell``. A read belongs to whoever opened the file if its process has ended. An ordinary
+user has inotify, which does not report a process, so reads by the host count as well. An access to the name alone
+(``ls``, ``stat``) is not reported, an open is. Reads are counted, and equal ones in a row may be reported as one.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -22,8 +26,14 @@ from proctor.base.frozen import frozen
 
 ACCESS, OPEN = 0x1, 0x20
 """The same bits in both mechanisms."""
+OPEN_ASKED = 0x10000
+"""An open that waits for an answer, which only fanotify has."""
+CONTENT, ALLOW = 0x4, 1
+MOST_PROCESSES = 4096
+"""Processes whose opens are remembered."""
 
 FANOTIFY = struct.Struct("=IBBHQii")
+ANSWER = struct.Struct("=iI")
 INOTIFY = struct.Struct("=iIII")
 BUFFER_BYTES = 4 << 10
 """So few at a time that the descriptors that come with them are never too many."""
@@ -59,28 +69,41 @@ class CanaryRead:
 
 
 class CanaryWatch:
-    """Watches planted files (for each place inside the file outside) until it is stopped."""
+    """Watches the files at ``places`` in the sandbox whose pid 1 is ``init_pid`` until it is stopped."""
 
-    def __init__(self, planted: Mapping[str, Path], tell: Callable[[CanaryRead], None]) -> None:
+    def __init__(self, places: Iterable[str], init_pid: int, tell: Callable[[CanaryRead], None]) -> None:
         self._tell = tell
+        self._namespace = _pid_namespace(init_pid)
         self._turn = threading.RLock()
+        """Held while events are taken, and never while they are told."""
+        self._telling = threading.RLock()
+        self._found: deque[CanaryRead] = deque()
+        self._more = threading.Event()
+        self._openers: dict[int, tuple[bool, int, tuple[str, ...]]] = {}
+        """Of processes that opened a file: whether they are inside, their number there, and their command line."""
+        self._asks = True
+        """Whether whoever opens a file waits; a kernel may lack that, and then one that has ended counts as inside."""
         self._places: dict[object, str] = {}
         self._handle, self.mechanism = -1, ""
         self._wake, self._woken = os.pipe2(os.O_CLOEXEC)
         try:
-            self._begin(planted)
+            self._begin({place: Path(f"/proc/{init_pid}/root{place}") for place in places})
         except BaseException:
             self._close()
             raise
-        self._thread = threading.Thread(target=self._watch, name="proctor-canaries", daemon=True)
-        self._thread.start()
+        self._threads = (
+            threading.Thread(target=self._watch, name="proctor-canaries", daemon=True),
+            threading.Thread(target=self._tell_more, name="proctor-canaries-tell", daemon=True),
+        )
+        for thread in self._threads:
+            thread.start()
 
     def settle(self) -> None:
         """Return when every read that happened before this call has been told."""
-        with self._turn:
-            if self._handle >= 0:
-                for seen in self._drain():
-                    self._tell(seen)
+        self._take()
+        with self._telling:
+            while self._found:
+                self._tell(self._found.popleft())
 
     def stop(self) -> None:
         """Tell what is left and end the watch; safe to call twice."""
@@ -90,8 +113,10 @@ class CanaryWatch:
                 return
             os.close(self._woken)
             self._woken = -1
-        if threading.current_thread() is not self._thread:
-            self._thread.join()
+        self._more.set()
+        for thread in self._threads:
+            if threading.current_thread() is not thread:
+                thread.join()
         with self._turn:
             self._close()
 
@@ -108,7 +133,7 @@ class CanaryWatch:
 
         libc = ctypes.CDLL(None, use_errno=True)
         if os.geteuid() == 0:
-            self._handle = libc.fanotify_init(0x3, os.O_RDONLY | os.O_CLOEXEC | os.O_LARGEFILE)
+            self._handle = libc.fanotify_init(0x3 | CONTENT, os.O_RDONLY | os.O_CLOEXEC | os.O_LARGEFILE)
             self.mechanism = "fanotify"
         if self._handle < 0:
             self._handle = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -118,7 +143,11 @@ class CanaryWatch:
             if self.mechanism == "fanotify":
                 status = path.stat()
                 self._places[status.st_dev, status.st_ino] = place
-                done = libc.fanotify_mark(self._handle, 1, ctypes.c_uint64(ACCESS | OPEN), _AT_FDCWD, name)
+                wanted = ACCESS | (OPEN_ASKED if self._asks else OPEN)
+                done = libc.fanotify_mark(self._handle, 1, ctypes.c_uint64(wanted), _AT_FDCWD, name)
+                if done < 0 and self._asks and ctypes.get_errno() == errno.EINVAL:
+                    self._asks = False
+                    done = libc.fanotify_mark(self._handle, 1, ctypes.c_uint64(ACCESS | OPEN), _AT_FDCWD, name)
             else:
                 done = libc.inotify_add_watch(self._handle, name, ACCESS | OPEN)
                 self._places[done] = place
@@ -134,7 +163,20 @@ class CanaryWatch:
             ready = dict(poll.poll())
             if self._wake in ready:
                 return
+            self._take()
+            self._more.set()
+
+    def _tell_more(self) -> None:
+        while self._woken >= 0:
+            self._more.wait()
+            self._more.clear()
             self.settle()
+
+    def _take(self) -> None:
+        """Take what has happened, and answer those who wait."""
+        with self._turn:
+            if self._handle >= 0:
+                self._found.extend(self._drain())
 
     def _drain(self) -> Iterator[CanaryRead]:
         while True:
@@ -155,11 +197,30 @@ class CanaryWatch:
                 continue
             try:
                 status = os.fstat(handle)
+                inside, number, argv = self._opener(pid, asked=bool(mask & OPEN_ASKED))
             finally:
+                if mask & OPEN_ASKED:
+                    os.write(self._handle, ANSWER.pack(handle, ALLOW))
                 os.close(handle)
             place = self._places.get((status.st_dev, status.st_ino))
-            if place is not None and pid != os.getpid():
-                yield CanaryRead(place, time.time_ns(), inner_pid(pid), command_line(pid), bool(mask & ACCESS))
+            if place is not None and inside:
+                yield CanaryRead(place, time.time_ns(), number, argv, bool(mask & ACCESS))
+
+    def _opener(self, pid: int, *, asked: bool) -> tuple[bool, int, tuple[str, ...]]:
+        """Who it is: one that waits is looked up, one that has gone on may have ended since it opened the file."""
+        namespace = _pid_namespace(pid)
+        known = None if asked else self._openers.get(pid)
+        if known is not None and (namespace is None or known[0] == (namespace == self._namespace)):
+            return known
+        if namespace is None:
+            return not self._asks, 0, ()
+        found = (True, inner_pid(pid), command_line(pid)) if namespace == self._namespace else (False, 0, ())
+        if asked:
+            self._openers.pop(pid, None)
+            self._openers[pid] = found
+            if len(self._openers) > MOST_PROCESSES:
+                del self._openers[next(iter(self._openers))]
+        return found
 
     def _by_watch(self, data: bytes) -> Iterator[CanaryRead]:
         seen: dict[str, bool] = {}
@@ -178,6 +239,14 @@ class CanaryWatch:
             if handle >= 0:
                 os.close(handle)
         self._handle = self._wake = self._woken = -1
+
+
+def _pid_namespace(pid: int) -> int | None:
+    """The number of a process's pid namespace; ``None`` if the process has ended."""
+    try:
+        return os.stat(f"/proc/{pid}/ns/pid").st_ino
+    except OSError:
+        return None
 
 
 def inner_pid(pid: int) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,9 @@ from proctor.execute.workspace.workspace import PARTS, Workspace
 DIRECTORY = "checkpoints"
 MOST_ENDINGS = 20
 REST_SECONDS = 2.0
+TRY_SECONDS = 0.2
+"""How long one freeze may take before it is tried again, without a freezer."""
+GO_ON_SECONDS = 0.005
 
 
 @frozen
@@ -73,9 +77,22 @@ def take(workspace: Workspace, sandbox: Sandbox | None = None, limits: SnapshotL
 
 
 def stand_still(sandbox: Sandbox, seconds: float = REST_SECONDS) -> bool:
-    """Freeze ``sandbox``, and say whether nothing in it moves any more; without a freezer that takes a moment."""
+    """Freeze ``sandbox``, and return whether nothing in it moves; without a freezer that takes a moment.
+
+    A process that waits in ``vfork`` cannot be stopped while its child is stopped before its ``exec``. So the sandbox
+    goes on for a moment and is frozen again.
+    """
     sandbox.freeze()
-    return bool(getattr(sandbox, "freezes", False)) or come_to_rest(getattr(sandbox, "init_pid", 0), seconds)
+    if getattr(sandbox, "freezes", False):
+        return True
+    deadline = time.monotonic() + seconds
+    while not come_to_rest(getattr(sandbox, "init_pid", 0), min(seconds, TRY_SECONDS)):
+        if time.monotonic() >= deadline:
+            return False
+        sandbox.thaw()
+        time.sleep(GO_ON_SECONDS)
+        sandbox.freeze()
+    return True
 
 
 def drop(checkpoint: Checkpoint) -> None:

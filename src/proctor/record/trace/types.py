@@ -43,6 +43,7 @@ _TABLE = (
     ),
     EventType("briefing", "harness", ("text", "obligations"), "What the agent was told, word for word."),
     EventType("agent.started", "harness", ("name", "kind", "command"), "The agent begins to act."),
+    EventType("agent.rested", "harness", ("wall_seconds",), "The agent has ended; its patch is taken next."),
     EventType("agent.finished", "harness", ("reason", "exit_code", "wall_seconds"), "The agent has stopped acting."),
     EventType(
         "agent.permission",
@@ -191,6 +192,8 @@ _WATCHED = (
         "A breaker or a monitor speaks, with what it measured.",
     ),
     EventType("intervention", "monitor", ("action", "alert", "detail"), "What was done about an alert."),
+    EventType("sandbox.paused", "harness", ("reason",), "The sandbox was frozen from outside; the agent's time stops."),
+    EventType("sandbox.resumed", "harness", ("seconds",), "The sandbox was thawed again, after so many seconds."),
     EventType("stage.changed", "harness", ("from", "to", "reason"), "The run went on to another stage."),
     EventType(
         "stage.refused",
@@ -217,6 +220,12 @@ _WATCHED = (
         "The run stands still until a human decides.",
     ),
     EventType("operator.decided", "operator", ("decision", "why", "code", "by"), "What was decided, and why."),
+    EventType(
+        "operator.acted",
+        "operator",
+        ("action", "why", "code", "by", "request", "done", "problem"),
+        "An operator stopped, paused or resumed the run, or could not.",
+    ),
     EventType(
         "model.usage",
         "monitor",

@@ -1,4 +1,8 @@
-"""Answers from a cassette: no network, and every request that is not on it is told with its first difference."""
+"""Answers from a cassette: no network, and every request that is not on it is recorded with its first difference.
+
+A request whose texts have the same lines in another order is on it: some agents list their tools or skills in the order
+in which they happened to read them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import Any
 import orjson
 
 from proctor.execute.gateway.cassette import BadTape, Tape, Taped, masked, shared
-from proctor.execute.gateway.masks import first_difference
+from proctor.execute.gateway.masks import first_difference, mask, without_order
 from proctor.execute.gateway.sources.interface import Answer, Diverged, Forward, SourceFault
 
 _SHOWN = 300
@@ -48,6 +52,11 @@ class Player:
         wanted, hidden = masked(forward.path, forward.body)
         for number, (taped, key, _) in self._waiting.items():
             if key == wanted:
+                del self._waiting[number]
+                return taped
+        unordered = mask(forward.path), without_order(hidden)
+        for number, (taped, _, expected) in self._waiting.items():
+            if (mask(taped.path), without_order(expected)) == unordered:
                 del self._waiting[number]
                 return taped
         raise self._diverged(forward, hidden)

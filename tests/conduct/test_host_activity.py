@@ -1,0 +1,84 @@
+"""W2: whatever processes of the host do around a run, nothing of it is in the trace."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conduct.live import Proctor, Seen, check, ended, release, sandbox_processes, start
+from tests.conduct.test_control_live import BUDGET, TICKING, acting
+from tests.execute.sandbox.workplace import ORDINARY
+
+MARK = "host-activity-mark"
+ROUNDS = 2
+
+
+def activities(home: Path, child: subprocess.Popen[str]) -> list[list[str]]:
+    """What a host may do: searches, backups, scans, another user, looks into the processes of the sandbox."""
+    top = str(home)
+    shell = ["sh", "-c"]
+    found = [
+        ["grep", "-r", "-s", MARK, top],
+        [*shell, f"tar cf - {top} 2>/dev/null | wc -c # {MARK}"],
+        [*shell, f"find {top} -type f -exec md5sum {{}} + > /dev/null 2>&1 # {MARK}"],
+        [*shell, f"cp -r {top} {top}-copy 2>/dev/null; rm -rf {top}-copy # {MARK}"],
+        [*shell, f"find {top} -name '*' -newer / > /dev/null 2>&1 # {MARK}"],
+        [*shell, f"du -a {top} > /dev/null 2>&1; ls -lR {top} > /dev/null 2>&1 # {MARK}"],
+        [*shell, f"cat /proc/*/environ /proc/*/cmdline > /dev/null 2>&1 # {MARK}"],
+        [*shell, f"ps axe > /dev/null 2>&1; mount > /dev/null # {MARK}"],
+        [*shell, f"curl -s http://127.0.0.1:9/{MARK}; getent hosts localhost > /dev/null"],
+    ]
+    for pid in sandbox_processes(child):
+        found.append([*shell, f"grep -rs {MARK} /proc/{pid}/root/workspace"])
+        if os.readlink(f"/proc/{pid}/cwd") != "/":  # not the whole system
+            found.append([*shell, f"grep -rs {MARK} /proc/{pid}/cwd/"])
+    return found
+
+
+def reads_of_canaries(home: Path, child: subprocess.Popen[str]) -> list[list[str]]:
+    """Searches and backups that read the files in the agent's home, canaries among them."""
+    found = []
+    for place in (f"/proc/{pid}/root/home" for pid in sandbox_processes(child)):
+        found.append(["sh", "-c", f"grep -rs {MARK} {place}"])
+        found.append(["sh", "-c", f"find {place} -type f -exec cat {{}} + > /dev/null 2>&1 # {MARK}"])
+    return found
+
+
+UNNAMED = pytest.mark.xfail(os.geteuid() != 0, reason="inotify does not name the process that reads", strict=False)
+
+
+@pytest.mark.parametrize(
+    "commands",
+    [activities, pytest.param(reads_of_canaries, marks=UNNAMED)],
+    ids=["activities", "reads-of-canaries"],
+)
+def test_w2_nothing_that_the_host_does_around_a_run_is_in_its_trace(
+    proctor: Proctor, make_contract: Any, tmp_path: Path, commands: Callable[..., list[list[str]]]
+) -> None:
+    home = tmp_path / "home"
+    child = start(make_contract(policy={"canaries": True, "reads": "all"}, budget=BUDGET), home, TICKING)
+    (directory,) = acting(home, child)
+    for _ in range(ROUNDS):
+        for command in commands(home, child):
+            subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+            if os.geteuid() == 0:
+                subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, user=ORDINARY)
+    release(child)
+    seen = ended(child, directory)
+    check(proctor, seen.run)
+    _nothing_of_the_host(seen, home)
+
+
+def _nothing_of_the_host(seen: Seen, home: Path) -> None:
+    events = [event for event in seen.events if event["type"].startswith(("guard.", "words.", "monitor.alert"))]
+    assert MARK not in json.dumps(seen.events)
+    assert not [event for event in events if event["payload"].get("code") == "read-canary"]
+    programs = {event["payload"]["argv"][0] for event in events if event["type"] == "guard.exec"}
+    assert programs <= {"sh", "/usr/bin/python3", "sed"}, programs
+    assert str(home) not in json.dumps([event["payload"] for event in events])
