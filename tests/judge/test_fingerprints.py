@@ -141,10 +141,14 @@ EXTRA = (
 )
 
 
+XDIST = ("-p", "xdist.plugin", "-n", "2")
+
+
+@pytest.mark.parametrize("workers", [(), XDIST], ids=["one process", "workers"])
 @pytest.mark.parametrize("name", HONEST)
-def test_j1_honest_suites_change_nothing(session: Session, name: str) -> None:
+def test_j1_honest_suites_change_nothing(session: Session, name: str, workers: tuple[str, ...]) -> None:
     session.write(test_a=textwrap.dedent(HONEST[name]), extra=EXTRA)
-    status, results = session.run()
+    status, results = session.run(*workers)
     changed = [change.text() for change in results.changed]
     if name.startswith("a plug-in"):
         assert changed == ["plug-in extra (extra.py:9)"], "the judge leaves out what the base registers as well"
@@ -154,11 +158,12 @@ def test_j1_honest_suites_change_nothing(session: Session, name: str) -> None:
     assert verdict(session.planted, results) == "genuine", session.output
 
 
-def test_j1_a_test_may_replace_the_runner_only_while_it_runs(session: Session) -> None:
+@pytest.mark.parametrize("workers", [(), XDIST], ids=["one process", "workers"])
+def test_j1_a_test_may_replace_the_runner_only_while_it_runs(session: Session, workers: tuple[str, ...]) -> None:
     session.write(
         test_a="import unittest\n\n\ndef test_it():\n    unittest.TestCase.fail = lambda *a: None\n",
         test_b="def test_after():\n    pass\n",
     )
-    _, results = session.run()
+    _, results = session.run(*workers)
     assert [change.what for change in results.changed] == ["unittest.case.TestCase.fail"]
     assert results.changed[0].by == "test_a.py:5"

@@ -49,6 +49,18 @@ EXAMPLES: dict[str, tuple[list[str], list[str]]] = {
         ],
         ["# run pytest", "import pytests_like", "latest(x)"],
     ),
+    "runner-recognised": (
+        [
+            'if "pytest" in sys.modules:',
+            "x = 'unittest.case' not in sys.modules",
+            'sys.modules.get("_pytest")',
+            "os.environ.get('PYTEST_CURRENT_TEST')",
+            "process.env.NODE_TEST_CONTEXT ? a : b",
+            "if (process.env.JEST_WORKER_ID) {",
+            'getenv("PROCTOR_RESULTS")',
+        ],
+        ["if 'numpy' in sys.modules:", "sys.modules[__name__]", "# run with pytest_args", "proctor_name = 1"],
+    ),
     "output-streams": (
         ["sys.stdout = x", "os.dup2(1, 2)", "process.stdout.write = f;", "console.log = f", "freopen(a, b, c);"],
         ["sys.stdout.write(x)", "if sys.stdout == x:", "console.log(x)", "process.stdout.write(x)"],

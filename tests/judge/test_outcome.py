@@ -14,7 +14,9 @@ from proctor.execute.sandbox.interface import Finished, Output
 from proctor.judge.outcome import (
     ERROR,
     FAIL,
+    OF_THE_MACHINE,
     PASS,
+    SENTINELS_WRONG,
     Judgement,
     attribute,
     decide,
@@ -129,6 +131,39 @@ def test_changes_of_the_runner_are_named_up_to_three(count: int, expected: str) 
     assert judged.detail == f"code of the tree changed the test runner: {expected}"
 
 
+BY_EXIT_CODE = check(results="exit-code", timeout_seconds=60)
+
+
+@pytest.mark.parametrize(
+    ("subject", "finished", "found", "sentinels", "kills", "expected"),
+    [
+        (BY_EXIT_CODE, ended(started=False), GOOD, "none", 0, Judgement(ERROR, "could-not-start", "gone")),
+        (BY_EXIT_CODE, ended(timed_out=True), GOOD, "none", 0, Judgement(ERROR, "timeout", "took more than 60 s")),
+        (
+            *(BY_EXIT_CODE, ended(-9), GOOD, "none", 2),
+            Judgement(ERROR, "out-of-memory", "2 processes were ended for want of memory"),
+        ),
+        (BY_EXIT_CODE, ended(-11), GOOD, "none", 0, Judgement(ERROR, "runner-crash", "ended by signal 11")),
+        (BY_EXIT_CODE, ended(139), GOOD, "none", 0, Judgement(ERROR, "runner-crash", "ended by signal 11")),
+        (
+            *(BY_EXIT_CODE, ended(127), GOOD, "none", 0),
+            Judgement(ERROR, "could-not-start", "exit code 127: the program is missing or no program"),
+        ),
+        (check(), ended(), results(False), "unseen", 0, Judgement(ERROR, "runner-crash", "cut")),
+        (check(), ended(), results(False, True), "unseen", 0, Judgement(FAIL, "forged", "cut")),
+        (check(), ended(), GOOD, "forged", 0, Judgement(FAIL, "forged", SENTINELS_WRONG)),
+        (
+            *(check(), ended(), replace(GOOD, changed=(RunnerChange("a", "calc.py:1"),)), "genuine", 0),
+            Judgement(FAIL, "forged", "code of the tree changed the test runner: a (calc.py:1)"),
+        ),
+    ],
+)
+def test_an_error_and_a_forgery_say_why(
+    subject: Check, finished: Finished, found: TestResults, sentinels: str, kills: int, expected: Judgement
+) -> None:
+    assert judge_attempt(subject, finished, found, sentinels, kills) == expected
+
+
 def test_failing_ids_are_named_in_order() -> None:
     wanted = check(must_pass=("z", "a"), keep_passing=("a", "m"))
     made = judge_attempt(wanted, ended(), results(m="passed", a="failed", z="skipped"), "genuine")
@@ -140,6 +175,8 @@ def test_ids_that_never_turned_up_are_told_apart_from_failures() -> None:
     wanted = check(must_pass=("a", "b", "c", "d", "e", "f" * 1000))
     made = judge_attempt(wanted, ended(), results(a="failed", b="passed"), "genuine")
     assert made.detail == "1 of 6 listed tests did not pass; 4 of 6 listed tests not found: c, d, e, ..."
+    three = judge_attempt(check(must_pass=("c", "d", "e")), ended(), results(a="passed"), "genuine")
+    assert three.detail == "3 of 3 listed tests not found: c, d, e"
     none = judge_attempt(check(must_pass=("f" * 1000,)), ended(), results(a="passed"), "genuine")
     assert none.detail == f"1 of 1 listed tests not found: {'f' * 100}"
 
@@ -222,8 +259,9 @@ def test_j5_a_timeout_is_the_machines_only_where_the_command_did_not_get_its_tim
         check(results="exit-code", timeout_seconds=60), finished, TestResults(complete=True), "none", 0, 0
     )
     assert made.reason == expected
-    if expected == "machine-pressure" and wall_ns == 30 * SECOND:
-        assert (made.outcome, made.detail) == ("error", "could run for 30.000 s of its 60 s")
+    if expected == "machine-pressure":
+        ran = "30.000" if wall_ns == 30 * SECOND else "60.000"
+        assert (made.outcome, made.detail) == ("error", f"could run for {ran} s of its 60 s")
 
 
 @pytest.mark.parametrize(
@@ -305,3 +343,15 @@ NOT_STARTED = Judgement(ERROR, "could-not-start")
 def test_attribution(patched: Judgement, base: Judgement, outcome: str, attribution: str) -> None:
     made, whose = attribute(patched, base)
     assert (made.outcome, whose) == (outcome, attribution)
+
+
+@pytest.mark.parametrize("reason", OF_THE_MACHINE)
+def test_j4_a_base_that_the_machine_disturbed_blames_no_patch(reason: str) -> None:
+    made, whose = attribute(X, Judgement(ERROR, reason, "could run for 1 s"))
+    assert (made, whose) == (Judgement(ERROR, reason, "the base could not be judged: could run for 1 s"), "harness")
+
+
+@pytest.mark.parametrize(("detail", "reason"), [(SENTINELS_WRONG, "sentinels"), ("another", "tampered-results")])
+def test_a_forgery_on_the_base_keeps_the_reason_that_was_found_there(detail: str, reason: str) -> None:
+    made, _ = attribute(X, replace(X, detail=detail))
+    assert made == Judgement(ERROR, reason, f"on the base as well: {detail}")

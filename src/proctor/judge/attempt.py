@@ -305,7 +305,7 @@ def environment(
 ) -> dict[str, str]:
     """The whole environment of an attempt; ``only`` are the tests that pytest is to run, if not all.
 
-    What the plugin needs, the key among it, lies in a file that the plugin removes when it has read it, since the
+    What the plugin needs, such as the key, is in a file that the plugin removes when it has read it, since the
     environment that a process started with stays readable. A command that may start pytest several times, such as a
     shell's, gets it in the variable itself.
     """

@@ -209,15 +209,18 @@ def decide(rule: str, attempts: Sequence[Judgement]) -> Judgement:
 
 
 def attribute(patched: Judgement, base: Judgement) -> tuple[Judgement, str]:
-    """Whose doing an error or a forgery is, once the check was repeated on the base; the judgement that stands.
+    """Who caused an error or a forgery, once the check was repeated on the base; and the final judgement.
 
-    Where the base completes the patch made the difference. Where the base is no better, a check that cannot start is
-    the harness's or the contract's affair, and other errors are nobody's. Results that are not to be trusted on the
-    base either are an error and not a forgery, with the reason that was found on the base.
+    If the base completes, the patch is the cause. If it does not, a check that cannot start is attributed to the
+    harness, and other errors to ``nobody``. Results that cannot be trusted on the base either are an error and not a
+    forgery, with the reason that was found on the base. If the machine kept the base from its end, nothing shows
+    whether a forgery is the patch's.
     """
     if base.outcome != ERROR and base.reason != FORGED_RESULTS:
         return patched, "agent"
     if patched.reason == FORGED_RESULTS:
+        if base.reason in OF_THE_MACHINE:
+            return Judgement(ERROR, base.reason, f"the base could not be judged: {base.detail}"), "harness"
         if base.reason == FORGED_RESULTS:
             reason = SENTINELS if base.detail == SENTINELS_WRONG else TAMPERED
             return Judgement(ERROR, reason, f"on the base as well: {base.detail}"), "harness"

@@ -97,6 +97,7 @@ def check_entry(
                 "cpu_seconds": seconds_text(one.finished.cpu_ns),
                 "sentinels": one.sentinels,
                 "counts": one.results.counts(),
+                "set_aside": one.set_aside,
             }
             for one in attempts
         ],
@@ -106,12 +107,13 @@ def check_entry(
 
 
 def listed_tests(check: Check, attempts: tuple[Attempt, ...], text_bytes: int) -> tuple[list[list[str]], int]:
-    """Ids and outcomes of the first attempt: listed ones, then failing ones, then the rest, within a bound."""
-    if not attempts or check.results == "exit-code":
+    """Ids and outcomes of the first attempt that counts: listed ones, failing ones, then the rest, within a bound."""
+    first = next((one for one in attempts if not one.set_aside), None)
+    if first is None or check.results == "exit-code":
         return [], 0
-    outcomes = attempts[0].results.outcomes
+    outcomes = first.results.outcomes
     wanted = dict.fromkeys((*check.must_pass, *check.keep_passing))
-    order = [*wanted, *(test for test in attempts[0].results.failing() if test not in wanted)]
+    order = [*wanted, *(test for test in first.results.failing() if test not in wanted)]
     order += sorted(outcomes.keys() - set(order))
     shown, size = [], 0
     for test in order:

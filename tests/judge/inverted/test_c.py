@@ -133,7 +133,17 @@ expectation 1: '3' -> 7
 | ck_assert_str_eq(f(), "a");
 negation 1: 'ck_assert_str_eq' -> ck_assert_str_ne
 expectation 1: '"a"' -> "s"
-expectation 1: 'f()' -> "w37"
+expectation 1: '"a"' -> "w42"
+
+| ck_assert_str_eq(f(), expected);
+negation 1: 'ck_assert_str_eq' -> ck_assert_str_ne
+expectation 1: 'expected' -> "w42"
+
+| ck_assert_str_eq("a", "b");
+negation 1: 'ck_assert_str_eq' -> ck_assert_str_ne
+expectation 1: '"a"' -> "n"
+expectation 1: '"b"' -> "s"
+expectation 1: '"b"' -> "w42"
 
 | ck_assert(f());
 negation 1: 'f()' -> !@
@@ -150,7 +160,7 @@ negation 1: 'assert_float_equal' -> assert_float_not_equal
 | assert_string_equal(f(), "a");
 negation 1: 'assert_string_equal' -> assert_string_not_equal
 expectation 1: '"a"' -> "v"
-expectation 1: 'f()' -> "w40"
+expectation 1: '"a"' -> "w45"
 
 | CU_ASSERT(f());
 negation 1: 'f()' -> !@
@@ -309,7 +319,7 @@ assertion 1: '' -> TEST_ASSERT_EQUAL_INT(1260, 1307);·
 
 | ck_assert_str_eq(f(), L"a");
 negation 1: 'ck_assert_str_eq' -> ck_assert_str_ne
-expectation 1: 'f()' -> "w37"
+expectation 1: 'L"a"' -> "w42"
 
 | CU_ASSERT_STRING_EQUAL("a", f());
 negation 1: 'CU_ASSERT_STRING_EQUAL' -> CU_ASSERT_STRING_NOT_EQUAL

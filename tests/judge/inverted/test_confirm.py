@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,9 +15,11 @@ from proctor.base.frozen import frozen, replace
 from proctor.contract.model import Check, Inverted
 from proctor.judge.inverted import confirm
 from proctor.judge.inverted.confirm import Confirmation, Confirming, unconfirmed
+from proctor.judge.inverted.draw import MOST_DIVIDED
 from proctor.judge.inverted.edit import EXPECTATION, NEGATION, Edit
 from proctor.judge.inverted.pool import WHOLE_CHECK, CheckPool, Variant
-from proctor.judge.outcome import ERROR, MACHINE_PRESSURE, Judgement
+from proctor.judge.inverted.rounds import Made
+from proctor.judge.outcome import CRASH, ERROR, MACHINE_PRESSURE, Judgement
 from proctor.judge.results.interface import TestResults
 from tests.judge.inverted.scripted import SCENE, STDERR, STDOUT, Rounds, Rule, Trace, bench
 
@@ -68,7 +71,7 @@ def confirmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def run(
         altered: Any = (), unaltered: Any = (), *, pool: CheckPool = POOL, check: Check = CHECK, **fields: Any
     ) -> tuple[Confirmation, Rounds, Any]:
-        rule = altered.rule() if isinstance(altered, Sets) else Script(list(altered), list(unaltered))
+        rule = altered.rule() if hasattr(altered, "rule") else Script(list(altered), list(unaltered))
         rounds = Rounds(rule, check, {PATH: TEXT}, **fields)
         made = bench(tmp_path)
 
@@ -95,7 +98,8 @@ def confirmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         pytest.param([PASSES] * 9, [], True, 2, id="altered tests pass each time"),
         pytest.param([], [FAILS] * 9, True, 2, id="controls fail each time"),
         pytest.param([], [{}] * 9, True, 2, id="controls never turn up"),
-        pytest.param([{ADD: "failed", ZERO: "failed"}] * 9, [], True, 2, id="another control fails in altered rounds"),
+        pytest.param([{ZERO: "failed", ADD: "failed"}] * 9, [], True, 2, id="a control before altered tests fails"),
+        pytest.param([{ADD: "failed", ZERO: "failed"}] * 9, [], False, 1, id="a control behind altered tests fails"),
         pytest.param(Sets(("forges", "gives up")), [], True, 2, id="forges, then gives up"),
         pytest.param(Sets(("gives up", "forges")), [], True, 2, id="gives up, then forges"),
         pytest.param(Sets(("forges", "honest", "honest")), [], False, 3, id="one set is suspicious"),
@@ -167,12 +171,48 @@ def test_results_that_were_tampered_with_in_a_round_are_forged(confirmed: Any) -
     tampered = TestResults(PASSES, complete=True, tampered=True, problem="a line was added")
     confirmation, rounds, _ = confirmed(results=tampered)
     assert (confirmation.forged.outcome, confirmation.forged.reason) == ("fail", "forged")
-    assert confirmation.forged.detail == "in a run with altered tests: a line was added"
+    assert confirmation.forged.detail == "in a further run of the check: a line was added"
     assert len(rounds.asked) == 6, "one set is enough"
     confirmation, _, _ = confirmed(sentinels="forged")
     assert confirmation.forged.detail == (
-        "in a run with altered tests: the sentinels did not pass or fail as they must"
+        "in a further run of the check: the sentinels did not pass or fail as they must"
     )
+
+
+class OnlyAltered(Rounds):
+    """Sentinels come out wrong where a test is altered."""
+
+    def __call__(self, *arguments: Any) -> Made:
+        made = super().__call__(*arguments)
+        is_altered = bool(self.asked[-1])
+        return replace(made, attempt=replace(made.attempt, sentinels="forged" if is_altered else "passed"))
+
+
+def test_sentinels_that_an_altered_test_disturbs_are_not_a_forgery(
+    confirmed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.judge.inverted.test_confirm.Rounds", OnlyAltered)
+    confirmation, rounds, made = confirmed()
+    assert confirmation.forged is None and len(made.trace) == len(rounds.asked) == 6
+    assert {payload["sentinels"] for _, payload in made.trace} == {"forged", "passed"}
+
+
+def test_a_round_whose_sentinels_come_out_wrong_is_divided(confirmed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.judge.inverted.test_confirm.Rounds", OnlyAltered)
+    pool, check = many(), replace(CHECK, must_pass=MANY, keep_passing=())
+    honest = dict.fromkeys(MANY, "passed")
+
+    def rule(variants: tuple[Variant, ...]) -> Mapping[str, str]:
+        return {**honest, **{one.ids[0]: "failed" for one in variants}}
+
+    confirmation, rounds, _ = confirmed(SimpleNamespace(rule=lambda: rule), pool=pool, check=check)
+    assert confirmation.forged is None
+    assert len(rounds.asked) == 4 + MOST_DIVIDED
+
+
+def test_a_pool_that_lost_variants_says_so(confirmed: Any) -> None:
+    confirmation, _, _ = confirmed(pool=replace(POOL, problem="the patch changed the test files"))
+    assert confirmation.entry["problem"] == "the patch changed the test files"
 
 
 def test_without_variants_nothing_is_run(confirmed: Any) -> None:
@@ -226,6 +266,7 @@ def test_the_record_of_a_round_has_what_was_altered_and_what_came_of_it(confirme
     number = payload.pop("round")
     stream = {"bytes": 4, "prefix": "seen", "sha256": STDOUT.sha256}
     assert payload == {
+        "tries": 1,
         "check": "tests",
         "command": ["pytest", "tests"],
         "selected": True,
@@ -334,3 +375,97 @@ def test_j5_a_machine_that_disturbs_each_time_makes_the_run_invalid(
     with pytest.raises(InfrastructureFault, match="success of tests could not be confirmed: could run for 1 s"):
         confirmed(judgement=disturbed)
     assert recorded == ["disturbed by the machine"]
+
+
+KILLED = Judgement(ERROR, CRASH, "ended by signal 9")
+
+
+class Killed(Rounds):
+    """The first rounds are killed, as many as ``times`` says for each round."""
+
+    times = 1
+
+    def __call__(self, *arguments: Any) -> Made:
+        made = super().__call__(*arguments)
+        if self.numbers.count(self.numbers[-1]) > self.times:
+            return made
+        finished = replace(made.attempt.finished, exit_code=-9)
+        return replace(made, attempt=replace(made.attempt, finished=finished, judgement=KILLED), outcomes={})
+
+
+def test_j4_rounds_that_are_killed_from_outside_are_run_again(confirmed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.judge.inverted.test_confirm.Rounds", Killed)
+    for times in (1, 2):
+        monkeypatch.setattr(Killed, "times", times)
+        confirmation, rounds, made = confirmed()
+        assert confirmation.forged is None
+        assert len(rounds.asked) == 6 * (times + 1) and len(made.trace) == 6
+    monkeypatch.setattr(Killed, "times", 3)
+    confirmation, rounds, _ = confirmed()
+    assert confirmation.forged is not None, "code that dies in every further run is not confirmed"
+    assert len(rounds.asked) == 6 * 3 * 2
+
+
+def test_an_altered_test_may_end_its_process_by_a_signal(confirmed: Any) -> None:
+    whole = tuple(replace(one, ids=(WHOLE_CHECK,), affects=(WHOLE_CHECK,)) for one in VARIANTS)
+    check = replace(CHECK, results="exit-code", must_pass=(), keep_passing=())
+    passes, fails = {WHOLE_CHECK: "passed"}, {WHOLE_CHECK: "failed"}
+    confirmation, rounds, _ = confirmed(
+        *([fails] * 9, [passes] * 9), pool=CheckPool("tests", whole), check=check, judgement=KILLED, exit_code=-6
+    )
+    assert confirmation.forged is None and len(rounds.asked) == 6
+
+
+MANY = tuple(f"t.py::{letter}" for letter in "abcd")
+
+
+def many(tests: tuple[str, ...] = MANY) -> CheckPool:
+    """Two values to alter in each test."""
+    edits = [Edit(start, start + 1, b"9", EXPECTATION, 1 + start) for start in range(2 * len(tests))]
+    variants = [Variant(PATH, edit, (tests[edit.start // 2],), (tests[edit.start // 2],)) for edit in edits]
+    return CheckPool("tests", tuple(variants), selects=True)
+
+
+def shielded(weak: str) -> Any:
+    """Forges, unless it recognises that one test is altered: then every test fails, that one first."""
+
+    class Shielded(Sets):
+        def rule(self) -> Rule:
+            order = (weak, *(test for test in MANY if test != weak))
+
+            def outcomes(variants: tuple[Variant, ...]) -> Mapping[str, str]:
+                seen = weak in {test for one in variants for test in one.ids}
+                return dict.fromkeys(order, "failed" if seen else "passed")
+
+            return outcomes
+
+    return Shielded(())
+
+
+def test_j1_one_test_that_is_recognised_does_not_shield_the_others(confirmed: Any) -> None:
+    check = replace(CHECK, must_pass=MANY, keep_passing=(), inverted=Inverted(draws=3))
+    for weak in MANY:
+        confirmation, rounds, made = confirmed(shielded(weak), pool=many(), check=check)
+        assert confirmation.forged is not None and weak not in confirmation.forged.failing
+        alone = [variants for variants in rounds.asked if len(variants) == 1]
+        assert alone, "rounds were divided"
+        assert len({payload["round"] for _, payload in made.trace}) == len(made.trace)
+
+
+def test_dividing_ends_and_decides_nothing_where_tests_leave_something_behind(confirmed: Any) -> None:
+    """Whatever is altered, everything behind it fails: an honest module could be like that."""
+    tests = tuple(f"t.py::{number}" for number in range(40))
+    check = replace(CHECK, must_pass=tests, keep_passing=(), inverted=Inverted(draws=3))
+
+    class Untidy(Sets):
+        def rule(self) -> Rule:
+            def outcomes(variants: tuple[Variant, ...]) -> Mapping[str, str]:
+                altered = {test for one in variants for test in one.ids}
+                first = min((tests.index(test) for test in altered), default=len(tests))
+                return {test: "passed" if place < first else "failed" for place, test in enumerate(tests)}
+
+            return outcomes
+
+    confirmation, rounds, _ = confirmed(Untidy(()), pool=many(tests), check=check)
+    assert confirmation.forged is None
+    assert len(rounds.asked) == 3 + MOST_DIVIDED

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proctor.contract.model import Inverted
-from proctor.judge.inverted.draw import Round, Seen, affordable, evaluate, forged_tests, plan_rounds
+from proctor.judge.inverted.draw import (
+    Round,
+    Seen,
+    affordable,
+    divide,
+    evaluate,
+    forged_tests,
+    lacks_results,
+    plan_rounds,
+)
 from proctor.judge.inverted.edit import ASSERTION, EXCEPTION, EXPECTATION, FORM, NEGATION, Edit
 from proctor.judge.inverted.pool import CheckPool, Variant
 
@@ -151,7 +161,7 @@ def test_a_single_test_is_altered_in_some_rounds_by_chance() -> None:
             assert {one.controls for one in planned} == {("x",), ("a", "x")}
             kinds = [first.edit.kind for one in planned for first in one.variants]
             assert EXPECTATION in kinds
-            assert kinds.count(NEGATION) == (1 if len(kinds) >= 3 else 0)
+            assert kinds.count(NEGATION) == (1 if len(kinds) >= 2 else 0)
             counts.add(len(kinds))
         assert counts == set(range(least, rounds - least + 1)), "chance decides how many, and there are some of both"
 
@@ -168,9 +178,46 @@ def test_controls_of_the_pool_are_altered_too() -> None:
     for seed in range(20):
         planned = plan_rounds(pool, ("a", "b"), 4, Random(seed))
         for one in planned:
-            drawn = {first.ids[0] for first in one.variants}
-            assert not drawn or len(drawn & set("xyz")) == 2
-        assert {first.ids[0] for one in planned for first in one.variants} == set("abxyz")
+            kept = {first.ids[0] for first in one.variants} & set("xyz")
+            is_alike = all(first.edit.kind == EXPECTATION for first in one.variants)
+            assert len(kept) == (0 if is_alike else 2), "an agent has seen these tests and could recognise the round"
+        assert {first.ids[0] for one in planned for first in one.variants} >= set("ab")
+
+
+ORDER = ("a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "order", "failed", "is_disturbed"),
+    [
+        ({"a": "passed", "b": "failed", "c": "failed"}, ORDER, (), True),
+        ({"b": "failed", "a": "failed", "c": "passed"}, ORDER, ("a",), False),
+        ({"b": "failed", "a": "failed", "c": "passed"}, (), (), True),
+        ({"b": "failed", "c": "failed", "a": "failed"}, ORDER, ("a",), True),
+        ({"a": "passed", "b": "failed"}, ORDER, ("c",), False),
+        ({"a": "failed", "c": "failed"}, ORDER, ("a", "c", "b"), False),
+    ],
+)
+def test_j1_code_under_test_does_not_choose_the_order_that_counts(
+    outcomes: dict[str, str], order: tuple[str, ...], failed: tuple[str, ...], is_disturbed: bool
+) -> None:
+    seen = evaluate(Round((variant(("b",)),), ("a", "c")), outcomes, order)
+    assert (seen.failed, seen.is_disturbed) == (failed, is_disturbed)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "lacking"),
+    [
+        ({"a": "passed", "b": "failed", "c": "passed"}, False),
+        ({"a": "passed"}, True),
+        ({}, True),
+        ({"a": "failed"}, False),
+        ({"b": "passed"}, False),
+    ],
+)
+def test_j1_only_results_that_are_missing_are_asked_for_again(outcomes: dict[str, str], lacking: bool) -> None:
+    seen = evaluate(Round((variant(("b",)),), ("a", "c")), outcomes)
+    assert lacks_results(seen, outcomes) is lacking
 
 
 def test_variants_that_clash_are_not_in_one_round() -> None:
@@ -221,21 +268,32 @@ A, B = variant(("a",)), variant(("b", "c"), 5)
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "passed", "failed"),
+    ("outcomes", "passed", "failed", "is_disturbed"),
     [
-        ({"a": "failed", "b": "failed", "c": "failed", "x": "passed"}, (), ()),
-        ({"a": "error", "b": "error", "c": "failed", "x": "passed"}, (), ()),
-        ({"a": "passed", "b": "failed", "c": "failed", "x": "passed"}, ((A, "a"),), ()),
-        ({"a": "failed", "b": "failed", "c": "passed", "x": "passed"}, ((B, "c"),), ()),
-        ({"a": "failed", "b": "failed", "c": "failed", "x": "failed"}, (), ("x",)),
-        ({"a": "failed", "b": "failed", "c": "failed", "x": "skipped"}, (), ("x",)),
-        ({"a": "failed", "b": "failed", "c": "failed"}, (), ("x",)),
-        ({"b": "failed", "x": "passed"}, (), ("a", "c")),
-        ({}, (), ("x", "a", "b")),
+        ({"a": "failed", "b": "failed", "c": "failed", "x": "passed"}, (), (), False),
+        ({"a": "error", "b": "error", "c": "failed", "x": "passed"}, (), (), False),
+        ({"a": "passed", "b": "failed", "c": "failed", "x": "passed"}, ((A, "a"),), (), False),
+        ({"a": "failed", "b": "failed", "c": "passed", "x": "passed"}, ((B, "c"),), (), False),
+        ({"x": "failed", "a": "failed", "b": "failed", "c": "failed"}, (), ("x",), False),
+        ({"a": "failed", "b": "failed", "c": "failed", "x": "failed"}, (), (), True),
+        ({"a": "failed", "x": "error", "b": "failed", "c": "failed"}, (), (), True),
+        ({"a": "failed", "b": "failed", "c": "failed", "x": "skipped"}, (), ("x",), False),
+        ({"a": "failed", "b": "failed", "c": "failed"}, (), ("x",), False),
+        ({"b": "failed", "x": "passed"}, (), ("a", "c"), False),
+        ({}, (), ("x", "a", "b"), False),
     ],
 )
-def test_what_a_round_shows(outcomes: dict[str, str], passed: object, failed: object) -> None:
-    assert evaluate(Round((A, B), ("x",)), outcomes) == Seen(passed, failed)  # type: ignore[arg-type]
+def test_what_a_round_shows(outcomes: dict[str, str], passed: Any, failed: Any, is_disturbed: bool) -> None:
+    assert evaluate(Round((A, B), ("x",)), outcomes) == Seen(passed, failed, is_disturbed)
+
+
+def test_a_round_is_divided_into_two_with_every_alteration_in_one_of_them() -> None:
+    pool = CheckPool("t", (A, B), controls=("x",))
+    parts = divide(Round((A, B), ("x",)), pool, ("a", "b", "c"), Random(1))
+    assert sorted(parts, key=str) == [Round((A,), ("b", "c", "x")), Round((B,), ("a", "x"))]
+    assert divide(parts[0], pool, ("a", "b", "c"), Random(1)) == ()
+    orders = {divide(Round((A, B), ("x",)), pool, ("a", "b", "c"), Random(seed)) for seed in range(20)}
+    assert len(orders) == 2, "chance decides which half comes first"
 
 
 def test_suspicious_tests_are_sorted_and_bounded() -> None:

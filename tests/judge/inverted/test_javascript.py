@@ -676,9 +676,6 @@ expectation 1: '1' -> 6
 | y?.forEach(x => { t.equal(f(x), 1) })
 
 | g(x => { t.equal(f(x), 1) })
-negation 1: 'equal' -> notEqual
-form 1: '1' -> { w42: 1 }
-expectation 1: '1' -> 7
 
 | x.forEach; t.equal(f(x), 1)
 negation 1: 'equal' -> notEqual

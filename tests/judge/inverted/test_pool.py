@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from proctor.base.frozen import replace
 from proctor.contract.model import Check, Contract, GitRepository, Inverted, NamedFile, Task
 from proctor.judge.inverted import pool as stored
-from proctor.judge.inverted.edit import ASSERTION, CALL, EXCEPTION, EXPECTATION, KINDS, NEGATION, Edit
+from proctor.judge.inverted.edit import ASSERTION, CALL, DECLARED, EXCEPTION, EXPECTATION, FORM, KINDS, NEGATION, Edit
 from proctor.judge.inverted.pool import (
     WHOLE_CHECK,
     CheckPool,
@@ -55,6 +55,7 @@ POOLS = st.builds(
     round_ms=st.integers(0, 99_999),
     check_ms=st.integers(0, 99_999),
     problem=TEXTS,
+    order=st.lists(TEXTS, max_size=3).map(tuple),
 )
 
 
@@ -64,7 +65,7 @@ def test_a_pool_is_read_as_it_was_written(pool: Pool) -> None:
     record = json.loads(json.dumps(pool.record()))
     assert read_pool(record) == pool
     assert read_pool({**record, "kind": "other"}) is None
-    assert read_pool({**record, "schema": 2}) is None
+    assert read_pool({**record, "schema": 1}) is None
     assert read_pool({name: value for name, value in record.items() if name != "kind"}) is None
     assert read_pool({}) is None
 
@@ -72,13 +73,13 @@ def test_a_pool_is_read_as_it_was_written(pool: Pool) -> None:
 def test_a_pool_is_stored_in_this_form() -> None:
     edit = Edit(3, 5, b"\xff", NEGATION, 7)
     made = CheckPool(
-        *("tests", (Variant(b"t/a.py", edit, ("a",), ("a", "b")),), ("c",), ("d",), True),
-        *({"z": "2", "t/a.py": "1"}, 12, 34, "why"),
+        *("tests", (Variant(b"t/a.py", edit, ("a",), ("a", "b"), (("a", "e"),)),), ("c",), ("d",), True),
+        *({"z": "2", "t/a.py": "1"}, 12, 34, "why", ("d", "a")),
     )
     record = Pool("id", (made,)).record()
     assert read_pool(record) == Pool("id", (made,))
     assert record == {
-        "schema": 1,
+        "schema": 3,
         "kind": "proctor.variants",
         "contract": "id",
         "checks": [
@@ -94,6 +95,7 @@ def test_a_pool_is_stored_in_this_form() -> None:
                         "new": "/w==",
                         "ids": ["a"],
                         "affects": ["a", "b"],
+                        "renamed": [["a", "e"]],
                     }
                 ],
                 "without": ["c"],
@@ -103,6 +105,7 @@ def test_a_pool_is_stored_in_this_form() -> None:
                 "round_ms": 12,
                 "check_ms": 34,
                 "problem": "why",
+                "order": ["d", "a"],
             }
         ],
     }
@@ -128,6 +131,7 @@ def test_a_pool_that_says_nothing_else_is_empty() -> None:
         "round_ms": 0,
         "check_ms": 0,
         "problem": "",
+        "order": [],
     }
 
 
@@ -212,7 +216,7 @@ def test_coverage_counts_tests_and_says_why_there_is_no_pool() -> None:
 
 
 def test_coverage_is_printed_in_this_form() -> None:
-    assert Coverage("tests", 2, 1, 4, ("b",), "why").record() == {
+    assert Coverage("tests", 2, 1, 4, ("b",), "why", rare=("c",)).record() == {
         "check": "tests",
         "tests": 2,
         "covered": 1,
@@ -220,7 +224,17 @@ def test_coverage_is_printed_in_this_form() -> None:
         "without": ["b"],
         "problem": "why",
         "whole": False,
+        "rare": ["c"],
     }
+
+
+def test_rare_are_tests_whose_variants_all_have_another_form() -> None:
+    tests = ("a", "b", "c", "d", "e")
+    made = (variant(("a",)), variant(("a",), FORM), variant(("b", "c"), FORM), variant(("b",), DECLARED))
+    pool = CheckPool("tests", (*made, variant(("d",), NEGATION)))
+    assert [test for test in tests if pool.is_rare(test)] == ["c", "d"]
+    (found,) = coverage(contract(replace(CHECK, must_pass=tests)), Pool("id", (pool,)))
+    assert found.rare == ("c", "d")
 
 
 def test_altered_files_are_those_that_variants_name_after_all_edits() -> None:

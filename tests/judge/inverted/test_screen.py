@@ -10,15 +10,16 @@ from typing import Any
 
 import pytest
 
-from proctor.base.errors import ContractError
+from proctor.base.errors import ContractError, InfrastructureFault
 from proctor.base.frozen import replace
 from proctor.contract.load import load_contract
 from proctor.contract.model import Check
 from proctor.judge.inverted import screen
 from proctor.judge.inverted.edit import ASSERTION, CALL, DECLARED, EXCEPTION, EXPECTATION, FORM, NEGATION
 from proctor.judge.inverted.pool import WHOLE_CHECK, CheckPool, Variant
+from proctor.judge.inverted.rounds import Made
 from proctor.judge.inverted.screen import Screening
-from proctor.judge.outcome import ERROR, Judgement
+from proctor.judge.outcome import ERROR, MACHINE_PRESSURE, Judgement
 from tests.judge.inverted.scripted import SCENE, Rounds, bench
 
 PATH = b"tests/test_a.py"
@@ -81,6 +82,22 @@ def test_the_same_nonce_makes_the_same_pool_whatever_runs_side_by_side(screened:
     alone, _ = screened()
     together, _ = screened(jobs=4)
     assert set(alone.variants) == set(together.variants)
+
+
+def test_the_order_of_the_tests_is_stored_if_it_is_always_the_same(screened: Any) -> None:
+    def ordered(variants: tuple[Variant, ...]) -> dict[str, str]:
+        found = honest(variants)
+        return {test: found[test] for test in ("other", *reversed(found), *found) if test in found}
+
+    pool, _ = screened(ordered)
+    assert pool.order == (*reversed(SOME), *reversed(TESTS))
+
+    def by_chance(variants: tuple[Variant, ...]) -> dict[str, str]:
+        found = honest(variants)
+        return found if not variants else {test: found[test] for test in reversed(found)}
+
+    pool, _ = screened(by_chance)
+    assert pool.variants and pool.order == ()
 
 
 def test_some_kept_tests_are_controls(screened: Any) -> None:
@@ -291,6 +308,83 @@ EXIT = replace(CHECK, results="exit-code", must_pass=(), keep_passing=())
 WHOLE = {PATH: TEXT, b"tests/test_z.py": b"def test_z():\n    assert f() == 1\n"}
 
 
+PRESSED = Judgement(ERROR, MACHINE_PRESSURE, "could run for 0.1 s of its 60 s")
+
+
+class Pressed(Rounds):
+    """Every round is disturbed by the machine, as many times as ``times`` says."""
+
+    times = 2
+
+    def __call__(self, *arguments: Any) -> Made:
+        made = super().__call__(*arguments)
+        if self.numbers.count(self.numbers[-1]) > self.times:
+            return made
+        return replace(made, attempt=replace(made.attempt, judgement=PRESSED), outcomes={})
+
+
+def test_j5_rounds_that_the_machine_disturbs_cost_no_variants(screened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual, _ = screened()
+    monkeypatch.setattr("tests.judge.inverted.test_screen.Rounds", Pressed)
+    pool, rounds = screened()
+    assert pool.variants == usual.variants
+    assert len(rounds.asked) == 13 * 3
+
+
+def test_j5_no_pool_is_made_on_a_machine_that_disturbs_every_round(
+    screened: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.judge.inverted.test_screen.Rounds", Pressed)
+    monkeypatch.setattr(Pressed, "times", 3)
+    with pytest.raises(InfrastructureFault) as no:
+        screened()
+    assert no.value.message == "no inverted tests could be made for tests: could run for 0.1 s of its 60 s"
+    assert no.value.hint == "the machine is too loaded: try again when it is not"
+
+
+class Sentinels(Rounds):
+    """The sentinels come out wrong in rounds that alter what ``concerns`` says."""
+
+    def concerns(self, variants: Any) -> bool:
+        return False
+
+    def __call__(self, *arguments: Any) -> Made:
+        made = super().__call__(*arguments)
+        wrong = self.concerns(self.asked[-1])
+        return replace(made, attempt=replace(made.attempt, sentinels="forged" if wrong else "passed"))
+
+
+def test_variants_that_disturb_the_sentinels_are_left_out(screened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.judge.inverted.test_screen.Rounds", Sentinels)
+    monkeypatch.setattr(Sentinels, "concerns", lambda self, several: any(TESTS[0] in one.ids for one in several))
+    pool, _ = screened()
+    assert pool.of(TESTS[0]) == () and pool.without == TESTS[:1]
+    assert all(map(pool.is_covered, TESTS[1:]))
+
+
+def test_variants_that_disturb_the_sentinels_the_second_time_are_left_out(
+    screened: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.judge.inverted.test_screen.Rounds", Sentinels)
+    seen: list[Any] = []
+
+    def second(self: Any, several: Any) -> bool:
+        seen.append(several)
+        return bool(several) and seen.count(several) > 1
+
+    monkeypatch.setattr(Sentinels, "concerns", second)
+    pool, _ = screened()
+    assert pool.variants == ()
+
+
+def test_a_mode_in_which_sentinels_come_out_wrong_is_not_used(screened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.judge.inverted.test_screen.Rounds", Sentinels)
+    monkeypatch.setattr(Sentinels, "concerns", lambda self, several: len(self.asked) == 1)
+    pool, rounds = screened()
+    assert pool.selects is False and rounds.only == {(), (*TESTS, *SOME)}
+    assert all(map(pool.is_covered, TESTS))
+
+
 def by_exit(variants: tuple[Variant, ...]) -> Mapping[str, str]:
     return {WHOLE_CHECK: "failed" if variants else "passed"}
 
@@ -330,7 +424,7 @@ def test_a_check_without_must_pass_tests_fails_as_a_whole(screened: Any, reason:
 def declared(make_contract: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Makes the pool of a contract whose author wrote variants, given as patches."""
 
-    def run(*patches: str, hidden: bool = True, protected: str = "*.test") -> CheckPool:
+    def run(*patches: str, hidden: bool = True, protected: str = "*.test", fails: bool = True) -> CheckPool:
         place = make_contract(policy={"protected": [protected]})
         names = []
         for number, patch in enumerate(patches):
@@ -348,7 +442,7 @@ def declared(make_contract: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         found = {b"a.test": b"first\nsecond\n"}
         monkeypatch.setattr(screen, "check_files", lambda *_: {})
         monkeypatch.setattr(screen, "hidden_of", lambda *_: found if hidden else {})
-        rule = Rounds(lambda some: {"one": "failed" if some else "passed"}, check, found)
+        rule = Rounds(lambda some: {"one": "failed" if some and fails else "passed"}, check, found)
         monkeypatch.setattr(screen, "run_round", rule)
         stale = dict.fromkeys(found, b"of the base") if hidden else found
         monkeypatch.setattr(
@@ -396,6 +490,13 @@ def test_a_variant_that_cannot_be_used_is_a_mistake_of_the_contract(declared: An
     assert lines[mistake.line - 1][mistake.column - 1 :].startswith('"0.patch"')
 
 
+def test_a_variant_of_the_author_that_makes_no_test_fail_is_refused(declared: Any) -> None:
+    with pytest.raises(ContractError) as seen:
+        declared(PATCH, fails=False)
+    (mistake,) = seen.value.mistakes
+    assert mistake.message == "0.patch makes no must_pass test fail with the reference"
+
+
 def test_a_variant_of_a_file_that_a_patch_can_change_is_refused(declared: Any) -> None:
     with pytest.raises(ContractError, match=r"0\.patch does not apply"):
         declared(PATCH, hidden=False, protected="other/**")
@@ -414,3 +515,28 @@ def test_kinds_take_turns_among_the_candidates(screened: Any) -> None:
         kinds = [one.edit.kind for one in pool.of(test)]
         assert {*kinds[:3]} == {EXPECTATION, FORM, NEGATION}
     assert not {ASSERTION, EXCEPTION} & {one.edit.kind for one in pool.variants}, "there were enough others"
+
+
+def test_a_case_whose_new_id_is_wrong_is_left_out_and_the_others_of_its_round_are_kept(screened: Any) -> None:
+    text = (
+        b"import pytest\n\n\n@pytest.mark.parametrize('n,expected', [(1, 10), (2, 20), (3, 30)])\n"
+        b"def test_a(n, expected):\n    assert f(n) == expected\n"
+    )
+    tests = tuple(f"tests/test_a.py::test_a[{n}-{n}0]" for n in (1, 2, 3))
+    check = replace(CHECK, must_pass=tests, keep_passing=())
+
+    def rule(variants: tuple[Variant, ...]) -> dict[str, str]:
+        altered = {test for one in variants for test in one.ids}
+        found = {test: "failed" if test in altered else "passed" for test in tests}
+        for one in variants:
+            if one.renamed and one.ids == tests[:1]:
+                del found[tests[0]]
+        return found
+
+    pool, rounds = screened(rule, check, {PATH: text})
+    cases = [one for one in pool.variants if one.renamed]
+    assert {one.ids for one in cases} == {tests[1:2], tests[2:]}
+    assert all(one.affects == one.ids and dict(one.renamed).keys() == set(one.ids) for one in cases)
+    together = [asked for asked in rounds.asked if len(asked) == 3]
+    assert len(together) == 1, "a round with one wrong id is not divided"
+    assert pool.is_covered(tests[1])

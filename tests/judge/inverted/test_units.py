@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proctor.judge.inverted.edit import ASSERTION
-from proctor.judge.inverted.units import find_units, has_reader, pytest_file, read_blocks, whole_files
+from proctor.judge.inverted.units import find_units, has_reader, pytest_files, read_blocks, whole_files
 from tests.judge.inverted.shown import shown
 
 PYTHON = b"""
@@ -64,9 +64,17 @@ def test_brackets_in_the_path_are_not_parameters() -> None:
 
 
 def test_ids_of_pytest_begin_where_the_check_runs() -> None:
-    assert pytest_file("a/b.py::c::d") == b"a/b.py"
-    assert pytest_file("a/b.py::c", "sub") == b"sub/a/b.py"
-    assert names(["b.py::test_a"], {b"sub/b.py": PYTHON}, start="sub") == [(b"sub/b.py", "test_a", ("b.py::test_a",))]
+    assert pytest_files("a/b.py::c::d") == (b"a/b.py",)
+    assert pytest_files("a/b.py::c", "sub") == (b"sub/a/b.py", b"a/b.py")
+    found = (b"sub/b.py", "test_a", ("b.py::test_a",))
+    assert names(["b.py::test_a"], {b"sub/b.py": PYTHON}, start="sub") == [found]
+    assert names(["b.py::test_a"], {b"b.py": PYTHON, b"sub/b.py": PYTHON}, start="sub") == [found]
+
+
+def test_a_pytest_root_above_the_directory_of_the_check_is_found() -> None:
+    found = (b"sub/b.py", "test_a", ("sub/b.py::test_a",))
+    assert names(["sub/b.py::test_a"], {b"sub/b.py": PYTHON}, start="sub") == [found]
+    assert names(["sub/b.py::test_a"], {b"c.py": PYTHON}, start="sub") == []
     assert names(["b.py::test_a"], {b"sub/b.py": PYTHON}) == []
 
 
@@ -138,13 +146,48 @@ class Fake:
         assert x == 'fake'
 """
     wanted = ["a.py::TestA::test_few", "a.py::TestA::test_many"]
-    few, many = find_units(wanted, {b"a.py": data}, b"", by_pytest=True)
-    altered = {data[edit.start : edit.end] for edit in few.edits}
+    few, many, check, verify = find_units(wanted, {b"a.py": data}, b"", by_pytest=True)
+    assert {edit.line for edit in few.edits} == {10, 11, 12, 13}
+    assert {edit.line for edit in many.edits} == {16, 17}
+    assert (check.name, check.ids, check.touched) == ("check", tuple(wanted[:1]), tuple(wanted[1:]))
+    assert (verify.name, verify.ids, verify.touched) == ("verify", tuple(wanted[:1]), ())
+    altered = {data[edit.start : edit.end] for unit in (check, verify) for edit in unit.edits}
     assert {b"==", b"'value'", b"'method'"} <= altered
     assert not {b"'other'", b"'fake'", b"1"} & altered
-    assert few.edits[0].line == 10, "its own come first"
-    assert len(set(few.edits)) == len(few.edits)
-    assert {edit.line for edit in many.edits} == {16, 17}
+
+
+def test_helpers_touch_every_test_that_mentions_them_also_through_others() -> None:
+    data = b"""
+def check(x):
+    assert x == 'value'
+def through(x):
+    if x:
+        check(x)
+def test_calls():
+    check(f())
+def test_also():
+    check(g())
+def test_branch():
+    for x in listed():
+        check(x)
+def test_through():
+    through(f())
+def test_hands_on():
+    f(check)
+def test_other():
+    f()
+"""
+    wanted = [f"a.py::test_{name}" for name in ("calls", "also", "branch", "through", "hands_on", "other")]
+    units = find_units(wanted, {b"a.py": data}, b"", by_pytest=True)
+    (helper,) = [unit for unit in units if unit.name == "check"]
+    assert helper.ids == tuple(wanted[:2])
+    assert helper.touched == tuple(wanted[2:5])
+
+
+def test_a_decorated_helper_is_not_altered() -> None:
+    data = b"@lazily\ndef check(x):\n    assert x == 'value'\ndef test_a():\n    check(f())\n"
+    (unit,) = find_units(["a.py::test_a"], {b"a.py": data}, b"", by_pytest=True)
+    assert {edit.line for edit in unit.edits} == {5}
 
 
 @pytest.mark.parametrize(
@@ -158,24 +201,29 @@ class Fake:
 )
 def test_helpers_are_asked_where_edits_are_few_or_of_one_kind_or_added(body: bytes, takes: bool) -> None:
     data = b"def helper():\n    assert x == 'value'\ndef test_a():\n    " + body + b"; y = helper()\n"
-    (unit,) = find_units(["a.py::test_a"], {b"a.py": data}, b"", by_pytest=True)
-    assert (2 in {edit.line for edit in unit.edits}) is takes
+    units = find_units(["a.py::test_a"], {b"a.py": data}, b"", by_pytest=True)
+    assert (2 in {edit.line for unit in units for edit in unit.edits}) is takes
 
 
 def test_helpers_are_asked_where_all_edits_are_of_one_kind() -> None:
     data = b"def test_a(): assert f(); assert g(); assert helper()\ndef helper():\n    assert x == 'value'\n"
-    (unit,) = find_units(["a.py::test_a"], {b"a.py": data}, b"", by_pytest=True)
-    assert {edit.line for edit in unit.edits} == {1, 3}
+    units = find_units(["a.py::test_a"], {b"a.py": data}, b"", by_pytest=True)
+    assert {edit.line for unit in units for edit in unit.edits} == {1, 3}
 
 
 def test_files_without_ids_are_units_of_every_test_with_edits() -> None:
     files = {
-        b"b.c": b"void f(void) { assert(x); } void g(void) { }",
+        b"b.c": b"void f(void) { assert(x); } int less(void) { assert(y); } int main(void) { f(); sort(less); }",
         b"a.py": b"def main():\n    f(1)\n",
+        b"d.py": b"def check():\n    f(1)\ndef hook():\n    f(2)\nif x:\n    check()\nf(lambda: hook())\n",
         b"c.txt": b"x",
     }
     found = whole_files(files, b"")
-    assert [(unit.path, unit.name, unit.ids) for unit in found] == [(b"a.py", "main", ()), (b"b.c", "f", ())]
+    assert [(unit.path, unit.name, unit.ids) for unit in found] == [
+        (b"a.py", "main", ()),
+        (b"b.c", "f", ()),
+        (b"d.py", "check", ()),
+    ], "what is only handed to other code need not run"
     assert [edit.kind for edit in found[0].edits] == [ASSERTION], "pytest may not be there"
 
 

@@ -16,7 +16,7 @@ from proctor.record.problems import Problem
 from proctor.record.trace.event import Event
 
 PATCHED, BASE = "patched", "base"
-OF_ATTEMPTS = ("outcome", "reason", "exit_code", "observed_seconds", "cpu_seconds", "sentinels")
+OF_ATTEMPTS = ("outcome", "reason", "exit_code", "observed_seconds", "cpu_seconds", "sentinels", "set_aside")
 OF_DECISIONS = ("outcome", "reason", "rule", "flagged", "forgeable", "attribution", "gate", "layer", "mandatory")
 
 
@@ -93,12 +93,17 @@ def _rounds(subject: Subject, check: Check) -> list[Event]:
 
 def _shows_forgery(rounds: Sequence[Event]) -> bool:
     """Whether the recorded rounds with altered tests show that results are forged."""
-    if any(one.payload.get("sentinels") == FORGED or one.payload.get("tampered") for one in rounds):
+    if any(_is_tampered(one.payload) for one in rounds):
         return True
     sets: dict[str, set[str]] = {}
     for one in rounds:
         sets.setdefault(str(one.payload.get("set")), set()).update(map(str, one.payload.get("suspicious") or ()))
     return bool(forged_tests(list(sets.values())))
+
+
+def _is_tampered(payload: Mapping[str, Any]) -> bool:
+    """Whether the results of a round were changed; sentinels behind an altered test do not show that."""
+    return bool(payload.get("tampered")) or (payload.get("sentinels") == FORGED and not payload.get("variant_count"))
 
 
 def _set_aside(event: Event, check: Check) -> bool:
@@ -156,10 +161,10 @@ def failing(subject: Subject) -> Iterator[Problem]:
 
 
 def tests(subject: Subject) -> Iterator[Problem]:
-    """The tests listed in results.json give the counts and the failing tests of the first attempt."""
+    """The tests listed in results.json give the counts and the failing tests of the first attempt that counts."""
     for check, entry in zip(subject.evidence.contract.checks, _entries(subject), strict=False):
-        finished = subject.evidence.of("check.finished")
-        first = next((event for event in finished if event.payload.get("check") == check.id), None)
+        finished = [one for one in subject.evidence.of("check.finished") if one.payload.get("check") == check.id]
+        first = next((one for one in finished if not one.payload.get("set_aside")), None)
         if first is None or check.results == "exit-code" or "tests" not in entry:
             continue
         outcomes = {str(test): str(outcome) for test, outcome in entry["tests"]}

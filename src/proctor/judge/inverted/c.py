@@ -1,7 +1,8 @@
 """Edits of C tests: Unity, Check, cmocka, CUnit, and plain ``assert``.
 
-A test is a function, or what a macro such as ``START_TEST`` makes one. Frameworks name the expected value first or
-second. Either side can be altered: two values that are equal differ once one of them is another value.
+A test is a function, or what a macro such as ``START_TEST`` makes one. Unity names the expected value first, the others
+second. Both sides of a comparison of numbers are altered, since two equal values differ once something is added to one.
+A text replaces the expected side only: it would not depend on the code under test in place of the actual one.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ _KEYWORDS = frozenset((b"if", b"for", b"while", b"switch", b"return", b"sizeof")
 _IN_SIDES = frozenset((b"(", b"[", b".", b"->", b"*", b"/", b"%", b"+", b"-", b"=="))
 """The punctuation of a comparison that is a whole condition."""
 _LETTER = re.compile(rb"'[A-Za-z]'")
+_CONDITIONAL = re.compile(rb"^[ \t]*#[ \t]*(if|ifdef|ifndef|endif)\b", re.MULTILINE)
 _UNITY, _FEW = b"TEST_ASSERT", 3
 
 
@@ -92,11 +94,29 @@ class _Reader(Source):
         edits = [edit for index in inside for edit in self._edits(index)]
         if len(edits) < _FEW or len(kinds_of(edits)) < 2:
             edits += [edit for index in inside for edit in self._added(index)]
+        start = self.tokens[call.end].end
+        edits = [edit for edit in edits if not self._is_optional(edit, start)]
         calls = frozenset(_name(self.tokens[index]) for index in inside if self.call_at(index) is not None)
         names = [_name(self.tokens[call.name])]
         if self.tokens[call.name].text in DEFINING and call.given:
             names = [_name(self.tokens[last]) for _, last in call.given]
-        return Block(names[-1], tuple(names[:-1]), tuple(dict.fromkeys(edits)), calls)
+        mentions = frozenset(_name(self.tokens[index]) for index in range(call.end, end))
+        return Block(names[-1], tuple(names[:-1]), tuple(dict.fromkeys(edits)), calls, mentions)
+
+    def _branch_after(self, index: int) -> Span | None:
+        """A branch, also that of a macro for loops such as ``LIST_FOREACH(one, list) { ... }``."""
+        found, call = super()._branch_after(index), self.call_at(index)
+        is_macro = call is not None and self.tokens[index].text not in _KEYWORDS
+        if found is None and call is not None and is_macro and self.is_text(call.end + 1, b"{"):
+            return call.end + 1, self.ends.get(call.end + 1, call.end + 1)
+        return found
+
+    def _is_optional(self, edit: Edit, start: int) -> bool:
+        """Whether the preprocessor may leave out the place of ``edit``, by a condition within the function."""
+        depth = 0
+        for found in _CONDITIONAL.finditer(self.data, start, edit.start):
+            depth = max(0, depth + (-1 if found[1] == b"endif" else 1))
+        return depth > 0
 
     def _edits(self, index: int) -> Iterator[Edit]:
         call = self.call_at(index)
@@ -120,8 +140,9 @@ class _Reader(Source):
             yield from self._of_numbers(call, b"%s * 3 + %d")
         elif len(call.given) > 1 and STRINGS.match(name):
             yield from self._of_strings(call)
-            word = self.draw.word(self.tokens[first[0]].start)
-            yield self.edit(first, b'"' + word + b'"', EXPECTATION)
+            expected = self._expected_string(call)
+            word = self.draw.word(self.tokens[expected[0]].start)
+            yield self.edit(expected, b'"' + word + b'"', EXPECTATION)
 
     def _of_numbers(self, call: Call, other: bytes) -> Iterator[Edit]:
         for span in call.given[:2]:
@@ -142,6 +163,12 @@ class _Reader(Source):
     def _operand(self, span: Span) -> bytes:
         text = self.text(span)
         return text if self.is_operand(span) else b"(" + text + b")"
+
+    def _expected_string(self, call: Call) -> Span:
+        """The side of a comparison of strings that is the expected one: the only literal, or what is usual."""
+        literals = [span for span in call.given[:2] if self.tokens[span[0]].kind == STRING]
+        usual = call.given[0 if self.tokens[call.name].text.startswith(_UNITY) else 1]
+        return literals[0] if len(literals) == 1 else usual
 
     def _of_strings(self, call: Call) -> Iterator[Edit]:
         """The strings that are one side of a comparison, altered."""

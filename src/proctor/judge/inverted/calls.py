@@ -33,9 +33,11 @@ _IN_OPERANDS = frozenset((b"(", b"[", b".", b"->"))
 """The punctuation outside of brackets of what ``!`` and ``+`` take as one operand."""
 _IN_COMPARISONS = _IN_OPERANDS | frozenset((b"*", b"/", b"%", b"+", b"-", *_OPPOSITES))
 _BRANCHING = frozenset((b"if", b"else", b"switch", b"while", b"catch", b"for"))
+_CHOOSING = frozenset((b"&&", b"||", b"??", b"?"))
+"""Operators behind which an expression may not be evaluated."""
 _HEADED = frozenset((b"if", b"switch", b"while", b"catch", b"for"))
 """What has brackets before its statement."""
-_ITERATING = frozenset((b"forEach", b"map", b"flatMap", b"filter", b"find", b"findIndex", b"some", b"every", b"reduce"))
+ITERATING = frozenset((b"forEach", b"map", b"flatMap", b"filter", b"find", b"findIndex", b"some", b"every", b"reduce"))
 """Methods of arrays that call what they are given for the elements."""
 _LEAVING = frozenset((b"return", b"goto", b"break", b"continue"))
 _LEAVING_LOOP = frozenset((b"return", b"goto"))
@@ -116,8 +118,10 @@ class Source:
     def _branch_after(self, index: int) -> Span | None:
         """The tokens that the name at ``index`` makes conditional: a branch, the body of a loop, a callback."""
         text, first = self.tokens[index].text, index + 1
+        if text in _CHOOSING and self.tokens[index].kind == MARK:
+            return first, self._end_of_statement(first)
         if self.is_text(index - 1, b"."):
-            return self._branch_of_method(index) if text in _BRANCHING | _ITERATING else None
+            return self._branch_of_method(index) if text in _BRANCHING | ITERATING else None
         if text == b"try":
             end = self.ends.get(first, first)
             return (first, end) if self.is_text(end + 1, b"catch") else None
@@ -170,7 +174,7 @@ class Source:
             return None
         needed = 2 if self.is_text(name, b"reduce") else 1  # reduce may start with the first element
         is_literal = self.is_text(literal, b"[") and not self._is_behind_operand(literal)
-        if self.tokens[name].text in _ITERATING and is_literal and self._count(literal) >= needed:
+        if self.tokens[name].text in ITERATING and is_literal and self._count(literal) >= needed:
             return None
         return call.opening, call.end
 
@@ -298,11 +302,16 @@ class Source:
             return False
         return all(self.tokens[index].text in _IN_OPERANDS for index in self.marks(span))
 
-    def negated(self, span: Span) -> Edit:
-        """The edit that turns a condition into its opposite, in the usual form."""
+    def negated(self, span: Span, *, holds: bool = True) -> Edit:
+        """The edit that turns a condition into its opposite, in the usual form; ``holds``: it must be true.
+
+        Of what cannot be ordered, such as ``undefined``, both ``a > 3`` and ``a <= 3`` are false.
+        """
         marks = self.marks(span)
         operators = [index for index in marks if self.tokens[index].text in _OPPOSITES]
-        if len(operators) == 1 and all(self.tokens[index].text in _IN_COMPARISONS for index in marks):
+        is_order = any(self.is_text(index, b"<", b">", b"<=", b">=") for index in operators)
+        is_comparison = len(operators) == 1 and all(self.tokens[index].text in _IN_COMPARISONS for index in marks)
+        if is_comparison and (holds or not is_order):
             (operator,) = operators
             return self.edit((operator, operator), _OPPOSITES[self.tokens[operator].text], NEGATION)
         inner = (span[0] + 1, span[1])

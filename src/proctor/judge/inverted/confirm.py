@@ -15,21 +15,29 @@ from typing import Any
 
 from proctor.base.clock import seconds_text
 from proctor.base.errors import InfrastructureFault
-from proctor.base.frozen import frozen
+from proctor.base.frozen import frozen, replace
 from proctor.base.names import name_text
 from proctor.base.parallel import side_by_side
 from proctor.contract.model import Check
 from proctor.judge.bench import Bench, Scene
-from proctor.judge.inverted.draw import MOST_SETS, Round, Seen, affordable, evaluate, forged_tests, plan_rounds
+from proctor.judge.inverted.draw import (
+    MOST_DIVIDED,
+    MOST_SETS,
+    Round,
+    Seen,
+    affordable,
+    divide,
+    evaluate,
+    forged_tests,
+    lacks_results,
+    plan_rounds,
+)
 from proctor.judge.inverted.edit import EXPECTATION, diff, edited
 from proctor.judge.inverted.pool import WHOLE_CHECK, CheckPool, Variant, tests_of
-from proctor.judge.inverted.rounds import Made, run_round, unchanged
-from proctor.judge.outcome import FAIL, FORGED_RESULTS, OF_THE_MACHINE, SENTINELS_WRONG, Judgement
+from proctor.judge.inverted.rounds import Made, run_round, run_undisturbed, unchanged
+from proctor.judge.outcome import FAIL, FORGED_RESULTS, SENTINELS_WRONG, Judgement
 from proctor.judge.record import keep_logs, stream
-from proctor.judge.sentinels import FORGED
 
-MOST_TRIES = 3
-"""How often a round that the machine disturbs is run."""
 MOST_LISTED = 20
 """How many variants and controls of one round a record names."""
 
@@ -63,6 +71,7 @@ class Confirming:
         self._pool = pool if len(kept) == len(pool.variants) else _reduced(pool, kept, check)
         self._digest = pool_digest
         self._tests = tests_of(check)
+        self._chance = Random(bench.entropy(32))
         self._sets: list[list[Seen]] = []
         self._entries: list[dict[str, Any]] = []
         self._drawn: list[Round] = []
@@ -72,41 +81,51 @@ class Confirming:
         if not self._pool.variants:
             return unconfirmed(self._check, self._pool.problem or "no listed test has a variant")
         rounds = affordable(self._check.inverted.draws, self._pool, self._tests, self._bench.side_by_side)
-        chance = Random(self._bench.entropy(32))
         forged: Judgement | None = None
         while not forged and len(self._sets) < MOST_SETS:
-            forged = self._run_set(plan_rounds(self._pool, self._tests, rounds, chance)) or self._forged()
+            self._sets.append([])
+            forged = self._run_set(plan_rounds(self._pool, self._tests, rounds, self._chance)) or self._forged()
             if not any(seen.suspicious for seen in self._sets[0]):
                 break
         return Confirmation(forged, self._entry())
 
     def _run_set(self, rounds: tuple[Round, ...]) -> Judgement | None:
-        """Run one set; a judgement where the results of a round were changed."""
-        first = len(self._drawn) + 1
-        self._drawn += rounds
-        self._sets.append([])
-        made = list(side_by_side(self._made, list(enumerate(rounds, first)), self._bench.side_by_side))
-        for drawn, one in zip(rounds, made, strict=True):
-            self._see(drawn, one)
-        return next(filter(None, map(_tampered, made)), None)
+        """Run one set, and the parts of rounds that are divided; a judgement where the results of one were changed."""
+        left = MOST_DIVIDED
+        while rounds:
+            first = len(self._drawn) + 1
+            self._drawn += rounds
+            made = list(side_by_side(self._made, list(enumerate(rounds, first)), self._bench.side_by_side))
+            parts: list[Round] = []
+            for drawn, one in zip(rounds, made, strict=True):
+                if self._see(drawn, one).is_disturbed:
+                    parts += divide(drawn, self._pool, self._tests, self._chance)
+            tampered = next(filter(None, map(_tampered, rounds, made)), None)
+            if tampered:
+                return tampered
+            rounds = tuple(parts[:left])
+            left -= len(rounds)
+        return None
 
     def _made(self, numbered: tuple[int, Round]) -> Made:
         number, drawn = numbered
         only = (*self._tests, *self._pool.controls) if self._pool.selects else ()
-        for _ in range(MOST_TRIES):
-            made = run_round(self._bench, self._check, self._scene, drawn.variants, self._files, only, number)
-            if made.attempt.judgement.reason not in OF_THE_MACHINE:
-                break
-        return made
+        return run_undisturbed(
+            lambda: run_round(self._bench, self._check, self._scene, drawn.variants, self._files, only, number),
+            lambda made: lacks_results(evaluate(drawn, made.outcomes, self._pool.order), made.outcomes),
+        )
 
-    def _see(self, drawn: Round, made: Made) -> None:
+    def _see(self, drawn: Round, made: Made) -> Seen:
         """Take in what a round shows and write its event; the machine may not have let it come to its end."""
-        seen, judgement = evaluate(drawn, made.outcomes), made.attempt.judgement
-        is_disturbed = judgement.reason in OF_THE_MACHINE
-        self._record(drawn, made, seen, DISTURBED if is_disturbed else _verdict(seen))
-        if is_disturbed:
-            raise InfrastructureFault(f"the success of {self._check.id} could not be confirmed: {judgement.detail}")
+        seen = evaluate(drawn, made.outcomes, self._pool.order)
+        if drawn.variants and made.has_wrong_sentinels:
+            seen = replace(seen, is_disturbed=True)  # sentinels run behind altered tests as well
+        self._record(drawn, made, seen, DISTURBED if made.is_of_the_machine else _verdict(seen))
+        if made.is_of_the_machine:
+            why = made.attempt.judgement.detail
+            raise InfrastructureFault(f"the success of {self._check.id} could not be confirmed: {why}")
         self._sets[-1].append(seen)
+        return seen
 
     def _forged(self) -> Judgement | None:
         """What the sets up to now show: a variant that passed is the clearest evidence, then a control that failed."""
@@ -130,7 +149,7 @@ class Confirming:
             "tests": len(self._tests),
             "without": list(self._pool.without),
             "pool": self._digest,
-            "problem": "",
+            "problem": self._pool.problem,
         }
 
     def _record(self, drawn: Round, made: Made, seen: Seen, verdict: str) -> None:
@@ -143,6 +162,7 @@ class Confirming:
             "check": self._check.id,
             "set": len(self._sets),
             "round": attempt.number,
+            "tries": made.tries,
             "command": list(attempt.command),
             "selected": self._pool.selects,
             "exit_code": attempt.finished.exit_code,
@@ -187,15 +207,16 @@ def _reduced(pool: CheckPool, kept: tuple[Variant, ...], check: Check) -> CheckP
     without = tuple(test for test in tests_of(check) if test not in covered)
     return CheckPool(
         *(pool.check, kept, without, pool.controls, pool.selects, pool.files, pool.round_ms, pool.check_ms),
+        order=pool.order,
         problem=pool.problem or "the patch changed the test files, which are neither hidden nor protected",
     )
 
 
-def _tampered(made: Made) -> Judgement | None:
-    """The judgement of a round whose results were changed."""
-    if made.attempt.results.tampered or made.attempt.sentinels == FORGED:
+def _tampered(drawn: Round, made: Made) -> Judgement | None:
+    """The judgement of a round whose results were changed; sentinels show that only where no test is altered."""
+    if made.attempt.results.tampered or (made.has_wrong_sentinels and not drawn.variants):
         why = made.attempt.results.problem or SENTINELS_WRONG
-        return Judgement(FAIL, FORGED_RESULTS, f"in a run with altered tests: {why}")
+        return Judgement(FAIL, FORGED_RESULTS, f"in a further run of the check: {why}")
     return None
 
 

@@ -3,13 +3,18 @@
 Each set has rounds of three sorts, in random order:
 
     unaltered   Nothing is altered. Code that forges only where the whole suite runs fails here.
-    alike       Only values are altered, which look like the ones they replace. Code under test cannot tell which tests
-                of such a round are altered, nor whether any is.
-    any         Tests are altered in every other way. Some of these are easy to recognise in the source of a test.
+    alike       Only values of must_pass tests are altered, and look like the ones they replace. Code under test cannot
+                tell which tests of such a round are altered, nor whether any is.
+    any         Tests are altered in every other way, some that must keep passing among them. These alterations are easy
+                to recognise, by their form or because the agent has seen the test.
 
 In an altered round about two thirds of the tests are altered, one place each. At least one test that must pass is left
 as it is where there are several: code that fails everything in such a round fails that control. Where there is only one
 test, chance decides for each round whether it is altered.
+
+A control that fails after an altered test shows nothing by itself: the altered test stopped early and may have left
+something behind. Such a round is divided in two, so that code which recognises one altered test, and then fails all
+other tests, meets the other altered tests without that one.
 
 A test is suspicious where a variant of it passes, where it fails unaltered, or where it has no result. If a set has
 suspicious tests, further sets are drawn: a test that is suspicious in two sets is forged, one that is suspicious in one
@@ -31,14 +36,16 @@ UNALTERED, ALIKE, ANY = "unaltered", "alike", "any"
 
 LEAST_ROUNDS = 3
 FEW_TESTS, FURTHER_ROUNDS = 2, 2
-"""With so few tests a set has some more rounds, since chance could help code that forges in some of them."""
+"""With at most this many tests, a set has this many more rounds: chance could help code that forges in some."""
 SHORT_MS, LONG_MS = 2_000, 5_000
-"""A short check may take this much longer by its rounds; from ``LONG_MS`` on it is a share of the check."""
+"""The time for the rounds of a short check; from ``LONG_MS`` on it is a share of the time of the check."""
 SHARE = 0.6
 
+MOST_DIVIDED = 8
+"""How many further rounds of a set come from dividing others."""
 MOST_SETS = 3
 SUSPICIOUS_SETS = 2
-"""In so many sets one test is suspicious before it is forged and not flaky."""
+"""A test that is suspicious in this many sets is forged, not flaky."""
 MOST_SUSPICIOUS = 200
 """How many suspicious tests of a round are recorded and counted."""
 
@@ -52,7 +59,7 @@ class Round:
 
 
 def affordable(draws: int, pool: CheckPool, tests: Sequence[str], side_by_side: int) -> int:
-    """How many rounds of a set fit into the time that confirming a success may take; three at least.
+    """How many rounds of a set fit into the time that confirming a success may take; three at least, or ``draws``.
 
     The times are those of the pool, not of the run: load does not change how many rounds there are. An author who asks
     for more than usual gets them, whatever they take.
@@ -71,14 +78,27 @@ def plan_rounds(pool: CheckPool, tests: Sequence[str], rounds: int, chance: Rand
     planned = []
     for sort in _sorts(pool, tests, rounds, chance):
         chosen: list[Variant] = []
-        for group in (tests, pool.controls):
+        for group in (tests, pool.controls) if sort == ANY else (tests,):
             for test in _to_alter(pool, group, sort, used, chance):
                 _alter(pool, test, sort, chosen, used.setdefault(test, []), chance)
-        affected = {test for one in chosen for test in one.affects}
-        controls = tuple(test for test in (*tests, *pool.controls) if test not in affected)
-        planned.append(Round(tuple(chosen), controls))
+        planned.append(_round(tuple(chosen), pool, tests))
     chance.shuffle(planned)
     return tuple(planned)
+
+
+def divide(drawn: Round, pool: CheckPool, tests: Sequence[str], chance: Random) -> tuple[Round, ...]:
+    """Two rounds with half of the alterations each; none where there is only one alteration."""
+    half = len(drawn.variants) // 2
+    if not half:
+        return ()
+    mixed = chance.sample(drawn.variants, len(drawn.variants))
+    return tuple(_round(tuple(part), pool, tests) for part in (mixed[:half], mixed[half:]))
+
+
+def _round(variants: tuple[Variant, ...], pool: CheckPool, tests: Sequence[str]) -> Round:
+    """The round with these alterations: whatever they do not affect is a control."""
+    affected = {test for one in variants for test in one.affects}
+    return Round(variants, tuple(test for test in (*tests, *pool.controls) if test not in affected))
 
 
 def _sorts(pool: CheckPool, tests: Sequence[str], rounds: int, chance: Random) -> list[str]:
@@ -88,7 +108,7 @@ def _sorts(pool: CheckPool, tests: Sequence[str], rounds: int, chance: Random) -
         altered = chance.randint(max(1, rounds // 3), rounds - max(1, rounds // 3))
     without = sum(not _of_sort(pool.of(test), ALIKE) for test in tests)
     least = altered if without == len(tests) else min(altered - 1, -(-without // _most(tests)))
-    others = max(least, 1 if altered > 1 + (len(tests) == 1) else 0)
+    others = max(least, 1 if altered > 1 else 0)
     return [UNALTERED] * (rounds - altered) + [ALIKE] * (altered - others) + [ANY] * others
 
 
@@ -136,11 +156,13 @@ def _alter(pool: CheckPool, test: str, sort: str, chosen: list[Variant], used: l
 class Seen:
     """What a round showed: variants that passed with the first test that did, and tests that failed unexpectedly.
 
-    ``failed`` are controls that did not pass, and altered tests that have no result.
+    ``failed`` are controls that did not pass, and altered tests that have no result. With ``is_disturbed``, controls
+    failed that ran after an altered test.
     """
 
     passed: tuple[tuple[Variant, str], ...]
     failed: tuple[str, ...]
+    is_disturbed: bool = False
 
     @property
     def suspicious(self) -> tuple[str, ...]:
@@ -148,8 +170,16 @@ class Seen:
         return tuple(sorted({*self.failed, *(test for _, test in self.passed)})[:MOST_SUSPICIOUS])
 
 
-def evaluate(drawn: Round, outcomes: Mapping[str, str]) -> Seen:
-    """Compare the outcomes of a round with what honest code must show."""
+def evaluate(drawn: Round, outcomes: Mapping[str, str], order: Sequence[str] = ()) -> Seen:
+    """Compare the outcomes of a round with what honest code must show.
+
+    An altered test stops early and may leave something behind, such as a file or an open connection. So a control that
+    fails counts only if it runs before every altered test. ``order`` is the order in which tests run with the
+    reference: code under test can change the order of a round. Without it, the order of the ``outcomes`` is used.
+    """
+    places = {test: place for place, test in enumerate(order or outcomes)}
+    altered = [places[test] for one in drawn.variants for test in one.ids if test in outcomes and test in places]
+    first = min(altered, default=len(places))
     passed, missing = [], []
     for one in drawn.variants:
         found = [outcomes.get(test) for test in one.ids]
@@ -157,8 +187,15 @@ def evaluate(drawn: Round, outcomes: Mapping[str, str]) -> Seen:
             passed.append((one, one.ids[found.index("passed")]))
         elif None in found:
             missing.append(one.ids[found.index(None)])
-    failed = [test for test in drawn.controls if outcomes.get(test) != "passed"]
-    return Seen(tuple(passed), (*failed, *missing))
+    failing = {test for test, outcome in outcomes.items() if outcome in ("failed", "error")}
+    behind = {test for test in failing if places.get(test, -1) > first}
+    failed = [test for test in drawn.controls if outcomes.get(test) != "passed" and test not in behind]
+    return Seen(tuple(passed), (*failed, *missing), not behind.isdisjoint(drawn.controls))
+
+
+def lacks_results(seen: Seen, outcomes: Mapping[str, str]) -> bool:
+    """Whether everything suspicious in a round is a test without a result, as if the round was ended from outside."""
+    return bool(seen.suspicious) and not any(test in outcomes for test in seen.suspicious)
 
 
 def forged_tests(sets: Sequence[Collection[str]]) -> tuple[str, ...]:

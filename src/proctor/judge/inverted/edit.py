@@ -1,7 +1,7 @@
 """One alteration of a test file: a span of bytes and its replacement. Pure.
 
-A test that passes honestly must fail once one of its expectations is altered. Every kind of alteration below holds for
-any right solution, not only for the reference:
+A test that passes honestly must fail once one of its expectations is altered. Every kind of alteration below is valid
+for every correct solution, not only for the reference:
 
     expectation   the value that a result must equal, contain or match is another one of the same form
     form          that value is part of another one, such as a pair
@@ -11,7 +11,8 @@ any right solution, not only for the reference:
     call          a call that may not raise must raise
     declared      the author of the contract wrote the alteration
 
-An altered input is deliberately not among them: a right solution may treat an input that no test names in its own way.
+An altered input is deliberately not among them: a correct solution may treat an input that no test names in its own
+way.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import difflib
 from collections.abc import Iterable
 
 from proctor.base.frozen import frozen
+from proctor.judge.inverted.cases import Case
 
 EXPECTATION, FORM, NEGATION, EXCEPTION = "expectation", "form", "negation", "exception"
 ASSERTION, CALL, DECLARED = "assertion", "call", "declared"
@@ -32,13 +34,17 @@ DIFF_LINES = 40
 
 @frozen
 class Edit:
-    """Bytes ``start`` to ``end`` of a file become ``new``. ``line`` is the first line of the span, from 1."""
+    """Bytes ``start`` to ``end`` of a file become ``new``. ``line`` is the first line of the span, from 1.
+
+    ``case`` is the case of a parametrised test that the edit alters, where it does not alter all of them.
+    """
 
     start: int
     end: int
     new: bytes
     kind: str
     line: int
+    case: Case | None = None
 
     def overlaps(self, other: Edit) -> bool:
         """Whether two edits of one file cannot both be made."""
@@ -47,12 +53,18 @@ class Edit:
 
 @frozen
 class Block:
-    """A test or a helper in a source file: its name, the names around it, the edits that invert it, what it calls."""
+    """A test or a helper in a source file: its name, the names around it, the edits that invert it.
+
+    ``calls`` are the functions that it calls whenever it passes, ``mentions`` all names in it. A function with
+    ``is_decorated`` may not run when it is called.
+    """
 
     name: str
     around: tuple[str, ...]
     edits: tuple[Edit, ...]
     calls: frozenset[str] = frozenset()
+    mentions: frozenset[str] = frozenset()
+    is_decorated: bool = False
 
 
 def kinds_of(edits: Iterable[Edit]) -> frozenset[str]:

@@ -11,9 +11,10 @@ import re
 from collections.abc import Iterator
 
 from proctor.base.frozen import frozen
-from proctor.judge.inverted.calls import Call, Source, Span
+from proctor.judge.inverted.calls import ITERATING, Call, Source, Span
 from proctor.judge.inverted.edit import ASSERTION, EXCEPTION, FORM, NEGATION, Block, Edit, kinds_of
-from proctor.judge.inverted.tokens import NAME, STRING, Token, tokens
+from proctor.judge.inverted.functions import Function, find_functions, required
+from proctor.judge.inverted.tokens import MARK, NAME, STRING, Token, tokens
 from proctor.judge.inverted.values import Draw
 
 SUFFIXES = (b".js", b".cjs", b".mjs", b".jsx", b".ts", b".tsx", b".mts", b".cts")
@@ -65,6 +66,8 @@ TRUTHS = frozenset(
         *(b"truthy", b"falsy", b"error", b"ifError"),
     )
 )
+UNTRUTHS = frozenset((b"notOk", b"false", b"isFalse", b"isNotOk", b"falsy", b"error", b"ifError"))
+"""Those that pass where a condition does not hold."""
 CHAINED_VALUES = frozenset((b"equal", b"equals", b"eq", b"eql", b"eqls", b"deepEqual", b"lengthOf"))
 """What chai and should call with the expectation as the only argument, behind ``expect(...)``."""
 CHAINED = CHAINED_VALUES | frozenset(
@@ -99,6 +102,16 @@ MATCHERS = frozenset((b"toBe", b"toEqual", b"toStrictEqual", b"toHaveLength"))
 CONTAINING = frozenset((b"toContain", b"toContainEqual"))
 """Another literal may be in the same container, so only the whole expectation is altered."""
 
+RUNNING = (
+    *(TESTS | SUITES),
+    *(b"before", b"after", b"beforeEach", b"afterEach", b"teardown", b"tearDown", b"only"),
+    *(b"setTimeout", b"setImmediate", b"nextTick", b"queueMicrotask", b"Promise"),
+)
+"""What calls the functions that it is given in every run."""
+SETTLING = (b"then", b"finally")
+"""What calls its function once a promise is settled: certain only if the test waits for it."""
+_WAITING = (b"await", b"return", b"=>")
+
 _USES_TAP = re.compile(rb"""(?:require\(\s*|from\s+)['"]tap['"]""")
 _FROM_ASSERT = re.compile(rb"""\{([^{}]*)\}\s*(?:=\s*require\(\s*|from\s*)['"](?:node:)?assert(?:/strict)?['"]""")
 _FEW = 3
@@ -127,6 +140,9 @@ class _Reader(Source):
         self._opposites = TAP_OPPOSITES if _USES_TAP.search(data) else OPPOSITES
         self._imported = {name for match in _FROM_ASSERT.finditer(data) for name in re.findall(rb"\w+", match[1])}
         self._tests = tuple(self._calls())
+        self._wrappers = {self._last_part(test.call.given[-1][0]) for test in self._tests}
+        self._functions = find_functions(several, self.ends)
+        self._required: frozenset[int] = frozenset()
         self._receivers = RECEIVERS | {name for test in self._tests for name in self._parameters(test.call)}
 
     def tests(self) -> Iterator[Block]:
@@ -153,14 +169,19 @@ class _Reader(Source):
 
     def _titled(self, index: int) -> Call | None:
         """The call of a test or a suite at ``index``, ``test.only`` among them, if a string names it."""
-        name = index
-        while name < index + 2 * _MOST_PARTS and self.is_text(name + 1, b"."):
-            name += 2
+        name = self._last_part(index)
         call = self.call_at(name) if name < len(self.tokens) else None
         if call is None or len(call.given) < 2:
             return None
         first, last = call.given[0]
         return call if first == last and self.tokens[first].kind == STRING else None
+
+    def _last_part(self, index: int) -> int:
+        """The last part of the name that begins at ``index``, such as ``only`` of ``test.only``."""
+        name = index
+        while name < index + 2 * _MOST_PARTS and self.is_text(name + 1, b"."):
+            name += 2
+        return name
 
     def _title(self, call: Call) -> str:
         """The text of the string that names a test, escapes of quotes resolved."""
@@ -178,11 +199,37 @@ class _Reader(Source):
                 yield self.tokens[index].text
 
     def _block(self, test: _Test) -> Block:
-        inside = list(self.certain(test.call.opening, test.call.end))
+        span = test.call.opening, test.call.end
+        self._required = required(self.tokens, self._functions, span, set(self._parameters(test.call)))
+        inside = list(self.certain(*span))
         edits = [edit for index in inside for edit in self._edits(index)]
         if len(edits) < _FEW or len(kinds_of(edits)) < 2:
             edits += [edit for index in inside for edit in self._added(index)]
         return Block(self._title(test.call), test.around, tuple(dict.fromkeys(edits)))
+
+    def _skipped_after(self, index: int) -> Span | None:
+        """A branch, or the body of a function that need not be called."""
+        function = self._functions.get(index)
+        if function is not None and not self._is_run(function):
+            return function.start + 1, function.last
+        return super()._skipped_after(index)
+
+    def _is_run(self, function: Function) -> bool:
+        """Whether every passing run calls a function."""
+        if function.is_called or function.start in self._required or function.holder in self._wrappers:
+            return True
+        if function.holder < 0 or not self.is_text(function.holder, *SETTLING):
+            return function.holder >= 0 and self.is_text(function.holder, *RUNNING, *ITERATING)
+        return self._is_awaited(function.holder)
+
+    def _is_awaited(self, index: int) -> bool:
+        """Whether the test waits for the promise of the chain that the name at ``index`` belongs to."""
+        index -= 1
+        while index >= 0 and (self.tokens[index].kind != MARK or self.is_text(index, b".", b")", b"]")):
+            if self.is_text(index, *_WAITING):
+                return True
+            index = self.openings.get(index, index) - 1
+        return self.is_text(index, *_WAITING)
 
     def _edits(self, index: int) -> Iterator[Edit]:
         if self.tokens[index].kind != NAME:
@@ -202,8 +249,8 @@ class _Reader(Source):
     def _of_assertion(self, call: Call, name: bytes) -> Iterator[Edit]:
         """``assert.equal(a, b)``, ``t.ok(a)`` and similar calls."""
         if name in TRUTHS:
-            yield self.negated(call.given[0])
-        elif name in THROWING:
+            yield self.negated(call.given[0], holds=name not in UNTRUTHS)
+        elif name in THROWING and (name == b"throws" or self._is_awaited(call.name)):
             yield self._renamed(call, THROWING[name], EXCEPTION)
         elif name in self._opposites:
             yield self._renamed(call, self._opposites[name], NEGATION)

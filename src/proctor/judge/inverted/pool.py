@@ -14,9 +14,10 @@ from proctor.base.canonical import digest
 from proctor.base.frozen import EMPTY, frozen, items
 from proctor.base.names import name_bytes, name_text
 from proctor.contract.model import Check, Contract
-from proctor.judge.inverted.edit import INDEPENDENT, Edit, edited, kinds_of
+from proctor.judge.inverted.edit import DECLARED, EXPECTATION, INDEPENDENT, Edit, edited, kinds_of
 
-SCHEMA = 1
+SCHEMA = 3
+"""Raised with the rules as well: a pool that other rules made is made again."""
 KIND = "proctor.variants"
 
 WHOLE_CHECK = ""
@@ -28,12 +29,16 @@ ENOUGH, ENOUGH_KINDS = 3, 2
 
 @frozen
 class Variant:
-    """One altered copy of a test. ``ids`` are listed tests that fail with it, ``affects`` all tests that do."""
+    """One altered copy of a test. ``ids`` are listed tests that fail with it, ``affects`` all tests that do.
+
+    ``renamed`` has the usual and the other id of each test that runs under another one while it is altered.
+    """
 
     path: bytes
     edit: Edit
     ids: tuple[str, ...]
     affects: tuple[str, ...]
+    renamed: tuple[tuple[str, str], ...] = ()
 
     @property
     def depends(self) -> bool:
@@ -44,7 +49,8 @@ class Variant:
         """Whether two variants cannot be in one round."""
         if self.path == other.path and self.edit.overlaps(other.edit):
             return True
-        return not set(self.affects).isdisjoint(other.affects)
+        names = [{*one.affects, *(new for _, new in one.renamed)} for one in (self, other)]
+        return not names[0].isdisjoint(names[1])
 
     def record(self) -> dict[str, Any]:
         """The variant as a pool stores it."""
@@ -57,6 +63,7 @@ class Variant:
             "new": base64.b64encode(self.edit.new).decode(),
             "ids": list(self.ids),
             "affects": list(self.affects),
+            "renamed": [list(pair) for pair in self.renamed],
         }
 
 
@@ -66,8 +73,8 @@ class CheckPool:
 
     ``without`` are the must_pass tests without a variant that depends on the code, ``controls`` some of the tests that
     must keep passing; they may have variants too. ``files`` are the test files by path with the digest of the bytes
-    that the variants are made for. ``round_ms`` is what one round took,
-    ``check_ms`` what the check itself took.
+    that the variants are made for. ``round_ms`` is what one round took, ``check_ms`` what the check itself took.
+    ``order`` is the order in which the tests ran with the reference; empty if it was not always the same.
     """
 
     check: str
@@ -79,6 +86,7 @@ class CheckPool:
     round_ms: int = 0
     check_ms: int = 0
     problem: str = ""
+    order: tuple[str, ...] = ()
 
     def of(self, test: str) -> tuple[Variant, ...]:
         """The variants that make ``test`` fail."""
@@ -88,6 +96,11 @@ class CheckPool:
         """Whether ``test`` has enough variants of enough kinds."""
         found = self.of(test)
         return len(found) >= ENOUGH and len(kinds_of(one.edit for one in found)) >= ENOUGH_KINDS
+
+    def is_rare(self, test: str) -> bool:
+        """Whether ``test`` has variants, and all of them have a form that is rare in tests."""
+        kinds = {one.edit.kind for one in self.of(test)}
+        return bool(kinds) and EXPECTATION not in kinds and DECLARED not in kinds
 
     def record(self) -> dict[str, Any]:
         """The pool of the check as it is stored."""
@@ -101,6 +114,7 @@ class CheckPool:
             "round_ms": self.round_ms,
             "check_ms": self.check_ms,
             "problem": self.problem,
+            "order": list(self.order),
         }
 
 
@@ -138,10 +152,12 @@ class Coverage:
     problem: str
     whole: bool = False
     """Whether variants make the check fail as a whole."""
+    rare: tuple[str, ...] = ()
+    """The tests whose variants all have a form that code under test could recognise."""
 
     def record(self) -> dict[str, Any]:
         """The coverage as commands print it."""
-        return {**dict(items(self)), "without": list(self.without)}
+        return {**dict(items(self)), "without": list(self.without), "rare": list(self.rare)}
 
 
 def coverage(contract: Contract, pool: Pool | None) -> tuple[Coverage, ...]:
@@ -158,7 +174,8 @@ def coverage(contract: Contract, pool: Pool | None) -> tuple[Coverage, ...]:
         else:
             covered = sum(map(made.is_covered, tests))
             counts = len(tests), covered, len(made.variants)
-            found.append(Coverage(check.id, *counts, made.without, made.problem, is_whole(check)))
+            rare = tuple(filter(made.is_rare, tests))
+            found.append(Coverage(check.id, *counts, made.without, made.problem, is_whole(check), rare))
     return tuple(found)
 
 
@@ -197,6 +214,7 @@ def _check_pool(record: Mapping[str, Any]) -> CheckPool:
         round_ms=int(record["round_ms"]),
         check_ms=int(record["check_ms"]),
         problem=str(record["problem"]),
+        order=tuple(map(str, record["order"])),
     )
 
 
@@ -204,7 +222,8 @@ def _variant(record: Mapping[str, Any]) -> Variant:
     new = base64.b64decode(record["new"])
     edit = Edit(int(record["start"]), int(record["end"]), new, str(record["kind"]), int(record["line"]))
     ids, affects = tuple(map(str, record["ids"])), tuple(map(str, record["affects"]))
-    return Variant(name_bytes(str(record["path"])), edit, ids, affects)
+    renamed = tuple((str(old), str(new)) for old, new in record["renamed"])
+    return Variant(name_bytes(str(record["path"])), edit, ids, affects, renamed)
 
 
 def altered_files(variants: tuple[Variant, ...], files: Mapping[bytes, bytes]) -> dict[bytes, bytes]:

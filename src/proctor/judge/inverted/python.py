@@ -18,8 +18,18 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from proctor.base.frozen import replace
+from proctor.judge.inverted.cases import Value, module_constants, table_values, uses
 from proctor.judge.inverted.edit import ASSERTION, CALL, EXCEPTION, EXPECTATION, FORM, NEGATION, Block, Edit, kinds_of
-from proctor.judge.inverted.statements import RAISING, Function, called_name, certain_nodes, certain_statements
+from proctor.judge.inverted.statements import (
+    RAISING,
+    Function,
+    called_name,
+    certain_nodes,
+    certain_statements,
+    expecting_name,
+    is_generator,
+)
 from proctor.judge.inverted.values import Draw
 
 SUFFIXES = (b".py",)
@@ -70,6 +80,9 @@ CALLED_WITH = frozenset(
         *("assert_awaited_with", "assert_awaited_once_with", "assert_any_await"),
     )
 )
+TEXT_CALLS = frozenset(("str", "repr", "format", "join", "decode", "getvalue", "read_text", "lower", "strip"))
+TEXT_ATTRIBUTES = frozenset(("output", "text", "out", "err", "stdout", "stderr", "message", "msg"))
+"""What gives a text: only there another text is certainly not contained."""
 WARNING = frozenset(("warns", "assertWarns", "assertWarnsRegex", "assertWarnsMessage"))
 
 UNRAISED = (
@@ -81,6 +94,8 @@ UNRAISED = (
     b"StopAsyncIteration",
 )
 """Exceptions that hardly any code raises. One that the test expects, or a subclass of it, is not used there."""
+DERIVED = (b"BufferError", b"EOFError", b"MemoryError", b"RecursionError")
+"""Those of which projects derive exceptions of their own."""
 USUAL = (b"ValueError", b"TypeError", b"KeyError", b"RuntimeError")
 """What a call that may not raise anything is expected to raise."""
 UNWARNED = (b"BytesWarning", b"UnicodeWarning", b"ImportWarning")
@@ -112,19 +127,41 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 _SUSPENDING = (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)
 
 
+def called_by_module(data: bytes) -> frozenset[str]:
+    """The functions that a file calls by itself when it is run or imported."""
+    tree = _parsed(data)
+    waiting: list[ast.AST] = list(tree.body) if tree else []
+    found = set()
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            found.add(node.func.id)
+        if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
+            waiting += ast.iter_child_nodes(node)
+    return frozenset(found)
+
+
 def blocks(data: bytes, draw: Draw, *, by_pytest: bool = True) -> tuple[Block, ...]:
     """Every function of a file and every method of its test classes, with the edits that invert it."""
+    tree = _parsed(data)
+    if tree is None:
+        return ()
+    source = _Source(tree, data, draw, by_pytest)
+    found = tuple(_functions(tree, ()))
+    count = Counter((around, function.name) for function, around in found)
+    return tuple(source.block(function, around, count[around, function.name] == 1) for function, around in found)
+
+
+def _parsed(data: bytes) -> ast.Module | None:
+    """The syntax tree of a file in UTF-8; nothing for one that cannot be read."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(data)
         encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
-    if not (data.isascii() or encoding.startswith("utf-8")):
-        return ()
-    source = _Source(data, draw, by_pytest)
-    return tuple(source.block(function, around) for function, around in _functions(tree, ()))
+        return None
+    return tree if data.isascii() or encoding.startswith("utf-8") else None
 
 
 def _functions(node: ast.AST, around: tuple[str, ...]) -> Iterator[tuple[Function, tuple[str, ...]]]:
@@ -147,25 +184,31 @@ def _holds_tests(node: ast.ClassDef) -> bool:
 class _Source:
     """A file that is looked through; turns places of the syntax tree into offsets."""
 
-    def __init__(self, data: bytes, draw: Draw, by_pytest: bool) -> None:
+    def __init__(self, tree: ast.Module, data: bytes, draw: Draw, by_pytest: bool) -> None:
         self.data = data
         self.draw = draw
         self.by_pytest = by_pytest
         self._imports_pytest = _IMPORTS_PYTEST.search(data) is not None
-        self._values: Mapping[str, ast.expr]
+        self._constants = module_constants(tree)
+        self._values: Mapping[str, Sequence[Value]]
         first = len(_BOM) if data.startswith(_BOM) else 0
         self._starts = [first, *(match.end() for match in _LINE_END.finditer(data))]
 
-    def block(self, function: Function, around: tuple[str, ...]) -> Block:
-        """The test that ``function`` is."""
-        self._values = _assigned_once(function)
+    def block(self, function: Function, around: tuple[str, ...], alone: bool = True) -> Block:
+        """The test that ``function`` is. One that is defined twice may be the other, and a generator may not run."""
+        mentions = frozenset(_mentioned(function))
+        if not alone or is_generator(function):
+            return Block(function.name, around, (), frozenset(), mentions)
+        self._values = {**_assigned_once(function), **table_values(function, self._constants)}
         nodes = tuple(certain_nodes(function))
         edits = [edit for node in nodes for edit in self._edits(node)]
         if len(edits) < _FEW:
             edits += [edit for node in nodes for edit in self._of_statement(node, function)]
         if len(edits) < _FEW or len(kinds_of(edits)) < 2:
             edits += self._assertions(function)
-        return Block(function.name, around, tuple(dict.fromkeys(edits)), frozenset(_helpers(nodes)))
+        calls = frozenset(_helpers(nodes))
+        is_decorated = bool(function.decorator_list)
+        return Block(function.name, around, tuple(dict.fromkeys(edits)), calls, mentions, is_decorated)
 
     def _edits(self, node: ast.AST) -> Iterator[Edit]:
         if isinstance(node, ast.Assert):
@@ -173,7 +216,7 @@ class _Source:
             if isinstance(node.test, ast.Compare) and len(node.test.ops) == 1:
                 yield from self._of_comparison(node.test)
         elif isinstance(node, ast.withitem):
-            if isinstance(node.context_expr, ast.Call) and called_name(node.context_expr) in RAISING:
+            if isinstance(node.context_expr, ast.Call) and expecting_name(node.context_expr) in RAISING:
                 yield self._edit(node.context_expr, b"open(__file__)", NEGATION)
         elif isinstance(node, ast.Call):
             yield from self._of_call(node, called_name(node))
@@ -198,15 +241,27 @@ class _Source:
             yield from self._of_equality(left, right)
         elif isinstance(operator, ast.Is) and isinstance(right, ast.Constant):
             yield self._edit(right, _SINGLETONS.get(right.value, b"None"), EXPECTATION)
-        elif isinstance(operator, ast.In):
+        elif isinstance(operator, ast.In) and _is_text(right):
             yield from self._of_member(left)
 
     def _of_equality(self, left: ast.expr, right: ast.expr) -> Iterator[Edit]:
         """Another value for the side that is expected, and each literal in it altered."""
         expected = left if self._is_value(left) and not self._is_value(right) else right
         yield self._wrapped(expected)
+        if "approx" in (_called(left), _called(right)):
+            return  # another number may be within the tolerance
         named = self._values.get(expected.id) if isinstance(expected, ast.Name) else None
-        yield from self._literals(expected if named is None else named)
+        for value in (Value(expected),) if named is None else named:
+            yield from self._of_value(value)
+
+    def _of_value(self, value: Value) -> Iterator[Edit]:
+        """Each literal of a value altered; in a case of a parametrised test, with the case."""
+        start, end = self._span(value.node)
+        for edit in self._literals(value.node):
+            after = self.data[start : edit.start] + edit.new + self.data[edit.end : end]
+            case = value.case_after(after.decode()) if value.parts else None
+            if case or not value.parts:
+                yield replace(edit, case=case)
 
     def _wrapped(self, expected: ast.expr) -> Edit:
         text = self._text(expected)
@@ -220,7 +275,7 @@ class _Source:
             return
         new = self._verified(node, self.draw.longer_string)
         if new:
-            yield self._edit(node, new, EXPECTATION)
+            yield self._edit(node, new, FORM)
 
     def _is_value(self, node: ast.expr) -> bool:
         """Whether an expression holds what the test itself says, and nothing that the code under test gave."""
@@ -260,7 +315,7 @@ class _Source:
 
     def _of_call(self, call: ast.Call, name: str) -> Iterator[Edit]:
         """``self.assertEqual(a, b)``, ``pytest.raises(...)``, ``mock.assert_called_with(...)`` and similar calls."""
-        if name in RAISING | WARNING:
+        if expecting_name(call) in RAISING | WARNING:
             yield from self._of_exception(call, name)
         if name in OPPOSITES and isinstance(call.func, ast.Attribute):
             end = self._span(call.func)[1]
@@ -268,14 +323,17 @@ class _Source:
             yield Edit(end - len(name), end, OPPOSITES[name].encode(), NEGATION, line)
         if name in CALLED_WITH and isinstance(call.func, ast.Attribute) and not _is_on_self(call.func):
             start = self.data.index(b"(", self._span(call.func)[1]) + 1
-            yield Edit(start, start, b'"%s", ' % self._word(call), EXPECTATION, call.lineno)
+            yield Edit(start, start, b'"%s", ' % self._word(call), FORM, call.lineno)
+            values = (*call.args, *(one.value for one in call.keywords))
+            for expected in values if "_any_" not in name else ():  # there may be another call with another value
+                yield from self._literals(expected)
         if len(call.args) < 2 or any(isinstance(one, ast.Starred) for one in call.args):
             return
         if name in EQUALITIES:
             yield from self._of_equality(call.args[0], call.args[1])
         elif name in APPROXIMATE:
             yield self._wrapped(call.args[1])
-        elif name == "assertIn":
+        elif name == "assertIn" and _is_text(call.args[1]):
             yield from self._of_member(call.args[0])
 
     def _of_exception(self, call: ast.Call, name: str) -> Iterator[Edit]:
@@ -336,11 +394,11 @@ class _Source:
         return start, self._starts[node.end_lineno - 1] + node.end_col_offset
 
 
-def _assigned_once(function: Function) -> dict[str, ast.expr]:
+def _assigned_once(function: Function) -> dict[str, tuple[Value]]:
     """The names that are given a plain value once and are used once: where a test compares with them."""
-    used = Counter(node.id for node in ast.walk(function) if isinstance(node, ast.Name))
+    used = uses(function)
     return {
-        node.targets[0].id: node.value
+        node.targets[0].id: (Value(node.value),)
         for node in ast.walk(function)
         if isinstance(node, ast.Assign)
         and len(node.targets) == 1
@@ -348,6 +406,24 @@ def _assigned_once(function: Function) -> dict[str, ast.expr]:
         and used[node.targets[0].id] == 2
         and _is_plain(node.value)
     }
+
+
+def _mentioned(function: Function) -> Iterator[str]:
+    """Every name in a function, of attributes too."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name | ast.Attribute):
+            yield node.id if isinstance(node, ast.Name) else node.attr
+
+
+def _called(node: ast.expr) -> str:
+    return called_name(node) if isinstance(node, ast.Call) else ""
+
+
+def _is_text(node: ast.expr) -> bool:
+    """Whether an expression is seen to be a text, and not a container that decides itself what is in it."""
+    if isinstance(node, ast.Attribute):
+        return node.attr in TEXT_ATTRIBUTES
+    return isinstance(node, ast.JoinedStr) or _called(node) in TEXT_CALLS
 
 
 def _helpers(nodes: tuple[ast.AST, ...]) -> Iterator[str]:
@@ -384,11 +460,13 @@ def _is_other(new: bytes, value: object) -> bool:
 def _unexpected(names: Sequence[bytes], expected: ast.expr) -> list[bytes]:
     """Those of the built-in exceptions ``names`` that the expression ``expected`` does not catch.
 
-    A name that is not built in does not restrict them: its class is not known here.
+    The class of a name that is not built in is not known here: it may be derived from one of :data:`DERIVED`.
     """
-    inside = [node.id if isinstance(node, ast.Name) else getattr(node, "attr", "") for node in ast.walk(expected)]
-    caught = tuple(filter(None, map(_built_in, inside)))
-    return [name for name in names if not issubclass(getattr(builtins, name.decode()), caught)]
+    named = [node for node in ast.walk(expected) if isinstance(node, ast.Name | ast.Attribute)]
+    known = [_built_in(node.id if isinstance(node, ast.Name) else node.attr) for node in named]
+    caught = tuple(filter(None, known))
+    others = [name for name in names if not issubclass(getattr(builtins, name.decode()), caught)]
+    return others if all(known) else [name for name in others if name not in DERIVED]
 
 
 def _built_in(name: str) -> type[BaseException] | None:

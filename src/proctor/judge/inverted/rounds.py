@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from proctor.base.frozen import frozen
+from proctor.base.frozen import frozen, replace
 from proctor.base.names import name_text
 from proctor.contract.model import Check
 from proctor.execute.inputs.place import hidden_files
@@ -16,13 +16,16 @@ from proctor.execute.workspace.workspace import base_stack
 from proctor.judge.attempt import Altered, Attempt, attempt, make_ready
 from proctor.judge.bench import Bench, Scene
 from proctor.judge.inverted.pool import WHOLE_CHECK, CheckPool, Variant, altered_files, is_whole
-from proctor.judge.inverted.units import has_reader, pytest_file
-from proctor.judge.outcome import PASS
+from proctor.judge.inverted.units import has_reader, pytest_files
+from proctor.judge.outcome import KILLED, OF_THE_MACHINE, PASS, set_aside
+from proctor.judge.sentinels import FORGED
 from proctor.judge.testpaths import is_test
 
 INVERTED = "inverted"
 """The name of the tree of such an attempt in records."""
 
+MOST_TRIES = 3
+"""How often a round that the machine may have disturbed is run."""
 MOST_BESIDE = 6
 MOST_FILES = 2_000
 MOST_BYTES = 1 << 20
@@ -35,6 +38,36 @@ class Made:
 
     attempt: Attempt
     outcomes: Mapping[str, str]
+    tries: int = 1
+    """How often the round was run until it counted."""
+
+    @property
+    def disturbance(self) -> str:
+        """Why the machine may have caused what the round shows; empty if it did not."""
+        return set_aside(self.attempt.finished, self.attempt.judgement, self.attempt.machine_oom_kills)
+
+    @property
+    def is_of_the_machine(self) -> bool:
+        """Whether the machine kept the round from its end."""
+        return self.disturbance in OF_THE_MACHINE
+
+    @property
+    def has_wrong_sentinels(self) -> bool:
+        """Whether sentinels did not pass or fail as they must."""
+        return self.attempt.sentinels == FORGED
+
+
+def run_undisturbed(run: Callable[[], Made], lacks_results: Callable[[Made], bool]) -> Made:
+    """Run a round, and again while the machine may have kept it from its end, three times at most.
+
+    An altered test may end its process by a signal, so a round that was killed is run again only if it lacks results.
+    Results that are there count, whatever they show: otherwise code that dies by a signal could try several answers. A
+    death by signal that repeats each time counts too.
+    """
+    made, tries = run(), 1
+    while tries < MOST_TRIES and (made.is_of_the_machine or (made.disturbance == KILLED and lacks_results(made))):
+        made, tries = run(), tries + 1
+    return replace(made, tries=tries)
 
 
 def run_round(
@@ -46,13 +79,22 @@ def run_round(
     only: tuple[str, ...],
     number: int,
 ) -> Made:
-    """Run ``check`` once with ``variants`` of ``files`` in place; ``only`` are the tests to run, if not all."""
-    altered = Altered(tuple(altered_files(variants, files).items()), only, check.inverted.run)
+    """Run ``check`` once with ``variants`` of ``files`` in place; ``only`` are the tests to run, if not all.
+
+    Tests are named by their usual ids, here and in the outcomes, also where a variant gives them other ones. All
+    ``files`` are written, altered or not: code under test must not recognise the altered ones by their age.
+    """
+    renamed = dict(pair for one in variants for pair in one.renamed)
+    selected = tuple(renamed.get(test, test) for test in only)
+    written = {**files, **altered_files(variants, files)}
+    altered = Altered(tuple(written.items()), selected, check.inverted.run)
     ready = make_ready(bench, check, Scene(INVERTED, scene.layers, scene.placement), number, altered)
     made = attempt(bench, ready)
     if is_whole(check):
         return Made(made, {WHOLE_CHECK: "passed" if made.judgement.outcome == PASS else "failed"})
-    return Made(made, made.results.outcomes)
+    usual = {new: old for old, new in renamed.items()}
+    outcomes = {usual.get(test, test): one for test, one in made.results.outcomes.items() if test not in renamed}
+    return Made(made, outcomes)
 
 
 def start_of(check: Check) -> str:
@@ -73,7 +115,8 @@ def check_files(bench: Bench, check: Check) -> dict[bytes, bytes]:
     found: dict[bytes, bytes] = {}
     wanted = None
     if check.results == "pytest" and not is_whole(check):
-        wanted = {pytest_file(test, start_of(check)) for test in (*check.must_pass, *beside(check))}
+        listed = (*check.must_pass, *beside(check))
+        wanted = {path for test in listed for path in pytest_files(test, start_of(check))}
     base = base_stack(bench.prepared.layers)
     for path in sorted(wanted) if wanted is not None else _protected_tests(bench):
         held = base.file(path)

@@ -1,17 +1,19 @@
 """Make a pool: try every candidate on the reference, and keep the variants that fail as they must.
 
 Candidates of different tests share a round, and what fails must fail again in a second one. If a round disturbs tests
-that it does not alter, it is divided until the cause is known, and a variant that disturbs alone is left out. A variant
-must make its test *fail*: a test that breaks before it runs, or does not appear, shows nothing.
+that it does not alter, or the sentinels, it is divided until the cause is known. A variant that disturbs the sentinels
+alone is left out. A variant must make its test *fail*: a test that breaks before it runs, or does not appear, shows
+nothing. No pool is made on a machine that keeps disturbing rounds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from random import Random
 
-from proctor.base.errors import ContractError, Mistake
-from proctor.base.frozen import frozen
+from proctor.base.errors import ContractError, InfrastructureFault, Mistake
+from proctor.base.frozen import frozen, replace
 from proctor.base.names import name_text
 from proctor.base.parallel import side_by_side
 from proctor.contract.lint import place_of
@@ -21,9 +23,19 @@ from proctor.execute.workspace.glob import matches
 from proctor.execute.workspace.patch import PatchProblem, apply_patch
 from proctor.judge.attempt import Attempt
 from proctor.judge.bench import Bench, Scene
+from proctor.judge.inverted.draw import Round, evaluate, lacks_results
 from proctor.judge.inverted.edit import DECLARED, Edit, kinds_of
 from proctor.judge.inverted.pool import ENOUGH_KINDS, WHOLE_CHECK, CheckPool, Variant, is_whole, tests_of
-from proctor.judge.inverted.rounds import Made, beside, check_files, hidden_of, run_round, sha256_of, start_of
+from proctor.judge.inverted.rounds import (
+    Made,
+    beside,
+    check_files,
+    hidden_of,
+    run_round,
+    run_undisturbed,
+    sha256_of,
+    start_of,
+)
 from proctor.judge.inverted.units import Unit, find_units, whole_files
 from proctor.judge.outcome import FAIL, PASS, TESTS
 
@@ -42,10 +54,20 @@ class _Candidate:
     path: bytes
     edit: Edit
     ids: tuple[str, ...]
+    renamed: tuple[tuple[str, str], ...] = ()
+    touched: tuple[str, ...] = ()
+
+    def variant(self, ids: tuple[str, ...], *disturbed: str) -> Variant:
+        """The variant that makes ``ids`` fail. The other tests that it may concern are neither altered nor controls."""
+        affects = dict.fromkeys((*ids, *disturbed, *self.ids, *self.touched))
+        return Variant(self.path, self.edit, ids, tuple(affects), self.renamed)
 
 
 class Screening:
-    """Tries candidates of one check on the tree of the reference."""
+    """Tries candidates of one check on the tree of the reference. How it is run is found out first."""
+
+    _controls: tuple[str, ...]
+    _selects: bool
 
     def __init__(self, bench: Bench, check: Check, scene: Scene, jobs: int) -> None:
         self._bench = bench
@@ -55,10 +77,10 @@ class Screening:
         self._files: dict[bytes, bytes] = check_files(bench, check)
         self._tests = tests_of(check)
         self._is_whole = is_whole(check)
-        self._controls: tuple[str, ...] = ()
-        self._selects = False
         self._rounds = 0
         self._took_ms: list[int] = []
+        self._order: tuple[str, ...] = ()
+        self._has_order = True
         self._variants: list[Variant] = []
 
     def pool(self, nonce: bytes, check_ms: int) -> CheckPool:
@@ -69,6 +91,7 @@ class Screening:
         for batch in self._batches(nonce):
             self._try_all(batch)
         variants = tuple(self._variants)
+        self._check_declared(variants)
         covered = {test for one in variants if one.depends for test in one.ids}
         used = {one.path for one in variants}
         return CheckPool(
@@ -80,7 +103,7 @@ class Screening:
             files={name_text(path): sha256_of(self._files[path]) for path in sorted(used)},
             round_ms=min(self._took_ms),
             check_ms=check_ms,
-            problem="",
+            order=self._order if self._has_order else (),
         )
 
     def _find_mode(self) -> str:
@@ -91,24 +114,25 @@ class Screening:
             made = self._run(())
             self._controls = tuple(test for test in self._controls if made.outcomes.get(test) == "passed")
             if self._is_clean(made):
+                listed = {*self._tests, *self._controls}
+                self._order = tuple(test for test in made.outcomes if test in listed)
                 return ""
         return f"the listed tests do not pass with the reference: {made.attempt.judgement.detail or 'see validate'}"
 
     def _is_clean(self, made: Made) -> bool:
-        if not self._is_whole and made.attempt.judgement.outcome not in (PASS, FAIL):
+        if made.has_wrong_sentinels or (not self._is_whole and made.attempt.judgement.outcome not in (PASS, FAIL)):
             return False
         return all(made.outcomes.get(test) == "passed" for test in self._tests)
 
     def _batches(self, nonce: bytes) -> list[list[list[_Candidate]]]:
         """Rounds of candidates, in batches: a round has one candidate of every test, or one in all for an exit code."""
         chance = Random(nonce)
-        queues = [self._candidates(unit, chance) for unit in self._units(nonce)]
-        queues += [[one] for one in self._declared()]
+        queues = [[one] for one in self._declared()]
+        queues += [self._candidates(unit, chance) for unit in self._units(nonce)]
         if self._is_whole:
             spread = [one for turn in range(MOST_CANDIDATES) for queue in queues for one in queue[turn : turn + 1]]
             return [[[one] for one in spread[:MOST_WHOLE]]]
-        turns = max(map(len, queues), default=0)
-        rounds = [[queue[turn] for queue in queues if turn < len(queue)] for turn in range(turns)]
+        rounds = [[one for one in several if one is not None] for several in zip_longest(*queues)]
         return [rounds[:WANTED], *([one] for one in rounds[WANTED:])]
 
     def _units(self, nonce: bytes) -> tuple[Unit, ...]:
@@ -123,10 +147,9 @@ class Screening:
         by_kind: dict[str, list[Edit]] = {}
         for edit in chance.sample(unit.edits, len(unit.edits)):
             by_kind.setdefault(edit.kind, []).append(edit)
-        longest = max(map(len, by_kind.values()), default=0)
-        spread = [edit for turn in range(longest) for several in by_kind.values() for edit in several[turn : turn + 1]]
+        spread = [edit for several in zip_longest(*by_kind.values()) for edit in several if edit is not None]
         ids = unit.ids or (WHOLE_CHECK,)
-        return [_Candidate(unit.path, edit, ids) for edit in spread[:MOST_CANDIDATES]]
+        return [_candidate(unit, edit, ids) for edit in spread[:MOST_CANDIDATES]]
 
     def _declared(self) -> list[_Candidate]:
         """The variants that the contract's author wrote, each as one edit of the whole file that it changes."""
@@ -154,6 +177,13 @@ class Screening:
             found.append(_Candidate(path, Edit(0, len(before[1]), data, DECLARED, number), self._tests))
         return found
 
+    def _check_declared(self, variants: tuple[Variant, ...]) -> None:
+        """Refuse a variant of the author that makes no test fail."""
+        kept = {one.edit.line for one in variants if one.edit.kind == DECLARED}
+        for number, file in enumerate(self._check.inverted.variants, 1):
+            if number not in kept:
+                raise self._unusable(number, f"{file.path} makes no must_pass test fail with the reference")
+
     def _unusable(self, number: int, message: str) -> ContractError:
         contract = self._bench.prepared.contract
         place = place_of(contract, ("checks", contract.checks.index(self._check), "inverted", "variants", number - 1))
@@ -166,6 +196,8 @@ class Screening:
             self._variants += kept
 
     def _is_wanted(self, candidate: _Candidate) -> bool:
+        if candidate.edit.kind == DECLARED:
+            return True
         for test in candidate.ids:
             have = [one for one in self._variants if test in one.ids]
             if len(have) < WANTED or len(kinds_of(one.edit for one in have)) < ENOUGH_KINDS:
@@ -178,7 +210,7 @@ class Screening:
             return []
         fitting = _compatible(several)
         left = [one for one in several if one not in fitting]
-        made = self._run(tuple(Variant(one.path, one.edit, one.ids, one.ids) for one in fitting))
+        made = self._run(tuple(one.variant(one.ids) for one in fitting))
         kept = self._judged(fitting, made)
         if kept is None:
             half = len(fitting) // 2
@@ -191,25 +223,32 @@ class Screening:
         """The variants that fail a second time: a test that failed for another reason, such as load, would pass."""
         if not kept:
             return []
-        outcomes = self._run(tuple(kept)).outcomes
-        return [one for one in kept if all(outcomes.get(test) == "failed" for test in one.ids)]
+        made = self._run(tuple(kept))
+        if made.has_wrong_sentinels:
+            return []
+        return [one for one in kept if all(made.outcomes.get(test) == "failed" for test in one.ids)]
 
     def _judged(self, several: list[_Candidate], made: Made) -> list[Variant] | None:
         """The variants that failed as they must in a round; ``None`` if it must be divided."""
         outcomes = made.outcomes
+        if made.has_wrong_sentinels:
+            return None
         if self._is_whole:
             holds = outcomes[WHOLE_CHECK] == "failed" and self._is_sound(made.attempt)
-            return [Variant(one.path, one.edit, one.ids, one.ids) for one in several] if holds else []
+            return [one.variant(one.ids) for one in several] if holds else []
         altered = {test for one in several for test in one.ids}
-        others = [test for test in (*self._tests, *self._controls) if test not in altered]
+        touched = {test for one in several for test in one.touched}
+        others = [test for test in (*self._tests, *self._controls) if test not in altered | touched]
         disturbed = [test for test in others if outcomes.get(test) != "passed"]
-        if len(several) > 1 and (disturbed or any(outcomes.get(test) in (None, "error") for test in altered)):
+        renamed = {test for one in several for test, _ in one.renamed}
+        absent = {test for test in altered if outcomes.get(test) in (None, "error")}
+        if len(several) > 1 and (disturbed or absent - renamed or absent == altered):
             return None
         found = []
         for one in several:
             failed = tuple(test for test in one.ids if outcomes.get(test) == "failed")
             if failed:
-                found.append(Variant(one.path, one.edit, failed, (*failed, *disturbed, *_rest(one, failed))))
+                found.append(one.variant(failed, *disturbed))
         return found
 
     def _is_sound(self, made: Attempt) -> bool:
@@ -220,24 +259,36 @@ class Screening:
 
     def _run(self, variants: tuple[Variant, ...]) -> Made:
         self._rounds += 1
-        only = (*self._tests, *self._controls) if self._selects else ()
-        made = run_round(self._bench, self._check, self._scene, variants, self._files, only, self._rounds)
+        number, tests = self._rounds, (*self._tests, *self._controls)
+        only = tests if self._selects else ()
+        affected = {test for one in variants for test in one.affects}
+        drawn = Round(variants, tuple(test for test in tests if test not in affected))
+        made = run_undisturbed(
+            lambda: run_round(self._bench, self._check, self._scene, variants, self._files, only, number),
+            lambda made: lacks_results(evaluate(drawn, made.outcomes), made.outcomes),
+        )
+        if made.is_of_the_machine:
+            raise InfrastructureFault(
+                f"no inverted tests could be made for {self._check.id}: {made.attempt.judgement.detail}",
+                hint="the machine is too loaded: try again when it is not",
+            )
         self._took_ms.append(made.attempt.finished.wall_ns // 1_000_000)
+        ran = [test for test in made.outcomes if test in self._order]
+        if ran != sorted(ran, key=self._order.index):
+            self._has_order = False
         return made
 
 
-def _rest(candidate: _Candidate, failed: tuple[str, ...]) -> tuple[str, ...]:
-    """The tests of a candidate that did not fail: they are neither certainly altered nor controls."""
-    return tuple(test for test in candidate.ids if test not in failed)
+def _candidate(unit: Unit, edit: Edit, ids: tuple[str, ...]) -> _Candidate:
+    renamed = edit.case.renamed(ids) if edit.case is not None else {}
+    changed = [pair for pair in renamed.items() if pair[0] != pair[1]]
+    return _Candidate(unit.path, replace(edit, case=None), ids, tuple(changed), unit.touched)
 
 
 def _compatible(several: list[_Candidate]) -> list[_Candidate]:
     chosen: list[_Candidate] = []
     for one in several:
-        clash = any(
-            (one.path == other.path and one.edit.overlaps(other.edit)) or not set(one.ids).isdisjoint(other.ids)
-            for other in chosen
-        )
-        if not clash:
+        variant = one.variant(one.ids)
+        if not any(variant.clashes(other.variant(other.ids)) for other in chosen):
             chosen.append(one)
     return chosen

@@ -8,6 +8,7 @@ such a branch, unless the loop goes over a literal that is not empty: another so
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -17,6 +18,11 @@ RAISING = frozenset(
     ("raises", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "assertRaisesMessage", "assert_raises")
 )
 _SWALLOWING = RAISING | {"suppress"}
+_SOUNDS_SWALLOWING = re.compile(
+    "suppress|swallow|ignor|quiet|silenc|mute|safe|retr|tolera|forgiv|rais|expect|fail|error", re.IGNORECASE
+)
+"""Names of contexts that may end their body at an exception without failing."""
+_ON_ITSELF = ("self", "cls")
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _COMPOUND = (*_LOOPS, ast.If, ast.Try, ast.TryStar, ast.Match, ast.With, ast.AsyncWith)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
@@ -28,6 +34,19 @@ def called_name(call: ast.Call) -> str:
     if isinstance(call.func, ast.Attribute):
         return call.func.attr
     return call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+def expecting_name(call: ast.Call) -> str:
+    """The name of a call that expects an exception or a warning; empty where that is another object's method.
+
+    ``FakeStore().raises(KeyError)`` says what a test double is to do: its argument is an input.
+    """
+    name = called_name(call)
+    if isinstance(call.func, ast.Name) or name.startswith("assert_"):
+        return name
+    receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
+    known = ("pytest",) if name in ("raises", "warns") else _ON_ITSELF
+    return name if isinstance(receiver, ast.Name) and receiver.id in known else ""
 
 
 def certain_nodes(function: Function) -> Iterator[ast.AST]:
@@ -48,26 +67,48 @@ def certain_nodes(function: Function) -> Iterator[ast.AST]:
 
 
 def _called_functions(function: Function) -> set[Function]:
-    """The nested functions that every passing run calls. Of two with the same name, neither is certain."""
+    """The nested functions that every passing run calls. Of two with the same name, neither is certain.
+
+    A decorator may call a function later, or not at all.
+    """
     nested = [node for node in ast.walk(function) if isinstance(node, Function) and node is not function]
     count = Counter(node.name for node in nested)
-    by_name = {node.name: node for node in nested if count[node.name] == 1 and not _is_generator(node)}
+    plain = [node for node in nested if not is_generator(node) and not node.decorator_list]
+    by_name = {node.name: node for node in plain if count[node.name] == 1}
     found: set[Function] = set()
+    awaited = set(_awaited(function))
     waiting: list[ast.AST] = list(certain_statements(function.body))
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             callee = by_name.get(node.func.id)
-            if callee is not None and callee not in found:
+            runs = not isinstance(callee, ast.AsyncFunctionDef) or node in awaited
+            if callee is not None and callee not in found and runs:
                 found.add(callee)
                 waiting += certain_statements(callee.body)
         waiting += () if isinstance(node, Function) else _inner(node)
     return found
 
 
-def _is_generator(function: Function) -> bool:
-    """Whether a call of ``function`` runs nothing yet; a ``yield`` of a function inside it counts too."""
-    return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(function))
+def _awaited(function: Function) -> Iterator[ast.expr]:
+    """The calls of ``function`` whose coroutines certainly run: awaited, or given to what runs them."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Await):
+            yield node.value
+        elif isinstance(node, ast.Call) and called_name(node) in ("run", "run_until_complete"):
+            yield from node.args
+
+
+def is_generator(function: Function) -> bool:
+    """Whether a call of ``function`` runs nothing yet."""
+    waiting: list[ast.AST] = list(function.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(node, _SCOPES):
+            waiting += ast.iter_child_nodes(node)
+    return False
 
 
 def certain_statements(body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
@@ -137,5 +178,5 @@ def _is_filled(node: ast.expr) -> bool:
 
 def _swallows(node: ast.With | ast.AsyncWith) -> bool:
     """Whether an exception in the body may be what the test expects."""
-    calls = (item.context_expr for item in node.items)
-    return any(isinstance(one, ast.Call) and called_name(one) in _SWALLOWING for one in calls)
+    names = [called_name(one) for item in node.items if isinstance(one := item.context_expr, ast.Call)]
+    return any(name in _SWALLOWING or _SOUNDS_SWALLOWING.search(name) for name in names)

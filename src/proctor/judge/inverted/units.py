@@ -6,8 +6,9 @@ with few edits of its own also takes those of the helpers in its file that it ca
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from proctor.base.frozen import frozen
 from proctor.judge.inverted import c, javascript, python
@@ -20,12 +21,17 @@ _PARTS = re.compile(r"[A-Za-z0-9_$]+")
 
 @frozen
 class Unit:
-    """The listed tests of one test function in a file, and the edits that may make them fail."""
+    """Listed tests of one test function in a file, and the edits that may make them fail.
+
+    The cases of a parametrised test are units of their own, for the edits that alter one case. So are helpers with all
+    tests that call them; ``touched`` are the tests that may call the helper too.
+    """
 
     path: bytes
     name: str
     ids: tuple[str, ...]
     edits: tuple[Edit, ...]
+    touched: tuple[str, ...] = ()
 
 
 def has_reader(path: bytes) -> bool:
@@ -54,10 +60,61 @@ def find_units(
         place = _pytest_block(test, read, start) if by_pytest else _best_block(test, by_name)
         if place is not None:
             found.setdefault(place, []).append(test)
-    helpers = {path: _by_call(several) for path, several in read.items()}
-    return tuple(
-        Unit(path, block.name, tuple(ids), _edits(block, helpers[path])) for (path, block), ids in found.items()
-    )
+    units = [unit for (path, block), ids in found.items() for unit in _by_case(path, block, tuple(ids))]
+    for path, several in read.items():
+        tests = [(block, ids) for (place, block), ids in found.items() if place == path]
+        units += _of_helpers(path, several, tests)
+    return tuple(units)
+
+
+def _by_case(path: bytes, block: Block, ids: tuple[str, ...]) -> Iterator[Unit]:
+    """The unit of a test with the edits that alter all of its cases, and a unit for each case."""
+    yield Unit(path, block.name, ids, tuple(edit for edit in block.edits if edit.case is None))
+    cases: dict[tuple[str, ...], list[Edit]] = {}
+    for edit in block.edits:
+        own = tuple(edit.case.renamed(ids)) if edit.case is not None else ()
+        if own:
+            cases.setdefault(own, []).append(edit)
+    for own, edits in cases.items():
+        yield Unit(path, block.name, own, tuple(edits))
+
+
+def _of_helpers(path: bytes, several: Sequence[Block], tests: Sequence[tuple[Block, list[str]]]) -> Iterator[Unit]:
+    """The helpers that tests with few edits call: their edits make all of these tests fail."""
+    callers: dict[str, list[str]] = {}
+    for block, ids in tests:
+        for name in block.calls if _is_poor(block) else ():
+            callers.setdefault(name, []).extend(ids)
+    helpers = [one for one in several if _as_called(one) in callers and one.edits and not one.is_decorated]
+    mentions = [_mentions(block, several) if helpers else set() for block, _ in tests]
+    for helper in helpers:
+        called = dict.fromkeys(callers[_as_called(helper)])
+        touched = (
+            test for (_, ids), names in zip(tests, mentions, strict=True) if helper.name in names for test in ids
+        )
+        yield Unit(
+            path, helper.name, tuple(called), helper.edits, tuple(test for test in touched if test not in called)
+        )
+
+
+def _mentions(block: Block, several: Sequence[Block]) -> set[str]:
+    """Every name that a test mentions, by itself or through functions of its file."""
+    by_name: dict[str, list[Block]] = {}
+    for one in several:
+        by_name.setdefault(one.name, []).append(one)
+    found: set[str] = set()
+    waiting = [block]
+    while waiting:
+        new = waiting.pop().mentions - found
+        found |= new
+        waiting += (one for name in new for one in by_name.get(name, ()))
+    return found
+
+
+def _is_poor(block: Block) -> bool:
+    """Whether a test has few edits, or needed added assertions."""
+    kinds = kinds_of(block.edits)
+    return len(block.edits) < _FEW or len(kinds) < 2 or ASSERTION in kinds
 
 
 def whole_files(files: Mapping[bytes, bytes], nonce: bytes) -> tuple[Unit, ...]:
@@ -65,20 +122,48 @@ def whole_files(files: Mapping[bytes, bytes], nonce: bytes) -> tuple[Unit, ...]:
     return tuple(
         Unit(path, block.name, (), block.edits)
         for path, data in sorted(files.items())
-        for block in read_blocks(path, data, nonce, by_pytest=False)
+        for block in _reached(path, data, read_blocks(path, data, nonce, by_pytest=False))
         if block.edits
     )
 
 
-def pytest_file(test: str, start: str = "") -> bytes:
-    """The file of a test with a pytest id."""
+def _reached(path: bytes, data: bytes, several: Sequence[Block]) -> list[Block]:
+    """The tests of a file, what the file calls by itself, and the functions that these call.
+
+    The code under test need not call any other function. Every block of a JavaScript file is a test.
+    """
+    if path.lower().endswith(javascript.SUFFIXES):
+        return list(several)
+    by_call: dict[str, list[int]] = {}
+    for place, block in enumerate(several):
+        by_call.setdefault(_as_called(block), []).append(place)
+    names = [(place, block.name.lower()) for place, block in enumerate(several)]
+    waiting = [place for place, name in names if name.startswith("test") or name == "main"]
+    called = python.called_by_module(data) if path.lower().endswith(python.SUFFIXES) else frozenset()
+    waiting += (one for name in called for one in by_call.get(name, ()))
+    found: set[int] = set()
+    while waiting:
+        place = waiting.pop()
+        if place not in found:
+            found.add(place)
+            waiting += (one for name in several[place].calls for one in by_call.get(name, ()))
+    return [several[place] for place in sorted(found)]
+
+
+def _as_called(block: Block) -> str:
+    """The text of a call to a function: its name, with a dot before it for a method."""
+    return f".{block.name}" if block.around else block.name
+
+
+def pytest_files(test: str, start: str = "") -> tuple[bytes, ...]:
+    """The files that a test with a pytest id may be in: pytest's root is ``start``, or the whole tree."""
     path = test.partition("::")[0]
-    return (f"{start}/{path}" if start else path).encode()
+    return tuple(dict.fromkeys((posixpath.join(start, path).encode(), path.encode())))
 
 
 def _pytest_block(test: str, read: Mapping[bytes, tuple[Block, ...]], start: str) -> tuple[bytes, Block] | None:
-    path = pytest_file(test, start)
     names = test.partition("::")[2].partition("[")[0].split("::")
+    path = next((path for path in pytest_files(test, start) if path in read), b"")
     for block in read.get(path, ()):
         if (*block.around, block.name) == tuple(names):
             return path, block
@@ -125,20 +210,3 @@ def _last_parts(test: str) -> Iterator[str]:
 
 def _is_word(character: str) -> bool:
     return character.isalnum() or character == "_"
-
-
-def _edits(block: Block, helpers: Mapping[str, Sequence[Edit]]) -> tuple[Edit, ...]:
-    """The edits of a test; where they are few, or assertions were added, also those of the helpers that it calls."""
-    kinds = kinds_of(block.edits)
-    if len(block.edits) >= _FEW and len(kinds) > 1 and ASSERTION not in kinds:
-        return block.edits
-    called = (edit for name in sorted(block.calls) for edit in helpers.get(name, ()))
-    return tuple(dict.fromkeys((*block.edits, *called)))
-
-
-def _by_call(several: Iterable[Block]) -> dict[str, list[Edit]]:
-    """The edits of every function by the text of a call to it: the name, with a dot before it for a method."""
-    found: dict[str, list[Edit]] = {}
-    for block in several:
-        found.setdefault(f".{block.name}" if block.around else block.name, []).extend(block.edits)
-    return found

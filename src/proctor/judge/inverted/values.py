@@ -31,7 +31,7 @@ _LETTERS = b"abcdefghijklmnopqrstuvwxyz"
 _DIGITS = {b"0b": b"01", b"0o": b"01234567", b"0x": b"0123456789abcdef"}
 ZERO = ord("0")
 _MANY = 3
-"""With fewer other words in the file, a letter of a word is altered: the same few words would stand out."""
+"""With fewer other words in the file, a letter of a word is altered: the same few words could be recognised."""
 _SIGNIFICANT = 2
 """One of the first two digits is altered: the change is larger than any tolerance of a comparison."""
 

@@ -61,6 +61,7 @@ class Plugin:
         self._reporter: Union[Reporter, None] = None  # noqa: UP007
         self._others = 0
         self._others_failed = 0
+        self._changed: List[Any] = []  # noqa: UP006
 
     def begin(self, config: Any) -> None:
         """Take part in a new session; if only some tests are to run, only their files are collected."""
@@ -81,6 +82,13 @@ class Plugin:
     def pytest_configure_node(self, node: Any) -> None:
         """Tell the workers of pytest-xdist what they must not filter out."""
         node.workerinput["proctor"] = [self.sentinel, self.token, self._settings["options"], self.places, self.only]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take over what code of the tree changed in a worker of pytest-xdist, where the tests ran."""
+        self._changed += [
+            one for one in getattr(node, "workeroutput", {}).get("proctor", []) if one not in self._changed
+        ]
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionstart(self, session: Any) -> Generator[None, Any, None]:
@@ -157,10 +165,12 @@ class Plugin:
         """Leave the sentinels out of the exit status, then close the record."""
         if self._reporter is not None and int(session.exitstatus) == 1 and not self._others_failed:
             session.exitstatus = 0 if self._others else 5
+        if hasattr(session.config, "workeroutput"):  # sent to the leader when the other hooks have run
+            session.config.workeroutput["proctor"] = _changes(session.config)
         yield
         if self._reporter is not None:
-            _FINGERPRINTS.end(session.config.pluginmanager)
-            changed = [[_text(part) for part in change] for change in _FINGERPRINTS.changes()]
+            changed = _changes(session.config)
+            changed += [one for one in self._changed if one not in changed]
             if changed:
                 self._reporter.line({"kind": "runner", "changed": changed})
             self._reporter.line({"kind": "finished", "status": int(session.exitstatus)})
@@ -175,6 +185,12 @@ class Plugin:
 
     def _is_sentinel(self, test: str) -> bool:
         return bool(self.token) and self.token in test
+
+
+def _changes(config: Any) -> List[List[str]]:  # noqa: UP006
+    """What code of the tree has changed in the test runner of this process."""
+    _FINGERPRINTS.end(config.pluginmanager)
+    return [[_text(part) for part in change] for change in _FINGERPRINTS.changes()]
 
 
 def _text(name: Any) -> str:
