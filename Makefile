@@ -20,9 +20,9 @@ soak:             ## the long tests
 	@tools/bootstrap test
 	$(PYTHON) -m pytest -n 2 --dist worksteal -m "soak and not container and not browser"
 
-containers:       ## the tests that start Docker and podman themselves
+containers:       ## the tests that start Docker and podman themselves; engine faults at more instants with INSTANTS=30
 	@tools/bootstrap containers
-	$(PYTHON) -m pytest -n 2 --dist worksteal -m container
+	$(if $(INSTANTS),PROCTOR_TEST_INSTANTS=$(INSTANTS) )$(PYTHON) -m pytest -n 2 --dist worksteal -m container
 
 browser:          ## the report in a real browser, and what axe holds against it
 	@tools/bootstrap browser

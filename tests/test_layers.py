@@ -23,6 +23,7 @@ FLOORS = ("base", "contract", "record", "execute", "judge", "conduct", "author",
 DOORS = {
     "record.attest": ("record.retain", "record.trace", "record.rundir", "record.seal", "record.verify"),
     "record.trace": ("record.versions",),
+    "execute.sandbox": ("execute.workspace.glob",),
     "execute.workspace": ("execute.sandbox.interface",),
     "execute.inputs": ("execute.sandbox.interface", "execute.workspace.archive", "execute.workspace.glob"),
     "execute.leakage": ("execute.inputs", "execute.workspace"),

@@ -45,7 +45,7 @@ def test_a_contract_on_an_image_says_which_engine_it_misses(
     assert proctor("lint", contract).returncode == 0
     for host, code, words in (
         (f"unix://{tmp_path}/absent.sock", 3, "start Docker or podman"),
-        ("tcp://192.0.2.1:2375", 2, "cannot show files of this machine"),
+        ("tcp://192.0.2.1:2375", 3, "cannot show files of this machine"),
     ):
         done = proctor("run", contract, "--agent", "noop", DOCKER_HOST=host)
         assert done.returncode == code and words in done.stderr and "Traceback" not in done.stderr

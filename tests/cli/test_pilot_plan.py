@@ -254,7 +254,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"methods": [{"name": "x", "agent": "nobody"}]}, "method x: there is no agent 'nobody'"),
     ({"methods": [{"name": "x", "agent": "codex", "model": "openai/m"}]}, "proctor agents install codex"),
     ({"methods": [{"name": "x", "agent": "noop", "model": "openai/m"}]}, "the agent noop uses no model"),
-    ({"methods": [{"name": "x", "agent": "command:a", "files": "contracts"}]}, "lie in each other"),
+    ({"methods": [{"name": "x", "agent": "command:a", "files": "contracts"}]}, " overlap"),
     ({"prices": "pilot.yaml"}, "no column 'action_type'"),
     ({"strata": ["language"]}, "one has no label 'language'"),
     ({"strata": ["complexity"]}, "proctor validate fetches it"),

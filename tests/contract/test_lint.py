@@ -271,6 +271,8 @@ def test_checks_that_decide_little_are_pointed_at(clean: Contract) -> None:
     ("template", "silent"),
     [
         ("var test = require('tape');\nrequire('../');\n", True),
+        ("const { f } = require('..');\n", True),
+        ('import f from "..";\n', True),
         ("import { x } from './calc.js';\n", True),
         ("import calc\n", True),
         ('#include "unity/src/unity.h"\n#include "common.h"\n', True),

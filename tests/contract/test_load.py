@@ -12,6 +12,7 @@ import pytest
 
 from proctor.base.errors import ContractError
 from proctor.base.frozen import items
+from proctor.contract.digest import content_id, from_resolved, resolved
 from proctor.contract.load import load_contract
 from proctor.contract.model import (
     ArchiveRepository,
@@ -157,6 +158,16 @@ def test_a_git_repository_with_submodules(tmp_path: Path, writer: Writer, minima
         commit,
         (Submodule("a", "git@example.org:a.git", other), Submodule("z/y", "https://example.org/y.git", other)),
     )
+
+
+def test_hidden_paths_are_part_of_what_a_contract_means(tmp_path: Path, writer: Writer, minimal_text: str) -> None:
+    text = f"{minimal_text}\nenvironment: {{sandbox: image, image: sha256:{A}@}}\n"
+    plain = load_contract(writer(tmp_path / "plain", text.replace("@", "")))
+    hiding = load_contract(writer(tmp_path / "hiding", text.replace("@", ", hide: [/testbed/.git, '/**/*.orig']")))
+    assert plain.environment.hide == () and hiding.environment.hide == ("/testbed/.git", "/**/*.orig")
+    assert "hide" not in resolved(plain)["environment"], "contracts without it keep their content id"
+    assert content_id(plain) != content_id(hiding)
+    assert from_resolved(resolved(hiding), hiding.directory) == hiding
 
 
 @pytest.mark.parametrize("image", [f"sha256:{A}", f"[sha256:{A}, sha256:{B}]"])

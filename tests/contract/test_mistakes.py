@@ -65,6 +65,31 @@ BY_SHAPE = {
         "expected sha256: and 64 lower-case",
     ),
     "an image of no layers": ("sandbox: host", "sandbox: image\n  image: @@[]", "must not be empty"),
+    "a hidden path without an image": (
+        "sandbox: host",
+        "sandbox: host\n  hide: @@[/testbed/.git]",
+        "'hide' makes no sense with sandbox: host",
+    ),
+    "a hidden path of the sandbox itself": (
+        "sandbox: host",
+        f"sandbox: image\n  image: sha256:{A}\n  hide: [/opt/x, @@/workspace/tests]",
+        "outside the sandbox's own directories",
+    ),
+    "a hidden path that is relative": (
+        "sandbox: host",
+        f"sandbox: image\n  image: sha256:{A}\n  hide: [@@testbed/.git]",
+        "an absolute path or glob in the image",
+    ),
+    "a hidden path that climbs": (
+        "sandbox: host",
+        f"sandbox: image\n  image: sha256:{A}\n  hide: [@@/opt/../etc]",
+        "an absolute path or glob in the image",
+    ),
+    "a hidden path twice": (
+        "sandbox: host",
+        f"sandbox: image\n  image: sha256:{A}\n  hide: [/opt/x, @@/opt/x]",
+        "is given twice",
+    ),
     "an image for the host": (
         "sandbox: host",
         f"sandbox: host\n  image: @@sha256:{A}",

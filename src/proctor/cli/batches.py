@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 from proctor.base.errors import ContractError, Mistake, UsageFault
 from proctor.base.frozen import EMPTY, frozen, replace
 from proctor.cli.progress import Progress
-from proctor.cli.wiring import agent_for, described_agent, planned_model, read_prices, refuse_secrets_in_files
+from proctor.cli.wiring import (
+    acts_in_sandbox,
+    agent_for,
+    described_agent,
+    planned_model,
+    read_prices,
+    refuse_secrets_in_files,
+)
 from proctor.conduct.batch import (
     Batch,
     BatchResult,
@@ -83,7 +90,8 @@ def begin(
     for contract in contracts.values():
         refuse_secrets_in_files(contract, files)
     read_prices(kept.get("prices", ""))
-    machine.require(contracts.values())
+    machine.require(contracts.values(), acting=any(acts_in_sandbox(words) for words, _ in pairs))
+    machine.require_no_answers_in_images(contracts.values())
     named = [(path, content_id(contract)) for path, contract in contracts.items()]
     batch = new_batch(machine.clock, machine.entropy, digests, files, named, repeats, kept)
     with ExitStack() as held:
@@ -121,7 +129,8 @@ def take_up(machine: Machine, batch_id: str, agents: Sequence[str] = ()) -> Plan
             now = words.digest(agent, now)
             if now != batch.digests.get(pair, now):
                 raise _changed("agent", pair[0])
-        machine.require(contracts.values())
+        machine.require(contracts.values(), acting=any(acts_in_sandbox(place.agent) for place in places))
+        machine.require_no_answers_in_images(contracts.values())
         places = tuple(replace(place, agent=asked[place.agent]) for place in places)
         earlier = tuple(_finished(RunDirectory(path)) for path in done.values())
         return Plan(batch, contracts, places, held.pop_all(), earlier)
@@ -178,18 +187,21 @@ def _finished(run: RunDirectory) -> Mapping[str, str]:
 def fill(machine: Machine, plan: Plan, jobs: int, *, quiet: bool) -> BatchResult:
     """Run what is left of a plan. What its contracts were made of stays in the caches until the last run has ended."""
     ready: dict[str, Prepared] = {}
+    confirmable: set[str] = set()
     building = threading.Lock()
 
     def prepared(place: Place) -> Prepared:
         with building:
             if place.contract not in ready:
                 made = machine.prepare(plan.contracts[place.contract])
-                if place.agent != "noop":  # a no-op changes nothing, so there is nothing to confirm
-                    ensure_pool(machine, made, progress.note)
                 for layer in made.layers:
                     held.callback(os.close, hold(layer))
                 ready[place.contract] = made
-            return ready[place.contract]
+            made = ready[place.contract]
+            if place.contract not in confirmable and place.agent != "noop":  # a no-op has nothing to confirm
+                ensure_pool(machine, made, progress.note)
+                confirmable.add(place.contract)
+            return made
 
     def attempt(place: Place, prepared: Prepared) -> tuple[Agent, ModelPlan | None]:
         settings = plan.batch.settings
@@ -200,6 +212,7 @@ def fill(machine: Machine, plan: Plan, jobs: int, *, quiet: bool) -> BatchResult
     total = len(plan.batch.places)
     progress = Progress(total, total - len(plan.places), quiet=quiet, resume=resume_command(plan.batch))
     with plan.held, ExitStack() as held, machine.inputs.in_use(), progress:
+        held.callback(machine.discard_copies)
         return run_places(machine, plan.batch, plan.places, prepared, attempt, progress, jobs, prices)
 
 

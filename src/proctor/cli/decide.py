@@ -1,55 +1,132 @@
-"""``proctor decide``: answer a run that waits for a human."""
+"""``proctor decide``: answer a run that waits for an operator; stop, pause or resume any running run."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from proctor.cli.evidence import require_evidence
 from proctor.cli.output import as_json, print_json, printable
 
+if TYPE_CHECKING:
+    from proctor.record.identity import Identity
+    from proctor.record.rundir import RunDirectory
+
+ANSWERS = ("approve", "deny", "rollback")
+ACTIONS = ("stop", "pause", "resume")
+
 
 @click.command(epilog="Example: proctor decide 20260307T120000 deny --why 'it reads the key file' --code unsafe")
 @click.argument("run")
-@click.argument("decision", type=click.Choice(["approve", "deny", "rollback"]))
+@click.argument("decision", type=click.Choice([*ANSWERS, *ACTIONS]))
 @click.option("--why", required=True, help="The reason, in a sentence; it goes into the evidence.")
 @click.option("--code", default="operator", help="A short code for the reason.")
 @click.option(
     "--to", default="", metavar="CHECKPOINT", help="Where a rollback leads; else before what was asked about."
 )
+@click.option(
+    "--identity",
+    "identity_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Sign with this private identity; proctor vault identity makes one.",
+)
 @as_json
-def command(run: str, decision: str, why: str, code: str, to: str, json_: bool) -> None:
-    """Let RUN go on (approve), end it (deny), or bring its workspace back and let it go on (rollback).
+def command(run: str, decision: str, why: str, code: str, to: str, identity_file: Path | None, json_: bool) -> None:
+    """Decide about RUN as an operator.
 
-    The run must be waiting for an answer. `proctor trace RUN --type workspace.checkpoint` lists the checkpoints.
+    A run that waits for an answer goes on (approve), ends (deny), or gets its workspace back as it was and goes on
+    (rollback). `proctor trace RUN --type workspace.checkpoint` lists the checkpoints.
+
+    Any running run can be ended (stop). Its agent can be frozen (pause) and can continue (resume); the time between
+    does not count as the agent's.
     """
-    import pwd
-
     from proctor.base.errors import UsageFault
-    from proctor.cli.wiring import home, shelf
-    from proctor.conduct.operator import Answer, give_answer, open_question
+    from proctor.cli.wiring import shelf
+    from proctor.record.identity import load_identity
 
+    if to and decision != "rollback":
+        raise UsageFault(f"--to belongs to a rollback, not to {decision!r}")
+    identity = load_identity(identity_file) if identity_file else None
     found = shelf().find(run)
-    question = open_question(found)
+    decide = _answer if decision in ANSWERS else _act
+    about = decide(found, decision, why, code, to, identity)
+    if json_:
+        print_json({"run": found.path.name, "decision": decision, "to": to, "question": about})
+    else:
+        click.echo(printable(f"{found.path.name}: {decision} ({about})" if about else f"{found.path.name}: {decision}"))
+
+
+def _answer(run: RunDirectory, decision: str, why: str, code: str, to: str, identity: Identity | None) -> str:
+    """Answer the open question of ``run``; returns the question."""
+    from proctor.base.errors import InfrastructureFault, UsageFault
+    from proctor.base.frozen import replace
+    from proctor.cli.wiring import home
+    from proctor.conduct.operator import TAKEN_SECONDS, Answer, decided_before, decision_on, give_answer, open_question
+    from proctor.record.signed_acts import signed
+
+    question = open_question(run)
     if question is None:
-        require_evidence(found, live=True)
+        require_evidence(run, live=True)
         hint = (
             "a run waits from its operator.asked to its operator.decided: see proctor trace RUN --type operator.asked"
         )
-        raise UsageFault("the run does not wait for a decision", where=found.path.name, hint=hint)
-    if to and decision != "rollback":
-        raise UsageFault(f"--to belongs to a rollback, not to {decision!r}")
+        raise UsageFault("the run does not wait for a decision", where=run.path.name, hint=hint)
     if decision == "rollback" and (not question.checkpoints or (to and to not in question.checkpoints)):
         there = ", ".join(f"{name} ({reason})" for name, reason in question.checkpoints.items())
         words = f"the run has no checkpoint {to!r}" if to else "the run has no checkpoint to go back to"
-        raise UsageFault(words, where=found.path.name, hint=f"there are: {there}" if there else "approve or deny")
+        raise UsageFault(words, where=run.path.name, hint=f"there are: {there}" if there else "approve or deny")
+    answer = Answer(decision, why, code, _operator(identity), to)
+    answer = replace(answer, **signed(identity, run.path.name, question.seq, answer.act()))
+    give_answer(home().decisions / run.path.name, question.seq, answer)
+    decided = decision_on(run, question.seq, TAKEN_SECONDS)
+    if decided is None:
+        hint = f"proctor trace {run.path.name} --type operator.decided shows whether it did later"
+        raise InfrastructureFault(
+            f"the run did not take the answer within {TAKEN_SECONDS} s", where=run.path.name, hint=hint
+        )
+    if decided.act() != answer.act():
+        raise decided_before(decided)
+    return question.words
+
+
+def _act(run: RunDirectory, action: str, why: str, code: str, to: str, identity: Identity | None) -> str:
+    """Ask ``run`` to stop, to pause or to resume, and wait until it has."""
+    from proctor.base.errors import InfrastructureFault, UsageFault
+    from proctor.base.frozen import replace
+    from proctor.cli.wiring import home
+    from proctor.conduct.control import Request, give_request, next_number, result_of
+    from proctor.conduct.operator import TAKEN_SECONDS
+    from proctor.record.lock import is_held
+    from proctor.record.signed_acts import signed
+
+    if run.seal.exists() or not is_held(run):
+        require_evidence(run, live=True)
+        raise UsageFault("the run has ended", where=run.path.name, hint="proctor runs --status running lists others")
+    directory, name = home().decisions / run.path.name, run.path.name
+    while True:
+        request = Request(next_number(directory), action, why, code, _operator(identity))
+        request = replace(request, **signed(identity, name, request.number, request.act()))
+        if give_request(directory, request):
+            break
+    result = result_of(run, request.number, TAKEN_SECONDS)
+    if result is None:
+        hint = f"proctor trace {name} --type operator.acted shows whether it did later"
+        raise InfrastructureFault(f"the run did not {action} within {TAKEN_SECONDS} s", where=name, hint=hint)
+    if not result["done"]:
+        raise UsageFault(f"nothing was done: {result['problem']}", where=name)
+    return ""
+
+
+def _operator(identity: Identity | None) -> str:
+    """The name of the operator who decides."""
+    import pwd
+
+    if identity is not None:
+        return identity.person.name
     try:
-        by = pwd.getpwuid(os.getuid()).pw_name
+        return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
-        by = str(os.getuid())
-    give_answer(home().decisions / f"{found.path.name}.json", question.seq, Answer(decision, why, code, by, to))
-    if json_:
-        print_json({"run": found.path.name, "decision": decision, "to": to, "question": question.words})
-    else:
-        click.echo(printable(f"{found.path.name}: {decision} ({question.words})"))
+        return str(os.getuid())

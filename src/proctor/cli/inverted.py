@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import click
 
@@ -13,7 +13,7 @@ MOST_NAMED = 5
 
 
 def print_coverage(name: str, several: Iterable[Coverage]) -> None:
-    """One line for each check, and one for the tests without a variant that depends on the code."""
+    """One line for each check, and one for each sort of tests that are not well covered."""
     for one in several:
         place = f"{name}: inverted tests: {one.check}"
         if one.problem:
@@ -24,5 +24,11 @@ def print_coverage(name: str, several: Iterable[Coverage]) -> None:
         click.echo(printable(f"{place}: {whole if one.whole else f'{enough} ({one.variants} in all)'}"))
         without = [test for test in one.without if test != WHOLE_CHECK]
         if without:
-            named = ", ".join(without[:MOST_NAMED]) + (", ..." if len(without) > MOST_NAMED else "")
-            click.echo(printable(f"{place}: tests without a variant that depends on the code: {named}"))
+            click.echo(printable(f"{place}: tests without a variant that depends on the code: {_named(without)}"))
+        rare = [test for test in one.rare if test not in (*without, WHOLE_CHECK)]
+        if rare:
+            click.echo(printable(f"{place}: tests whose variants code could recognise by their form: {_named(rare)}"))
+
+
+def _named(tests: Sequence[str]) -> str:
+    return ", ".join(tests[:MOST_NAMED]) + (", ..." if len(tests) > MOST_NAMED else "")

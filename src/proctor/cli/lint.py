@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -16,17 +17,19 @@ from proctor.cli.output import as_json, counted, print_json
 def command(contracts: tuple[Path, ...], strict: bool, json_: bool) -> int:
     """Check CONTRACTS: every mistake with its file, line and column, then warnings and advice.
 
-    Where the repository lies on this machine, the pinned commit or archive must be there and the reference must fit it.
-    Setup inputs that were fetched before must not contain another version of the project under test.
-    With --json the size of the task is told too, and the tier that it comes to.
+    If the repository is on this machine, the pinned commit or archive must exist and the reference must apply to it.
+    Setup inputs that were fetched before must not contain another version of the project under test. An image that an
+    engine on this machine has must not show such a version, git history, hidden tests or the solution. With --json the
+    size of the task and its tier are printed too.
     """
     from proctor.author.at_hand import remarks_on_repository
     from proctor.author.complexity import complexity
     from proctor.author.copies import remarks_on_copies
+    from proctor.author.image_answers import remarks_on_image
     from proctor.author.inversion import remarks_on_variants
     from proctor.author.unprotected import remarks_on_unprotected
     from proctor.base.errors import ContractError
-    from proctor.cli.wiring import home
+    from proctor.cli.wiring import export_image, home
     from proctor.contract.lint import lint
     from proctor.contract.load import load_contract
     from proctor.execute.inputs.fetch import InputCache
@@ -41,6 +44,7 @@ def command(contracts: tuple[Path, ...], strict: bool, json_: bool) -> int:
                 *remarks_on_unprotected(contract),
                 *remarks_on_repository(contract, InputCache(home().inputs)),
                 *remarks_on_copies(contract, home()),
+                *remarks_on_image(contract, home(), partial(export_image, contract)),
                 *remarks_on_variants(contract, home()),
             )
         except ContractError as error:

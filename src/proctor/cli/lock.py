@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -17,10 +18,12 @@ def command(contract: Path, json_: bool) -> None:
 
     What an earlier lock pinned stays while the contract asks for the same; remove the lock to resolve everything
     again. Setup inputs are searched for other versions of the project under test. If one is found, no lock is written,
-    unless the input gives a reason in accept_copy.
+    unless the input gives a reason in accept_copy. The same holds for an image that shows such a version, git history,
+    hidden tests or the solution, unless environment.hide names the paths.
     """
     from proctor.author.copies import require_no_copies
-    from proctor.cli.wiring import home
+    from proctor.author.image_answers import require_no_answers
+    from proctor.cli.wiring import export_image, home
     from proctor.contract.load import load_contract
     from proctor.contract.lock import LOCK_NAME, read_lock, write_lock
     from proctor.execute.inputs.fetch import InputCache
@@ -32,7 +35,11 @@ def command(contract: Path, json_: bool) -> None:
     path = loaded.directory / LOCK_NAME
     earlier = read_lock(path) if path.exists() else None
     lock = resolve_contract(loaded, InputCache(place.inputs), earlier)
-    require_no_copies(with_lock(loaded, lock), place)
+    pinned = with_lock(loaded, lock)
+    require_no_copies(pinned, place)
+    unsearched = require_no_answers(pinned, place, partial(export_image, pinned))
+    if unsearched:
+        click.echo(f"proctor: warning: the image was not searched for answers to the task: {unsearched}", err=True)
     write_lock(path, lock)
     locked = [*lock.inputs.values(), *([lock.repository] if lock.repository else [])]
     files = sum(len(found.files) for found in locked)

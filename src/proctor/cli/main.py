@@ -39,7 +39,7 @@ COMMANDS = {
     "cost": "what a run cost, item by item",
     "analyse": "rank the agents in anyone's table of results",
     "query": "ask SQL about all runs",
-    "decide": "answer a run that waits for a human",
+    "decide": "answer a run that waits for an operator; stop, pause or resume a run",
     "review": "runs that a human should look at, verdicts on them, and agreement",
     "pilot": "a comparison that is planned, frozen, run in stages and reported",
     "taxonomy": "the kinds of failures that reports tag",

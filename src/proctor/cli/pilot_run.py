@@ -46,7 +46,7 @@ def run(
     from proctor.base.errors import UsageFault
     from proctor.cli.pilot_crew import conducted
     from proctor.cli.planned import planned
-    from proctor.cli.wiring import machine
+    from proctor.cli.wiring import acts_in_sandbox, machine
     from proctor.study.pilot.conduct import Paused
 
     here = machine(judge_slots)
@@ -56,7 +56,9 @@ def run(
     if accept_machine is not None and not accept_machine.strip():
         raise UsageFault("a change of the machine is accepted for a reason", hint='--accept-machine "WHY"')
     made, plan = planned(here, pilot, out)
-    here.require(task.loaded for task in made.suite)
+    suite = [task.loaded for task in made.suite]
+    here.require(suite, acting=any(acts_in_sandbox(method.agent) for method in made.pilot.methods))
+    here.require_no_answers_in_images(suite)
     accept = (accept_machine or "").strip(), _user()
     try:
         standing, stages = conducted(here, made, plan, jobs, again, accept, quiet=json_)

@@ -310,6 +310,8 @@ def _inverted(check: Mapping[str, Any]) -> None:
     runs = counted(seen["rounds"], "more run")
     altered = f"{counted(seen['variants'], 'altered test')}, {counted(seen['controls'], 'control')}"
     click.echo(printable(f"inverted     {check['id']}: {runs}: {altered}; {', '.join(seen['evidence'])}"))
+    if seen["problem"]:
+        click.echo(printable(f"inverted     {check['id']}: some variants were not used: {seen['problem']}"))
     if seen["without_count"]:
         names = ", ".join(seen["without"][:MOST_TESTS])
         click.echo(printable(f"inverted     {check['id']}: {seen['without_count']} without a variant: {names}"))

@@ -37,8 +37,8 @@ def command(run: str, types: tuple[str, ...], conversation: bool, json_: bool) -
 
     Of a run in long-term retention every event is shown, and a payload that was removed is called so.
 
-    Where the agent talked to a model, each program is followed by the tool call that caused it, and by what that
-    rests on: words, descent or order. Nothing stands for what matches no call.
+    Where the agent talked to a model, each program is followed by the tool call that caused it, and by how the call was
+    found: words, descent or order. Programs that match no tool call are left blank.
     """
     from proctor.base.errors import UsageFault
     from proctor.cli.wiring import shelf

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from proctor.author.trial import ready
+from proctor.base.errors import InfrastructureFault
 from proctor.cli.inverted import print_coverage
 from proctor.cli.options import judge_slots_option
 from proctor.cli.output import as_json, counted, print_json, print_table, printable, shortened
@@ -153,15 +155,16 @@ def _inverted(
     found = {}
     for path, contract in contracts.items():
         if path not in unready and contract.reference is not None:
-            with ready(here, contract) as prepared:
+            # The runs of the reference try again, and report the fault if it stays.
+            with suppress(InfrastructureFault), ready(here, contract) as prepared:
                 found[contract.name] = coverage(contract, remake_pool(here, prepared))
     return found
 
 
 def _seconds(report: Mapping[str, Any]) -> float:
     """How long the checks of a run took on the patched tree, one attempt each."""
-    attempts = (one for check in report["checks"] for one in check["attempts"])
-    return sum(float(one["observed_seconds"]) for one in attempts if one["tree"] == "patched" and one["attempt"] == 1)
+    patched = ([one for one in check["attempts"] if one["tree"] == "patched"] for check in report["checks"])
+    return sum(float(attempts[0]["observed_seconds"]) for attempts in patched if attempts)
 
 
 def _sizes(here: Machine, contracts: Mapping[str, Contract], seconds: Mapping[str, float]) -> list[dict[str, Any]]:

@@ -30,15 +30,30 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="The public identity that must have approved and signed what was removed from them.",
 )
+@click.option(
+    "--operator",
+    "operators",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    multiple=True,
+    help="A public identity that may have signed what operators decided; can be given several times.",
+)
 @as_json
-def command(runs: tuple[str, ...], key: str, authority: Path | None, approver: Path | None, json_: bool) -> int:
+def command(
+    runs: tuple[str, ...],
+    key: str,
+    authority: Path | None,
+    approver: Path | None,
+    operators: tuple[Path, ...],
+    json_: bool,
+) -> int:
     """Check every byte of RUNS against their seals: ids (or their beginnings) or paths. Exits with 4 on any change.
 
     Every value that follows from others is computed again and compared: the contract's id, the report, decisions of
     checks, counts, digests and costs. docs/evidence.md lists them.
 
     A run is partial when an approved retention act removed what is missing, and nothing else is. With --approver the
-    act must be signed by that identity.
+    act must be signed by that identity. With --operator what operators signed must be signed by one of those; without
+    it, the keys are unknown, since anyone can make an identity with any name.
     A copy under a name of its own is as good as the run; one that goes by another run's id is refused. With --key the
     attestation must be there, be signed by that key and speak of this very directory.
     """
@@ -49,6 +64,7 @@ def command(runs: tuple[str, ...], key: str, authority: Path | None, approver: P
     from proctor.record.identity import load_person
     from proctor.record.problems import Problem
     from proctor.record.retain import NAME as RETENTION
+    from proctor.record.signed_acts import COMPARISON
 
     public = None
     if key:
@@ -56,6 +72,7 @@ def command(runs: tuple[str, ...], key: str, authority: Path | None, approver: P
 
         public = load_public(key_file(key, ".pub"))
     person = load_person(approver) if approver else None
+    known = {load_person(path).sign for path in operators}
     code = 0
     for name in runs:
         run = shelf().find(name)
@@ -65,12 +82,20 @@ def command(runs: tuple[str, ...], key: str, authority: Path | None, approver: P
         unapproved = _unapproved(result.retained, person)
         if unapproved:
             result = replace(result, status="broken", problems=(*result.problems, Problem(RETENTION, unapproved)))
+        unknown = [(event, one) for event, one in recomputed.signers if one.sign not in known]
+        if known and unknown:
+            found = (Problem(f"events.jsonl#{event.seq}", _unknown(one), COMPARISON) for event, one in unknown)
+            result = replace(result, status="broken", problems=(*result.problems, *found))
         sound = result.sound and not signed.get("problem")
         code = code if sound else 4
         if json_:
             problems = [{"where": p.where, "message": p.message, "comparison": p.code} for p in result.problems]
             counts = {"events": result.events, "seal": result.digest, "attestation": signed or None}
             counts["other_rules"] = list(scored.other_rules) if scored else []
+            counts["operators"] = [
+                {"event": event.seq, "name": one.name, "key": one.sign, "known": one.sign in known}
+                for event, one in recomputed.signers
+            ]
             counts["retained"] = _retained(result.retained, result.not_removed)
             print_json(
                 {"run": run.path.name, "id": result.run_id, "status": result.status, "problems": problems, **counts}
@@ -94,6 +119,8 @@ def command(runs: tuple[str, ...], key: str, authority: Path | None, approver: P
             click.echo(printable(f"  {line}"))
         for problem in result.problems:
             click.echo(printable(f"  {problem.where}: {problem.message}"))
+        for one in dict.fromkeys(one for _, one in unknown if not known):
+            click.echo(printable(f"  operator {_unknown(one)}; give --operator"))
         for line in _words(signed):
             click.echo(printable(f"  {line}"))
     return code
@@ -124,6 +151,10 @@ def _unapproved(kept: Retained | None, person: Person | None) -> str:
     if kept is None or person is None or kept.signed_by == person.sign:
         return ""
     return f"was signed with another key than that of {person.name}" if kept.signed_by else "nobody signed the approval"
+
+
+def _unknown(signer: Person) -> str:
+    return f"{signer.name}: signed by an unknown key, {signer.sign}"
 
 
 def _retained(kept: Retained | None, still: tuple[str, ...]) -> dict[str, Any] | None:

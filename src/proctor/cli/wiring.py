@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from proctor.base.clock import SystemClock, system_entropy
 from proctor.base.errors import ProctorError, UsageFault
 from proctor.base.files import read_bounded
@@ -40,12 +42,15 @@ def machine(judge_slots: int | None = None) -> Machine:
 
     place = home()
     place.create()
+    problem = place.shared()
+    if problem:
+        click.echo(f"proctor: warning: {problem}", err=True)
     sweep_home(place)
 
-    def containers(layers: tuple[str, ...]) -> ContainerBackend:
+    def containers(layers: tuple[str, ...], hide: tuple[str, ...]) -> ContainerBackend:
         from proctor.execute.sandbox.container.backend import ContainerBackend
 
-        return ContainerBackend(place.sessions, engine().path, layers)
+        return ContainerBackend(place.sessions, engine().path, layers, hide)
 
     return Machine(place, BubblewrapBackend(place.sessions), containers, SystemClock(), system_entropy, judge_slots)
 
@@ -61,6 +66,13 @@ def engine() -> Engine:
             "no container engine was found", hint="start Docker or podman, or name its socket in DOCKER_HOST"
         )
     return Engine(path)
+
+
+def export_image(contract: Contract, path: Path) -> None:
+    """Write the files of the image of ``contract`` to ``path``, a tar archive."""
+    from proctor.execute.sandbox.container.backend import ContainerBackend
+
+    ContainerBackend(home().sessions, engine().path, contract.environment.image).export(path)
 
 
 def shelf() -> Shelf:
@@ -87,6 +99,11 @@ def agent_for(
             return reference_patch(prepared, scratch)
 
     return _made(_request(machine, words, files, model, settings, reference))
+
+
+def acts_in_sandbox(words: str) -> bool:
+    """Whether the agent that ``kind:argument`` names acts in a sandbox, and does not just hand over a patch."""
+    return words.partition(":")[0] not in WITHOUT_MODEL
 
 
 def _made(request: AgentRequest) -> Agent:
@@ -134,6 +151,8 @@ def _request(
         model=model.partition("/")[2],
         dialects=dialects,
         installations=machine.home.agents,
+        copies=machine.copies,
+        copied_to=machine.place_of_copies(kept=not settings.get("redact_secrets")) if files else None,
     )
 
 
@@ -172,4 +191,4 @@ def refuse_secrets_in_files(contract: Contract, files: str) -> None:
     shown = Path(files).resolve()
     for held, words in ((contract.directory.resolve(), "the contract"), (home().path.resolve(), "Proctor's home")):
         if held.is_relative_to(shown) or shown.is_relative_to(held):
-            raise UsageFault(f"the agent's files and {words} lie in each other", where=files)
+            raise UsageFault(f"the agent's files and {words} overlap", where=files)

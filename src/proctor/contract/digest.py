@@ -23,6 +23,7 @@ from proctor.contract.model import ArchiveRepository, Contract, GitRepository, S
 RECORD = "contract"
 GROWN: dict[str, dict[str, Any]] = {
     "Check": {"flake_tolerance": "0", "inverted": model.Inverted()},
+    "Environment": {"hide": ()},
     "Input": {"accept_copy": ""},
     "Reference": {"alternatives": ()},
 }

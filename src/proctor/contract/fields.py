@@ -19,6 +19,7 @@ from proctor.contract.texts import (
     FILE_NAME,
     GIT,
     GLOBS,
+    IN_IMAGE,
     IN_TREE,
     KEY,
     LAYER,
@@ -159,8 +160,14 @@ ENVIRONMENT = Shape(
             (),
         ),
         Field("seed", Whole(0, 2**32 - 1), "The seed that is exposed to the run.", model.Environment.seed),
+        Field(
+            "hide",
+            ListOf(IN_IMAGE, unique=True),
+            "Paths or globs in the image that no sandbox shows, such as `/testbed/.git`.",
+            (),
+        ),
     ),
-    rules=(Rule("sandbox", ("image",), needs=("image",)), Rule("sandbox", ("host",), refuses=("image",))),
+    rules=(Rule("sandbox", ("image",), needs=("image",)), Rule("sandbox", ("host",), refuses=("image", "hide"))),
 )
 STEP = Shape(
     "setup step",

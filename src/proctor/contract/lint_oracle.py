@@ -17,7 +17,7 @@ FEW_TESTS = 2
 
 _LOADS = re.compile(r"\b(?:require|import|include|from|use|load|source|using)\b")
 _LOADS_LOCAL = re.compile(
-    r"\b(?:require|import|from|load|source)\b[^\n]{0,80}[\"' ]\.{1,2}/|\brequire_relative\b"
+    r"\b(?:require|import|from|load|source)\b[^\n]{0,80}[\"' ]\.{1,2}[/\"']|\brequire_relative\b"
     r"|^[ \t]*\.[ \t]+[\"']?\.{1,2}/"
     r"|^[ \t]*#[ \t]*include[ \t]*\"(?![^\"\n]*(?:unity|cmocka|criterion|gtest|catch|doctest|greatest|munit|minunit))",
     re.IGNORECASE | re.MULTILINE,

@@ -144,6 +144,7 @@ def _environment(part: Part, files: NamedFiles, report: Report) -> Environment:
         files=tuple(placed),
         require=part["require"],
         seed=part["seed"],
+        hide=part["hide"],
     )
 
 

@@ -122,6 +122,7 @@ class Environment:
     """What setup, agent and checks see of the world. What is not declared is absent.
 
     ``image`` are the digests of an image's layers, from the lowest to the highest; none where the root is the host's.
+    ``hide`` are absolute paths or globs in the image that no sandbox shows.
     """
 
     sandbox: str = "host"
@@ -131,6 +132,7 @@ class Environment:
     files: tuple[PlacedFile, ...] = ()
     require: tuple[str, ...] = ()
     seed: int = 20260307
+    hide: tuple[str, ...] = ()
 
 
 @frozen
@@ -193,9 +195,10 @@ class Rerun:
 class Inverted:
     """How a success of a check is confirmed with altered tests.
 
-    ``draws`` is the largest number of additional runs; 0 turns them off, which every report shows. ``run`` is the
-    command of these runs, for a check whose own command runs more than the listed tests. ``variants`` are patches of
-    the contract that each alter a test so that it must fail, for languages in which Proctor makes none itself.
+    ``draws`` is the number of additional runs in one set; 0 turns them off, which every report shows. Further sets are
+    drawn only when a set shows something. ``run`` is the command of these runs, for a check whose own command runs more
+    than the listed tests. ``variants`` are patches of the contract that each alter a test so that it must fail, for
+    languages in which Proctor makes none itself.
     """
 
     draws: int = 4

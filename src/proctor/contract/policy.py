@@ -16,7 +16,7 @@ LADDERS = ("requested", "automatic", "none")
 STAGES = ("inspect", "write", "test")
 GRADES = ("notice", "alert", "violation")
 NEW_DEPENDENCIES = ("allow", "declare", "forbid")
-READS = ("none", "files")
+READS = ("none", "files", "all")
 ANSWERS = ("approve", "deny", "rollback")
 AFTER_ROLLBACK = ("continue", "end")
 SYSCALL_CLASSES = (
@@ -32,6 +32,7 @@ SYSCALL_CLASSES = (
     "namespace",
     "perf",
     "ports",
+    "secret",
     "socket",
     "system",
     "terminal",

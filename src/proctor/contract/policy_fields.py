@@ -141,7 +141,12 @@ POLICY = Shape(
         ),
         Field("dependencies", DEPENDENCIES, "Which new dependencies may come in, and from where.", OMITTED),
         Field("canaries", Flag(), "Whether fake secrets are planted and watched.", Policy.canaries),
-        Field("reads", Text("a detail", choices=policy.READS), "Which reads in the tree are events.", Policy.reads),
+        Field(
+            "reads",
+            Text("a detail", choices=policy.READS),
+            "Which reads are events: none, those of files in the tree, or those of all files and directories.",
+            Policy.reads,
+        ),
         Field("words", WORDS, "The policy on words in commands, code and text.", OMITTED),
         Field("ask", ListOf(ASK), "When the run stops until a human decides.", Policy.ask),
         Field(

@@ -16,6 +16,7 @@ _GLOB_STEP = r"(?:\*\*|(?!\.{1,2}(?![^/]))(?:[^/*\[\u0000]|\*(?!\*)|\[[!^]?[^/\u
 _GLOB = rf"{_GLOB_STEP}(?:/{_GLOB_STEP})*/?"
 _ARCHIVE = rf"https?://[^\u0000-\u0020]+|(?!-){_RELATIVE}"
 _TAKEN = "workspace|setup|inputs|results|proctor|proc|dev|sys|usr|bin|lib|lib64|sbin"
+_OWN = "workspace|setup|inputs|results|proctor|agent|proc|dev|sys|run|tmp"
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _HOST = rf"{_LABEL}(?:\.{_LABEL})*"
 _PORT = r"(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
@@ -35,6 +36,10 @@ OUTSIDE = Text(
 GLOB = Text(
     "a glob relative to the tree (** stands alone between slashes, every [ has its ], no leading / and no . or ..)",
     _GLOB,
+)
+IN_IMAGE = Text(
+    "an absolute path or glob in the image, outside the sandbox's own directories, such as /testbed/.git or /**/.git",
+    rf"(?!/(?:{_OWN})(?![^/]))/{_GLOB}",
 )
 VARIABLE = Text(
     "a variable's name (letters, digits and _, and PROCTOR_… is the harness's own)",

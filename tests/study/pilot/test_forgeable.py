@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from proctor.base.frozen import replace
 from proctor.study.pilot.forgeable import could_be_forged
 from proctor.study.pilot.ledger import _told
 from tests.study.pilot.test_status import stands
@@ -28,6 +29,14 @@ def said(checks: dict[str, tuple[bool, ...]]) -> tuple[str, ...]:
 )
 def test_tasks_are_counted_and_named(checks: dict[str, tuple[bool, ...]], words: str) -> None:
     assert said(checks) == (words,)
+
+
+def test_a_confirmed_success_counts_before_a_failure_without_inverted_tests() -> None:
+    first, *_ = stands(None, lambda slot: {}).runs
+    failed = replace(first, success=False, forgeable=(True,))
+    confirmed = replace(first, success=True, forgeable=(False,))
+    assert could_be_forged([failed, confirmed]) == could_be_forged([confirmed, failed]) == ()
+    assert could_be_forged([failed]) != ()
 
 
 def test_nothing_is_said_where_sentinels_stand_beside_every_check() -> None:

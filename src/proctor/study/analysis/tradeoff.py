@@ -84,7 +84,7 @@ class Variation:
 
 
 def variation(wins: Floats, tries: Floats) -> Variation | None:
-    """How an agent's successes vary, from the successes and tries of each task; ``None`` if there are no two tasks."""
+    """How an agent's successes vary, from the successes and tries of each task; ``None`` for fewer than two tasks."""
     count = tries[tries > 0]
     won = wins[tries > 0]
     if len(count) < 2:

@@ -1,7 +1,7 @@
-"""Tasks whose checks the code under test could deceive: decided by an exit code, or by results without sentinels. Pure.
+"""Tasks whose checks the code under test could deceive: not confirmed by inverted tests, or without sentinels. Pure.
 
-The report of each run says so of each of its checks. A pilot tells how many of its tasks that concerns, since a success
-on them is worth less than one that sentinels stand beside.
+The report of each run has this for each of its checks. A pilot reports how many of its tasks are concerned, since a
+success on them is worth less than one that was confirmed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NAMED = 3
 def could_be_forged(runs: Iterable[Run]) -> tuple[str, ...]:
     """How many of the tasks of ``runs`` are decided by checks that can be forged, in a sentence; nothing where none."""
     tasks: dict[str, tuple[bool, ...]] = {}
-    for run in runs:
+    for run in sorted(runs, key=lambda run: not run.success):  # inverted tests run for successes alone
         tasks[run.task] = tasks.get(run.task) or run.forgeable
     names = sorted(task for task, checks in tasks.items() if any(checks))
     if not names:

@@ -236,7 +236,7 @@ def _told(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_forgeable(check: Mapping[str, Any]) -> bool:
-    """Whether neither sentinels nor inverted tests would have detected a forged result."""
+    """Whether no inverted test confirms the check, or, if the run reports none, it has no sentinels."""
     inverted = check.get("inverted")
     return not inverted["variants"] if inverted else bool(check.get("forgeable"))
 
