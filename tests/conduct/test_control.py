@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 
 from proctor.base.frozen import replace
-from proctor.conduct.control import ASKING, FOLDER, JUDGING, NO_AGENT, Control, Request, give_request, next_number
+from proctor.conduct.control import (
+    FOLDER,
+    JUDGING,
+    NO_AGENT,
+    NOT_PAUSED,
+    Control,
+    Request,
+    give_request,
+    next_number,
+)
 from proctor.conduct.watcher import Interrupted, Operated, Watcher
 from proctor.record.identity import new_identity
 from proctor.record.signed_acts import signed
@@ -88,27 +97,34 @@ def test_a_run_without_an_agent_can_be_stopped_and_not_paused(tmp_path: Path) ->
     assert ends == ["closed"]
 
 
-class Waiting:
-    """An agent whose run waits for an answer."""
+class Busy:
+    """An agent on which something else is done at the moment."""
 
     acting = True
-    is_asking = True
 
-    def pause(self, request: Request, control: Control) -> None:
-        raise AssertionError("it does not run anyway")
+    def pause(self) -> None:
+        pass
 
     def give_up(self) -> None:
         raise AssertionError("nothing failed")
 
 
-def test_a_run_that_waits_for_an_answer_is_not_paused(tmp_path: Path) -> None:
+def test_pauses_and_resumes_wait_in_turn_until_they_are_taken(tmp_path: Path) -> None:
     trace = Trace()
     with Control(tmp_path, trace) as control:  # type: ignore[arg-type]
-        control.interventions = Waiting()
-        ask(tmp_path, "pause")
-        assert taken(trace, 1) == [("pause", False, ASKING)]
+        control.interventions = Busy()
+        for action in ("resume", "pause", "pause", "resume", "pause"):
+            ask(tmp_path, action)
+        waiting = [control.next_request(30) for _ in range(3)]
+        assert [request.action for request in waiting if request] == ["pause", "resume", "pause"]
+        assert control.next_request() is None
         ask(tmp_path, "resume")
-        assert taken(trace, 2)[1] == ("resume", False, "the run is not paused")
+        assert taken(trace, 2) == [("resume", False, NOT_PAUSED), ("pause", False, "the run is paused already")]
+        while not control._requests:
+            time.sleep(0.01)
+        control.refuse_requests(NO_AGENT)
+        ask(tmp_path, "resume")
+        assert taken(trace, 4)[2:] == [("resume", False, NO_AGENT), ("resume", False, NOT_PAUSED)]
 
 
 def test_a_stop_that_cannot_be_done_is_a_fault_and_ends_the_agent(tmp_path: Path) -> None:
@@ -116,9 +132,8 @@ def test_a_stop_that_cannot_be_done_is_a_fault_and_ends_the_agent(tmp_path: Path
 
     class Agent:
         acting = True
-        is_asking = False
 
-        def pause(self, request: Request, control: Control) -> None:
+        def pause(self) -> None:
             raise AssertionError("nothing was asked of it")
 
         def give_up(self) -> None:

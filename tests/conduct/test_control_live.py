@@ -14,6 +14,7 @@ from proctor.record.trace.read import read_finished_events
 from tests.conduct.live import (
     PATIENCE_SECONDS,
     UNTIL_RELEASED,
+    WAITS,
     Proctor,
     Seen,
     asked,
@@ -21,6 +22,7 @@ from tests.conduct.live import (
     check,
     ended,
     release,
+    sandbox_processes,
     start,
     wait_for_agents,
 )
@@ -119,6 +121,91 @@ def test_a_paused_run_can_be_stopped(proctor: Proctor, make_contract: Any, tmp_p
     assert proctor("decide", directory.name, "stop", "--why", "no").returncode == 0
     seen = ended(child, directory)
     assert seen.report["termination"]["code"] == "operator"
+    check(proctor, seen.run)
+
+
+def acts(seen: Seen) -> list[str]:
+    """What operators did and what was done about it, in order."""
+    kinds = {"operator.acted": "action", "operator.asked": "code", "operator.decided": "decision"}
+    kinds |= {"intervention": "action", "run.terminated": "code"}
+    return [f"{one['type']} {one['payload'][kinds[one['type']]]}" for one in seen.events if one["type"] in kinds]
+
+
+def ticks(child: subprocess.Popen[str]) -> list[int]:
+    """How far the agent of ``child`` has come while it waits for its release."""
+    waits = (Path(f"/proc/{pid}/root/{WAITS}") for pid in sandbox_processes(child))
+    return [path.stat().st_size for path in waits if path.exists()]
+
+
+def test_a_run_that_waits_for_an_answer_is_paused_at_once_and_stays_so(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    child, directory = asked(make_contract(policy=policy()), tmp_path / "home", f"id; {TICKING}")
+    paused = proctor("decide", directory.name, "pause", "--why", "look at it first")
+    assert paused.returncode == 0, paused.stderr
+    assert proctor("decide", directory.name, "approve", "--why", "harmless").returncode == 0
+    late = proctor("decide", directory.name, "deny", "--why", "no")
+    assert late.returncode == 2 and "does not wait for a decision" in late.stderr
+    before = ticks(child)
+    time.sleep(1)
+    assert ticks(child) == before, "the agent does not go on"
+    assert proctor("decide", directory.name, "resume", "--why", "seen").returncode == 0
+    wait_for_agents(child)
+    release(child)
+    seen = ended(child, directory)
+    assert acts(seen) == [
+        "intervention pause",
+        "operator.asked forbidden-command",
+        "operator.acted pause",
+        "intervention pause",
+        "operator.decided approve",
+        "operator.acted resume",
+        "intervention resume",
+    ]
+    assert seen.report["status"] == "success"
+    assert_own_time(seen, 1)
+    check(proctor, seen.run)
+
+
+def test_a_pause_that_ends_before_the_answer_leaves_the_run_waiting(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    child, directory = asked(make_contract(policy=policy(deadline_seconds=15)), tmp_path / "home", "id; sleep 60")
+    for action in ("pause", "resume", "pause"):
+        done = proctor("decide", directory.name, action, "--why", "look at it first")
+        assert done.returncode == 0, done.stderr
+    seen = ended(child, directory)
+    assert acts(seen) == [
+        "intervention pause",
+        "operator.asked forbidden-command",
+        "operator.acted pause",
+        "intervention pause",
+        "operator.acted resume",
+        "operator.acted pause",
+        "intervention pause",
+        "operator.decided deny",
+        "intervention kill",
+        "run.terminated operator-denied",
+    ]
+    check(proctor, seen.run)
+
+
+def test_a_run_that_waits_for_an_answer_is_stopped_at_once(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    child, directory = asked(make_contract(policy=policy()), tmp_path / "home", "id; sleep 60")
+    assert proctor("decide", directory.name, "stop", "--why", "not needed").returncode == 0
+    seen = ended(child, directory)
+    assert acts(seen) == [
+        "intervention pause",
+        "operator.asked forbidden-command",
+        "operator.acted stop",
+        "operator.decided withdrawn",
+        "run.terminated operator",
+    ]
+    (decided,) = seen.of("operator.decided")
+    assert (decided["by"], decided["why"]) == ("nobody", "the run was stopped")
+    assert seen.report["status"] == "invalid" and seen.report["termination"]["code"] == "operator"
     check(proctor, seen.run)
 
 

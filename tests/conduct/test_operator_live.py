@@ -187,15 +187,15 @@ def test_an_answer_whose_signature_does_not_hold_is_removed(tmp_path: Path) -> N
     right = replace(answer, **signed(alice, "run", 7, answer.act()))
     looks: list[bool] = []
 
-    def stopped() -> bool:
+    def ended() -> str:
         """Called once the first answer was refused; then the right one is given."""
         looks.append(answer_path(tmp_path / "run", 7).exists())
         give_answer(tmp_path / "run", 7, right)
-        return False
+        return ""
 
     give_answer(tmp_path / "run", 7, replace(right, why="another reason"))
     ask = Ask(("forbidden-command",), 100, "deny")
-    assert wait_for_answer(tmp_path / "run", 7, ask, stopped) == right
+    assert wait_for_answer(tmp_path / "run", 7, ask, ended) == right
     assert looks == [False]
 
 

@@ -6,7 +6,8 @@ looks for requests and writes one ``operator.acted`` for each, even if it cannot
 does not hold is not fulfilled.
 
 A pause freezes the agent's sandbox and holds its model calls. The time is not the agent's. The pause ends when an
-operator resumes or stops the run. A stop ends the agent at once; a run that is being judged is not stopped any more.
+operator resumes or stops the run. A run that waits for an answer can be paused too: it stays paused after the answer.
+A stop ends the agent at once; a run that is being judged is not stopped any more.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -39,7 +41,7 @@ FOLDER = "requests"
 REQUEST_BYTES = 1 << 20
 LOOK_SECONDS = 0.1
 NO_AGENT = "no agent acts at the moment"
-ASKING = "the run waits for an answer, and its agent does not run until then"
+NOT_PAUSED = "the run is not paused"
 JUDGING = "the agent has ended, and its patch is being judged"
 
 
@@ -120,15 +122,12 @@ def _read(directory: Path, number: int) -> Request | None:
 class Pausable(Protocol):
     """What can pause an agent."""
 
-    is_asking: bool
-    """Whether the run waits for the answer of an operator."""
-
     @property
     def acting(self) -> bool:
         """Whether there is an agent to act on."""
 
-    def pause(self, request: Request, control: Control) -> None:
-        """Pause the agent until ``control`` has a request to resume, or the run ends."""
+    def pause(self) -> None:
+        """Take the next request of the control, a pause, until one to resume follows or the run ends."""
 
     def give_up(self) -> None:
         """End the agent, because something could not be done."""
@@ -138,13 +137,14 @@ class Control:
     """Takes the requests to one run for the time of a ``with`` block."""
 
     def __init__(self, directory: Path, trace: WatchedTrace) -> None:
-        self._directory = directory  # named after the run
+        self.directory = directory
+        """Where the decisions about the run are; named after the run."""
         self._trace = trace
         self._seen: set[int] = set()
         self._over = threading.Event()
         self._changed = threading.Condition()
-        self._paused = False
-        self._resume: Request | None = None
+        self._requests: deque[Request] = deque()  # pauses and resumes in turn, until they are taken
+        self._paused = False  # once the requests are taken
         self._thread = threading.Thread(target=self._work, name="operator requests")
         self.interventions: Pausable | None = None
         """What acts on the agent's sandbox; nothing for an agent that has none."""
@@ -190,13 +190,21 @@ class Control:
         self._trace.sync()
         return event
 
-    def wait_for_resume(self, ended: Callable[[], bool]) -> Request | None:
-        """The request that ends a pause; ``None`` if the run has ``ended`` before."""
+    def next_request(self, seconds: float = 0) -> Request | None:
+        """The next request to pause or to resume; ``None`` if there is none within that time."""
         with self._changed:
-            while self._resume is None and not self.stopped and not ended():
-                self._changed.wait(LOOK_SECONDS)
-            request, self._resume, self._paused = self._resume, None, False
-            return request
+            if not self._requests:
+                self._changed.wait(seconds)
+            return self._requests.popleft() if self._requests else None
+
+    def refuse_requests(self, problem: str) -> None:
+        """Record that requests to pause or to resume cannot be fulfilled; the run counts as not paused."""
+        with self._changed:
+            refused = list(self._requests)
+            self._requests.clear()
+            self._paused = False
+        for request in refused:
+            self.record(request, problem)
 
     def _work(self) -> None:
         while not self._over.wait(LOOK_SECONDS):
@@ -216,16 +224,16 @@ class Control:
                 self.interventions.give_up()
 
     def _new(self) -> Iterator[Request]:
-        for number in _numbers(self._directory):
+        for number in _numbers(self.directory):
             if number not in self._seen:  # a lower number can become visible after a higher one
                 self._seen.add(number)
-                request = _read(self._directory, number)
+                request = _read(self.directory, number)
                 if request is not None:
                     yield request
 
     def _take(self, request: Request) -> None:
         problem = signature_problem(
-            self._directory.name, request.number, request.act(), request.signer, request.signature
+            self.directory.name, request.number, request.act(), request.signer, request.signature
         )
         if problem:  # recorded without the signature, so that the evidence of the run stays valid
             self.record(replace(request, signer="", signature=""), problem)
@@ -251,21 +259,23 @@ class Control:
 
     def _pause(self, request: Request) -> None:
         acting = self.interventions if self.interventions and self.interventions.acting else None
-        with self._changed:
-            problem = "the run is paused already" if self._paused else NO_AGENT if acting is None else ""
-            if acting is not None and acting.is_asking:
-                problem = ASKING
-            self._paused = self._paused or not problem
-        if problem or acting is None:
-            self.record(request, problem)
+        if acting is None:
+            self.record(request, NO_AGENT)
+        elif self._accept(request, paused=True):
+            self._trace.later(acting.pause)
         else:
-            self._trace.later(lambda: acting.pause(request, self))
+            self.record(request, "the run is paused already")
 
     def _end_pause(self, request: Request) -> None:
+        if not self._accept(request, paused=False):
+            self.record(request, NOT_PAUSED)
+
+    def _accept(self, request: Request, *, paused: bool) -> bool:
+        """Keep a request until it is taken; false if it would change nothing."""
         with self._changed:
-            taken = self._paused and self._resume is None
-            if taken:
-                self._resume = request
-                self._changed.notify_all()
-        if not taken:
-            self.record(request, "the run is not paused")
+            if self._paused == paused:
+                return False
+            self._paused = paused
+            self._requests.append(request)
+            self._changed.notify_all()
+            return True

@@ -9,14 +9,14 @@ on the watched trace's own thread, one act after the other.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proctor.base.errors import InfrastructureFault
 from proctor.base.frozen import replace
-from proctor.conduct.control import NO_AGENT, Control, Request
-from proctor.conduct.operator import NOBODY, Answer, wait_for_answer
+from proctor.conduct.control import LOOK_SECONDS, NO_AGENT, Control, Request
+from proctor.conduct.operator import WITHDRAWN, wait_for_answer
 from proctor.conduct.watched import Decision, WatchedTrace
 from proctor.contract.model import Ask, Contract
 from proctor.execute.sandbox.bubblewrap.box import Box
@@ -52,13 +52,13 @@ class Interventions:
         self,
         contract: Contract,
         trace: WatchedTrace,
-        answers: Path,
+        control: Control,
         stopped: Callable[[], bool],
         asks: Callable[[str, str, int], None],
     ) -> None:
         self._contract = contract
         self._trace = trace
-        self._answers = answers
+        self._control = control
         self._stopped = stopped
         self._asks = asks
         self._sandbox: Box | None = None
@@ -70,8 +70,8 @@ class Interventions:
         """Whether the agent's sandbox was closed by an intervention."""
         self.killed_calls = False
         """Whether an intervention killed processes of the agent."""
-        self.is_asking = False
-        """Whether the run waits for the answer of an operator."""
+        self._is_paused = False
+        """Whether an operator paused the agent."""
 
     @property
     def acting(self) -> bool:
@@ -90,6 +90,8 @@ class Interventions:
         self._gone.set()
         self._trace.catch_breath()
         self._sandbox = self._keeper = None
+        self._is_paused = False
+        self._control.refuse_requests(NO_AGENT)
 
     def on_sandbox(self, act: Callable[[Box], None]) -> None:
         """Do something to the sandbox, where there is still one that an agent acts in."""
@@ -151,11 +153,7 @@ class Interventions:
             end_trees(sandbox.init_pid, int(trip.signals["pid"]), seen)
             sandbox.thaw()
         elif trip.action == PAUSE:
-            self.is_asking = True
-            try:
-                self._ask(sandbox, decision)
-            finally:
-                self.is_asking = False
+            self._ask(sandbox, decision)
         elif trip.action == ROLLBACK:
             self._roll_back(sandbox, decision)
         elif trip.action in (KILL, QUARANTINE):
@@ -190,8 +188,7 @@ class Interventions:
         trip = decision.trip
         ask = self._question(trip.code)
         sandbox.freeze()
-        if self.gateway is not None:
-            self.gateway.hold(SETTLE_SECONDS)
+        self._settle_calls()
         asked = self._trace.append(
             "operator.asked",
             {
@@ -205,16 +202,14 @@ class Interventions:
         self._asks(trip.code, trip.rationale, ask.deadline_seconds)
         keeper = self._keeper
         answer = wait_for_answer(
-            self._answers, asked.seq, ask, lambda: self._stopped() or self._gone.is_set(), keeper.ids if keeper else ()
+            self._control.directory, asked.seq, ask, self._ended_while_asking, keeper.ids if keeper else ()
         )
-        if answer.by == NOBODY and self._gone.is_set():
-            answer = Answer("withdrawn", "the agent had ended before anybody answered", "ended", NOBODY)
         to = answer.to
         if answer.decision == "rollback" and not to:
             to = self._trace.checkpoint_before(trip.evidence[0])
         self._trace.append("operator.decided", {**answer.payload(), "checkpoint": to})
         self._trace.sync()
-        if answer.decision == "withdrawn":
+        if answer.decision == WITHDRAWN:
             return
         if answer.decision == "rollback" and keeper is not None and to:
             detail = {"to": to}
@@ -225,12 +220,9 @@ class Interventions:
                 )
                 return
         if answer.decision in ("approve", "rollback"):
-            self._trace.append("intervention", {"action": "resume", "alert": decision.alert, "detail": {}})
-            if self.gateway is not None:
-                self.gateway.release()
-            sandbox.thaw()
+            self._go_on(decision.alert)
             return
-        self._trace.append("intervention", {"action": "kill", "alert": decision.alert, "detail": {}})
+        self._intervene(KILL, decision.alert)
         rationale = f"{trip.rationale}; the operator denied: {answer.why}"
         self._terminate("operator-denied", rationale, decision.alert)
         self._close(sandbox)
@@ -243,21 +235,56 @@ class Interventions:
         self.closed = True
         sandbox.close()
 
-    def pause(self, request: Request, control: Control) -> None:
+    def pause(self) -> None:
         """Pause the agent until an operator resumes or stops the run; the time is not the agent's."""
-        sandbox = self._sandbox
+        request, sandbox = self._control.next_request(), self._sandbox
+        if request is None:
+            return  # taken while the run waited for an answer
         if sandbox is None or not self._held_for_pause(sandbox):
-            control.record(request, NO_AGENT)
-            control.wait_for_resume(lambda: True)
+            self._control.record(request, NO_AGENT)
+            self._control.refuse_requests(NO_AGENT)
             return
-        self._append_operators(control.record(request), PAUSE)
-        resume = control.wait_for_resume(lambda: self._stopped() or self._gone.is_set())
-        if resume is None:
-            return
-        self._append_operators(control.record(resume), "resume")
-        if self.gateway is not None:
-            self.gateway.release()
-        self.on_sandbox(lambda one: one.thaw())
+        self._go_on(self._take(request).seq)
+
+    def _take(self, request: Request) -> Event:
+        """Record a request to pause or to resume; the sandbox is frozen, and what follows decides when it is thawed."""
+        event = self._control.record(request)
+        self._is_paused = request.action == PAUSE
+        if self._is_paused:
+            self._intervene(PAUSE, event.seq)
+        return event
+
+    def _go_on(self, alert: int) -> None:
+        """Let the frozen agent go on because of the event ``alert``, or once an operator resumes it."""
+        while not self._over_for_operators():
+            request = self._control.next_request(LOOK_SECONDS if self._is_paused else 0)
+            if request is not None:
+                alert = self._take(request).seq
+            elif not self._is_paused:
+                self._intervene("resume", alert)
+                if self.gateway is not None:
+                    self.gateway.release()
+                self.on_sandbox(lambda sandbox: sandbox.thaw())
+                return
+
+    def _over_for_operators(self) -> str:
+        """Why neither a question nor a pause matters any more; empty if they do."""
+        if self._stopped():
+            return "the run was stopped"
+        return "the agent had ended before anybody answered" if self._gone.is_set() else ""
+
+    def _ended_while_asking(self) -> str:
+        """Take requests to pause and to resume; why the question needs no answer any more."""
+        while (request := self._control.next_request()) is not None:
+            self._take(request)
+        return self._over_for_operators()
+
+    def _settle_calls(self) -> None:
+        """Hold the model's calls, and wait for those that are under way."""
+        deadline = time.monotonic() + SETTLE_SECONDS
+        while self.gateway is not None and not self.gateway.hold(LOOK_SECONDS):
+            if self._ended_while_asking() or time.monotonic() >= deadline:
+                return
 
     def _held_for_pause(self, sandbox: Box) -> bool:
         """Freeze the sandbox and hold the model's calls; false if the agent has already ended.
@@ -274,8 +301,8 @@ class Interventions:
             self.gateway.hold(0)
         return True
 
-    def _append_operators(self, act: Event, action: str) -> None:
-        self._trace.append("intervention", {"action": action, "alert": act.seq, "detail": {}})
+    def _intervene(self, action: str, alert: int) -> None:
+        self._trace.append("intervention", {"action": action, "alert": alert, "detail": {}})
         self._trace.sync()
 
     def _question(self, code: str) -> Ask:

@@ -29,6 +29,8 @@ SCHEMA = 1
 LOOK_SECONDS = 0.1
 ANSWER_BYTES = 1 << 20
 NOBODY = "nobody"
+WITHDRAWN = "withdrawn"
+"""The decision on a question that needs no answer any more."""
 TAKEN_SECONDS = 30
 """How long an operator waits at most until the run has taken the answer; a busy machine needs some of it."""
 
@@ -73,9 +75,11 @@ def answer_path(directory: Path, asked: int) -> Path:
 
 
 def wait_for_answer(
-    directory: Path, asked: int, ask: Ask, stopped: Callable[[], bool], checkpoints: Collection[str] = ()
+    directory: Path, asked: int, ask: Ask, ended: Callable[[], str], checkpoints: Collection[str] = ()
 ) -> Answer:
     """The answer of an operator to the question ``asked``, or the contract's own after its deadline.
+
+    The question is withdrawn once ``ended``, which is called many times a second, returns a reason.
 
     A rollback to anything but one of the ``checkpoints`` is not an answer, and is removed; so is an answer whose
     signature does not hold. The ``directory`` is named after the run.
@@ -88,8 +92,9 @@ def wait_for_answer(
             return answer
         if answer is not None:
             path.unlink(missing_ok=True)
-        if stopped():
-            return Answer("deny", "the run was stopped", "stopped", NOBODY)
+        why = ended()
+        if why:
+            return Answer(WITHDRAWN, why, "ended", NOBODY)
         if time.monotonic() >= deadline:
             why = f"nobody answered within {ask.deadline_seconds} s"
             return Answer(ask.otherwise, why, "deadline", NOBODY)

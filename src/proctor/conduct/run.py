@@ -107,8 +107,7 @@ def conduct(
             trace.redact = redactor.value if redactor else None
             control = Control(machine.home.decisions / run_id, trace)
             operated = Operated(watcher or Watcher(), control)
-            post = _watched(machine, prepared.contract, agent, run, trace, settings, operated, model)
-            control.interventions = post.interventions if post else None
+            post = _watched(machine, prepared.contract, agent, run, trace, settings, control, operated, model)
             trace.append(
                 "run.started",
                 {
@@ -158,6 +157,7 @@ def _watched(
     run: RunDirectory,
     trace: WatchedTrace,
     settings: Settings,
+    control: Control,
     watcher: Watcher,
     model: ModelPlan | None,
 ) -> WatchPost | None:
@@ -174,8 +174,8 @@ def _watched(
     from proctor.conduct.interventions import Interventions
     from proctor.conduct.watch_post import WatchPost
 
-    answers = machine.home.decisions / run.path.name
-    interventions = Interventions(contract, trace, answers, watcher.stopped, partial(watcher.asks, run.path.name))
+    interventions = Interventions(contract, trace, control, watcher.stopped, partial(watcher.asks, run.path.name))
+    control.interventions = interventions
     trace.watch(make(), interventions, interventions.give_up)
     post = WatchPost(machine, contract, trace, interventions, run.write_blob)
     if model is not None:
