@@ -64,6 +64,8 @@ def test_a_paused_agent_stands_still_and_its_clock_too(proctor: Proctor, make_co
     assert paused.returncode == 0, paused.stderr
     again = proctor("decide", directory.name, "pause", "--why", "me too")
     assert again.returncode == 2 and "nothing was done: the run is paused already" in again.stderr
+    assert proctor("runs", "--status", "paused").stdout.splitlines()[-1].split()[0] == directory.name
+    assert "is paused by an operator" in proctor("show", directory.name).stderr
     before = ticks.stat().st_size
     time.sleep(1.5)
     assert ticks.stat().st_size == before

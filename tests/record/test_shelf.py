@@ -55,6 +55,31 @@ def test_a_run_that_asks_waits_until_it_is_answered(make_run: Any) -> None:
     assert state(run) == "cut", "nobody is there any more to take an answer"
 
 
+def test_a_run_that_an_operator_paused_is_paused_until_it_goes_on_or_its_agent_ends(make_run: Any) -> None:
+    run, trace = make_run.unsealed(1)
+
+    def act(action: str, done: bool) -> None:
+        said = {"why": "", "code": "", "by": "me", "request": 1, "problem": ""}
+        trace.append("operator.acted", {"action": action, "done": done, **said})
+
+    with RunLock.take(run):
+        act("pause", False)
+        assert state(run) == "running", "nothing was done"
+        act("pause", True)
+        act("pause", False)
+        assert state(run) == "paused"
+        trace.append("operator.asked", {"code": "dns", "question": "?", "deadline_seconds": 9, "alert": 1})
+        assert state(run) == "waiting", "the question has a deadline"
+        trace.append("operator.decided", {"decision": "approve", "why": "", "code": "", "by": "me", "to": ""})
+        assert state(run) == "paused"
+        act("resume", True)
+        assert state(run) == "running"
+        act("pause", True)
+        trace.append("agent.rested", {"wall_seconds": "1"})
+        assert state(run) == "running", "its patch is being judged"
+    assert state(run) == "cut"
+
+
 CHANGES: dict[str, Callable[[RunDirectory], object]] = {
     "a report with another verdict": lambda run: replace_in(run.report, b"success", b"failure"),
     "a manifest with another agent": lambda run: replace_in(run.manifest, b"noop", b"best"),

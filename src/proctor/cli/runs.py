@@ -21,10 +21,10 @@ STATUSES = ("success", "failure", "acceptance-error", "invalid", *STATES)
 def command(status: str | None, contract: str, last: int | None, json_: bool) -> None:
     """List the runs of the home directory, oldest first.
 
-    Besides a verdict a run can be running, waiting for a human (see `proctor decide`), cut off, or broken: what is
-    listed of it is not what was sealed. Only `proctor verify` looks at every byte. A copy is a directory that is named
-    like one run and contains another; it does not count as a run. An id begins with the time at which its run began, in
-    UTC. Runs of pilots are listed with their methods.
+    Besides a verdict a run can be running, waiting for a human or paused by one (see `proctor decide`), cut off, or
+    broken: what is listed of it is not what was sealed. Only `proctor verify` looks at every byte. A copy is a
+    directory that is named like one run and contains another; it does not count as a run. An id begins with the time at
+    which its run began, in UTC. Runs of pilots are listed with their methods.
     """
     from proctor.cli.wiring import shelf
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 STATES = {
     "running": "is still running",
     "waiting": "is still running and waits for a human (proctor decide)",
+    "paused": "is paused by an operator (proctor decide RUN resume)",
     "cut": "was cut off",
     "finished": "is sealed",
     "broken": "was changed after it was sealed",

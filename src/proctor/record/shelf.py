@@ -1,10 +1,11 @@
 """The runs of a home: which there are, in what state, and which one a short name means.
 
-A run is ``running`` while a living process holds its lock, ``waiting`` while it also asks a human, ``finished`` once it
-is sealed and ``cut`` otherwise. It is ``broken`` when what is shown of it, or the size of any file, is not what was
-sealed; only ``verify`` looks at every byte. It is ``newer`` when a newer Proctor wrote it in a form that this version
-cannot read. A directory that is named like one run and contains another is a ``copy``: it has no status, and no command
-counts it. A directory without readable records is listed with empty fields and never stops the list.
+A run is ``running`` while a living process holds its lock, ``waiting`` while it also asks a human, ``paused`` while an
+operator keeps its agent from going on, ``finished`` once it is sealed and ``cut`` otherwise. It is ``broken`` when what
+is shown of it, or the size of any file, is not what was sealed; only ``verify`` looks at every byte. It is ``newer``
+when a newer Proctor wrote it in a form that this version cannot read. A directory that is named like one run and
+contains another is a ``copy``: it has no status, and no command counts it. A directory without readable records is
+listed with empty fields and never stops the list.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ LAST = "last"
 NEWER = "newer"
 """The state of a run that a newer Proctor wrote, and the value that is read instead of its files."""
 
-STATES = ("running", "waiting", "finished", "cut", "broken", "copy", NEWER)
+STATES = ("running", "waiting", "paused", "finished", "cut", "broken", "copy", NEWER)
 
 _SHORT = pattern(r"[0-9A-Za-z-]{1,40}\Z")
 _MOST_NAMED = 5
@@ -149,7 +150,7 @@ class Shelf:
 def state(run: RunDirectory) -> str:
     """One of :data:`STATES`."""
     if is_held(run):
-        return "waiting" if _asks(run) else "running"
+        return _live_state(run)
     if not os.path.lexists(run.seal):
         return "cut"
     if copy_of(run):
@@ -172,14 +173,21 @@ def _holds_a_run(path: Path) -> bool:
     return path.is_dir() and any(os.path.lexists(one) for one in (run.manifest, run.events, run.seal))
 
 
-def _asks(run: RunDirectory) -> bool:
-    """Whether the last question of a living run is still open."""
+def _live_state(run: RunDirectory) -> str:
+    """The state of a living run. A question counts before a pause, because it has a deadline."""
     try:
         events = read_finished_events(run.events)[0]
     except (BrokenSeal, NewerSchema):
-        return False
-    spoken = [event.type for event in events if event.type in ("operator.asked", "operator.decided")]
-    return spoken[-1:] == ["operator.asked"]
+        return "running"
+    asks = paused = False
+    for event in events:
+        if event.type in ("operator.asked", "operator.decided"):
+            asks = event.type == "operator.asked"
+        elif event.type == "operator.acted" and event.payload.get("done") is True:
+            paused = event.payload.get("action") == "pause"
+        elif event.type in ("agent.rested", "agent.finished"):
+            paused = False
+    return "waiting" if asks else "paused" if paused else "running"
 
 
 def _as_sealed(run: RunDirectory) -> bool:

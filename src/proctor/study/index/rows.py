@@ -48,6 +48,7 @@ _UNDONE = "ended-by-rollback"
 _REASONS = {
     "running": "is still running",
     "waiting": "waits for a human: proctor decide",
+    "paused": "is paused by an operator: proctor decide",
     "cut": "was cut off before it was sealed",
 }
 _MINUTES = {"second": Decimal(60), "minute": Decimal(1), "hour": 1 / Decimal(60)}
