@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from proctor.base.errors import InfrastructureFault
+from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.cli.decide import command
 from proctor.conduct import operator
 from proctor.conduct.operator import Question
+from proctor.record.lock import RunLock
 from proctor.record.rundir import RunDirectory
 
-RUN = "20260307T120000-0123456789"
+RUN, NEWEST = "20260307T120000-0123456789", "20260307T130000-0123456789"
 
 
 @pytest.mark.parametrize("decision", ["approve", "deny", "rollback"])
@@ -27,3 +28,22 @@ def test_an_answer_that_the_run_does_not_take_is_not_reported_as_decided(
     monkeypatch.setattr(operator, "TAKEN_SECONDS", 0)
     with pytest.raises(InfrastructureFault, match="did not take the answer"):
         command.main([str(run.path), decision, "--why", "because"], standalone_mode=False)
+
+
+@pytest.mark.parametrize("decision", ["approve", "stop"])
+def test_a_run_that_has_ended_is_refused_and_those_in_progress_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decision: str
+) -> None:
+    """While inverted tests are made, the last run is one that has ended."""
+    monkeypatch.setenv("PROCTOR_HOME", str(tmp_path))
+    monkeypatch.setattr("proctor.cli.decide.require_evidence", lambda run, live: None)
+    earlier, newest = (RunDirectory(tmp_path / "runs" / name).create() for name in (RUN, NEWEST))
+    newest.events.write_bytes(b"")
+    arguments = ["last", decision, "--why", "because"]
+    with RunLock.take(earlier), pytest.raises(UsageFault, match="the run has ended") as refused:
+        command.main(arguments, standalone_mode=False)
+    assert refused.value.where == newest.path.name
+    assert refused.value.hint.startswith(f"in progress: {earlier.path.name}; while inverted tests are made")
+    with pytest.raises(UsageFault) as refused:
+        command.main(arguments, standalone_mode=False)
+    assert refused.value.hint == "no run is in progress; while inverted tests are made, no run has begun yet"

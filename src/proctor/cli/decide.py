@@ -69,7 +69,7 @@ def _answer(run: RunDirectory, decision: str, why: str, code: str, to: str, iden
 
     question = open_question(run)
     if question is None:
-        require_evidence(run, live=True)
+        _require_live(run)
         hint = (
             "a run waits from its operator.asked to its operator.decided: see proctor trace RUN --type operator.asked"
         )
@@ -99,12 +99,9 @@ def _act(run: RunDirectory, action: str, why: str, code: str, to: str, identity:
     from proctor.cli.wiring import home
     from proctor.conduct.control import Request, give_request, next_number, result_of
     from proctor.conduct.operator import TAKEN_SECONDS
-    from proctor.record.lock import is_held
     from proctor.record.signed_acts import signed
 
-    if run.seal.exists() or not is_held(run):
-        require_evidence(run, live=True)
-        raise UsageFault("the run has ended", where=run.path.name, hint="proctor runs --status running lists others")
+    _require_live(run)
     directory, name = home().decisions / run.path.name, run.path.name
     while True:
         request = Request(next_number(directory), action, why, code, _operator(identity))
@@ -118,6 +115,23 @@ def _act(run: RunDirectory, action: str, why: str, code: str, to: str, identity:
     if not result["done"]:
         raise UsageFault(f"nothing was done: {result['problem']}", where=name)
     return ""
+
+
+def _require_live(run: RunDirectory) -> None:
+    """Refuse a run that has ended, and name those that have not."""
+    from proctor.base.errors import UsageFault
+    from proctor.cli.wiring import shelf
+    from proctor.record.lock import is_held
+    from proctor.record.rundir import RunDirectory
+
+    if not run.seal.exists() and is_held(run):
+        return
+    require_evidence(run, live=True)
+    runs = shelf()
+    live = [name for name in runs.ids() if is_held(RunDirectory(runs.runs / name))]
+    others = f"in progress: {', '.join(live)}" if live else "no run is in progress"
+    hint = f"{others}; while inverted tests are made, no run has begun yet"
+    raise UsageFault("the run has ended", where=run.path.name, hint=hint)
 
 
 def _operator(identity: Identity | None) -> str:
