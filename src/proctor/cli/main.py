@@ -1,23 +1,26 @@
 """``proctor``: finds the command, loads only that one, and turns errors into messages and exit codes.
 
-Exit codes: 0 yes, 1 a negative verdict, 2 usage or a bad contract, 3 infrastructure, 4 integrity, 130 interrupted.
+Exit codes: 0 yes, 1 a negative verdict, 2 usage or a bad contract, 3 infrastructure, 4 integrity, 130 interrupted,
+141 if the reader of the output has gone, as shells report it of programs that SIGPIPE ends.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import select
 import sys
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
 from proctor import __version__
 
+NO_READER = 141
 COMMANDS = {
     "demo": "the whole story on a bundled repository, offline",
     "init": "start a new contract",
@@ -55,8 +58,30 @@ COMMANDS = {
 }
 
 
+class Broken(Exception):
+    """A broken pipe, under a name that click does not know: click would leave with the code of a negative verdict."""
+
+
+@contextmanager
+def _past_click() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise Broken(str(error)) from error
+
+
 class Commands(click.Group):
     """The commands by name; each is imported when it is called."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        with _past_click():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _past_click():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -116,7 +141,25 @@ def leave(code: int) -> NoReturn:
 
 
 def run_command(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code. Nothing but a message reaches the user when it fails."""
+    """Run one command and return its exit code. Nothing but a message reaches the user when it fails.
+
+    A command whose output no one reads any more, as in ``proctor trace RUN | head``, ends without a message.
+    """
+    try:
+        return _run(arguments)
+    except (BrokenPipeError, Broken) as error:
+        return NO_READER if _reader_is_gone() else _defect(error)
+
+
+def _reader_is_gone() -> bool:
+    """Whether standard output or standard error leads to a pipe that is closed at its other end."""
+    streams = select.poll()
+    for stream in (1, 2):
+        streams.register(stream, 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in streams.poll(0))
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     from proctor.base.errors import ProctorError
 
     try:
@@ -132,9 +175,8 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
         return _say("stopped", 130)
     except KeyboardInterrupt:
         return _say("stopped", 130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 0
+    except (BrokenPipeError, Broken):
+        raise
     except ProctorError as error:
         return _say(str(error), error.exit_code)
     except OSError as error:

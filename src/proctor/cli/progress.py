@@ -3,7 +3,7 @@
 On a terminal one line is redrawn as runs go through their phases; elsewhere each finished run gets a line. Attempts
 that are no runs are counted in the same two ways. The first Ctrl-C or SIGTERM ends the agents that act, seals their
 runs as stopped, and starts no more. A second one leaves at once: what is cut off then is swept away by the next
-command, as after a crash.
+command, as after a crash. When no one reads standard error any more, the runs go on.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 import time
+from contextlib import suppress
 from types import FrameType, TracebackType
 
 from proctor.base.errors import ProctorError
@@ -49,10 +50,21 @@ class Attempts:
             return
         words = printable(f"[{done}/{total}] {self._name}")
         if sys.stderr.isatty():
-            sys.stderr.write(f"\r\x1b[K{words}" + ("\n" if done == total else ""))
+            _write(f"\r\x1b[K{words}" + ("\n" if done == total else ""))
         elif done * MOST_LINES // total > (done - 1) * MOST_LINES // total:
-            sys.stderr.write(f"{words}\n")
+            _write(f"{words}\n")
+
+
+def _write(text: str) -> None:
+    with suppress(BrokenPipeError):
+        sys.stderr.write(text)
         sys.stderr.flush()
+
+
+def _write_at_once(text: str) -> None:
+    """Write past the stream's buffer, which the code that a signal interrupts may be using."""
+    with suppress(OSError):
+        os.write(2, text.encode())
 
 
 class Progress(BatchWatcher):
@@ -140,11 +152,11 @@ class Progress(BatchWatcher):
         """Ask all to stop; the runs notice at their next step. A second interrupt waits for nobody."""
         if self._stop.is_set():
             hint = f"; the rest is run by: {self._resume}" if self._resume else ""
-            os.write(2, f"\nproctor: left at once{hint}\n".encode())
+            _write_at_once(f"\nproctor: left at once{hint}\n")
             os._exit(INTERRUPTED)
         self._why = "from the keyboard" if number == signal.SIGINT else f"by {signal.Signals(number).name}"
         self._stop.set()
-        os.write(2, b"\nstopping: live agents are ended and their runs sealed; press again to leave at once\n")
+        _write_at_once("\nstopping: live agents are ended and their runs sealed; press again to leave at once\n")
         threading.Thread(target=self._end_live, name="stop").start()
 
     def _end_live(self) -> None:
@@ -155,18 +167,15 @@ class Progress(BatchWatcher):
     def _line(self, text: str, *, always: bool = False) -> None:
         if (always or not self._quiet) and sys.stderr is not None:
             self._clear()
-            sys.stderr.write(printable(text) + "\n")
-            sys.stderr.flush()
+            _write(printable(text) + "\n")
 
     def _draw(self) -> None:
         if not self._terminal:
             return
         phases = ", ".join(f"{run[-6:]} {phase}" for run, phase in list(self._phases.items())[:4])
         seconds = int(time.monotonic() - self._start)
-        sys.stderr.write(f"\r\x1b[K{self._done}/{self._total} done, {seconds} s  {phases}")
-        sys.stderr.flush()
+        _write(f"\r\x1b[K{self._done}/{self._total} done, {seconds} s  {phases}")
 
     def _clear(self) -> None:
         if self._terminal:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            _write("\r\x1b[K")
