@@ -11,6 +11,7 @@ from typing import Any
 
 from proctor.base.canonical import canonical, digest
 from proctor.judge.report import build_report
+from proctor.record.lock import RunLock
 from proctor.record.rundir import RunDirectory
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
@@ -43,3 +44,19 @@ def test_a_report_of_an_earlier_form_is_computed_in_that_form(proctor: Proctor, 
     for unknown in (0, "1", None):
         refused = sealed_as(schema=unknown)
         assert refused.returncode == 4 and "has no schema number" in refused.stderr
+
+
+def test_a_run_that_is_still_running_is_refused_and_left_as_it_is(proctor: Proctor, tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path / "home" / "runs" / "20260307T120000-0123456789").create()
+    run.events.write_bytes(b"")
+
+    def files() -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
+
+    with RunLock.take(run):
+        before = files()
+        for more in ((), ("--print",), ("--json",)):
+            refused = proctor("rescore", "last", *more)
+            assert (refused.returncode, refused.stdout) == (2, "")
+            assert refused.stderr.splitlines()[0] == f"proctor: {run.path.name}: the run is still running"
+        assert files() == before
