@@ -15,6 +15,7 @@ and is never removed by Proctor itself. ``searches`` holds the findings of copy 
 from __future__ import annotations
 
 import os
+import pwd
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -53,7 +54,7 @@ class Home:
         named = variables.get("PROCTOR_HOME")
         if named:
             return cls(Path(named).absolute())
-        data = variables.get("XDG_DATA_HOME") or os.path.join(variables.get("HOME") or "/var/lib", ".local", "share")
+        data = variables.get("XDG_DATA_HOME") or os.path.join(variables.get("HOME") or _users_home(), ".local", "share")
         return cls(Path(data).absolute() / "proctor")
 
     def shared(self) -> str:
@@ -82,3 +83,15 @@ class Home:
                 where=str(self.path),
                 hint="set PROCTOR_HOME to a directory that you can write to",
             ) from None
+
+
+def _users_home() -> str:
+    """The home directory of the user of this process, as the system knows it."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        raise UsageFault(
+            "Proctor's home is not known: HOME is not set, and the system does not know this user",
+            where=f"uid {os.getuid()}",
+            hint="set PROCTOR_HOME to a directory that you can write to",
+        ) from None
