@@ -164,6 +164,15 @@ def test_a_bad_agent_gets_one_message(proctor: Proctor, make_contract: Any, agen
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("option", ["--agent", "--model"])
+def test_an_agent_or_model_that_is_given_twice_is_refused(proctor: Proctor, make_contract: Any, option: str) -> None:
+    agents = ["--agent", "noop", *(("--agent", "noop") if option == "--agent" else ("--model", "a/b") * 2)]
+    done = proctor("run", make_contract(), *agents)
+    assert done.returncode == 2
+    assert f"{option} {agents[-1]}: given more than once\n" in done.stderr
+    assert not json.loads(proctor("runs", "--json").stdout)
+
+
 def test_a_patch_comes_without_other_files(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
     (tmp_path / "files").mkdir()
     patch = ["--agent", "patch:fix.patch", "--agent-files", tmp_path / "files"]

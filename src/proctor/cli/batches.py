@@ -80,9 +80,12 @@ def begin(
 
     ``settings`` are kept with the batch: the price table, envelopes, and the options of the models.
     """
+    agents = [_absolute_patch(agent) for agent in agents]
+    _require_once("--agent", agents)
+    _require_once("--model", models)
     contracts = _load_all(paths, machine, settings)
     files = str(Path(agent_files).absolute()) if agent_files else ""
-    pairs = [(_absolute_patch(agent), model) for agent in agents for model in models or ("",)]
+    pairs = [(agent, model) for agent in agents for model in models or ("",)]
     kept = {"jobs": str(jobs), **settings}
     if kept.get("prices"):
         kept["prices"] = str(Path(kept["prices"]).absolute())
@@ -98,6 +101,14 @@ def begin(
         held.enter_context(batch_lock(machine.home, batch.id))
         save_batch(machine.home, batch)
         return Plan(batch, contracts, batch.places, held.pop_all())
+
+
+def _require_once(option: str, values: Sequence[str]) -> None:
+    """Refuse a value that is given twice, because it would count once."""
+    for value in values:
+        if values.count(value) > 1:
+            hint = "give it once; -n 2 makes two runs of each contract"
+            raise UsageFault("given more than once", where=f"{option} {value[:200]}", hint=hint)
 
 
 def take_up(machine: Machine, batch_id: str, agents: Sequence[str] = ()) -> Plan:
