@@ -175,10 +175,20 @@ def test_an_agent_or_model_that_is_given_twice_is_refused(proctor: Proctor, make
 
 def test_a_patch_comes_without_other_files(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
     (tmp_path / "files").mkdir()
-    patch = ["--agent", "patch:fix.patch", "--agent-files", tmp_path / "files"]
+    patch = ["--agent", "patch:/fix.patch", "--agent-files", tmp_path / "files"]
     done = proctor("run", make_contract(), *patch)
     assert done.returncode == 2
-    assert "takes no files besides its patch" in done.stderr
+    assert done.stderr == "proctor: --agent-files: cannot be used by patch:/fix.patch\n  leave out --agent-files\n"
+
+
+def test_agents_that_take_no_files_are_named_among_those_that_do(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "files").mkdir()
+    agents = ["--agent", "noop", "--agent", "command:true", "--agent", "codex"]
+    done = proctor("run", make_contract(), *agents, "--agent-files", tmp_path / "files")
+    assert done.returncode == 2
+    assert done.stderr.startswith("proctor: --agent-files: cannot be used by noop, codex\n  run these agents without")
 
 
 def test_an_agent_is_not_handed_the_home_or_the_contract(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:

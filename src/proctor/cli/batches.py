@@ -39,6 +39,7 @@ from proctor.contract.digest import content_id
 from proctor.contract.load import load_contract
 from proctor.contract.model import Contract
 from proctor.execute.agents.interface import Agent
+from proctor.execute.agents.registry import WITHOUT_FILES
 from proctor.execute.prepare import Prepared
 from proctor.execute.workspace.store import hold
 from proctor.record.rundir import RunDirectory
@@ -85,6 +86,8 @@ def begin(
     _require_once("--model", models)
     contracts = _load_all(paths, machine, settings)
     files = str(Path(agent_files).absolute()) if agent_files else ""
+    if files:
+        _require_takes_files(agents)
     pairs = [(agent, model) for agent in agents for model in models or ("",)]
     kept = {"jobs": str(jobs), **settings}
     if kept.get("prices"):
@@ -109,6 +112,15 @@ def _require_once(option: str, values: Sequence[str]) -> None:
         if values.count(value) > 1:
             hint = "give it once; -n 2 makes two runs of each contract"
             raise UsageFault("given more than once", where=f"{option} {value[:200]}", hint=hint)
+
+
+def _require_takes_files(agents: Sequence[str]) -> None:
+    """Refuse files for agents of which some cannot use any: all agents of a batch get the same."""
+    without = [agent for agent in agents if agent.partition(":")[0] in WITHOUT_FILES]
+    if without:
+        mixed = len(without) < len(agents)
+        hint = "run these agents without --agent-files, in a batch of their own" if mixed else "leave out --agent-files"
+        raise UsageFault(f"cannot be used by {', '.join(without)}", where="--agent-files", hint=hint)
 
 
 def take_up(machine: Machine, batch_id: str, agents: Sequence[str] = ()) -> Plan:

@@ -78,3 +78,9 @@ def test_a_plug_in_comes_in_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_bad_request_is_refused(request_: AgentRequest) -> None:
     with pytest.raises(UsageFault):
         make_agent(request_)
+
+
+@pytest.mark.parametrize("kind", sorted(registry.WITHOUT_FILES))
+def test_agents_that_take_no_files_refuse_them(kind: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageFault, match="files"):
+        make_agent(AgentRequest(kind, "fix.patch" if kind == "patch" else "", files=tmp_path, model="m"))

@@ -50,6 +50,9 @@ BUILT_IN: dict[str, Maker] = {
 WITHOUT_MODEL = frozenset({"noop", "reference", "patch"})
 """Agents that have nothing to ask a model."""
 
+WITHOUT_FILES = WITHOUT_MODEL | {"builtin", *ADAPTED}
+"""Agents that cannot be given files."""
+
 WORDS = {
     "noop": "changes nothing; every contract must fail it",
     "reference": "hands over the contract's reference solution",
