@@ -43,6 +43,61 @@ def other_patch(contract: Path) -> None:
     (contract / "fix.patch").write_text((contract / "fix.patch").read_text().replace("a - b", "a * b"))
 
 
+VARIANT = (
+    "--- a/{path}\n+++ b/{path}\n@@ -1,2 +1,2 @@\n import calc\n"
+    "-assert calc.add(0, 0) == 0\n+assert calc.add(0, 0) == 1\n"
+)
+
+
+@pytest.fixture
+def varied(make_contract: Any) -> Callable[..., Path]:
+    """A contract with declared variants, by their texts, and the test in two files: a protected and a hidden one."""
+
+    def make(*variants: str, **parts: Any) -> Path:
+        names = [f"variants/{number}.patch" for number in range(len(variants))]
+        check = {**make_contract.CHECK, "hidden": [{"from": "hidden"}], "inverted": {"variants": names}}
+        directory: Path = make_contract(checks=[check], policy={"protected": ["tests/**"]}, **parts)
+        (directory / "hidden").mkdir()
+        (directory / "hidden" / "test_more.py").write_text(make_contract.FILES["tests/test_calc.py"])
+        (directory / "variants").mkdir()
+        for name, text in zip(names, variants, strict=True):
+            (directory / name).write_text(text)
+        return directory
+
+    return make
+
+
+def test_declared_variants_that_fit_hidden_and_protected_tests(proctor: Proctor, varied: Callable[..., Path]) -> None:
+    contract = varied(VARIANT.format(path="test_more.py"), VARIANT.format(path="tests/test_calc.py"))
+    assert said(proctor, contract) == (0, [], [])
+
+
+def test_each_declared_variant_that_does_not_fit_is_named_once(proctor: Proctor, varied: Callable[..., Path]) -> None:
+    good = VARIANT.format(path="test_more.py")
+    other = good.replace("(0, 0)", "(7, 7)")
+    contract = varied(good, other, VARIANT.format(path="calc.py"), "not a patch", VARIANT.format(path="tests/no.py"))
+    code, mistakes, _ = said(proctor, contract)
+    assert code == 2
+    assert [one["message"].replace(" does not apply", "") for one in mistakes] == [
+        "the variant variants/1.patch: error: patch failed: test_more.py:1",
+        "the variant variants/2.patch: no hidden or protected file is called calc.py",
+        "the variant variants/3.patch: the patch names no file",
+        "the variant variants/4.patch: no hidden or protected file is called tests/no.py",
+    ]
+    lines = (contract / "contract.yaml").read_text().splitlines()
+    assert ["variants/1.patch" in lines[mistakes[0]["line"] - 1], mistakes[0]["hint"][:20]] == [
+        True,
+        "make the patch again",
+    ]
+
+
+def test_variants_of_files_that_are_elsewhere_or_made_by_setup_are_not_looked_at(
+    proctor: Proctor, varied: Callable[..., Path]
+) -> None:
+    contract = varied(VARIANT.format(path="tests/made.py"), setup=[{"run": "touch tests/made.py"}])
+    assert said(proctor, contract) == (0, [], [])
+
+
 def test_an_archive_that_is_the_pinned_one_and_a_patch_that_fits(proctor: Proctor, make_contract: Any) -> None:
     assert said(proctor, make_contract()) == (0, [], [])
 

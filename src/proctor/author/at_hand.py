@@ -2,7 +2,8 @@
 
 Nothing is downloaded, unpacked or run. A repository at an address, or an archive that no run has fetched yet, is not at
 hand, and nothing is said of it. A local one must hold the pinned commit or be the pinned archive, and the reference
-patch must apply to it. Where setup comes first, a patch may be meant for what setup makes: that is a remark only.
+patch must apply to it. Where setup comes first, a patch may be meant for what setup makes: that is a remark only. The
+variants of tests that a contract declares must apply to their test files.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ from contextlib import contextmanager
 
 from proctor.base.errors import ContractError, Mistake, ProctorError
 from proctor.base.files import read_bounded
-from proctor.base.names import name_bytes
+from proctor.base.names import name_bytes, name_text
 from proctor.contract.lint import Remark, place_of, remarks
 from proctor.contract.lint_terms import Step
 from proctor.contract.load import CONTRACT_NAME
-from proctor.contract.model import ArchiveRepository, Contract, GitRepository
+from proctor.contract.model import ArchiveRepository, Check, Contract, GitRepository
 from proctor.execute.agents.patch import PATCH_BYTES
 from proctor.execute.inputs.archive import is_address
 from proctor.execute.inputs.fetch import InputCache
+from proctor.execute.inputs.place import hidden_files
 from proctor.execute.workspace.archive import read_members
 from proctor.execute.workspace.git import BadRepository, read_commit
+from proctor.execute.workspace.glob import matches
 from proctor.execute.workspace.patch import PatchProblem, apply_patch
 from proctor.execute.workspace.patchtext import NotAPatch, parse_patch
 
@@ -44,6 +47,56 @@ def remarks_on_repository(contract: Contract, inputs: InputCache) -> tuple[Remar
             message = f"the reference does not fit the repository: {said}"
             raise ContractError([_mistake(contract, ("reference",), message)]) from None
     return ()
+
+
+def require_fitting_variants(contract: Contract, inputs: InputCache) -> None:
+    """Refuse declared variants that do not apply to one hidden or protected file; those not at hand are not looked at.
+
+    ``proctor validate`` tries the others, and whether each makes a test fail.
+    """
+    mistakes = []
+    for place, check in enumerate(contract.checks):
+        for number, file in enumerate(check.inverted.variants):
+            patch = read_bounded(contract.directory / file.path, PATCH_BYTES)
+            problem = _variant_problem(contract, check, patch, inputs)
+            if problem:
+                path = ("checks", place, "inverted", "variants", number)
+                hint = "make the patch again, against one hidden or protected test file, or take it out"
+                mistakes.append(_mistake(contract, path, f"the variant {file.path} does not apply: {problem}", hint))
+    if mistakes:
+        raise ContractError(mistakes)
+
+
+def _variant_problem(contract: Contract, check: Check, patch: bytes, inputs: InputCache) -> str:
+    touched = _touched(patch)
+    hidden = _hidden(contract, check, inputs)
+    fixed = frozenset(path for path in touched if any(matches(path, one) for one in contract.policy.protected))
+    if hidden is None or (not touched <= hidden.keys() and contract.setup):
+        return ""
+    with _base(contract, inputs, fixed) as read_base:
+        if read_base is None and not touched <= hidden.keys():
+            return ""
+
+        def read(path: bytes) -> tuple[int, bytes] | None:
+            return hidden.get(path) or (read_base(path) if read_base and path in fixed else None)
+
+        absent = sorted(name_text(path) for path in touched if read(path) is None)
+        if absent:
+            return f"no hidden or protected file is called {absent[0]}"
+        try:
+            changed = len(apply_patch(patch, read).writes)
+        except PatchProblem as problem:
+            return (problem.log or problem.reason).splitlines()[0]
+    return "" if changed == 1 else f"it changes {changed} files and not one"
+
+
+def _hidden(contract: Contract, check: Check, inputs: InputCache) -> dict[bytes, tuple[int, bytes]] | None:
+    """The hidden files of ``check`` by their paths in the tree; ``None`` where they are not at hand."""
+    fetched = {one.name: all(map(inputs.path, one.source.files)) for one in contract.inputs if one.source.files}
+    if not all(fetched.get(one.input, False) for one in check.hidden if one.input):
+        return None
+    found = (file for one in check.hidden for file in hidden_files(one, contract, inputs))
+    return {path: (mode, data) for path, mode, data in found}
 
 
 def _reference(contract: Contract) -> bytes:

@@ -18,11 +18,12 @@ def command(contracts: tuple[Path, ...], strict: bool, json_: bool) -> int:
     """Check CONTRACTS: every mistake with its file, line and column, then warnings and advice.
 
     If the repository is on this machine, the pinned commit or archive must exist and the reference must apply to it.
-    Setup inputs that were fetched before must not contain another version of the project under test. An image that an
-    engine on this machine has must not show such a version, git history, hidden tests or the solution. With --json the
-    size of the task and its tier are printed too.
+    The variants that a check declares (inverted.variants) must apply to its hidden or protected test files. Setup
+    inputs that were fetched before must not contain another version of the project under test. An image that an engine
+    on this machine has must not show such a version, git history, hidden tests or the solution. With --json the size of
+    the task and its tier are printed too.
     """
-    from proctor.author.at_hand import remarks_on_repository
+    from proctor.author.at_hand import remarks_on_repository, require_fitting_variants
     from proctor.author.complexity import complexity
     from proctor.author.copies import remarks_on_copies
     from proctor.author.image_answers import remarks_on_image
@@ -39,6 +40,7 @@ def command(contracts: tuple[Path, ...], strict: bool, json_: bool) -> int:
     for path in contracts:
         try:
             contract = load_contract(path)
+            require_fitting_variants(contract, InputCache(home().inputs))
             remarks = (
                 *lint(contract),
                 *remarks_on_unprotected(contract),
