@@ -24,11 +24,12 @@ def print_coverage(name: str, several: Iterable[Coverage]) -> None:
         click.echo(printable(f"{place}: {whole if one.whole else f'{enough} ({one.variants} in all)'}"))
         without = [test for test in one.without if test != WHOLE_CHECK]
         if without:
-            click.echo(printable(f"{place}: tests without a variant that depends on the code: {_named(without)}"))
+            click.echo(printable(f"{place}: tests without a variant that depends on the code: {named(without)}"))
         rare = [test for test in one.rare if test not in (*without, WHOLE_CHECK)]
         if rare:
-            click.echo(printable(f"{place}: tests whose variants code could recognise by their form: {_named(rare)}"))
+            click.echo(printable(f"{place}: tests whose variants code could recognise by their form: {named(rare)}"))
 
 
-def _named(tests: Sequence[str]) -> str:
+def named(tests: Sequence[str]) -> str:
+    """The first of ``tests``, on one line."""
     return ", ".join(tests[:MOST_NAMED]) + (", ..." if len(tests) > MOST_NAMED else "")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from proctor.author.on_base import OnBase, none_fails, passing_on_base
 from proctor.author.trial import ready
 from proctor.base.errors import InfrastructureFault
-from proctor.cli.inverted import print_coverage
+from proctor.cli.inverted import named, print_coverage
 from proctor.cli.options import judge_slots_option
 from proctor.cli.output import as_json, counted, print_json, print_table, printable, shortened
 from proctor.cli.undecided import UNDECIDED, tell_undecided
@@ -21,6 +22,7 @@ from proctor.contract.model import Contract
 from proctor.judge.inverted.pool import Coverage, coverage
 from proctor.judge.status import is_machine_fault
 from proctor.present.restored import changes_to_the_runner, lost_changes
+from proctor.record.rundir import RunDirectory
 
 if TYPE_CHECKING:
     from proctor.cli.surveys import Surveyed
@@ -57,6 +59,9 @@ def command(
 ) -> int:
     """Run the no-op and the reference on CONTRACTS: every no-op a failure, every reference a success.
 
+    A must_pass test that passes on the base does not test the fix. Such tests are listed; if no must_pass test fails on
+    the base, the contract is not valid.
+
     Exits with 0 when CONTRACTS are valid, 1 when they are not, and 3 when this machine could not judge some of the
     runs, whatever the result of the others.
 
@@ -84,6 +89,7 @@ def command(
     covered: dict[str, tuple[Coverage, ...]] = {}
     unready: dict[str, str] = {}
     seconds: dict[str, float] = {}
+    bases: dict[str, list[Mapping[str, Any]]] = {}
     for agent, wanted in (("noop", "failure"), ("reference", "success")):
         plan = begin(here, contracts, [agent], repeats=times, settings={"rehearse": "yes", "command": "validate"})
         if agent == "reference":
@@ -95,6 +101,9 @@ def command(
         for place, outcome in result.outcomes:
             report = outcome.report
             seconds[place.contract] = _seconds(report)
+            run = RunDirectory(outcome.directory)
+            if agent == "noop" and outcome.status in ("success", "failure") and run.results.is_file():
+                bases.setdefault(place.contract, []).append(run.read_json(run.results))
             rows.append(
                 {
                     "run": outcome.run_id,
@@ -115,11 +124,18 @@ def command(
     undecided = [row for row in rows if is_machine_fault(row)]
     wrong = [row for row in rows if row["status"] != row["wanted"] and row not in undecided]
     code = max(code, UNDECIDED) if undecided else code
+    on_base = {one.name: passing_on_base(one, bases.get(path, ())) for path, one in plan.contracts.items()}
+    vacuous = sum(map(none_fails, on_base.values()))
     flaky = sum(len(seen.flagged) + bool(seen.suite["problem"]) for seen in surveys)
     if json_:
         told = {"surveys": [seen.record() for seen in surveys], "complexity": _sizes(here, plan.contracts, seconds)}
         told["inverted"] = [{"contract": name, **one.record()} for name, found in covered.items() for one in found]
-        valid = False if wrong or flaky else None if code else True
+        told["must_pass_on_base"] = [
+            {"contract": name, "check": one.check, "passing": list(one.passing), "tests": one.tests}
+            for name, found in on_base.items()
+            for one in found
+        ]
+        valid = False if wrong or flaky or vacuous else None if code else True
         print_json({"runs": rows, "valid": valid, "undecided": len(undecided) + len(unready), **told})
     else:
         head = ["CONTRACT", "AGENT", "STATUS", "WANTED", "WHY"]
@@ -138,14 +154,16 @@ def command(
         )
         for name, found in covered.items():
             print_coverage(name, found)
+        for name, seen in on_base.items():
+            _print_on_base(name, seen)
         for warning in dict.fromkeys(f"{row['contract']}: {text}" for row in rows for text in row["warnings"]):
             click.echo(printable(f"warning: {warning}"))
         for words, run in {_wrong(row): row["run"] for row in wrong}.items():
             click.echo(printable(f"{words}; proctor show {run}"))
-        click.echo(_verdict(len(wrong), flaky, len(undecided), len(unready)))
+        click.echo(_verdict(len(wrong), flaky, vacuous, len(undecided), len(unready)))
     for words, row in {row["why"]: row for row in undecided}.items():
         tell_undecided(row["run"], row["contract"], words)
-    return code or (1 if wrong or flaky else 0)
+    return code or (1 if wrong or flaky or vacuous else 0)
 
 
 def _inverted(
@@ -213,10 +231,21 @@ def _warnings(agent: str, report: Mapping[str, Any]) -> Iterator[str]:
         yield from changes_to_the_runner(report["checks"])
 
 
-def _verdict(wrong: int, flaky: int, undecided: int, unready: int) -> str:
+def _print_on_base(contract: str, several: Sequence[OnBase]) -> None:
+    """Print the must_pass tests that pass on the base, and what to do about them."""
+    head = contract if none_fails(several) else f"warning: {contract}"
+    for one in several:
+        if one.passing:
+            count = f"{len(one.passing)} of {one.tests} must_pass tests pass on the base and do not test the fix"
+            advice = "move them to keep_passing, or list tests that fail on the base"
+            click.echo(printable(f"{head}: check {one.check}: {count}: {named(one.passing)}; {advice}"))
+
+
+def _verdict(wrong: int, flaky: int, vacuous: int, undecided: int, unready: int) -> str:
     """The answer in one line: not valid if something is wrong, undecided if something has no verdict."""
     reasons = [f"{counted(wrong, 'run')} came out wrong"] if wrong else []
     reasons += [f"{counted(flaky, 'check')} cannot be in the primary suite"] if flaky else []
+    reasons += [f"{counted(vacuous, 'contract')} without a must_pass test that fails on the base"] if vacuous else []
     unknown = [f"{counted(undecided, 'run')} got no verdict on this machine"] if undecided else []
     unknown += [f"{counted(unready, 'contract')} could not be run"] if unready else []
     answer = "not valid" if reasons else "undecided" if unknown else "valid"
