@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -78,6 +79,20 @@ def test_a_changed_trace_is_shown_up_to_the_change(proctor: Proctor, make_contra
         done = proctor("trace", "last", *words)
         assert (done.returncode, len(done.stdout.splitlines())) == (4, told), done.stderr
         assert "events.jsonl#4" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_an_event_that_is_shortened_can_be_printed_whole(proctor: Proctor, make_contract: Any) -> None:
+    say = "import calc; print('first'); print('12  0.1s a  an event'); assert calc.add(2, 2) == 4"
+    check = {**make_contract.CHECK, "run": ["/usr/bin/python3", "-c", say]}
+    proctor("run", make_contract(checks=[check]), "--agent", "noop")
+    short = proctor("trace", "last", "--type", "check.decided", "--type", "check.finished")
+    cut = sum(line.endswith("...") for line in short.stdout.splitlines())
+    assert cut and re.fullmatch(f"{cut} events? shortened; --full prints them whole\n", short.stderr)
+    full = proctor("trace", "last", "--type", "check.finished", "--full")
+    assert full.stderr == ""
+    rest = [line for line in full.stdout.splitlines() if not line.endswith(" check.finished")]
+    assert {'        check: "adds"', "            | first", "            | 12  0.1s a  an event"} <= set(rest)
+    assert all(line.startswith(" " * 8) for line in rest), "no text can look like an event"
 
 
 def test_a_directory_without_a_contract_is_told_as_lint_tells_it(proctor: Proctor, tmp_path: Path) -> None:
