@@ -112,7 +112,8 @@ size_t command_line(pid_t process, char *into, size_t size);
 void claim_program(const struct stopped *stopped, struct process *process, const struct place *place,
                    const char *words, size_t size, int whole);
 void forget_claim(struct process *process);
-void look_at_claim(struct process *process, pid_t thread, int first); /* `thread` of it makes a call; or it has none */
+/* `thread` of the process makes a call: `stopped`, or NULL if it is not the first thread. */
+void look_at_claim(struct process *process, pid_t thread, const struct stopped *stopped);
 void look_at_claims(void);                   /* of processes that make no calls */
 int claims_wait_ms(void);                    /* how long until that has to be done; -1: there are none */
 void layout_is_fixed(void);                  /* a process has turned the random layout of memory off */

@@ -110,7 +110,7 @@ struct process *who_is(pid_t thread)
         return NULL;
     process = find(stranger.outside);
     if (process)
-        look_at_claim(process, thread, 0);
+        look_at_claim(process, thread, NULL);
     return process ? process : &stranger;
 }
 
