@@ -47,6 +47,8 @@ struct stopped {
 
 /* guard_memory.c: what is read through a pointer of another process, and can change at any time */
 int read_memory(pid_t thread, uint64_t address, void *into, size_t size);    /* all of it: 0; or -1 */
+struct iovec;
+ssize_t read_pieces(pid_t thread, struct iovec *pieces, size_t count, void *into, size_t size); /* how much; or -1 */
 ssize_t read_text(pid_t thread, uint64_t address, char *into, size_t size); /* its length; `size`: it is longer; or -1 */
 /* Bytes of words, each ended by a NUL; or -1. Of too many, `*whole` are the first ones as they are, then comes a mark. */
 ssize_t read_arguments(pid_t thread, uint64_t address, char *into, size_t *whole);
@@ -74,6 +76,7 @@ enum {
     READS_TOO = 8,                           /* what is there already can be read as well */
 };
 int locate(const struct stopped *stopped, int directory, int path, int how, struct place *place); /* 0, or the answer */
+void begin_paths(void);                      /* of another call: the names on the way of all its paths are limited */
 int where_it_works(pid_t thread, char into[PATH_MAX]); /* its current directory */
 int find_file(const struct stopped *stopped, const char *text, struct place *place); /* by a path in here; 0 or -1 */
 int open_to_read(const char *path);          /* a file by the path that `locate` gave it; or -1 */

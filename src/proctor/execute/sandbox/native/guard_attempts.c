@@ -146,6 +146,7 @@ int decide(const struct stopped *stopped)
 {
     if (stopped->thread == plan.init)
         return 0; /* pid 1 does what the harness says */
+    begin_paths();
     look_at_claim(find_followed(stopped->thread), stopped->thread, stopped);
     switch (stopped->call->rule) {
     case REFUSE:

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -168,22 +169,24 @@ static int is_name_service(const char *path)
     return 0;
 }
 
-/* Records a Unix socket that can only be meant to be one of the host's; the kernel finds none. */
-static void look_at_local(const struct stopped *stopped, const union address *address, uint64_t size)
+/* Records a Unix socket that can only be meant to be one of the host's; the kernel finds none. 0, or the answer. */
+static int look_at_local(const struct stopped *stopped, const union address *address, uint64_t size)
 {
     static struct place place;
     char text[sizeof address->local.sun_path + 1] = "";
     if (abstract_name(address, size, text)) {
         if (!is_bound(stopped, text))
             tell_attempt(stopped, "network", "abstract socket", "", text, 0, 0);
-        return;
+        return 0;
     }
     if (address->any.sa_family != AF_UNIX || !address->local.sun_path[0])
-        return;
+        return 0;
     memcpy(text, address->local.sun_path, sizeof address->local.sun_path);
-    if (find_file(stopped, text, &place) == 0 && !S_ISSOCK(place.mode) && !is_writable(place.real) &&
-        !is_name_service(place.real))
+    if (find_file(stopped, text, &place) < 0)
+        return refuse_unreadable(stopped, "path", ENOENT);
+    if (!S_ISSOCK(place.mode) && !is_writable(place.real) && !is_name_service(place.real))
         tell_attempt(stopped, "network", "socket of the host", place.real, "", 0, 0);
+    return 0;
 }
 
 /* Whether a message to the kernel's network settings changes any; of each four types the third only asks. */
@@ -202,9 +205,9 @@ static int decide_connect(const struct stopped *stopped)
     char text[128];
     if (read_address(stopped, stopped->arguments[1], stopped->arguments[2], &address) < 0)
         return refuse_unreadable(stopped, "address", EFAULT);
-    look_at_local(stopped, &address, stopped->arguments[2]);
-    if (is_near(&address))
-        return 0;
+    int error = look_at_local(stopped, &address, stopped->arguments[2]);
+    if (error || is_near(&address))
+        return error;
     spell(&address, text);
     tell_attempt(stopped, "network", "", "", text, 0, ENETUNREACH);
     return ENETUNREACH;
@@ -246,7 +249,9 @@ static int decide_send(const struct stopped *stopped)
     if (read_address(stopped, stopped->arguments[4], stopped->arguments[5], &address) < 0)
         return refuse_unreadable(stopped, "address", EFAULT);
     name_family(&address, stopped->arguments[5]);
-    look_at_local(stopped, &address, stopped->arguments[5]);
+    int error = look_at_local(stopped, &address, stopped->arguments[5]);
+    if (error)
+        return error;
     if (!is_looked_into(&address))
         size = 0;
     if (size && read_memory(stopped->thread, stopped->arguments[1], data, size) < 0)
@@ -257,17 +262,11 @@ static int decide_send(const struct stopped *stopped)
 /* The first bytes of a message of several pieces: how many, or -1. */
 static ssize_t gather(const struct stopped *stopped, const struct msghdr *header, unsigned char data[QUERY_BYTES])
 {
-    size_t filled = 0;
-    for (size_t i = 0; i < header->msg_iovlen && i < MAX_MESSAGES && filled < QUERY_BYTES; i++) {
-        struct iovec piece;
-        if (read_memory(stopped->thread, (uintptr_t)(header->msg_iov + i), &piece, sizeof piece) < 0)
-            return -1;
-        size_t size = piece.iov_len < QUERY_BYTES - filled ? piece.iov_len : QUERY_BYTES - filled;
-        if (size && read_memory(stopped->thread, (uintptr_t)piece.iov_base, data + filled, size) < 0)
-            return -1;
-        filled += size;
-    }
-    return filled;
+    static struct iovec pieces[MAX_MESSAGES];
+    size_t count = header->msg_iovlen < MAX_MESSAGES ? header->msg_iovlen : MAX_MESSAGES;
+    if (count && read_memory(stopped->thread, (uintptr_t)header->msg_iov, pieces, count * sizeof *pieces) < 0)
+        return -1;
+    return read_pieces(stopped->thread, pieces, count, data, QUERY_BYTES);
 }
 
 /* A message whose parts are in memory. One without an address is read only if `closely`: resolvers send batches of
@@ -279,7 +278,9 @@ static int decide_header(const struct stopped *stopped, const struct msghdr *hea
     if (read_address(stopped, (uintptr_t)header->msg_name, header->msg_namelen, &address) < 0)
         return refuse_unreadable(stopped, "address", EFAULT);
     name_family(&address, header->msg_name ? header->msg_namelen : 0);
-    look_at_local(stopped, &address, header->msg_namelen);
+    int error = look_at_local(stopped, &address, header->msg_namelen);
+    if (error)
+        return error;
     ssize_t size = closely || is_looked_into(&address) ? gather(stopped, header, data) : 0;
     if (size < 0)
         return refuse_unreadable(stopped, "message", EFAULT);

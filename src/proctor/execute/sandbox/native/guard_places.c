@@ -21,7 +21,14 @@
 
 #define MAX_LINKS 40
 #define MAX_REST (2 * PATH_MAX)
-#define MAX_CLIMBS 65536
+#define MAX_STEPS 4096 /* names on the way of all paths of one call: two paths of the longest kind */
+#define STRIDE 256     /* directories that are climbed at once, */
+#define STRIDE_STEPS 8 /* which takes as long as so many names */
+#define MAX_STRIDES 300
+
+static int steps;
+
+void begin_paths(void) { steps = 0; }
 
 int open_sandbox(void)
 {
@@ -109,22 +116,42 @@ static void join(const char *directory, const char *path, char into[PATH_MAX])
     snprintf(into, PATH_MAX, "%s%s%s", directory, *directory ? "/" : "", path);
 }
 
-/* The path of an open file. A path can be longer than PATH_MAX: of such a directory it is the path of one above it that
- * has a shorter one, followed by dots, with room for a name. -1 where there is none. */
-static int path_of(int fd, char into[PATH_MAX])
+static int short_path_of(int fd, char into[PATH_MAX])
 {
     char link[64];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    if (read_link(link, into) == 0)
+    return read_link(link, into);
+}
+
+/* The directory so many above an open one, at most STRIDE. */
+static int open_above(int fd, int count)
+{
+    char path[3 * STRIDE + 1] = "";
+    for (int i = 0; i < count; i++)
+        memcpy(path + 3 * i, "../", 4);
+    return openat(fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* The path of an open file. A path can be longer than PATH_MAX: of such a directory it is the path of the nearest one
+ * above it that has a shorter one, followed by dots, with room for a name. -1 where there is none. */
+static int path_of(int fd, char into[PATH_MAX])
+{
+    if (short_path_of(fd, into) == 0)
         return 0;
-    int found = -1;
+    int found = -1, stride = STRIDE;
     fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    for (int i = 0; i < MAX_CLIMBS && fd >= 0 && found < 0; i++) {
-        int above = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    for (int i = 0; i < MAX_STRIDES && fd >= 0 && found < 0; i++) {
+        int above = open_above(fd, stride);
+        steps += STRIDE_STEPS;
+        int fits = above >= 0 && short_path_of(above, into) == 0 && strlen(into) + NAME_MAX + 6 <= PATH_MAX;
+        if (fits && stride > 1) { /* perhaps too far */
+            stride /= 2;
+            close(above);
+            continue;
+        }
         close(fd);
         fd = above;
-        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-        found = fd < 0 || read_link(link, into) < 0 || strlen(into) + NAME_MAX + 6 > PATH_MAX ? -1 : 0;
+        found = fits ? 0 : -1;
     }
     if (fd >= 0)
         close(fd);
@@ -246,13 +273,13 @@ static int is_link(int fd)
 static int open_root(void) { return fcntl(plan.root, F_DUPFD_CLOEXEC, 0); }
 
 /* Follows `text` from the directory `at`, which is closed, name by name as the kernel would. -1: where it
- * leads is not known. */
+ * leads is not known, or too many names are on the way. */
 static int resolve(const struct stopped *stopped, int at, const char *text, int follow, struct place *place)
 {
     char rest[MAX_REST], changed[MAX_REST], target[PATH_MAX], name[NAME_MAX + 1], *next = rest;
     int found = -1, last = 0;
     strcpy(rest, text);
-    for (int links = 0; at >= 0 && !last; next += strlen(name)) {
+    for (int links = 0; at >= 0 && !last && steps++ < MAX_STEPS; next += strlen(name)) {
         next += strspn(next, "/");
         size_t size = strcspn(next, "/");
         if (!size) {

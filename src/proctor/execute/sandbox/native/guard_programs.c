@@ -195,11 +195,12 @@ static void tell_script(const struct stopped *stopped, const struct place *progr
             continue;
         }
         place.mode = 0;
-        if (*word && find_file(stopped, word, &place) == 0 && S_ISREG(place.mode)) {
-            if (files++ == MAX_SCRIPTS) {
-                send_text(process ? process->inside : 0, place.real, UNREAD, 0, "", 0);
-                return;
-            }
+        int found = *word ? find_file(stopped, word, &place) : 0;
+        if (found < 0 || (S_ISREG(place.mode) && files++ == MAX_SCRIPTS)) {
+            send_text(process ? process->inside : 0, found < 0 ? word : place.real, UNREAD, 0, "", 0);
+            return;
+        }
+        if (S_ISREG(place.mode)) {
             tell_text(stopped, &place);
             if (!values)
                 return;
@@ -234,6 +235,7 @@ void tell_began(const struct stopped *stopped, struct process *process, const ch
     static struct place place;
     strcpy(place.real, path);
     place.mode = 0;
+    begin_paths();
     if (size)
         tell_script(stopped, &place, words, size);
     tell_program(stopped, path, process, words, size, cut);
