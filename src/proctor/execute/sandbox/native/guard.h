@@ -74,6 +74,7 @@ enum {
     READING = 2,                             /* nothing will change */
     CLOSELY = 4,                             /* it will start */
     READS_TOO = 8,                           /* what is there already can be read as well */
+    AS_ROOT = 16,                            /* the directory that the path starts from is its root */
 };
 int locate(const struct stopped *stopped, int directory, int path, int how, struct place *place); /* 0, or the answer */
 void begin_paths(void);                      /* of another call: the names on the way of all its paths are limited */

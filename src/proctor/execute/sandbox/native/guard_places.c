@@ -270,11 +270,18 @@ static int is_link(int fd)
     return fstat(fd, &information) == 0 && S_ISLNK(information.st_mode);
 }
 
-static int open_root(void) { return fcntl(plan.root, F_DUPFD_CLOEXEC, 0); }
+static int again(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 0); }
 
-/* Follows `text` from the directory `at`, which is closed, name by name as the kernel would. -1: where it
- * leads is not known, or too many names are on the way. */
-static int resolve(const struct stopped *stopped, int at, const char *text, int follow, struct place *place)
+static int is_same(int one, int other)
+{
+    struct stat first, second;
+    return fstat(one, &first) == 0 && fstat(other, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+/* Follows `text` from the directory `at`, which is closed, name by name as the kernel would; nothing is above `root`.
+ * -1: where it leads is not known, or too many names are on the way. */
+static int resolve(const struct stopped *stopped, int root, int at, const char *text, int follow, struct place *place)
 {
     char rest[MAX_REST], changed[MAX_REST], target[PATH_MAX], name[NAME_MAX + 1], *next = rest;
     int found = -1, last = 0;
@@ -289,7 +296,8 @@ static int resolve(const struct stopped *stopped, int at, const char *text, int 
         snprintf(name, sizeof name, "%.*s", (int)(size > NAME_MAX ? 0 : size), next);
         last = !next[size];
         errno = ENAMETOOLONG;
-        int fd = *name ? openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
+        int top = !strcmp(name, "..") && is_same(at, root);
+        int fd = *name ? openat(at, top ? "." : name, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
         if (fd >= 0 && (follow || !last) && is_link(fd)) {
             close(fd);
             int how = links++ < MAX_LINKS ? read_target(stopped, at, name, target) : NOT_FOLLOWED;
@@ -301,7 +309,7 @@ static int resolve(const struct stopped *stopped, int at, const char *text, int 
                 *name = last = 0;
                 if (*rest == '/') {
                     close(at);
-                    at = open_root();
+                    at = again(root);
                 }
                 continue;
             }
@@ -329,15 +337,15 @@ int find_file(const struct stopped *stopped, const char *text, struct place *pla
     snprintf(link, sizeof link, "/proc/%d/cwd", (int)stopped->thread);
     if (strlen(text) >= PATH_MAX)
         return -1;
-    int at = *text == '/' ? open_root() : open(link, O_PATH | O_CLOEXEC);
-    return resolve(stopped, at, text, 1, place);
+    int at = *text == '/' ? again(plan.root) : open(link, O_PATH | O_CLOEXEC);
+    return resolve(stopped, plan.root, at, text, 1, place);
 }
 
 /* Most of what is asked about is a plain path below a writable place: then it is enough to know that no link is on the
  * way, which takes one call or none. What there is at its end is not found out. 0: a closer look is needed. */
 static int is_plain(struct place *place, const char *base, const char *text, int how)
 {
-    if (how & CLOSELY || holding || (how & (READING | READS_TOO) && plan.all_reads))
+    if (how & (CLOSELY | AS_ROOT) || holding || (how & (READING | READS_TOO) && plan.all_reads))
         return 0;
     int given = !*text || (!(how & FOLLOW) && !strchr(text, '/') && strcmp(text, ".") && strcmp(text, ".."));
     normalise(place->claimed, place->real);
@@ -367,14 +375,17 @@ static void name_base(const struct stopped *stopped, int handle, char link[64])
 /* A closer look, by descriptors: no path is too long for that, and nothing on the way can be taken for something else. */
 static int look_closely(const struct stopped *stopped, const char *link, const char *text, int how, struct place *place)
 {
-    int at = *text == '/' ? open_root() : open(link, O_PATH | O_CLOEXEC), found;
+    int at = *text == '/' && !(how & AS_ROOT) ? again(plan.root) : open(link, O_PATH | O_CLOEXEC), found;
     if (at < 0 && errno == ENOENT)
         return EBADF;
     if (at >= 0 && !*text) {
         found = where_is(at, -1, "", place);
         close(at);
     } else {
-        found = resolve(stopped, at, text, how & FOLLOW, place);
+        int root = how & AS_ROOT ? again(at) : plan.root;
+        found = resolve(stopped, root, at, text, how & FOLLOW, place);
+        if (how & AS_ROOT && root >= 0)
+            close(root);
     }
     return found < 0 ? refuse_unreadable(stopped, "a path that leads nowhere", ENAMETOOLONG) : 0;
 }
@@ -397,9 +408,10 @@ int locate(const struct stopped *stopped, int directory, int path, int how, stru
     place->by_descriptor = !*text;
     strcpy(place->given, text);
     name_base(stopped, directory < 0 ? AT_FDCWD : (int)stopped->arguments[directory], link);
-    int known = *text == '/' || (read_link(link, base) == 0 && strlen(base) + strlen(text) + 2 <= sizeof base);
+    int absolute = *text == '/' && !(how & AS_ROOT);
+    int known = absolute || (read_link(link, base) == 0 && strlen(base) + strlen(text) + 2 <= sizeof base);
     if (*text && known)
-        join(base, text, place->claimed);
+        join(base, text + (how & AS_ROOT ? strspn(text, "/") : 0), place->claimed);
     else
         strcpy(place->claimed, *text ? text : base);
     if (!strcmp(place->claimed, "/dev/null")) { /* the most common of all */
