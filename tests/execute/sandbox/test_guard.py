@@ -225,3 +225,22 @@ def test_settling_tells_everything_that_has_happened(shared: Seen) -> None:
         shared.clear()
         shell(shared.box, f"touch /etc/number{number}")
         assert f"/etc/number{number}" in [one.path for one in shared.attempts("write-outside")]
+
+
+SETTINGS = """
+import socket, struct
+kernel = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+def message(kind, size): return struct.pack('IHHII', size, kind, 0x301, 1, 0).ljust(size, b'\\0')
+ASK, MAKE = 18, 16
+kernel.sendto(message(ASK, 32) * 40, (0, 0))
+for data in (message(ASK, 32) + message(MAKE, 32), message(ASK, 60_000) + message(MAKE, 32), message(ASK, 70_000)):
+    try: kernel.sendto(data, (0, 0)); print('sent')
+    except OSError as error: print(error.errno)
+"""
+
+
+def test_a_change_of_network_settings_behind_a_question_is_recorded() -> None:
+    with open_directory() as top, guarded(top) as seen:
+        assert seen.box is not None
+        assert python(seen.box, SETTINGS).stdout.prefix == b"1\n1\n1\n"
+        assert sum(one.count for one in seen.attempts("network") if one.detail == "network settings") == 3

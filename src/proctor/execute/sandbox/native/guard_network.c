@@ -24,6 +24,7 @@
 #define DNS_PORT 53
 #define FIRST_FREE_PORT 1024 /* those below belong to root */
 #define QUERY_BYTES 512
+#define SETTINGS_BYTES (64 << 10) /* many messages may follow one another */
 #define NAME_BYTES 256
 #define MAX_MESSAGES 1024 /* the kernel takes no more at once, neither messages nor pieces of one */
 #define SOCKETS_BYTES (1 << 18)
@@ -189,14 +190,19 @@ static int look_at_local(const struct stopped *stopped, const union address *add
     return 0;
 }
 
-/* Whether a message to the kernel's network settings changes any; of each four types the third only asks. */
+/* Whether one of the messages to the kernel's network settings changes any; of each four types the third only asks. More
+ * than could be read may be a change. */
 static int is_change(const unsigned char *data, size_t size)
 {
     struct nlmsghdr header;
-    if (size < sizeof header)
-        return 0;
-    memcpy(&header, data, sizeof header);
-    return header.nlmsg_type >= RTM_BASE && (header.nlmsg_type & 3) != 2;
+    for (size_t at = 0; at + sizeof header <= size; at += NLMSG_ALIGN((size_t)header.nlmsg_len)) {
+        memcpy(&header, data + at, sizeof header);
+        if (header.nlmsg_type >= RTM_BASE && (header.nlmsg_type & 3) != 2)
+            return 1;
+        if (header.nlmsg_len < sizeof header)
+            return 0; /* the kernel stops there */
+    }
+    return size == SETTINGS_BYTES;
 }
 
 static int decide_connect(const struct stopped *stopped)
@@ -213,9 +219,10 @@ static int decide_connect(const struct stopped *stopped)
     return ENETUNREACH;
 }
 
-/* The answer about one message: to `address`, with the first bytes of it in `data`. */
-static int decide_message(const struct stopped *stopped, const union address *address, const unsigned char *data,
-                          size_t size)
+static unsigned char data[SETTINGS_BYTES]; /* of the message that is looked at */
+
+/* The answer about one message: to `address`, with so many of its bytes in `data`. */
+static int decide_message(const struct stopped *stopped, const union address *address, size_t size)
 {
     char text[128] = "";
     int near = is_near(address);
@@ -235,38 +242,37 @@ static int decide_message(const struct stopped *stopped, const union address *ad
     return ENETUNREACH;
 }
 
-/* Whether the bytes of a message to that address matter. */
-static int is_looked_into(const union address *address)
+/* How many bytes of a message to that address matter. */
+static size_t bytes_of_interest(const union address *address)
 {
-    return port_of(address) == DNS_PORT || address->any.sa_family == AF_NETLINK;
+    return address->any.sa_family == AF_NETLINK ? SETTINGS_BYTES : port_of(address) == DNS_PORT ? QUERY_BYTES : 0;
 }
 
 static int decide_send(const struct stopped *stopped)
 {
     union address address;
-    unsigned char data[QUERY_BYTES];
-    size_t size = stopped->arguments[2] < sizeof data ? stopped->arguments[2] : sizeof data;
     if (read_address(stopped, stopped->arguments[4], stopped->arguments[5], &address) < 0)
         return refuse_unreadable(stopped, "address", EFAULT);
     name_family(&address, stopped->arguments[5]);
     int error = look_at_local(stopped, &address, stopped->arguments[5]);
     if (error)
         return error;
-    if (!is_looked_into(&address))
-        size = 0;
+    size_t size = bytes_of_interest(&address);
+    if (size > stopped->arguments[2])
+        size = stopped->arguments[2];
     if (size && read_memory(stopped->thread, stopped->arguments[1], data, size) < 0)
         return refuse_unreadable(stopped, "message", EFAULT);
-    return decide_message(stopped, &address, data, size);
+    return decide_message(stopped, &address, size);
 }
 
-/* The first bytes of a message of several pieces: how many, or -1. */
-static ssize_t gather(const struct stopped *stopped, const struct msghdr *header, unsigned char data[QUERY_BYTES])
+/* Reads the first bytes of a message of several pieces: how many, or -1. */
+static ssize_t gather(const struct stopped *stopped, const struct msghdr *header, size_t size)
 {
     static struct iovec pieces[MAX_MESSAGES];
     size_t count = header->msg_iovlen < MAX_MESSAGES ? header->msg_iovlen : MAX_MESSAGES;
     if (count && read_memory(stopped->thread, (uintptr_t)header->msg_iov, pieces, count * sizeof *pieces) < 0)
         return -1;
-    return read_pieces(stopped->thread, pieces, count, data, QUERY_BYTES);
+    return read_pieces(stopped->thread, pieces, count, data, size);
 }
 
 /* A message whose parts are in memory. One without an address is read only if `closely`: resolvers send batches of
@@ -274,17 +280,19 @@ static ssize_t gather(const struct stopped *stopped, const struct msghdr *header
 static int decide_header(const struct stopped *stopped, const struct msghdr *header, int closely)
 {
     union address address;
-    unsigned char data[QUERY_BYTES];
     if (read_address(stopped, (uintptr_t)header->msg_name, header->msg_namelen, &address) < 0)
         return refuse_unreadable(stopped, "address", EFAULT);
     name_family(&address, header->msg_name ? header->msg_namelen : 0);
     int error = look_at_local(stopped, &address, header->msg_namelen);
     if (error)
         return error;
-    ssize_t size = closely || is_looked_into(&address) ? gather(stopped, header, data) : 0;
+    size_t wanted = bytes_of_interest(&address);
+    if (closely && !wanted)
+        wanted = QUERY_BYTES;
+    ssize_t size = wanted ? gather(stopped, header, wanted) : 0;
     if (size < 0)
         return refuse_unreadable(stopped, "message", EFAULT);
-    return decide_message(stopped, &address, data, size);
+    return decide_message(stopped, &address, size);
 }
 
 static int decide_send_message(const struct stopped *stopped)
