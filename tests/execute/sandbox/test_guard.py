@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.execute.sandbox.guarded import Seen, guarded
-from tests.execute.sandbox.workplace import open_directory, python, shell
+from tests.execute.sandbox.workplace import PYTHON, open_directory, python, shell
 
 
 @pytest.fixture(scope="module")
@@ -75,19 +75,36 @@ def test_a_program_that_is_not_there_has_not_started_and_is_told(shared: Seen) -
         ("os.spawnv(os.P_WAIT, '/etc/passwd', ['passwd']); os.spawnv(os.P_WAIT, '/etc', ['etc'])", ["passwd", "etc"]),
         ("print([attempt('three'), attempt('four')]); os.execvp('true', ['true'])", ["three", "four"]),
         ("os.spawnvp(os.P_WAIT, 'true', ['true'])", []),
+        ("libc.execve(b'', words(b'empty'), None)", ["empty"]),
+        ("for path in ('/tmp/', '/usr/'): os.spawnv(os.P_WAIT, path, [path])", ["/tmp/", "/usr/"]),
+        ("for path in (b'/one/', b'/bin/true/'): libc.execve(path, words(path), None)", ["/one/"]),
     ],
 )
 def test_every_program_that_was_not_found_is_told_once(shared: Seen, text: str, names: list[str]) -> None:
     shared.clear()
     assert shared.box is not None
     attempt = """
-import os
+import ctypes, os
+libc = ctypes.CDLL(None)
+def words(*texts): return (ctypes.c_char_p * (len(texts) + 1))(*texts, None)
 def attempt(name):
     try: os.execvp(name, [name])
     except OSError: pass
 """
     assert python(shared.box, attempt + text).exit_code == 0
     assert [one.argv[0] for one in shared.attempts("absent-program")] == names
+
+
+def test_a_question_whether_a_program_may_start_is_no_start(shared: Seen) -> None:
+    shared.clear()
+    assert shared.box is not None
+    text = """
+import ctypes, os
+words = (ctypes.c_char_p * 2)(b'asked', None)
+ctypes.CDLL(None).syscall(322, os.open('/bin/true', os.O_PATH), b'', words, None, 0x11000)
+"""
+    assert python(shared.box, text).exit_code == 0
+    assert [one.argv[0] for one in shared.kind("exec")] == [PYTHON]
 
 
 @pytest.mark.parametrize(

@@ -405,7 +405,8 @@ int locate(const struct stopped *stopped, int directory, int path, int how, stru
         return refuse_unreadable(stopped, "path", EFAULT);
     if (size == sizeof text)
         return refuse_unreadable(stopped, "path without an end", ENAMETOOLONG);
-    place->by_descriptor = !*text;
+    place->by_descriptor = !*text && directory >= 0;
+    place->absent = !*text && directory < 0; /* the kernel takes no empty path without a descriptor */
     strcpy(place->given, text);
     name_base(stopped, directory < 0 ? AT_FDCWD : (int)stopped->arguments[directory], link);
     int absolute = *text == '/' && !(how & AS_ROOT);

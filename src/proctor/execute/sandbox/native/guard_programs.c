@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define MAX_SCRIPTS 16 /* that one program may be given */
+#define EXECVE_CHECK 0x10000 /* AT_EXECVE_CHECK, which older headers lack */
 
 static long long programs; /* how many were told */
 
@@ -59,7 +60,7 @@ static void look_for(struct process *process, const char *name)
 {
     if (!process->absent)
         return;
-    if (strcmp(name_of(process->absent), name)) {
+    if (!*name || strcmp(name_of(process->absent), name)) { /* a path that ends in a slash has no name */
         tell_absent(process);
     } else {
         free(process->absent);
@@ -242,11 +243,19 @@ void tell_began(const struct stopped *stopped, struct process *process, const ch
     hurry();
 }
 
+/* Whether execveat would start nothing: it only asks whether that is allowed. */
+static int only_asks(const struct stopped *stopped)
+{
+    return stopped->call->directory >= 0 && stopped->arguments[4] & EXECVE_CHECK;
+}
+
 int decide_execute(const struct stopped *stopped)
 {
     static struct place place;
     static char words[MAX_ARGUMENT_BYTES];
     size_t whole;
+    if (only_asks(stopped))
+        return 0;
     if (parked && programs >= plan.programs)
         return ERESTARTNOINTR; /* it would be held, and is recorded when it is */
     if (programs > plan.programs)
