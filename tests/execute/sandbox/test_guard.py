@@ -261,3 +261,27 @@ def test_a_change_of_network_settings_behind_a_question_is_recorded() -> None:
         assert seen.box is not None
         assert python(seen.box, SETTINGS).stdout.prefix == b"1\n1\n1\n"
         assert sum(one.count for one in seen.attempts("network") if one.detail == "network settings") == 3
+
+
+LIMITS = """
+import os, resource, signal
+child = os.fork()
+if not child: signal.pause()
+def change(kind, more):
+    soft, hard = resource.prlimit(child, kind)
+    try: resource.prlimit(child, kind, (soft, hard + more)); print('changed')
+    except PermissionError: print('refused')
+change(resource.RLIMIT_FSIZE, 1)
+resource.prlimit(child, resource.RLIMIT_NOFILE, (10, 20))
+change(resource.RLIMIT_NOFILE, -1)
+change(resource.RLIMIT_NOFILE, 1)
+os.kill(child, 9)
+"""
+
+
+def test_a_raised_limit_of_another_process_is_recorded(shared: Seen) -> None:
+    shared.clear()
+    assert shared.box is not None
+    assert python(shared.box, LIMITS).stdout.prefix == b"refused\nchanged\nrefused\n"
+    told = [(one.code, one.detail) for one in shared.kind("attempt")]
+    assert told == [("privilege", "limit 1"), ("raised-limit", "limit 7")]
