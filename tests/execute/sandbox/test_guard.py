@@ -285,3 +285,23 @@ def test_a_raised_limit_of_another_process_is_recorded(shared: Seen) -> None:
     assert python(shared.box, LIMITS).stdout.prefix == b"refused\nchanged\nrefused\n"
     told = [(one.code, one.detail) for one in shared.kind("attempt")]
     assert told == [("privilege", "limit 1"), ("raised-limit", "limit 7")]
+
+
+BY_DIRECTORY = """
+import os, signal
+child = os.fork()
+if not child: signal.pause()
+for pid in (1, child):
+    try: signal.pidfd_send_signal(os.open(f'/proc/{pid}', os.O_RDONLY), 9)
+    except PermissionError: print('refused')
+print(child, os.waitpid(child, 0)[1])
+"""
+
+
+def test_a_signal_by_a_directory_of_proc_is_recorded_with_its_target(shared: Seen) -> None:
+    shared.clear()
+    assert shared.box is not None
+    refused, child, status = python(shared.box, BY_DIRECTORY).stdout.prefix.decode().split()
+    assert (refused, status) == ("refused", "9")
+    assert [one.detail for one in shared.attempts("signal")] == ["signal 9 to 1"]
+    assert [(one.target, one.signal) for one in shared.kind("signal")] == [(int(child), 9)]

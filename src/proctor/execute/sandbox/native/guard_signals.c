@@ -26,6 +26,21 @@ long long behind_pidfd(const struct stopped *stopped)
     return found ? atoll(found + 5) : 0;
 }
 
+/* The process that a descriptor stands for, by its number inside; 0 when that cannot be told. The kernel takes a directory
+ * of /proc for a pidfd as well. */
+static long long process_behind(const struct stopped *stopped)
+{
+    char link[64], path[PATH_MAX];
+    long long pid, outside = behind_pidfd(stopped);
+    if (outside > 0)
+        return inside_of(outside);
+    snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)stopped->thread, (int)stopped->arguments[0]);
+    ssize_t size = readlink(link, path, sizeof path - 1);
+    path[size > 0 ? size : 0] = 0;
+    const char *part = proc_part(path, &pid);
+    return part && !*part ? pid : 0;
+}
+
 static int is_there(long long pid)
 {
     char name[32];
@@ -74,10 +89,10 @@ static int decide_sent(const struct stopped *stopped)
     long long target = call->rule == SIGNAL ? (int)stopped->arguments[0] : 0;
     char detail[64];
     if (call->rule == SIGNAL_BY_PIDFD) {
-        long long outside = behind_pidfd(stopped);
-        target = outside == plan.init ? 1 : 0;
+        long long inside = process_behind(stopped);
+        target = inside == 1;
         if (!target) /* flags may mean a group */
-            tell_signal(stopped, stopped->arguments[3] ? 0 : inside_of(outside), number);
+            tell_signal(stopped, stopped->arguments[3] ? 0 : inside, number);
     }
     if (!number || target == 0 || target < -1) {
         if (call->rule == SIGNAL)
