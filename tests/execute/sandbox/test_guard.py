@@ -287,6 +287,22 @@ def test_a_raised_limit_of_another_process_is_recorded(shared: Seen) -> None:
     assert told == [("privilege", "limit 1"), ("raised-limit", "limit 7")]
 
 
+ARRANGED = """
+import ctypes, os, signal
+event = (ctypes.c_int * 16)(0, 0, signal.SIGCHLD)
+print(os.getpid(), ctypes.CDLL(None).syscall(222, 0, event, ctypes.create_string_buffer(8)))
+"""
+
+
+def test_a_timer_whose_signal_may_change_is_recorded_with_its_process(shared: Seen) -> None:
+    shared.clear()
+    assert shared.box is not None
+    pid, result = python(shared.box, ARRANGED).stdout.prefix.split()
+    assert result == b"0"
+    told = [(one.syscall, one.target, one.signal) for one in shared.kind("signal")]
+    assert told == [("timer_create", int(pid), 17)]
+
+
 BY_DIRECTORY = """
 import os, signal
 child = os.fork()
