@@ -199,6 +199,11 @@ os.symlink('/etc', 'l0')
 for number in range(30): os.symlink(f'/tmp/l{number}', f'l{number + 1}')
 attempt(lambda: open('l30/a', 'w'))
 """,
+    "a thread's own directory in /proc": """
+import os
+os.chdir('/etc')
+attempt(lambda: open('/proc/thread-self/../../cwd/a', 'w'))
+""",
     "a link to its own directory in /proc": """
 import os
 os.symlink('/proc/self/cwd', '/tmp/here'); os.chdir('/etc')

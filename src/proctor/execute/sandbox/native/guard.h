@@ -103,6 +103,7 @@ struct process {
 struct process *who_is(pid_t thread);        /* valid until the next call; NULL when it is gone */
 struct process *find_followed(pid_t outside); /* without a look into /proc; NULL when it is not followed */
 long long inside_of(long long outside);
+long long thread_inside(pid_t thread);       /* a thread's number; 0 when it is gone */
 void find_origin(struct process *process);
 struct process *follow(const struct process *process); /* until it ends; NULL when that is not possible */
 struct process *follow_program(struct process *process); /* it starts a program: record when it ends */

@@ -251,8 +251,10 @@ static int read_target(const struct stopped *stopped, int at, const char *name, 
     if (!process || path_of(at, path) < 0)
         return NOT_FOLLOWED;
     if (!strcmp(path, "/proc")) {
-        if (!strcmp(name, "self") || !strcmp(name, "thread-self"))
-            snprintf(target, PATH_MAX, "%lld", process->inside); /* to the guard they mean another process */
+        if (!strcmp(name, "self")) /* to the guard it means another process */
+            snprintf(target, PATH_MAX, "%lld", process->inside);
+        if (!strcmp(name, "thread-self"))
+            snprintf(target, PATH_MAX, "%lld/task/%lld", process->inside, thread_inside(stopped->thread));
         return *target ? BY_TEXT : NOT_FOLLOWED;
     }
     const char *part = proc_part(path, &pid);

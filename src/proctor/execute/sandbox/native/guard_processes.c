@@ -122,6 +122,12 @@ long long inside_of(long long outside)
     return outside <= 0 || look_up(outside, &stranger) < 0 ? 0 : stranger.inside;
 }
 
+long long thread_inside(pid_t thread)
+{
+    char text[4096];
+    return read_proc(thread, "status", text, sizeof text) < 0 ? 0 : field(text, "\nNSpid:", 1);
+}
+
 struct process *follow(const struct process *process)
 {
     struct process *copy = find(process->outside);
