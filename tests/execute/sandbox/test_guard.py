@@ -287,6 +287,13 @@ def test_a_raised_limit_of_another_process_is_recorded(shared: Seen) -> None:
     assert told == [("privilege", "limit 1"), ("raised-limit", "limit 7")]
 
 
+def test_an_argument_that_is_too_long_for_a_path_is_no_script(shared: Seen) -> None:
+    shared.clear()
+    assert shared.box is not None
+    assert shell(shared.box, f"python3 -c '{'# long' * 1000}'; python3 -c 1 {'long' * 2000}").exit_code == 0
+    assert shared.kind("script") == []
+
+
 ARRANGED = """
 import ctypes, os, signal
 event = (ctypes.c_int * 16)(0, 0, signal.SIGCHLD)

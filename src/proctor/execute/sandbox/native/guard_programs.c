@@ -196,7 +196,7 @@ static void tell_script(const struct stopped *stopped, const struct place *progr
             continue;
         }
         place.mode = 0;
-        int found = *word ? find_file(stopped, word, &place) : 0;
+        int found = *word && strlen(word) < PATH_MAX ? find_file(stopped, word, &place) : 0;
         if (found < 0 || (S_ISREG(place.mode) && files++ == MAX_SCRIPTS)) {
             send_text(process ? process->inside : 0, found < 0 ? word : place.real, UNREAD, 0, "", 0);
             return;
