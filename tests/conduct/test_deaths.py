@@ -17,6 +17,10 @@ def sent(target: int, number: int = 9) -> Observation:
     return Observation("signal", 0, pid=3, target=target, signal=number)
 
 
+def arranged(target: int) -> Observation:
+    return Observation("signal", 0, pid=target, syscall="timer_create", target=target, signal=17)
+
+
 def ended(pid: int, code: int | None) -> Observation:
     return Observation("exit", 0, pid=pid, exit_code=code)
 
@@ -39,6 +43,8 @@ def ended(pid: int, code: int | None) -> Observation:
         ((sent(0, 15),), -9, 9),
         ((sent(3),), -9, 9),
         ((sent(2, 15),), -15, 0),
+        ((arranged(2),), -9, 0),
+        ((arranged(3),), -9, 9),
         ((Observation("lost", 0, count=1),), -9, 0),
         ((Observation("more", 0, code="signal"),), -9, 0),
         ((Observation("more", 0, code="read-canary"),), -9, 9),

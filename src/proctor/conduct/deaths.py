@@ -4,7 +4,8 @@ No kernel interface reports who sent a SIGKILL, so this works by elimination. Th
 sends a fatal signal or arranges for one (``guard.signal``). If such a signal ended a program and no record names the
 program as a target, it was killed from outside: by the machine or by another user. An agent cannot present its own end
 as such a death, because the guard records what the agent does to itself. Where the record may have gaps, because there
-was too much to record, the end counts as the agent's own.
+was too much to record, the end counts as the agent's own. So it does where a program had arranged for a signal to
+itself by a call that reads the number from memory (``timer_create``, ``mq_notify``): that may have been another number.
 
 Crashes (SIGSEGV, SIGABRT and their like) and signals that the kernel sends for what a program does (SIGPIPE, SIGALRM,
 SIGXFSZ) are always the agent's own.
@@ -25,6 +26,9 @@ SENT = frozenset(
 )
 """Signals that end a program only when a process sends them."""
 
+FROM_MEMORY = frozenset({"timer_create", "mq_notify"})
+"""Calls that arrange for a signal to their own process, whose number another thread may change meanwhile."""
+
 INIT = 1
 
 
@@ -38,6 +42,8 @@ class Deaths:
         """Programs that a signal ended, and the signal."""
         self._sent: set[tuple[int, int]] = set()
         """Target and signal of everything that was sent inside."""
+        self._any: set[int] = set()
+        """Processes that may have been sent any signal."""
         self._gaps = False
 
     def see(self, observation: Observation) -> None:
@@ -48,6 +54,8 @@ class Deaths:
             self._ended_by[observation.pid] = -(observation.exit_code or 0)
         elif observation.kind == "signal":
             self._sent.add((observation.target, observation.signal))
+            if observation.syscall in FROM_MEMORY:
+                self._any.add(observation.target)
         elif observation.kind == "lost" or (observation.kind == "more" and observation.code == "signal"):
             self._gaps = True
 
@@ -68,4 +76,4 @@ class Deaths:
         return number if number in SENT and killed else 0
 
     def _was_sent(self, pid: int, number: int) -> bool:
-        return bool({(pid, number), (0, number)} & self._sent)
+        return pid in self._any or bool({(pid, number), (0, number)} & self._sent)

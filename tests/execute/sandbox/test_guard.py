@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.execute.sandbox.guarded import Seen, guarded
-from tests.execute.sandbox.workplace import open_directory, python, shell
+from tests.execute.sandbox.workplace import PYTHON, open_directory, python, shell
 
 
 @pytest.fixture(scope="module")
@@ -75,19 +75,36 @@ def test_a_program_that_is_not_there_has_not_started_and_is_told(shared: Seen) -
         ("os.spawnv(os.P_WAIT, '/etc/passwd', ['passwd']); os.spawnv(os.P_WAIT, '/etc', ['etc'])", ["passwd", "etc"]),
         ("print([attempt('three'), attempt('four')]); os.execvp('true', ['true'])", ["three", "four"]),
         ("os.spawnvp(os.P_WAIT, 'true', ['true'])", []),
+        ("libc.execve(b'', words(b'empty'), None)", ["empty"]),
+        ("for path in ('/tmp/', '/usr/'): os.spawnv(os.P_WAIT, path, [path])", ["/tmp/", "/usr/"]),
+        ("for path in (b'/one/', b'/bin/true/'): libc.execve(path, words(path), None)", ["/one/"]),
     ],
 )
 def test_every_program_that_was_not_found_is_told_once(shared: Seen, text: str, names: list[str]) -> None:
     shared.clear()
     assert shared.box is not None
     attempt = """
-import os
+import ctypes, os
+libc = ctypes.CDLL(None)
+def words(*texts): return (ctypes.c_char_p * (len(texts) + 1))(*texts, None)
 def attempt(name):
     try: os.execvp(name, [name])
     except OSError: pass
 """
     assert python(shared.box, attempt + text).exit_code == 0
     assert [one.argv[0] for one in shared.attempts("absent-program")] == names
+
+
+def test_a_question_whether_a_program_may_start_is_no_start(shared: Seen) -> None:
+    shared.clear()
+    assert shared.box is not None
+    text = """
+import ctypes, os
+words = (ctypes.c_char_p * 2)(b'asked', None)
+ctypes.CDLL(None).syscall(322, os.open('/bin/true', os.O_PATH), b'', words, None, 0x11000)
+"""
+    assert python(shared.box, text).exit_code == 0
+    assert [one.argv[0] for one in shared.kind("exec")] == [PYTHON]
 
 
 @pytest.mark.parametrize(
@@ -225,3 +242,89 @@ def test_settling_tells_everything_that_has_happened(shared: Seen) -> None:
         shared.clear()
         shell(shared.box, f"touch /etc/number{number}")
         assert f"/etc/number{number}" in [one.path for one in shared.attempts("write-outside")]
+
+
+SETTINGS = """
+import socket, struct
+kernel = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+def message(kind, size): return struct.pack('IHHII', size, kind, 0x301, 1, 0).ljust(size, b'\\0')
+ASK, MAKE = 18, 16
+kernel.sendto(message(ASK, 32) * 40, (0, 0))
+for data in (message(ASK, 32) + message(MAKE, 32), message(ASK, 60_000) + message(MAKE, 32), message(ASK, 70_000)):
+    try: kernel.sendto(data, (0, 0)); print('sent')
+    except OSError as error: print(error.errno)
+"""
+
+
+def test_a_change_of_network_settings_behind_a_question_is_recorded() -> None:
+    with open_directory() as top, guarded(top) as seen:
+        assert seen.box is not None
+        assert python(seen.box, SETTINGS).stdout.prefix == b"1\n1\n1\n"
+        assert sum(one.count for one in seen.attempts("network") if one.detail == "network settings") == 3
+
+
+LIMITS = """
+import os, resource, signal
+child = os.fork()
+if not child: signal.pause()
+def change(kind, more):
+    soft, hard = resource.prlimit(child, kind)
+    try: resource.prlimit(child, kind, (soft, hard + more)); print('changed')
+    except PermissionError: print('refused')
+change(resource.RLIMIT_FSIZE, 1)
+resource.prlimit(child, resource.RLIMIT_NOFILE, (10, 20))
+change(resource.RLIMIT_NOFILE, -1)
+change(resource.RLIMIT_NOFILE, 1)
+os.kill(child, 9)
+"""
+
+
+def test_a_raised_limit_of_another_process_is_recorded(shared: Seen) -> None:
+    shared.clear()
+    assert shared.box is not None
+    assert python(shared.box, LIMITS).stdout.prefix == b"refused\nchanged\nrefused\n"
+    told = [(one.code, one.detail) for one in shared.kind("attempt")]
+    assert told == [("privilege", "limit 1"), ("raised-limit", "limit 7")]
+
+
+def test_an_argument_that_is_too_long_for_a_path_is_no_script(shared: Seen) -> None:
+    shared.clear()
+    assert shared.box is not None
+    assert shell(shared.box, f"python3 -c '{'# long' * 1000}'; python3 -c 1 {'long' * 2000}").exit_code == 0
+    assert shared.kind("script") == []
+
+
+ARRANGED = """
+import ctypes, os, signal
+event = (ctypes.c_int * 16)(0, 0, signal.SIGCHLD)
+print(os.getpid(), ctypes.CDLL(None).syscall(222, 0, event, ctypes.create_string_buffer(8)))
+"""
+
+
+def test_a_timer_whose_signal_may_change_is_recorded_with_its_process(shared: Seen) -> None:
+    shared.clear()
+    assert shared.box is not None
+    pid, result = python(shared.box, ARRANGED).stdout.prefix.split()
+    assert result == b"0"
+    told = [(one.syscall, one.target, one.signal) for one in shared.kind("signal")]
+    assert told == [("timer_create", int(pid), 17)]
+
+
+BY_DIRECTORY = """
+import os, signal
+child = os.fork()
+if not child: signal.pause()
+for pid in (1, child):
+    try: signal.pidfd_send_signal(os.open(f'/proc/{pid}', os.O_RDONLY), 9)
+    except PermissionError: print('refused')
+print(child, os.waitpid(child, 0)[1])
+"""
+
+
+def test_a_signal_by_a_directory_of_proc_is_recorded_with_its_target(shared: Seen) -> None:
+    shared.clear()
+    assert shared.box is not None
+    refused, child, status = python(shared.box, BY_DIRECTORY).stdout.prefix.decode().split()
+    assert (refused, status) == ("refused", "9")
+    assert [one.detail for one in shared.attempts("signal")] == ["signal 9 to 1"]
+    assert [(one.target, one.signal) for one in shared.kind("signal")] == [(int(child), 9)]

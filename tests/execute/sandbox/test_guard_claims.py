@@ -34,6 +34,13 @@ void _start(void)
 """A program without a libc."""
 OPENS = 'call(2, (long)"/etc/bare", 0101, 0600);'
 WAITS = "for (;;) call(34, 0, 0, 0);"
+UNMAPS = """
+    static char room[8192] __attribute__((aligned(16)));
+    long stack = (long)__builtin_frame_address(0) & ~4095L;
+    __asm__ volatile("mov %0, %%rsp" : : "r"(room + 4096) : "memory");
+    call(11, stack, 65536, 0);
+"""
+"""Takes its arguments out of memory."""
 
 
 def build(seen: Seen, name: str, source: str, *options: str) -> None:
@@ -52,6 +59,7 @@ def prepare(seen: Seen) -> None:
     build(seen, "start", CHANGED_START.read_text("utf-8"), "-pthread")
     build_bare(seen, "bare", OPENS)
     build_bare(seen, "waits", WAITS)
+    build_bare(seen, "unmaps", UNMAPS + OPENS)
     assert seen.box is not None
     assert shell(seen.box, "cp /usr/bin/true /tmp/hidden; chmod 111 /tmp/hidden").exit_code == 0
     text = "printf '#!/bin/bash\\n' > /tmp/%s; chmod 755 /tmp/%s"
@@ -99,6 +107,7 @@ ATTACKS = {
     "a path in place of a descriptor": (("descriptor", "", FALSE), FALSE, ("name", "argument")),
     "without a libc": (("fork", TRUE, "/tmp/bare"), "/tmp/bare", ("name", "argument")),
     "without a libc and without calls": (("fork", TRUE, "/tmp/waits"), "/tmp/waits", ("name", "argument")),
+    "without a libc and without arguments": (("fork", TRUE, "/tmp/unmaps"), "/tmp/unmaps", ()),
     "without the right to read it": (("fork", TRUE, "/tmp/hidden"), "/tmp/hidden", ("name", "argument")),
     "other arguments": (("fork", TRUE, TRUE, "harmless", "harmful"), TRUE, ("name", "harmful")),
     "longer arguments": (("fork", TRUE, TRUE, "harm", "harmful"), TRUE, ("name", "harmful")),
@@ -111,14 +120,20 @@ ATTACKS = {
         "/tmp/start",
         ("name", "fork"),
     ),
+    "itself as it was in a layout that is not random": (
+        ("again", TRUE, "/tmp/start"),
+        "/tmp/start",
+        ("/tmp/start", "again", TRUE, "/tmp/start"),
+    ),
 }
 """How a program is started and changed, and what is recorded of it in the end."""
 
 
+@pytest.mark.parametrize("reads", [False, True], ids=["writes", "reads"])
 @pytest.mark.parametrize("user", USERS)
-def test_a_program_that_starts_under_the_name_of_another_is_recorded(user: str) -> None:
+def test_a_program_that_starts_under_the_name_of_another_is_recorded(user: str, reads: bool) -> None:
     def action(top: Path) -> None:
-        with guarded(top) as seen:
+        with guarded(top, reads=reads) as seen:
             prepare(seen)
             for name, (words, path, argv) in ATTACKS.items():
                 told = start_changed(seen, *words)
@@ -230,3 +245,74 @@ def test_no_honest_program_is_recorded_as_changed_or_twice(user: str) -> None:
             assert twice == []
 
     as_user(user, action)
+
+
+FAILS = """
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int count, char **words)
+{
+    char *long_words[] = {memset(calloc(1, 200001), 'x', 200000), NULL};
+    if (count > 1)
+        personality(ADDR_NO_RANDOMIZE);
+    execv("/usr/bin/true", long_words);
+    memset(words[0], 't', strlen(words[0]));
+    if (count == 1) {
+        usleep(200000);
+        if (!fork()) {
+            personality(ADDR_NO_RANDOMIZE);
+            _exit(0);
+        }
+        wait(NULL);
+        sleep(1);
+    }
+    close(open("/tmp/after", O_WRONLY | O_CREAT, 0600));
+    return 0;
+}
+"""
+"""Fails to start a program; the layout of memory becomes fixed before that or, without an argument, after it."""
+
+AT_ONCE = """
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static pthread_barrier_t barrier;
+static void *start(void *path)
+{
+    char *words[] = {path, NULL};
+    pthread_barrier_wait(&barrier);
+    execv(path, words);
+    return NULL;
+}
+int main(void)
+{
+    pthread_t thread;
+    for (int i = 0; i < 200; i++) {
+        if (!fork()) {
+            pthread_barrier_init(&barrier, NULL, 2);
+            pthread_create(&thread, NULL, start, "/usr/bin/true");
+            start("/usr/bin/false");
+        }
+        wait(NULL);
+    }
+    return 0;
+}
+"""
+"""Two threads of a process each start a program; one of them succeeds."""
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [(FAILS, ()), (FAILS, ("fixed",)), (AT_ONCE, ())],
+    ids=["before a fixed layout", "in a fixed layout", "in one of two threads"],
+)
+def test_a_start_that_fails_is_not_recorded_as_changed(source: str, words: tuple[str, ...]) -> None:
+    with open_directory() as top, guarded(top) as seen:
+        build(seen, "fails", source, "-pthread")
+        assert seen.box is not None
+        assert seen.box.run(Command(("/tmp/fails", *words), VARIABLES)).exit_code == 0
+        assert seen.attempts("program-changed") == []

@@ -332,3 +332,43 @@ def test_an_argument_that_changes_under_the_guard_changes_nothing_outside() -> N
         assert shell(seen.box, "./a.out").exit_code == 0
         assert shell(seen.box, "cat /etc/passwd").stdout.prefix == before
         assert not any(one.allowed for one in seen.attempts("write-outside"))
+
+
+LINKS = """
+import os
+os.chdir('/tmp')
+for number in range(39): os.symlink('./' * 2040 + f'l{number + 1}', f'l{number}')
+os.symlink('none', 'l39')
+os.spawnv(os.P_WAIT, '/bin/bash', ['bash', '-c', 'true', *['l0'] * 30])
+"""
+DEEP = """
+import os
+os.chdir('/tmp')
+for _ in range(500):
+    os.mkdir('d' * 200); os.chdir('d' * 200)
+os.spawnv(os.P_WAIT, '/bin/bash', ['bash', '-c', 'true', *['a'] * 2000])
+"""
+PIECES = """
+import ctypes, socket
+udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+pieces = (ctypes.c_uint64 * 2048)()
+message = [0, 0, ctypes.addressof(pieces), 1024, 0, 0, 0, 0]
+messages = (ctypes.c_uint64 * 8192)(*message * 1024)
+for _ in range(5): ctypes.CDLL(None).syscall(307, udp.fileno(), messages, 1024, 0)
+"""
+SLOW = {"links to links": LINKS, "directories in directories": DEEP, "messages in many pieces": PIECES}
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text("ascii").rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.parametrize("way", SLOW)
+def test_calls_that_take_long_to_follow_do_not_hold_the_guard_up(way: str) -> None:
+    with open_directory() as top, guarded(top) as seen:
+        assert seen.box is not None
+        before = cpu_seconds(live(seen).pid)
+        finished = python(seen.box, SLOW[way])
+        assert finished.exit_code == 0, finished.stderr.prefix.decode()
+        assert cpu_seconds(live(seen).pid) - before < 2

@@ -166,11 +166,27 @@ os.symlink('/etc', 'link')
 deep = os.open('.', os.O_RDONLY)
 """
 
+ROOT = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+def open_below(root, path):
+    how = (ctypes.c_uint64 * 3)(os.O_WRONLY | os.O_CREAT, 0o600, 0x10)
+    if libc.syscall(437, os.open(root, os.O_PATH), path.encode(), how, 24) < 0: raise OSError(ctypes.get_errno())
+"""
+"""Opens a path with ``RESOLVE_IN_ROOT``."""
+
 HIDDEN = {
     "a link in a directory that is too deep": DEEP + "attempt(lambda: open('link/a', 'w'))",
     "a link from a descriptor": DEEP + "attempt(lambda: os.open('link/a', os.O_WRONLY | os.O_CREAT, dir_fd=deep))",
     "a descriptor by its name": DEEP + "attempt(lambda: open(f'/proc/self/fd/{deep}/link/a', 'w'))",
     "the directory by its name": DEEP + "attempt(lambda: open('/proc/self/cwd/link/a', 'w'))",
+    "a name below a descriptor": """
+import os
+attempt(lambda: open(f"/dev/fd/{os.open('/etc', os.O_RDONLY)}/a", 'w'))
+""",
+    "up from the descriptors": "attempt(lambda: open('/dev/fd/../../../etc/a', 'w'))",
+    "below a root of its own": ROOT + "attempt(lambda: open_below('/etc', '/a'))",
+    "up to a root of its own": ROOT + "attempt(lambda: open_below('/etc', 'ssl/../../../a'))",
     "up from a directory that is gone": """
 import os
 os.mkdir('/tmp/gone'); os.symlink('/etc/a', '/tmp/to'); os.chdir('/tmp/gone'); os.rmdir('/tmp/gone')
@@ -182,6 +198,11 @@ os.chdir('/tmp')
 os.symlink('/etc', 'l0')
 for number in range(30): os.symlink(f'/tmp/l{number}', f'l{number + 1}')
 attempt(lambda: open('l30/a', 'w'))
+""",
+    "a thread's own directory in /proc": """
+import os
+os.chdir('/etc')
+attempt(lambda: open('/proc/thread-self/../../cwd/a', 'w'))
 """,
     "a link to its own directory in /proc": """
 import os
@@ -218,6 +239,18 @@ assert os.spawnv(os.P_WAIT, './run', ['run']) == 3
         assert seen.kind("attempt") == []
         script = seen.kind("exec")[-1]
         assert script.path.startswith("/tmp/ddd") and script.path.endswith("/.../run")
+
+
+def test_work_below_a_root_of_its_own_is_no_attempt() -> None:
+    text = """
+os.makedirs('/tmp/root/etc'); os.symlink('/etc/c', '/tmp/root/link')
+for path in ('/etc/a', '../../etc/b', 'link'): open_below('/tmp/root', path)
+print(sorted(os.listdir('/tmp/root/etc')))
+"""
+    with open_directory() as top, guarded(top) as seen:
+        assert seen.box is not None
+        assert python(seen.box, ROOT + text).stdout.prefix == b"['a', 'b', 'c']\n"
+        assert seen.kind("attempt") == []
 
 
 def test_a_program_with_unreadable_arguments_does_not_start() -> None:

@@ -4,7 +4,7 @@
  *
  * Path and argument of the start are in memory that a second process shares. That one waits at a write to the workspace,
  * which the test holds until the guard has recorded the start; it puts the real path and argument in their place, and
- * says so by an attempt. MODE is how the program is started.
+ * says so by an attempt. MODE is how the program is started; with `again` it has the arguments of this one.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char *path, *argument, *mode;
+static char *path, *argument, *mode, **own;
 
 static void start(void)
 {
@@ -26,7 +26,7 @@ static void start(void)
     else if (!strcmp(mode, "descriptor")) /* claimed is an empty path, which means the descriptor */
         syscall(SYS_execveat, open("/usr/bin/true", O_PATH), path, arguments, environ, AT_EMPTY_PATH);
     else
-        execve(path, arguments, environ);
+        execve(path, strcmp(mode, "again") ? arguments : own, environ);
     _exit(9);
 }
 
@@ -49,6 +49,9 @@ int main(int count, char **words)
 {
     pthread_t thread;
     pid_t child;
+    if (getenv("AGAIN"))
+        return 0;
+    own = words;
     mode = words[1];
     path = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     argument = path + 4096;
@@ -56,8 +59,10 @@ int main(int count, char **words)
     strcpy(argument, count > 4 ? words[4] : "argument");
     if (!fork())
         change(words[3], count > 5 ? words[5] : argument);
-    if (!strcmp(mode, "fixed"))
+    if (!strcmp(mode, "fixed") || !strcmp(mode, "again"))
         personality(ADDR_NO_RANDOMIZE);
+    if (!strcmp(mode, "again"))
+        setenv("AGAIN", "1", 1);
     if (!strcmp(mode, "vfork") && !(child = vfork()))
         start();
     else if (strcmp(mode, "vfork") && !(child = fork())) {

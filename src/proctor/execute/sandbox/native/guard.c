@@ -39,6 +39,7 @@
 #endif
 #define SYNC_WAKE_UP 1UL
 #define DRAIN 4096
+#define DRAIN_NS 5000000000LL
 #define SLICE_NS 100000
 
 enum { LET_GO = 1, HOLD_AGAIN, PARK, UNPARK, SETTLE, WRITABLE, PROGRAMS };
@@ -181,10 +182,12 @@ static void look_at_one(void)
     write_records(0);
 }
 
-/* Looks at everything that is stopped at this moment; a thread can be stopped only once. */
+/* Looks at everything that is stopped at this moment; a thread can be stopped only once. It ends after a while all the
+ * same, since the harness waits: what is still stopped then has not happened yet. */
 static void look_at_all(void)
 {
-    for (int i = 0; i < DRAIN; i++) {
+    int64_t end = clock_ns(CLOCK_MONOTONIC) + DRAIN_NS;
+    for (int i = 0; i < DRAIN && clock_ns(CLOCK_MONOTONIC) < end; i++) {
         struct pollfd one = {plan.listener, POLLIN, 0};
         if (records_are_many() || plan.listener < 0 || poll(&one, 1, 0) <= 0 || !(one.revents & POLLIN))
             return;

@@ -47,6 +47,8 @@ struct stopped {
 
 /* guard_memory.c: what is read through a pointer of another process, and can change at any time */
 int read_memory(pid_t thread, uint64_t address, void *into, size_t size);    /* all of it: 0; or -1 */
+struct iovec;
+ssize_t read_pieces(pid_t thread, struct iovec *pieces, size_t count, void *into, size_t size); /* how much; or -1 */
 ssize_t read_text(pid_t thread, uint64_t address, char *into, size_t size); /* its length; `size`: it is longer; or -1 */
 /* Bytes of words, each ended by a NUL; or -1. Of too many, `*whole` are the first ones as they are, then comes a mark. */
 ssize_t read_arguments(pid_t thread, uint64_t address, char *into, size_t *whole);
@@ -72,8 +74,10 @@ enum {
     READING = 2,                             /* nothing will change */
     CLOSELY = 4,                             /* it will start */
     READS_TOO = 8,                           /* what is there already can be read as well */
+    AS_ROOT = 16,                            /* the directory that the path starts from is its root */
 };
 int locate(const struct stopped *stopped, int directory, int path, int how, struct place *place); /* 0, or the answer */
+void begin_paths(void);                      /* of another call: the names on the way of all its paths are limited */
 int where_it_works(pid_t thread, char into[PATH_MAX]); /* its current directory */
 int find_file(const struct stopped *stopped, const char *text, struct place *place); /* by a path in here; 0 or -1 */
 int open_to_read(const char *path);          /* a file by the path that `locate` gave it; or -1 */
@@ -99,6 +103,7 @@ struct process {
 struct process *who_is(pid_t thread);        /* valid until the next call; NULL when it is gone */
 struct process *find_followed(pid_t outside); /* without a look into /proc; NULL when it is not followed */
 long long inside_of(long long outside);
+long long thread_inside(pid_t thread);       /* a thread's number; 0 when it is gone */
 void find_origin(struct process *process);
 struct process *follow(const struct process *process); /* until it ends; NULL when that is not possible */
 struct process *follow_program(struct process *process); /* it starts a program: record when it ends */
@@ -112,7 +117,8 @@ size_t command_line(pid_t process, char *into, size_t size);
 void claim_program(const struct stopped *stopped, struct process *process, const struct place *place,
                    const char *words, size_t size, int whole);
 void forget_claim(struct process *process);
-void look_at_claim(struct process *process, pid_t thread, int first); /* `thread` of it makes a call; or it has none */
+/* `thread` of the process makes a call: `stopped`, or NULL if it is not the first thread. */
+void look_at_claim(struct process *process, pid_t thread, const struct stopped *stopped);
 void look_at_claims(void);                   /* of processes that make no calls */
 int claims_wait_ms(void);                    /* how long until that has to be done; -1: there are none */
 void layout_is_fixed(void);                  /* a process has turned the random layout of memory off */

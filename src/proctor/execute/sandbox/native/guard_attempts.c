@@ -146,7 +146,8 @@ int decide(const struct stopped *stopped)
 {
     if (stopped->thread == plan.init)
         return 0; /* pid 1 does what the harness says */
-    look_at_claim(find_followed(stopped->thread), stopped->thread, stopped->call->rule == BEGIN);
+    begin_paths();
+    look_at_claim(find_followed(stopped->thread), stopped->thread, stopped);
     switch (stopped->call->rule) {
     case REFUSE:
     case CLONE:

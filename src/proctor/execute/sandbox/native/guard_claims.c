@@ -4,7 +4,8 @@
  * between; so can links and files. So each start leaves a claim with its process: the file that must run then and the
  * arguments that it must have. The kernel shows both in /proc as soon as the program has begun. That is looked up once,
  * at the first watched call of the program: every libc makes one before anything else, and no other program's code has
- * run by then. A program without a libc that makes none is looked for after a while.
+ * run by then. A program without a libc that makes none is looked for after a while. Threads of one process may start
+ * programs at the same time, and the kernel lets one of them succeed: each has a claim of its own.
  *
  * What differs is recorded as a program of its own, with what really began. It is an attempt, `program-changed`, only
  * where it is certain what should have begun: the file was a program of this machine, or a script whose interpreters are
@@ -29,6 +30,7 @@
 #include <unistd.h>
 
 #define MAX_INTERPRETERS 6  /* the kernel takes five */
+#define MAX_CLAIMS 16       /* of one process */
 #define FRONT_BYTES (MAX_INTERPRETERS * HEAD_BYTES + PATH_MAX + 32)
 #define FIRST_LOOK_NS 10000000LL
 #define PATIENCE_NS 1000000000LL
@@ -42,14 +44,16 @@
 
 struct claim {
     pid_t thread;               /* which made the call */
-    struct file before;         /* what ran until then, and */
-    uint64_t before_words;      /* its arguments: only where the layout of memory is not random */
+    int fixed;                  /* the layout of memory may not be random: then what ran until then is known, */
+    struct file before;         /* its file and */
+    uint64_t before_words;      /* its arguments */
     struct file wanted;         /* what must run then */
     int certain;                /* nothing else can */
     int whole;                  /* `size` bytes are all arguments; else they have only to begin so */
     size_t size;
     uint64_t words;
     int64_t next, wait;         /* when to look, and how long to wait after that */
+    struct claim *older;        /* of another thread: whichever start succeeds ends the other threads */
     char *called, path[];       /* as it was recorded; the path of what must run */
 };
 
@@ -187,17 +191,36 @@ static int follow_interpreters(const struct stopped *stopped, const struct place
     return 0;
 }
 
-static void drop(struct process *process)
+/* Forgets what `thread` of a process claimed; 0: what any of them did. */
+static void drop(struct process *process, pid_t thread)
 {
-    if (process->claim) {
-        free(process->claim->called);
-        free(process->claim);
-        process->claim = NULL;
+    for (struct claim **link = &process->claim; *link;) {
+        struct claim *claim = *link;
+        if (thread && claim->thread != thread) {
+            link = &claim->older;
+            continue;
+        }
+        *link = claim->older;
+        free(claim->called);
+        free(claim);
         claims--;
     }
 }
 
-void forget_claim(struct process *process) { drop(process); }
+void forget_claim(struct process *process) { drop(process, 0); }
+
+/* Adds a claim, and forgets the oldest of too many: their threads have ended. */
+static void add_claim(struct process *process, struct claim *claim)
+{
+    claim->older = process->claim;
+    process->claim = claim;
+    claims++;
+    for (int i = 0; claim; i++, claim = claim->older)
+        if (i == MAX_CLAIMS) {
+            drop(process, claim->thread);
+            return;
+        }
+}
 
 void claim_program(const struct stopped *stopped, struct process *process, const struct place *place,
                    const char *words, size_t size, int whole)
@@ -206,7 +229,7 @@ void claim_program(const struct stopped *stopped, struct process *process, const
     char front[FRONT_BYTES], *start = front + sizeof front;
     int certain = follow_interpreters(stopped, place, &last, &start);
     size_t before = front + sizeof front - start, lost = before && size ? strlen(words) + 1 : 0;
-    drop(process);
+    drop(process, stopped->thread);
     struct claim *claim = malloc(sizeof *claim + strlen(last.real) + 1);
     char *called = strdup(place->real);
     if (!claim || !called) {
@@ -216,6 +239,7 @@ void claim_program(const struct stopped *stopped, struct process *process, const
     }
     *claim = (struct claim){
         .thread = stopped->thread,
+        .fixed = fixed_layouts,
         .wanted = last.file,
         .certain = certain && last.file.number,
         .whole = whole,
@@ -231,8 +255,14 @@ void claim_program(const struct stopped *stopped, struct process *process, const
             claim->before = (struct file){0};
         claim->before_words = digest(0, real_words, running_words(process->outside));
     }
-    process->claim = claim;
-    claims++;
+    uint64_t stack = stack_of(process->outside);
+    if (!still_waits(stopped->id)) { /* another thread's start may have ended this one: what was read is of that */
+        free(called);
+        free(claim);
+        return;
+    }
+    process->stack = stack;
+    add_claim(process, claim);
     if (claim->next < due)
         due = claim->next;
 }
@@ -263,16 +293,70 @@ static void tell_real(struct process *process, const struct claim *claim, const 
     tell_attempt(&stopped, "program-changed", detail, path, "", 1, 0);
 }
 
-/* At which moment is looked: before any code of the program has run; at a later call; or without a call. */
-enum { FIRST, LATER, UNASKED };
+/* At which moment is looked: at the first call of a libc; at one that loads a library, if the guard is asked about those;
+ * at a later call; or without a call. Up to the second, no code of the program has run. */
+enum { FIRST, LOADING, LATER, UNASKED };
 
-/* Whether the program has begun whose file, stack and arguments these are; those from before are still there if not. */
-static int has_begun(const struct process *process, struct file file, uint64_t stack, size_t size)
+static int moment_of(const struct stopped *stopped)
 {
-    if (process->stack && stack != process->stack)
+    if (!stopped || (stopped->call->rule != BEGIN && stopped->call->rule != OPEN))
+        return LATER;
+    return stopped->call->rule == BEGIN ? FIRST : plan.reads || plan.all_reads ? LOADING : LATER;
+}
+
+/* What a process runs. Its arguments are in `real_words`. */
+struct running {
+    uint64_t stack;
+    struct file file;
+    int hidden;                 /* the process cannot be looked into */
+    int found, deleted;         /* the file has a path; it has no name any more */
+    size_t size;                /* of the arguments */
+    char path[PATH_MAX];
+};
+
+/* -1: it has ended. The stack is read first: the kernel sets it last, so what is read after it belongs to it. */
+static int look_into(const struct process *process, struct running *now)
+{
+    now->stack = stack_of(process->outside);
+    now->file = (struct file){0};
+    now->hidden = running_file(process->outside, &now->file) < 0;
+    if (now->hidden && errno != EACCES && errno != EPERM)
+        return -1;
+    now->found = running_path(process->outside, now->path, &now->deleted) == 0;
+    now->size = running_words(process->outside);
+    return 0;
+}
+
+/* Whether this is no longer what ran before the start. */
+static int has_begun(const struct process *process, const struct running *now)
+{
+    const struct claim *claim = process->claim;
+    if (process->stack && now->stack != process->stack)
         return 1;
-    return fixed_layouts && (!same_file(file, process->claim->before) ||
-                             digest(0, real_words, size) != process->claim->before_words);
+    return claim->fixed && (!same_file(now->file, claim->before) ||
+                            digest(0, real_words, now->size) != claim->before_words);
+}
+
+/* Whether what ran before may have changed its own arguments instead. */
+static int may_be_before(const struct process *process, const struct running *now)
+{
+    return now->stack == process->stack && same_file(now->file, process->claim->before);
+}
+
+static int is_same(const struct claim *claim, const struct running *now)
+{
+    return !now->hidden && same_file(now->file, claim->wanted);
+}
+
+static int is_named(const struct claim *claim, const struct running *now)
+{
+    return now->found && !strcmp(now->path, claim->path);
+}
+
+static int fits(const struct claim *claim, const struct running *now)
+{
+    int nameless = now->file.names == 1 || now->deleted || !now->found; /* it has no second name to be known by */
+    return has_words(claim, now->size) && (is_named(claim, now) || (is_same(claim, now) && nameless));
 }
 
 /* Whether it is certainly gone, so that what was read may be another process's. */
@@ -284,52 +368,52 @@ static int is_gone(const struct process *process)
     return syscall(SYS_pidfd_send_signal, process->handle, 0, NULL, 0) < 0 && errno == ESRCH;
 }
 
+/* Whether a program that has begun runs by now: what it shows of itself is then what it wants to show. */
+static int can_run(const struct claim *claim, const struct stopped *stopped)
+{
+    return stopped ? still_waits(stopped->id) : claim->wait >= PATIENCE_NS;
+}
+
 static void settle(struct process *process, uint64_t stack)
 {
     process->stack = stack;
-    drop(process);
+    drop(process, 0);
 }
 
-/* Looks whether what `process` was to start has begun, and then whether it is that. 0: it has not begun. */
-static int compare(struct process *process, int moment)
+/* Looks whether something that `process` was to start has begun, and then whether it is that. 0: it has not begun.
+ * `stopped` is a call of its first thread, or NULL. */
+static int compare(struct process *process, int moment, const struct stopped *stopped)
 {
-    struct claim *claim = process->claim;
-    struct file file = {0};
-    char path[PATH_MAX];
-    int deleted, hidden = running_file(process->outside, &file) < 0;
-    if (hidden && errno != EACCES && errno != EPERM)
-        return 0; /* it has ended */
-    uint64_t stack = stack_of(process->outside);
-    size_t size = running_words(process->outside);
-    if (!has_begun(process, file, stack, size) || (!hidden && (!stack || (!size && claim->size))))
-        return 0; /* or it has, but so little that its arguments are not there yet */
-    int right = has_words(claim, size), same = !hidden && same_file(file, claim->wanted);
-    if (right && same && file.names == 1) {
-        settle(process, stack);
+    static struct running now;
+    struct claim *claim = process->claim, *fitting = claim;
+    if (look_into(process, &now) < 0 || (!has_begun(process, &now) && !(moment == FIRST && claim->fixed)))
+        return 0;
+    if (!now.hidden && (!now.stack || (!now.size && claim->size && !can_run(claim, stopped))))
+        return 0; /* it has begun, but so little that its arguments are not there yet */
+    while (fitting && !fits(fitting, &now))
+        fitting = fitting->older;
+    if (fitting) {
+        settle(process, now.stack);
         return 1;
     }
-    int found = running_path(process->outside, path, &deleted), named = found == 0 && !strcmp(path, claim->path);
-    int fits = right && (named || (same && (deleted || found < 0)));
-    same |= named;
-    if (!fits && is_gone(process))
+    int same = is_same(claim, &now) || is_named(claim, &now), right = has_words(claim, now.size);
+    if (is_gone(process))
         return 0;
-    if (moment == UNASKED && (hidden || (same && !right && claim->wait < PATIENCE_NS)))
+    if (moment == UNASKED && (now.hidden || (same && !right && claim->wait < PATIENCE_NS)))
         return 0; /* its first call, when it is certain that the program did not do that itself, may be yet to come */
-    claim->certain &= moment == FIRST ? !same || !right : !hidden && !same;
+    claim->certain &= moment <= LOADING ? !same || !right : !now.hidden && !same;
+    claim->certain &= moment == FIRST || !may_be_before(process, &now);
     process->claim = NULL; /* what is recorded now looks at the process as well */
-    if (!fits)
-        tell_real(process, claim, hidden ? "" : path, hidden ? 0 : size, same);
+    tell_real(process, claim, now.hidden ? "" : now.path, now.hidden ? 0 : now.size, same);
     process->claim = claim;
-    settle(process, stack);
+    settle(process, now.stack);
     return 1;
 }
 
-void look_at_claim(struct process *process, pid_t thread, int first)
+void look_at_claim(struct process *process, pid_t thread, const struct stopped *stopped)
 {
-    if (!process || !process->claim || compare(process, first && thread == process->outside ? FIRST : LATER))
-        return;
-    if (thread == process->claim->thread)
-        drop(process); /* it goes on where it was: the start has failed */
+    if (process && process->claim && !compare(process, moment_of(stopped), stopped))
+        drop(process, thread); /* it goes on where it was: its start has failed */
 }
 
 int claims_wait_ms(void)
@@ -346,7 +430,7 @@ static void look_again(struct process *process)
     if (!claim)
         return;
     if (claim->next <= clock_ns(CLOCK_MONOTONIC)) {
-        if (compare(process, UNASKED))
+        if (compare(process, UNASKED, NULL))
             return;
         claim->wait = claim->wait < LAST_LOOK_NS ? 2 * claim->wait : claim->wait;
         claim->next = clock_ns(CLOCK_MONOTONIC) + claim->wait;

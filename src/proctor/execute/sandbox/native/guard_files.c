@@ -111,24 +111,23 @@ static int decide_read(const struct stopped *stopped)
     return 0;
 }
 
-static int open_flags(const struct stopped *stopped, uint64_t *flags)
+static int read_how(const struct stopped *stopped, struct open_how *how)
 {
     int extra = stopped->call->extra;
-    struct open_how how = {.flags = extra >= 0 ? stopped->arguments[extra] : O_CREAT | O_WRONLY | O_TRUNC};
-    int result = extra != -1 ? 0 : read_memory(stopped->thread, stopped->arguments[2], &how, sizeof how);
-    *flags = how.flags;
-    return result;
+    *how = (struct open_how){.flags = extra >= 0 ? stopped->arguments[extra] : O_CREAT | O_WRONLY | O_TRUNC};
+    return extra != -1 ? 0 : read_memory(stopped->thread, stopped->arguments[2], how, sizeof *how);
 }
 
 static int decide_open(const struct stopped *stopped)
 {
-    uint64_t flags;
-    if (open_flags(stopped, &flags) < 0)
+    struct open_how wanted;
+    if (read_how(stopped, &wanted) < 0)
         return refuse_unreadable(stopped, "flags", EFAULT);
+    uint64_t flags = wanted.flags;
     int writing = !(flags & O_PATH) && flags & OPENS_FOR_WRITING;
     int follow = !(flags & O_NOFOLLOW) && !(flags & O_CREAT && flags & O_EXCL) ? FOLLOW : 0;
     int reads_too = (flags & O_ACCMODE) != O_WRONLY && !(flags & O_TRUNC);
-    int how = follow | (!writing ? READING : reads_too ? READS_TOO : 0);
+    int how = follow | (!writing ? READING : reads_too ? READS_TOO : 0) | (wanted.resolve & RESOLVE_IN_ROOT ? AS_ROOT : 0);
     int error = locate(stopped, stopped->call->directory, stopped->call->path, how, &place);
     if (error)
         return error;
@@ -138,9 +137,6 @@ static int decide_open(const struct stopped *stopped)
         return 0; /* a device such as /dev/null, a pipe, a socket: nothing is stored */
     if (place.mode && !(flags & (O_ACCMODE | O_TRUNC)))
         return decide_read(stopped); /* would be made, but is there: only read */
-    if (!strcmp(place.claimed, "/dev/stdout") || !strcmp(place.claimed, "/dev/stderr") ||
-        is_within(place.claimed, "/dev/fd"))
-        return 0; /* what is open already */
     if (reads_too && is_read_told() && is_writable(place.real))
         tell_read(stopped);
     return change(stopped, &place, "");

@@ -18,6 +18,19 @@ int read_memory(pid_t thread, uint64_t address, void *into, size_t size)
     return address && process_vm_readv(thread, &here, 1, &there, 1, 0) == (ssize_t)size ? 0 : -1;
 }
 
+/* Cuts the pieces off at `size` bytes. */
+ssize_t read_pieces(pid_t thread, struct iovec *pieces, size_t count, void *into, size_t size)
+{
+    size_t wanted = 0, used = 0;
+    for (; used < count && wanted < size; used++) {
+        if (pieces[used].iov_len > size - wanted)
+            pieces[used].iov_len = size - wanted;
+        wanted += pieces[used].iov_len;
+    }
+    struct iovec here = {into, wanted};
+    return !wanted || process_vm_readv(thread, &here, 1, pieces, used, 0) == (ssize_t)wanted ? (ssize_t)wanted : -1;
+}
+
 ssize_t read_text(pid_t thread, uint64_t address, char *into, size_t size)
 {
     for (size_t done = 0; done < size;) {

@@ -17,12 +17,14 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #define DNS_PORT 53
 #define FIRST_FREE_PORT 1024 /* those below belong to root */
 #define QUERY_BYTES 512
+#define SETTINGS_BYTES (64 << 10) /* many messages may follow one another */
 #define NAME_BYTES 256
 #define MAX_MESSAGES 1024 /* the kernel takes no more at once, neither messages nor pieces of one */
 #define SOCKETS_BYTES (1 << 18)
@@ -168,32 +170,39 @@ static int is_name_service(const char *path)
     return 0;
 }
 
-/* Records a Unix socket that can only be meant to be one of the host's; the kernel finds none. */
-static void look_at_local(const struct stopped *stopped, const union address *address, uint64_t size)
+/* Records a Unix socket that can only be meant to be one of the host's; the kernel finds none. 0, or the answer. */
+static int look_at_local(const struct stopped *stopped, const union address *address, uint64_t size)
 {
     static struct place place;
     char text[sizeof address->local.sun_path + 1] = "";
     if (abstract_name(address, size, text)) {
         if (!is_bound(stopped, text))
             tell_attempt(stopped, "network", "abstract socket", "", text, 0, 0);
-        return;
+        return 0;
     }
     if (address->any.sa_family != AF_UNIX || !address->local.sun_path[0])
-        return;
+        return 0;
     memcpy(text, address->local.sun_path, sizeof address->local.sun_path);
-    if (find_file(stopped, text, &place) == 0 && !S_ISSOCK(place.mode) && !is_writable(place.real) &&
-        !is_name_service(place.real))
+    if (find_file(stopped, text, &place) < 0)
+        return refuse_unreadable(stopped, "path", ENOENT);
+    if (!S_ISSOCK(place.mode) && !is_writable(place.real) && !is_name_service(place.real))
         tell_attempt(stopped, "network", "socket of the host", place.real, "", 0, 0);
+    return 0;
 }
 
-/* Whether a message to the kernel's network settings changes any; of each four types the third only asks. */
+/* Whether one of the messages to the kernel's network settings changes any; of each four types the third only asks. More
+ * than could be read may be a change. */
 static int is_change(const unsigned char *data, size_t size)
 {
     struct nlmsghdr header;
-    if (size < sizeof header)
-        return 0;
-    memcpy(&header, data, sizeof header);
-    return header.nlmsg_type >= RTM_BASE && (header.nlmsg_type & 3) != 2;
+    for (size_t at = 0; at + sizeof header <= size; at += NLMSG_ALIGN((size_t)header.nlmsg_len)) {
+        memcpy(&header, data + at, sizeof header);
+        if (header.nlmsg_type >= RTM_BASE && (header.nlmsg_type & 3) != 2)
+            return 1;
+        if (header.nlmsg_len < sizeof header)
+            return 0; /* the kernel stops there */
+    }
+    return size == SETTINGS_BYTES;
 }
 
 static int decide_connect(const struct stopped *stopped)
@@ -202,17 +211,18 @@ static int decide_connect(const struct stopped *stopped)
     char text[128];
     if (read_address(stopped, stopped->arguments[1], stopped->arguments[2], &address) < 0)
         return refuse_unreadable(stopped, "address", EFAULT);
-    look_at_local(stopped, &address, stopped->arguments[2]);
-    if (is_near(&address))
-        return 0;
+    int error = look_at_local(stopped, &address, stopped->arguments[2]);
+    if (error || is_near(&address))
+        return error;
     spell(&address, text);
     tell_attempt(stopped, "network", "", "", text, 0, ENETUNREACH);
     return ENETUNREACH;
 }
 
-/* The answer about one message: to `address`, with the first bytes of it in `data`. */
-static int decide_message(const struct stopped *stopped, const union address *address, const unsigned char *data,
-                          size_t size)
+static unsigned char data[SETTINGS_BYTES]; /* of the message that is looked at */
+
+/* The answer about one message: to `address`, with so many of its bytes in `data`. */
+static int decide_message(const struct stopped *stopped, const union address *address, size_t size)
 {
     char text[128] = "";
     int near = is_near(address);
@@ -232,42 +242,37 @@ static int decide_message(const struct stopped *stopped, const union address *ad
     return ENETUNREACH;
 }
 
-/* Whether the bytes of a message to that address matter. */
-static int is_looked_into(const union address *address)
+/* How many bytes of a message to that address matter. */
+static size_t bytes_of_interest(const union address *address)
 {
-    return port_of(address) == DNS_PORT || address->any.sa_family == AF_NETLINK;
+    return address->any.sa_family == AF_NETLINK ? SETTINGS_BYTES : port_of(address) == DNS_PORT ? QUERY_BYTES : 0;
 }
 
 static int decide_send(const struct stopped *stopped)
 {
     union address address;
-    unsigned char data[QUERY_BYTES];
-    size_t size = stopped->arguments[2] < sizeof data ? stopped->arguments[2] : sizeof data;
     if (read_address(stopped, stopped->arguments[4], stopped->arguments[5], &address) < 0)
         return refuse_unreadable(stopped, "address", EFAULT);
     name_family(&address, stopped->arguments[5]);
-    look_at_local(stopped, &address, stopped->arguments[5]);
-    if (!is_looked_into(&address))
-        size = 0;
+    int error = look_at_local(stopped, &address, stopped->arguments[5]);
+    if (error)
+        return error;
+    size_t size = bytes_of_interest(&address);
+    if (size > stopped->arguments[2])
+        size = stopped->arguments[2];
     if (size && read_memory(stopped->thread, stopped->arguments[1], data, size) < 0)
         return refuse_unreadable(stopped, "message", EFAULT);
-    return decide_message(stopped, &address, data, size);
+    return decide_message(stopped, &address, size);
 }
 
-/* The first bytes of a message of several pieces: how many, or -1. */
-static ssize_t gather(const struct stopped *stopped, const struct msghdr *header, unsigned char data[QUERY_BYTES])
+/* Reads the first bytes of a message of several pieces: how many, or -1. */
+static ssize_t gather(const struct stopped *stopped, const struct msghdr *header, size_t size)
 {
-    size_t filled = 0;
-    for (size_t i = 0; i < header->msg_iovlen && i < MAX_MESSAGES && filled < QUERY_BYTES; i++) {
-        struct iovec piece;
-        if (read_memory(stopped->thread, (uintptr_t)(header->msg_iov + i), &piece, sizeof piece) < 0)
-            return -1;
-        size_t size = piece.iov_len < QUERY_BYTES - filled ? piece.iov_len : QUERY_BYTES - filled;
-        if (size && read_memory(stopped->thread, (uintptr_t)piece.iov_base, data + filled, size) < 0)
-            return -1;
-        filled += size;
-    }
-    return filled;
+    static struct iovec pieces[MAX_MESSAGES];
+    size_t count = header->msg_iovlen < MAX_MESSAGES ? header->msg_iovlen : MAX_MESSAGES;
+    if (count && read_memory(stopped->thread, (uintptr_t)header->msg_iov, pieces, count * sizeof *pieces) < 0)
+        return -1;
+    return read_pieces(stopped->thread, pieces, count, data, size);
 }
 
 /* A message whose parts are in memory. One without an address is read only if `closely`: resolvers send batches of
@@ -275,15 +280,19 @@ static ssize_t gather(const struct stopped *stopped, const struct msghdr *header
 static int decide_header(const struct stopped *stopped, const struct msghdr *header, int closely)
 {
     union address address;
-    unsigned char data[QUERY_BYTES];
     if (read_address(stopped, (uintptr_t)header->msg_name, header->msg_namelen, &address) < 0)
         return refuse_unreadable(stopped, "address", EFAULT);
     name_family(&address, header->msg_name ? header->msg_namelen : 0);
-    look_at_local(stopped, &address, header->msg_namelen);
-    ssize_t size = closely || is_looked_into(&address) ? gather(stopped, header, data) : 0;
+    int error = look_at_local(stopped, &address, header->msg_namelen);
+    if (error)
+        return error;
+    size_t wanted = bytes_of_interest(&address);
+    if (closely && !wanted)
+        wanted = QUERY_BYTES;
+    ssize_t size = wanted ? gather(stopped, header, wanted) : 0;
     if (size < 0)
         return refuse_unreadable(stopped, "message", EFAULT);
-    return decide_message(stopped, &address, data, size);
+    return decide_message(stopped, &address, size);
 }
 
 static int decide_send_message(const struct stopped *stopped)

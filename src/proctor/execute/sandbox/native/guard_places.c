@@ -21,7 +21,14 @@
 
 #define MAX_LINKS 40
 #define MAX_REST (2 * PATH_MAX)
-#define MAX_CLIMBS 65536
+#define MAX_STEPS 4096 /* names on the way of all paths of one call: two paths of the longest kind */
+#define STRIDE 256     /* directories that are climbed at once, */
+#define STRIDE_STEPS 8 /* which takes as long as so many names */
+#define MAX_STRIDES 300
+
+static int steps;
+
+void begin_paths(void) { steps = 0; }
 
 int open_sandbox(void)
 {
@@ -109,22 +116,42 @@ static void join(const char *directory, const char *path, char into[PATH_MAX])
     snprintf(into, PATH_MAX, "%s%s%s", directory, *directory ? "/" : "", path);
 }
 
-/* The path of an open file. A path can be longer than PATH_MAX: of such a directory it is the path of one above it that
- * has a shorter one, followed by dots, with room for a name. -1 where there is none. */
-static int path_of(int fd, char into[PATH_MAX])
+static int short_path_of(int fd, char into[PATH_MAX])
 {
     char link[64];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    if (read_link(link, into) == 0)
+    return read_link(link, into);
+}
+
+/* The directory so many above an open one, at most STRIDE. */
+static int open_above(int fd, int count)
+{
+    char path[3 * STRIDE + 1] = "";
+    for (int i = 0; i < count; i++)
+        memcpy(path + 3 * i, "../", 4);
+    return openat(fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* The path of an open file. A path can be longer than PATH_MAX: of such a directory it is the path of the nearest one
+ * above it that has a shorter one, followed by dots, with room for a name. -1 where there is none. */
+static int path_of(int fd, char into[PATH_MAX])
+{
+    if (short_path_of(fd, into) == 0)
         return 0;
-    int found = -1;
+    int found = -1, stride = STRIDE;
     fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    for (int i = 0; i < MAX_CLIMBS && fd >= 0 && found < 0; i++) {
-        int above = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    for (int i = 0; i < MAX_STRIDES && fd >= 0 && found < 0; i++) {
+        int above = open_above(fd, stride);
+        steps += STRIDE_STEPS;
+        int fits = above >= 0 && short_path_of(above, into) == 0 && strlen(into) + NAME_MAX + 6 <= PATH_MAX;
+        if (fits && stride > 1) { /* perhaps too far */
+            stride /= 2;
+            close(above);
+            continue;
+        }
         close(fd);
         fd = above;
-        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-        found = fd < 0 || read_link(link, into) < 0 || strlen(into) + NAME_MAX + 6 > PATH_MAX ? -1 : 0;
+        found = fits ? 0 : -1;
     }
     if (fd >= 0)
         close(fd);
@@ -224,8 +251,10 @@ static int read_target(const struct stopped *stopped, int at, const char *name, 
     if (!process || path_of(at, path) < 0)
         return NOT_FOLLOWED;
     if (!strcmp(path, "/proc")) {
-        if (!strcmp(name, "self") || !strcmp(name, "thread-self"))
-            snprintf(target, PATH_MAX, "%lld", process->inside); /* to the guard they mean another process */
+        if (!strcmp(name, "self")) /* to the guard it means another process */
+            snprintf(target, PATH_MAX, "%lld", process->inside);
+        if (!strcmp(name, "thread-self"))
+            snprintf(target, PATH_MAX, "%lld/task/%lld", process->inside, thread_inside(stopped->thread));
         return *target ? BY_TEXT : NOT_FOLLOWED;
     }
     const char *part = proc_part(path, &pid);
@@ -243,16 +272,23 @@ static int is_link(int fd)
     return fstat(fd, &information) == 0 && S_ISLNK(information.st_mode);
 }
 
-static int open_root(void) { return fcntl(plan.root, F_DUPFD_CLOEXEC, 0); }
+static int again(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 0); }
 
-/* Follows `text` from the directory `at`, which is closed, name by name as the kernel would. -1: where it
- * leads is not known. */
-static int resolve(const struct stopped *stopped, int at, const char *text, int follow, struct place *place)
+static int is_same(int one, int other)
+{
+    struct stat first, second;
+    return fstat(one, &first) == 0 && fstat(other, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+/* Follows `text` from the directory `at`, which is closed, name by name as the kernel would; nothing is above `root`.
+ * -1: where it leads is not known, or too many names are on the way. */
+static int resolve(const struct stopped *stopped, int root, int at, const char *text, int follow, struct place *place)
 {
     char rest[MAX_REST], changed[MAX_REST], target[PATH_MAX], name[NAME_MAX + 1], *next = rest;
     int found = -1, last = 0;
     strcpy(rest, text);
-    for (int links = 0; at >= 0 && !last; next += strlen(name)) {
+    for (int links = 0; at >= 0 && !last && steps++ < MAX_STEPS; next += strlen(name)) {
         next += strspn(next, "/");
         size_t size = strcspn(next, "/");
         if (!size) {
@@ -262,7 +298,8 @@ static int resolve(const struct stopped *stopped, int at, const char *text, int 
         snprintf(name, sizeof name, "%.*s", (int)(size > NAME_MAX ? 0 : size), next);
         last = !next[size];
         errno = ENAMETOOLONG;
-        int fd = *name ? openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
+        int top = !strcmp(name, "..") && is_same(at, root);
+        int fd = *name ? openat(at, top ? "." : name, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
         if (fd >= 0 && (follow || !last) && is_link(fd)) {
             close(fd);
             int how = links++ < MAX_LINKS ? read_target(stopped, at, name, target) : NOT_FOLLOWED;
@@ -274,7 +311,7 @@ static int resolve(const struct stopped *stopped, int at, const char *text, int 
                 *name = last = 0;
                 if (*rest == '/') {
                     close(at);
-                    at = open_root();
+                    at = again(root);
                 }
                 continue;
             }
@@ -302,15 +339,15 @@ int find_file(const struct stopped *stopped, const char *text, struct place *pla
     snprintf(link, sizeof link, "/proc/%d/cwd", (int)stopped->thread);
     if (strlen(text) >= PATH_MAX)
         return -1;
-    int at = *text == '/' ? open_root() : open(link, O_PATH | O_CLOEXEC);
-    return resolve(stopped, at, text, 1, place);
+    int at = *text == '/' ? again(plan.root) : open(link, O_PATH | O_CLOEXEC);
+    return resolve(stopped, plan.root, at, text, 1, place);
 }
 
 /* Most of what is asked about is a plain path below a writable place: then it is enough to know that no link is on the
  * way, which takes one call or none. What there is at its end is not found out. 0: a closer look is needed. */
 static int is_plain(struct place *place, const char *base, const char *text, int how)
 {
-    if (how & CLOSELY || holding || (how & (READING | READS_TOO) && plan.all_reads))
+    if (how & (CLOSELY | AS_ROOT) || holding || (how & (READING | READS_TOO) && plan.all_reads))
         return 0;
     int given = !*text || (!(how & FOLLOW) && !strchr(text, '/') && strcmp(text, ".") && strcmp(text, ".."));
     normalise(place->claimed, place->real);
@@ -340,14 +377,17 @@ static void name_base(const struct stopped *stopped, int handle, char link[64])
 /* A closer look, by descriptors: no path is too long for that, and nothing on the way can be taken for something else. */
 static int look_closely(const struct stopped *stopped, const char *link, const char *text, int how, struct place *place)
 {
-    int at = *text == '/' ? open_root() : open(link, O_PATH | O_CLOEXEC), found;
+    int at = *text == '/' && !(how & AS_ROOT) ? again(plan.root) : open(link, O_PATH | O_CLOEXEC), found;
     if (at < 0 && errno == ENOENT)
         return EBADF;
     if (at >= 0 && !*text) {
         found = where_is(at, -1, "", place);
         close(at);
     } else {
-        found = resolve(stopped, at, text, how & FOLLOW, place);
+        int root = how & AS_ROOT ? again(at) : plan.root;
+        found = resolve(stopped, root, at, text, how & FOLLOW, place);
+        if (how & AS_ROOT && root >= 0)
+            close(root);
     }
     return found < 0 ? refuse_unreadable(stopped, "a path that leads nowhere", ENAMETOOLONG) : 0;
 }
@@ -367,12 +407,14 @@ int locate(const struct stopped *stopped, int directory, int path, int how, stru
         return refuse_unreadable(stopped, "path", EFAULT);
     if (size == sizeof text)
         return refuse_unreadable(stopped, "path without an end", ENAMETOOLONG);
-    place->by_descriptor = !*text;
+    place->by_descriptor = !*text && directory >= 0;
+    place->absent = !*text && directory < 0; /* the kernel takes no empty path without a descriptor */
     strcpy(place->given, text);
     name_base(stopped, directory < 0 ? AT_FDCWD : (int)stopped->arguments[directory], link);
-    int known = *text == '/' || (read_link(link, base) == 0 && strlen(base) + strlen(text) + 2 <= sizeof base);
+    int absolute = *text == '/' && !(how & AS_ROOT);
+    int known = absolute || (read_link(link, base) == 0 && strlen(base) + strlen(text) + 2 <= sizeof base);
     if (*text && known)
-        join(base, text, place->claimed);
+        join(base, text + (how & AS_ROOT ? strspn(text, "/") : 0), place->claimed);
     else
         strcpy(place->claimed, *text ? text : base);
     if (!strcmp(place->claimed, "/dev/null")) { /* the most common of all */

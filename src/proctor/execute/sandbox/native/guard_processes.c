@@ -110,7 +110,7 @@ struct process *who_is(pid_t thread)
         return NULL;
     process = find(stranger.outside);
     if (process)
-        look_at_claim(process, thread, 0);
+        look_at_claim(process, thread, NULL);
     return process ? process : &stranger;
 }
 
@@ -120,6 +120,12 @@ long long inside_of(long long outside)
     if (process)
         return process->inside;
     return outside <= 0 || look_up(outside, &stranger) < 0 ? 0 : stranger.inside;
+}
+
+long long thread_inside(pid_t thread)
+{
+    char text[4096];
+    return read_proc(thread, "status", text, sizeof text) < 0 ? 0 : field(text, "\nNSpid:", 1);
 }
 
 struct process *follow(const struct process *process)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define MAX_SCRIPTS 16 /* that one program may be given */
+#define EXECVE_CHECK 0x10000 /* AT_EXECVE_CHECK, which older headers lack */
 
 static long long programs; /* how many were told */
 
@@ -59,7 +60,7 @@ static void look_for(struct process *process, const char *name)
 {
     if (!process->absent)
         return;
-    if (strcmp(name_of(process->absent), name)) {
+    if (!*name || strcmp(name_of(process->absent), name)) { /* a path that ends in a slash has no name */
         tell_absent(process);
     } else {
         free(process->absent);
@@ -195,11 +196,12 @@ static void tell_script(const struct stopped *stopped, const struct place *progr
             continue;
         }
         place.mode = 0;
-        if (*word && find_file(stopped, word, &place) == 0 && S_ISREG(place.mode)) {
-            if (files++ == MAX_SCRIPTS) {
-                send_text(process ? process->inside : 0, place.real, UNREAD, 0, "", 0);
-                return;
-            }
+        int found = *word && strlen(word) < PATH_MAX ? find_file(stopped, word, &place) : 0;
+        if (found < 0 || (S_ISREG(place.mode) && files++ == MAX_SCRIPTS)) {
+            send_text(process ? process->inside : 0, found < 0 ? word : place.real, UNREAD, 0, "", 0);
+            return;
+        }
+        if (S_ISREG(place.mode)) {
             tell_text(stopped, &place);
             if (!values)
                 return;
@@ -234,10 +236,17 @@ void tell_began(const struct stopped *stopped, struct process *process, const ch
     static struct place place;
     strcpy(place.real, path);
     place.mode = 0;
+    begin_paths();
     if (size)
         tell_script(stopped, &place, words, size);
     tell_program(stopped, path, process, words, size, cut);
     hurry();
+}
+
+/* Whether execveat would start nothing: it only asks whether that is allowed. */
+static int only_asks(const struct stopped *stopped)
+{
+    return stopped->call->directory >= 0 && stopped->arguments[4] & EXECVE_CHECK;
 }
 
 int decide_execute(const struct stopped *stopped)
@@ -245,6 +254,8 @@ int decide_execute(const struct stopped *stopped)
     static struct place place;
     static char words[MAX_ARGUMENT_BYTES];
     size_t whole;
+    if (only_asks(stopped))
+        return 0;
     if (parked && programs >= plan.programs)
         return ERESTARTNOINTR; /* it would be held, and is recorded when it is */
     if (programs > plan.programs)

@@ -26,6 +26,21 @@ long long behind_pidfd(const struct stopped *stopped)
     return found ? atoll(found + 5) : 0;
 }
 
+/* The process that a descriptor stands for, by its number inside; 0 when that cannot be told. The kernel takes a directory
+ * of /proc for a pidfd as well. */
+static long long process_behind(const struct stopped *stopped)
+{
+    char link[64], path[PATH_MAX];
+    long long pid, outside = behind_pidfd(stopped);
+    if (outside > 0)
+        return inside_of(outside);
+    snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)stopped->thread, (int)stopped->arguments[0]);
+    ssize_t size = readlink(link, path, sizeof path - 1);
+    path[size > 0 ? size : 0] = 0;
+    const char *part = proc_part(path, &pid);
+    return part && !*part ? pid : 0;
+}
+
 static int is_there(long long pid)
 {
     char name[32];
@@ -51,20 +66,24 @@ static long long process_of(long long target)
 /* Whether a signal ends a program that does not handle it. */
 static int is_fatal(int number) { return number > 0 && !(number >= SIGCHLD && number <= SIGURG) && number != SIGWINCH; }
 
-/* Records that the signal `number` was sent to a process, or may be sent; a target of 0 is any process, such as those
- * of a group. The harness uses this to tell kills from inside and from outside apart, so the record must be complete. */
-void tell_signal(const struct stopped *stopped, long long target, int number)
+static void record_signal(const struct stopped *stopped, long long target, int number)
 {
     static struct record record;
     struct process *process = who_is(stopped->thread);
-    if (!is_fatal(number))
-        return;
     begin(&record, "signal");
     add_number(&record, process ? process->inside : 0);
     add_word(&record, stopped->call->name);
     add_number(&record, target);
     add_number(&record, number);
     tell_counted(&record);
+}
+
+/* Records that the signal `number` was sent to a process, or may be sent; a target of 0 is any process, such as those
+ * of a group. The harness uses this to tell kills from inside and from outside apart, so the record must be complete. */
+void tell_signal(const struct stopped *stopped, long long target, int number)
+{
+    if (is_fatal(number))
+        record_signal(stopped, target, number);
 }
 
 static int decide_sent(const struct stopped *stopped)
@@ -74,10 +93,10 @@ static int decide_sent(const struct stopped *stopped)
     long long target = call->rule == SIGNAL ? (int)stopped->arguments[0] : 0;
     char detail[64];
     if (call->rule == SIGNAL_BY_PIDFD) {
-        long long outside = behind_pidfd(stopped);
-        target = outside == plan.init ? 1 : 0;
+        long long inside = process_behind(stopped);
+        target = inside == 1;
         if (!target) /* flags may mean a group */
-            tell_signal(stopped, stopped->arguments[3] ? 0 : inside_of(outside), number);
+            tell_signal(stopped, stopped->arguments[3] ? 0 : inside, number);
     }
     if (!number || target == 0 || target < -1) {
         if (call->rule == SIGNAL)
@@ -104,6 +123,8 @@ int decide_signal(const struct stopped *stopped)
         uint64_t value;
         int32_t number, how;
     } event = {0};
+    struct process *process = who_is(stopped->thread);
+    long long own = process ? process->inside : 0;
     switch (stopped->call->rule) {
     case SIGNAL:
     case SIGNAL_BY_PIDFD:
@@ -111,16 +132,14 @@ int decide_signal(const struct stopped *stopped)
     case SIGNAL_LATER:
         if (read_memory(stopped->thread, stopped->arguments[(int)stopped->call->extra], &event, sizeof event) < 0)
             return refuse_unreadable(stopped, "event", EFAULT);
-        tell_signal(stopped, 0, event.number);
+        record_signal(stopped, own, event.number); /* fatal or not: the number may change before the kernel reads it */
         return 0;
     case SIGNAL_WHEN:
         tell_signal(stopped, 0, stopped->arguments[2]);
         return 0;
-    case PRCTL: {
-        struct process *process = who_is(stopped->thread);
-        tell_signal(stopped, process ? process->inside : 0, stopped->arguments[1]);
+    case PRCTL:
+        tell_signal(stopped, own, stopped->arguments[1]);
         return 0;
-    }
     default: /* a new terminal */
         for (int number = SIGHUP; number <= SIGQUIT; number++)
             tell_signal(stopped, 0, number);
