@@ -47,7 +47,7 @@ DOORS = {
     ),
     "judge.consistency": (
         *("judge.evidence", "judge.indicators", "judge.outcome", "judge.policy", "judge.record", "judge.report"),
-        "judge.inverted.draw",
+        *("judge.inverted.draw", "judge.inverted.pool"),
         "judge.sentinels",
     ),
     "study.index": ("study.table",),

@@ -80,6 +80,15 @@ def test_i2_without_a_program_nothing_is_begun(
         assert proctor(*arguments, PATH=path).returncode == 0, "records can be read anywhere"
 
 
+def test_i2_a_git_that_applies_nothing_is_no_verdict(proctor: Proctor, make_contract: Any, programs: Path) -> None:
+    path = without(programs, "git")
+    (programs / "git").write_text('#!/bin/sh\n[ "$1" = --version ] && exec /usr/bin/git --version\nexit 128\n')
+    (programs / "git").chmod(0o755)
+    said = proctor("run", make_contract(), "--agent", "reference", PATH=path)
+    assert said.returncode == 3, said.stdout + said.stderr
+    assert "git apply does not work on this machine (exit code 128)" in said.stderr
+
+
 def test_i2_a_check_that_cannot_start_here_is_no_verdict(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
     contract = make_contract(checks=[NO_PROGRAM])
     for arguments in (

@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections import defaultdict
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -224,6 +225,35 @@ def test_j6_rounds_that_show_a_forgery_do_not_end_in_a_pass(
     subject = Subject(replace(whole, events=events), {}, {}, lambda name: b"")
     found = {one.code for one in disagreements(subject, by_rules=False)}
     assert ("decisions" in found) is problem
+
+
+@pytest.mark.parametrize(
+    ("steps", "value"),
+    [(("variants",), 99), (("controls",), 0), (("tests",), 99), (("without",), ["another test"])],
+)
+def test_j6_the_numbers_of_altered_tests_follow_from_the_rounds(
+    demo: dict[str, Path], tmp_path: Path, steps: Steps, value: Any
+) -> None:
+    forger = Forger(copy_of(demo["reference"], tmp_path / "run"))
+    checks = parse(forger.original["acceptance/results.json"])["checks"]
+    place = next(index for index, check in enumerate(checks) if check.get("inverted"))
+    forger.forge("acceptance/results.json", ("checks", place, "inverted", *steps), value, scored=True)
+    assert codes(forger.run) == {"inverted"}
+
+
+@pytest.mark.parametrize("name", ["bytes", "sha256", "text"])
+def test_j6_a_text_in_an_event_has_its_size_and_digest(demo: dict[str, Path], name: str) -> None:
+    whole = read_evidence(RunDirectory(demo["reference"]))
+    content = {"text": "hello", "bytes": 5, "sha256": sha256(b"hello").hexdigest()}
+
+    def found(changed: dict[str, Any]) -> set[str]:
+        payload = {"call": 1, "content": {**content, **changed}}
+        event = replace(whole.events[0], type="model.message", payload=payload)
+        subject = Subject(replace(whole, events=(*whole.events, event)), {}, {}, lambda name: b"")
+        return {one.code for one in disagreements(subject, by_rules=False)}
+
+    assert "texts" not in found({})
+    assert "texts" in found({name: {"bytes": 6, "sha256": "0" * 64, "text": "hallo"}[name]})
 
 
 def test_j6_a_log_must_be_the_one_of_its_event(proctor: Proctor, make_contract: Any) -> None:

@@ -39,6 +39,15 @@ def test_i4_a_newer_file_is_called_newer_and_not_broken(forger: Forger, proctor:
     assert shown.returncode == 2 and expected in shown.stderr
 
 
+@pytest.mark.parametrize("name", ["manifest.json", "report.json"])
+def test_j7_a_number_that_was_changed_after_the_seal_is_broken(forger: Forger, proctor: Any, name: str) -> None:
+    forger.forge(name, ("schema",), 99, scored=False)
+    (forger.run.path / "seal.json").write_bytes(forger.original["seal.json"])
+    for command in ("verify", "rescore", "show"):
+        done = proctor(command, forger.run.path.name)
+        assert done.returncode == 4 and name in done.stdout + done.stderr, command
+
+
 def test_i4_a_newer_seal_is_called_newer_and_not_broken(forger: Forger, proctor: Any) -> None:
     forger.run.seal.write_bytes(canonical({**parse(forger.original["seal.json"]), "schema": 99}))
     for command in ("verify", "rescore", "show"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from proctor.base.errors import BrokenSeal
+from proctor.base.errors import BrokenSeal, NewerSchema
 from proctor.cli.evidence import require_evidence
 from proctor.cli.output import as_json, counted, print_json, print_table, printable
 from proctor.present.restored import why_restored
@@ -133,6 +133,9 @@ def _run(run: RunDirectory, json_: bool, output: bool, why: bool) -> int:
         require_evidence(run, found)
     try:
         _print_report(run, run.read_json(run.report), json_, why)
+    except NewerSchema:
+        require_evidence(run, found)  # the number may have been changed after the run was sealed
+        raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         raise BrokenSeal("is not a report as Proctor writes it", where=f"{run.path.name}/report.json") from None
     if found.retained and not json_:

@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING
 import click
 
 from proctor.base.clock import SystemClock, system_entropy
-from proctor.base.errors import ProctorError, UsageFault
+from proctor.base.errors import InfrastructureFault, ProctorError, UsageFault
 from proctor.base.files import read_bounded
 from proctor.base.frozen import EMPTY
 from proctor.cli.known import require_agent
 from proctor.conduct.machine import Machine
+from proctor.conduct.watcher import Interrupted
 from proctor.contract.model import Contract
 from proctor.execute.agents.description import at_fault
-from proctor.execute.agents.interface import Agent, AgentDescription, AgentRequest
+from proctor.execute.agents.interface import REASONS, Agent, AgentDescription, AgentRequest, Ending, Scene
 from proctor.execute.agents.registry import WITHOUT_MODEL, make_agent, package_of
 from proctor.execute.home import Home
 from proctor.execute.prepare import Prepared
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
+from proctor.execute.sandbox.interface import Mount
 from proctor.execute.watch.prices import TABLE_BYTES, PriceTable, load_prices
 
 if TYPE_CHECKING:
@@ -106,14 +108,42 @@ def acts_in_sandbox(words: str) -> bool:
     return words.partition(":")[0] not in WITHOUT_MODEL
 
 
+class PlugIn:
+    """An agent of another package. Whatever fails in its code makes its own run invalid and ends nothing else."""
+
+    def __init__(self, agent: Agent, kind: str, package: str) -> None:
+        self.needs_sandbox = agent.needs_sandbox
+        self._agent = agent
+        self._name = f"the agent {kind!r} of the package {package}"
+
+    def describe(self) -> AgentDescription:
+        return self._agent.describe()
+
+    def mounts(self) -> tuple[Mount, ...]:
+        return self._agent.mounts()
+
+    def act(self, scene: Scene) -> Ending:
+        """Let the agent act; :class:`InfrastructureFault` for an error in its code."""
+        try:
+            ending = self._agent.act(scene)
+        except (Interrupted, ProctorError, OSError):
+            raise
+        except (Exception, SystemExit) as error:
+            raise InfrastructureFault(f"{self._name} failed: {type(error).__name__}: {error}") from error
+        if not isinstance(ending, Ending) or ending.reason not in REASONS or not isinstance(ending.patch, bytes | None):
+            raise InfrastructureFault(f"{self._name} failed: act() does not return a valid Ending")
+        return ending
+
+
 def _made(request: AgentRequest) -> Agent:
     """The agent of ``request``. An exception in the code of another package is reported as an error of that package."""
+    package = package_of(request.kind)
     try:
-        return make_agent(request)
+        agent = make_agent(request)
+        return PlugIn(agent, request.kind, package) if package else agent
     except ProctorError:
         raise
-    except Exception as error:
-        package = package_of(request.kind)
+    except (Exception, SystemExit) as error:
         if not package:
             raise
         raise at_fault(request.kind, package, f"{type(error).__name__}: {error}") from None

@@ -88,6 +88,16 @@ BAD = {
     "an error": ({"description": "1 / 0"}, "ZeroDivisionError"),
     "mounts of text": ({"mounts": '("/tmp",)'}, "mounts() does not return"),
     "mounts that are not there": ({"mounts": '(Mount(Path("/nonexistent"), "/x"),)'}, "/nonexistent"),
+    "name in two lines": (
+        {"description": r'AgentDescription("mi\nne", "mine", (), "1")'},
+        "name has control characters",
+    ),
+    "leaves instead of answering": ({"description": "exit(0)"}, "SystemExit"),
+    "mounts over the system": ({"mounts": '(Mount(Path("/etc"), "/usr"),)'}, "/usr belongs to the sandbox"),
+    "mounts at a relative path": ({"mounts": '(Mount(Path("/etc"), "a/b"),)'}, "not a place to mount at"),
+    "mounts at bytes": ({"mounts": '(Mount(Path("/etc"), b"/a"),)'}, "a target that is not a string"),
+    "mounts from text": ({"mounts": '(Mount("/etc", "/a"),)'}, "a source that is not a Path"),
+    "mounts to write to": ({"mounts": '(Mount(Path("/etc"), "/a", writable=True),)'}, "makes /etc writable"),
     "mounts with an error": ({"mounts": "[][1]"}, "IndexError"),
     "no agent": ({"made": "None"}, "describe is missing"),
     "a class without parts": ({"made": "object()"}, "needs_sandbox"),
@@ -126,6 +136,21 @@ def test_c2_a_description_that_gets_worse_costs_no_run(proctor: Proctor, make_co
     done = proctor("run", make_contract(), "--agent", "mine", PYTHONPATH=str(tmp_path / "site"))
     assert done.returncode == 2 and "digest is empty" in done.stderr
     assert not marker.exists() and not list((tmp_path / "home" / "runs").iterdir())
+
+
+@pytest.mark.parametrize("does", ["exit(0)", "1 / 0", "return None", 'return Ending("done")'])
+def test_c2_an_agent_whose_code_fails_ends_its_own_run_alone(
+    proctor: Proctor, make_contract: Any, tmp_path: Path, does: str
+) -> None:
+    install(tmp_path / "site")
+    module = tmp_path / "site" / "acme" / "__init__.py"
+    module.write_text(module.read_text().replace('return Ending("finished", patch=b"")', does))
+    agents = ("--agent", "mine", "--agent", "reference")
+    done = proctor("run", make_contract(), *agents, "--json", PYTHONPATH=str(tmp_path / "site"))
+    assert done.returncode == 3, done.stdout + done.stderr
+    rows = json.loads(done.stdout)["runs"]
+    assert [row["status"] for row in rows] == ["invalid", "success"]
+    assert "the agent 'mine' of the package acme-agents failed" in rows[0]["why"]
 
 
 def test_c2_a_good_plug_in_is_judged(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -87,10 +89,54 @@ def test_j3_a_reformatted_and_renamed_copy_is_found(search: Any, pack: Any) -> N
     assert found.is_other
 
 
+@pytest.mark.parametrize("name", ["core.py", "core.py.orig", "core.py.in.txt"])
+def test_j3_a_copy_that_says_do_not_edit_or_is_kept_aside_is_found(search: Any, pack: Any, name: str) -> None:
+    text = "# Vendored from sums 1.1. DO NOT EDIT.\n" + pack.fixed["sums/core.py"]
+    (found,) = search("other.whl", pack.wheel("other", "2.0", {f"other/_vendor/{name}": text}))
+    assert found.is_other and found.example == f"other/_vendor/{name}"
+
+
+@pytest.mark.parametrize("place", ["old.tar", "other.zip!/old.tar"])
+def test_j3_an_archive_of_the_oldest_form_of_tar_is_searched(
+    search: Any, pack: Any, tmp_path: Path, place: str
+) -> None:
+    (tmp_path / "sums").mkdir()
+    for path, text in pack.fixed.items():
+        (tmp_path / path).write_text(text)
+    command = ["tar", "--format=v7", "-c", "-C", str(tmp_path), "sums"]
+    data = subprocess.run(command, capture_output=True, check=True).stdout
+    outer, inside, _ = place.partition("!/")
+    (found,) = search(outer, pack.zip({"old.tar": data}) if inside else data)
+    assert found.is_other and found.place == f"{place}!/sums"
+
+
+@pytest.mark.parametrize(
+    ("files", "place"),
+    [
+        ({"clone/.git/objects/pack/pack-1.pack": b"PACK\0\0\0\2"}, "other.zip!/clone/.git"),
+        ({f"mirror.git/objects/aa/{'0' * 38}": b"x"}, "other.zip!/mirror.git"),
+        ({"history.dat": b"# v2 git bundle\n"}, "other.zip!/history.dat"),
+    ],
+    ids=["a clone", "a bare repository", "a bundle"],
+)
+def test_j3_git_history_is_refused(search: Any, pack: Any, files: dict[str, bytes], place: str) -> None:
+    found = search("other.zip", pack.zip({**files, **{f"clone/{path}": text for path, text in pack.project.items()}}))
+    assert [(one.reason, one.place) for one in found if one.is_other] == [("history", place)]
+
+
+def test_j3_a_bundle_that_is_an_input_itself_is_refused(search: Any) -> None:
+    (found,) = search("project.bundle", b"# v3 git bundle\n@object-format=sha1\n")
+    assert found.is_other and "holds git history: a bundle" in found.sentence()
+
+
 def test_j3_a_copy_inside_a_larger_file_is_found(search: Any, pack: Any) -> None:
     bundle = "".join(f"function other_{n}(a, b) {{ return a + b + {n}; }}\n" for n in range(2000))
-    (found,) = search("bundle.tgz", pack.tar({"package/dist/bundle.js": bundle + pack.fixed["sums/core.py"]}))
-    assert found.is_other
+    files = {
+        "package/dist/bundle.js": bundle + pack.fixed["sums/core.py"],
+        "package/dist/core.py": "def other(): ...\n",
+    }
+    (found,) = search("bundle.tgz", pack.tar(files))
+    assert found.is_other and found.example == "package/dist/bundle.js", "not a file that merely has the same name"
 
 
 def test_j3_a_copy_of_which_one_file_was_written_again_is_found(search: Any, pack: Any) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from proctor.base.errors import InfrastructureFault
 from proctor.execute.workspace.diff import Change, Changes
 from proctor.execute.workspace.gitindex import IndexEntry, read_index, write_blob, write_index
 from proctor.execute.workspace.gitrun import scratch_repository
@@ -161,6 +162,27 @@ def test_a_patch_that_is_refused(case: str) -> None:
     assert raised.value.exit_code == 2
     if "apply" in reason:
         assert raised.value.log.startswith("error:")
+
+
+BROKEN = {
+    "does nothing but print its version": (
+        "echo broken >&2; exit 128",
+        "does not work on this machine .exit code 128. broken",
+    ),
+    "is killed": ("kill -9 $$", "git apply was ended by signal 9"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_i2_a_git_that_fails_is_no_verdict_on_the_patch(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, case: str
+) -> None:
+    does, says = BROKEN[case]
+    (tmp_path / "git").write_text(f"#!/bin/sh\n{does}\n")
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(InfrastructureFault, match=says):
+        apply_patch(REFUSED["other text"][0], BEFORE.get)
 
 
 def test_a_plain_patch_as_people_write_them_applies_with_an_offset() -> None:

@@ -7,12 +7,13 @@ name the package and the field, and no run is started.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import NotCanonical, canonical
 from proctor.base.errors import UsageFault
 from proctor.execute.agents.interface import Agent, AgentDescription
-from proctor.execute.sandbox.interface import Mount
+from proctor.execute.sandbox.interface import Mount, check_target
 
 HINT = "the interface of agents is execute/agents/interface.py; fix or update the package"
 
@@ -49,6 +50,8 @@ def description_problems(description: Any) -> Iterator[str]:
             yield f"describe().{name} is empty"
         elif not _is_canonical(value):
             yield f"describe().{name} is not valid Unicode"
+        elif not value.isprintable():
+            yield f"describe().{name} has control characters"
     command = description.command
     if not isinstance(command, tuple | list) or not all(isinstance(one, str) for one in command):
         yield "describe().command is not a tuple of strings"
@@ -66,8 +69,17 @@ def _mount_problems(mounts: Any) -> Iterator[str]:
         yield "mounts() does not return a tuple of Mount"
         return
     for mount in mounts:
+        if not isinstance(mount.source, Path) or not isinstance(mount.target, str):
+            yield "mounts() has a source that is not a Path or a target that is not a string"
+            continue
         if not mount.source.exists():
             yield f"mounts() names {mount.source}, which does not exist"
+        if mount.writable:
+            yield f"mounts() makes {mount.source} writable"
+        try:
+            check_target(mount.target)
+        except UsageFault as fault:
+            yield f"mounts(): {fault}"
 
 
 def _is_canonical(value: Any) -> bool:

@@ -74,6 +74,9 @@ class Scene:
     note: Note | None = None
 
 
+REASONS = ("finished", "failed", "timed-out", "not-started", "killed", "terminated")
+
+
 @frozen
 class Ending:
     """How an agent ended: ``finished``, ``failed`` (it said so), ``timed-out``, ``not-started`` or ``killed``.

@@ -96,6 +96,8 @@ def _loader(point: EntryPoint) -> Maker:
 
 def package_of(kind: str) -> str:
     """The installed package that provides the agent ``kind``; empty if no plug-in provides it."""
+    if kind in BUILT_IN or kind in ADAPTED:
+        return ""
     from importlib.metadata import entry_points
 
     return next((_package(point) for point in entry_points(group=GROUP, name=kind)), "")

@@ -23,7 +23,7 @@ from proctor.execute.leakage.project import Project, read_project
 from proctor.execute.leakage.search import search_file
 from proctor.execute.workspace.stack import Stack
 
-FORMAT = 1
+FORMAT = 2
 """Part of every record's name: raise it when the search finds more or less than before."""
 
 RECORD_BYTES = 4 << 20

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import lzma
 import os
+import re
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -39,6 +40,7 @@ _FOREIGN = {
 }
 """Containers that Proctor cannot read, by their first bytes."""
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+_CHECKSUM = re.compile(rb"[ 0-7]{6,7}[\0 ]{1,2}")
 _HEAD_BYTES = 512
 _PIECE_BYTES = 1 << 20
 
@@ -106,6 +108,7 @@ class InputReader:
         """The wanted files of ``file``, which is called ``name``."""
         with file.open("rb") as opened:
             head = opened.read(_HEAD_BYTES)
+        self._look("", name, head)
         self._note_foreign(head, name)
         if is_archive(head) or is_zip(file, head):
             try:
@@ -236,19 +239,28 @@ def is_archive(head: bytes) -> bool:
     """Whether a file that begins with ``head`` may hold other files, or is compressed."""
     if head.startswith(AR):
         return head[len(AR) :].startswith(b"debian-binary")
-    return head.startswith((*ZIP, *_COMPRESSED)) or head[257:262] == b"ustar"
+    return head.startswith((*ZIP, *_COMPRESSED)) or head[257:262] == b"ustar" or _is_plain_tar(head)
 
 
 def _holds_tar(file: Path, head: bytes) -> bool:
     """Whether the compressed ``file`` is a tar archive; an archive without members ends in zeros at once."""
-    import tarfile
-
     with closing(open_stream(file, head)) as stream:
         start = stream.read(_HEAD_BYTES)
+    return start == bytes(_HEAD_BYTES) or _is_tar_header(start)
+
+
+def _is_plain_tar(head: bytes) -> bool:
+    """Whether ``head`` begins an archive of the oldest form of tar, which has a checksum and no other mark."""
+    return bool(_CHECKSUM.fullmatch(head, 148, 156)) and _is_tar_header(head[:_HEAD_BYTES])
+
+
+def _is_tar_header(head: bytes) -> bool:
+    import tarfile
+
     try:
-        tarfile.TarInfo.frombuf(start, "utf-8", "surrogateescape")
+        tarfile.TarInfo.frombuf(head, "utf-8", "surrogateescape")
     except tarfile.HeaderError:
-        return start == bytes(_HEAD_BYTES)
+        return False
     return True
 
 

@@ -8,8 +8,9 @@ from typing import Any
 from proctor.base.frozen import field_names, frozen, items
 
 BY_NAME, BY_FILES, UNREAD = "name", "files", "unread"
-HISTORY, TEST, SOLUTION, LINK = "history", "test", "solution", "link"
-"""What only images are searched for: git history, hidden tests, the solution, and links where the sandbox mounts."""
+HISTORY = "history"
+TEST, SOLUTION, LINK = "test", "solution", "link"
+"""What only images are searched for: hidden tests, the solution, and links where the sandbox mounts."""
 
 
 @frozen

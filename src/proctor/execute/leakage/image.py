@@ -9,7 +9,6 @@ contract.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from proctor.execute.inputs.fetch import InputCache
 from proctor.execute.leakage.answers import AnswerIndex, read_answers
 from proctor.execute.leakage.entries import BETWEEN, Entry, InputReader, SearchLimits, plain_path
 from proctor.execute.leakage.finding import HISTORY, LINK, TEST, UNREAD, Finding, read_finding
+from proctor.execute.leakage.history import GitHistory
 from proctor.execute.leakage.lines import is_source
 from proctor.execute.leakage.packages import is_metadata
 from proctor.execute.leakage.project import Project, read_project
@@ -34,7 +34,7 @@ from proctor.execute.workspace.glob import matches
 from proctor.execute.workspace.members import ArchiveLimits
 from proctor.execute.workspace.stack import Stack
 
-FORMAT = 1
+FORMAT = 2
 """Part of every record's name: raise it when the search finds more or less than before."""
 
 RECORD_BYTES = 4 << 20
@@ -50,11 +50,6 @@ LIMITS = SearchLimits(
     total_bytes=256 << 30,
     archive=ArchiveLimits(total_bytes=64 << 30, members=5_000_000),
 )
-
-_OBJECT = re.compile(
-    r"(?:(?P<root>.*)/)?objects/(?:[0-9a-f]{2}/(?:[0-9a-f]{38}|[0-9a-f]{62})|pack/(?:pack|tmp_pack)[-_][^/]+(?<!\.idx))"
-)
-_PACKS = ((b"PACK\0\0\0", "a pack of objects"), (b"# v2 git bundle\n", "a bundle"), (b"# v3 git bundle\n", "a bundle"))
 
 
 class ImageSearch:
@@ -145,16 +140,7 @@ def search_image(
 ) -> list[Finding]:
     """What the exported image ``archive`` shows, but for the paths that ``hide`` means."""
     listing = _Listing(archive, hide)
-    history = dict(listing.history)
     found: list[Finding] = list(listing.links)
-
-    def look(place: str, path: str, head: bytes) -> None:
-        root = _history_root(path)
-        if root is not None:
-            history.setdefault(_absolute(place, root), "git objects")
-        for magic, what in _PACKS:
-            if head.startswith(magic) and not any(_absolute(place, path).startswith(one) for one in history):
-                history.setdefault(_absolute(place, path), what)
 
     def search(entries: Iterator[Entry]) -> Iterator[Entry]:
         for entry in entries:
@@ -167,9 +153,9 @@ def search_image(
     def wanted(path: str) -> bool:
         return is_metadata(path) or is_source(path) or answers.is_searched(path)
 
-    reader = InputReader(wanted, scratch, LIMITS, shown=listing.shown, look=look)
+    reader = InputReader(wanted, scratch, LIMITS, shown=listing.shown, look=listing.history.look)
     copies = copies_in(project, search(reader.entries(archive, NAME)), reader.unread, NAME)
-    found += (Finding(HISTORY, place, True, detail=what) for place, what in sorted(history.items()))
+    found += (Finding(HISTORY, place, True, detail=what) for place, what in sorted(listing.history.places.items()))
     found += (replace(one, place=_absolute("", one.place)) for one in copies if one.place != NAME or one.is_other)
     order = {LINK: 0, HISTORY: 1, TEST: 2, UNREAD: 9}
     return sorted(found, key=lambda one: (not one.is_other, order.get(one.reason, 3)))[:MAX_FINDINGS]
@@ -183,7 +169,7 @@ class _Listing:
         self._known: dict[str, bool] = {}
         self._other: dict[str, str] = {}
         """Hidden files with the name under which they show all the same."""
-        self.history: dict[str, str] = {}
+        self.history = GitHistory(_absolute)
         self.links: list[Finding] = []
         for member in members(archive, LIMITS.archive):
             path = plain_path(member.name)
@@ -192,9 +178,7 @@ class _Listing:
                 self.links.append(Finding(LINK, f"/{path}", True, detail=target))
             if member.kind not in ("file", "hard link") or self._is_hidden(path):
                 continue
-            root = _history_root(path)
-            if root is not None:
-                self.history.setdefault(f"/{root}", "git objects")
+            self.history.look("", path)
             if member.kind == "hard link" and self._is_hidden(plain_path(member.target)):
                 self._other.setdefault(plain_path(member.target), path)
 
@@ -213,12 +197,6 @@ class _Listing:
         if known is None:
             known = self._known[path] = path in MOUNTED or self._is_hidden(path)
         return known
-
-
-def _history_root(path: str) -> str | None:
-    """The repository that holds the git object ``path``; ``None`` for any other file."""
-    match = _OBJECT.fullmatch(path)
-    return None if match is None else match["root"] or path.partition("/")[0]
 
 
 def _absolute(archive: str, path: str) -> str:

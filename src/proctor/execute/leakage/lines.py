@@ -35,6 +35,8 @@ _CODE = re.compile(
     r"|rkt|r|jl|f|f90|f95|for|pas|adb|ads|asm|s|y|l|g4|proto|thrift",
     re.IGNORECASE,
 )
+_ASIDE = re.compile(r"(?:\.(?:txt|orig|bak|old|new|rej|in|tmpl|tpl|template|dist|sample))+\Z", re.IGNORECASE)
+"""What is appended to the name of a code file that is kept aside, such as ``core.py.orig``."""
 _BOILERPLATE = re.compile(
     r"setup\.py|conf\.py|versioneer\.py|_?version\.(?:py|js|ts|go|rs)|__version__\.py|ez_setup\.py|get-pip\.py|noxfile\.py"
     r"|distribute_setup\.py|bootstrap\.py|config\.(?:guess|sub)|install-sh|ltmain\.sh|depcomp|compile|missing|test-driver"
@@ -69,14 +71,23 @@ class Match:
 
 def is_source(path: str) -> bool:
     """Whether ``path`` is the name of a code file, and not of boilerplate that many projects share."""
-    name = path.rpartition("/")[2]
+    name = _ASIDE.sub("", path.rpartition("/")[2])
     stem, dot, suffix = name.rpartition(".")
     return bool(stem and dot and _CODE.fullmatch(suffix)) and not _BOILERPLATE.fullmatch(name)
 
 
+def is_generated(data: bytes) -> bool:
+    """Whether a file with the bytes ``data`` says that a program wrote it.
+
+    Other projects may have the same file from the same program, so no file of a repository that says so is compared. A
+    copy of any other file is still a copy if it says so: ``vendored, do not edit``.
+    """
+    return bool(_GENERATED.search(data[:_HEAD_BYTES]))
+
+
 def read_source(data: bytes) -> SourceText | None:
-    """The compared parts of a file with the bytes ``data``; ``None`` for binary and for generated files."""
-    if b"\0" in data[:8192] or _GENERATED.search(data[:_HEAD_BYTES]):
+    """The compared parts of a file with the bytes ``data``; ``None`` for a binary file."""
+    if b"\0" in data[:8192]:
         return None
     digest = hashlib.sha256()
     lines: set[int] = set()

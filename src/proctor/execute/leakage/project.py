@@ -14,7 +14,7 @@ from proctor.base.frozen import frozen
 from proctor.base.handles import FILE, join, read_file
 from proctor.base.names import name_text
 from proctor.contract.model import ArchiveRepository, Contract
-from proctor.execute.leakage.lines import SourceIndex, SourceText, is_source, read_source
+from proctor.execute.leakage.lines import SourceIndex, SourceText, is_generated, is_source, read_source
 from proctor.execute.leakage.packages import DEB, Package, debian_names, is_metadata, normalised, packages_in
 from proctor.execute.workspace.stack import Stack
 from proctor.execute.workspace.tree import GIT
@@ -74,7 +74,7 @@ def _sources(tree: Stack) -> Iterator[tuple[str, SourceText]]:
     left = SOURCE_BYTES
     for path, data in _files(tree, is_source):
         left -= len(data)
-        text = read_source(data) if left >= 0 else None
+        text = read_source(data) if left >= 0 and not is_generated(data) else None
         if text is not None:
             yield path, text
 

@@ -2,7 +2,8 @@
 
 A package with the project's name is a copy, whatever it contains. Files that share enough lines with the repository's
 files are a copy too, wherever they are: vendored, bundled or renamed. A copy that is identical to the repository
-reveals nothing. A copy of another version, or with a file that differs, may contain the solution.
+reveals nothing. A copy of another version, or with a file that differs, may contain the solution, and so may git
+history, whose objects are not compared.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from pathlib import Path
 
 from proctor.base.frozen import frozen
 from proctor.execute.leakage.entries import BETWEEN, Entry, InputReader, SearchLimits, Unread
-from proctor.execute.leakage.finding import BY_FILES, BY_NAME, UNREAD, Finding
+from proctor.execute.leakage.finding import BY_FILES, BY_NAME, HISTORY, UNREAD, Finding
+from proctor.execute.leakage.history import GitHistory
 from proctor.execute.leakage.lines import Match, SourceText, common_end, is_source, read_source
 from proctor.execute.leakage.packages import DEB, is_metadata, packages_in, same_version
 from proctor.execute.leakage.project import Project, is_own
@@ -75,8 +77,11 @@ def search_file(
     project: Project, file: Path, name: str, scratch: Path, limits: SearchLimits | None = None
 ) -> list[Finding]:
     """The copies of ``project`` in the input's file ``file``, called ``name``; ``scratch`` is for nested archives."""
-    reader = InputReader(lambda path: is_metadata(path) or is_source(path), scratch, limits)
-    return copies_in(project, reader.entries(file, name), reader.unread, name)
+    history = GitHistory(_place)
+    reader = InputReader(lambda path: is_metadata(path) or is_source(path), scratch, limits, look=history.look)
+    found = copies_in(project, reader.entries(file, name), reader.unread, name)
+    kept = [Finding(HISTORY, place, True, detail=what) for place, what in sorted(history.places.items())]
+    return [*kept, *found][:MAX_FINDINGS]
 
 
 def copies_in(project: Project, entries: Iterable[Entry], unread: Iterable[Unread], name: str) -> list[Finding]:
@@ -142,14 +147,18 @@ def _copies(sources: Iterable[_Source]) -> list[_Copy]:
 
 
 def _differing(project: Project, copy: _Copy, sources: Iterable[_Source]) -> list[_Source]:
-    """The files of a copy that equal no file of the repository: similar files, and files with the same path."""
-    found = {one.path: one for one in copy.alike if not one.is_equal}
-    for one in sources:
+    """The files of a copy that equal no file of the repository: similar files, then files with the same path."""
+    found = {one.path: one for one in sorted(copy.alike, key=_path) if not one.is_equal}
+    for one in sorted(sources, key=_path):
         if one.archive == copy.archive and not one.is_equal and _is_below(one.path, copy.root):
             inner = one.path[len(copy.root) + 1 :] if copy.root else one.path
             if (f"{copy.origin}/{inner}" if copy.origin else inner) in project.sources.files:
-                found[one.path] = one
-    return [found[path] for path in sorted(found)]
+                found.setdefault(one.path, one)
+    return list(found.values())
+
+
+def _path(one: _Source) -> str:
+    return one.path
 
 
 def _by_names(project: Project, named: Iterable[_Named], sources: list[_Source], name: str) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
-from proctor.base.errors import InfrastructureFault
+from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.base.frozen import EMPTY, frozen
 from proctor.execute.sandbox.guard import Guard, GuardPlan
 
@@ -25,6 +25,8 @@ WORKSPACE = "/workspace"
 SETUP = "/setup"
 INPUTS = "/inputs"
 HOME = "/home/agent"
+SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+"""Directories of programs and libraries besides ``/usr``; on most systems they are links into it."""
 
 UNPRIVILEGED = 64113
 """The uid and gid that sandboxed processes have on the host when the harness is root."""
@@ -86,6 +88,16 @@ class Mount:
     target: str
     writable: bool = False
     sealed: Sealed | None = None
+
+
+def check_target(target: str) -> None:
+    """Targets are absolute and plain, and do not replace what holds the sandbox together."""
+    parts = target.split("/")
+    if not target.startswith("/") or "" in parts[1:] or "." in parts or ".." in parts:
+        raise UsageFault(f"not a place to mount at: {target!r}", hint="use an absolute path without . and ..")
+    system = ("/proc", "/dev", "/usr", "/run", *SYSTEM)
+    if f"/{parts[1]}" in system or target in ("/etc", "/tmp", "/home", HOME, WORKSPACE, SETUP):
+        raise UsageFault(f"{target} belongs to the sandbox itself", hint="choose another place")
 
 
 @frozen

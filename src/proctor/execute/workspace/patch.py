@@ -15,6 +15,7 @@ from proctor.base.errors import InfrastructureFault, ProctorError
 from proctor.base.frozen import frozen
 from proctor.base.handles import FILE, LINK, PROGRAM, in_reach, parents_of
 from proctor.base.names import name_text
+from proctor.base.process import Completed
 from proctor.execute.workspace.diff import Changes
 from proctor.execute.workspace.gitindex import IndexEntry, read_blob, read_index, write_blob, write_index
 from proctor.execute.workspace.gitrun import scratch_repository
@@ -41,6 +42,8 @@ _DIFF = (
     *("--no-ext-diff", "--no-textconv", "--submodule=short", "--ignore-submodules=none", "--no-relative"),
 )
 _APPLY = ("apply", "--cached", "--whitespace=nowarn", "-p1", "-")
+_FITTING = b"diff --git a/a b/a\nnew file mode 100644\n--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+a\n"
+"""A patch that fits an empty tree: a git that does not apply it says nothing about any other patch."""
 _COMMIT = b"commit refs/heads/%s\ncommitter proctor <proctor> 0 +0000\ndata 0\n"
 
 
@@ -119,8 +122,8 @@ def apply_patch(
         write_index(index, (IndexEntry(path, mode, blob) for path, (mode, blob) in before.items()))
         applied = repository.git(*_APPLY, stdin=patch)
         if applied.exit_code:
-            log = _said(applied.stderr)
-            raise PatchProblem("the patch does not apply", log)
+            _require_sound(applied, scratch)
+            raise PatchProblem("the patch does not apply", _said(applied.stderr))
         after = {entry.path: (entry.mode, entry.blob) for entry in read_index(index)}
         writes: list[tuple[bytes, int, bytes]] = []
         for path, (mode, blob) in sorted(after.items()):
@@ -131,6 +134,17 @@ def apply_patch(
         removals=tuple(sorted(set(before) - set(after))),
         marked_before=tuple(path for path, _, _ in writes if path in base and _is_marked(*base[path])),
     )
+
+
+def _require_sound(failed: Completed, scratch: Path | None) -> None:
+    """Raise :class:`InfrastructureFault` if git ``failed`` because of the machine and not because of the patch."""
+    if failed.exit_code < 0:
+        raise InfrastructureFault(f"git apply was ended by signal {-failed.exit_code}")
+    with scratch_repository(scratch) as repository:
+        again = repository.git(*_APPLY, stdin=_FITTING)
+    if again.exit_code:
+        said = f"(exit code {again.exit_code}) {_said(again.stderr)}".strip()
+        raise InfrastructureFault(f"git apply does not work on this machine {said}")
 
 
 def known_stat(patch: bytes) -> tuple[FileStat, ...]:

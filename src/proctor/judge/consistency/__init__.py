@@ -26,6 +26,7 @@ ALWAYS: Mapping[str, Comparison] = {
     "change-lines": workspace.lines,
     "logs": streams.logs,
     "short-outputs": streams.short_outputs,
+    "texts": streams.texts,
     "blobs": streams.blobs,
 }
 BY_RULES: Mapping[str, Comparison] = {

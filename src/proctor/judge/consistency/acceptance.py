@@ -9,6 +9,7 @@ from typing import Any
 from proctor.contract.model import Check
 from proctor.judge.consistency.subject import RESULTS, Subject, common, differs, place
 from proctor.judge.inverted.draw import forged_tests
+from proctor.judge.inverted.pool import tests_of
 from proctor.judge.outcome import ERROR, FAIL, FORGED_RESULTS, OF_THE_MACHINE, PASS, TESTS, Judgement, attribute, decide
 from proctor.judge.record import DETAIL_CHARACTERS, MOST_FAILING
 from proctor.judge.sentinels import FORGED, forgeable
@@ -80,11 +81,22 @@ def decisions(subject: Subject) -> Iterator[Problem]:
 def inverted(subject: Subject) -> Iterator[Problem]:
     """results.json lists the rounds with altered tests that the trace records, and no others."""
     for check, entry in zip(subject.evidence.contract.checks, _entries(subject), strict=False):
-        listed = _objects((entry.get("inverted") or {}).get("rounds"))
+        whole = entry.get("inverted") or {}
+        listed = _objects(whole.get("rounds"))
         recorded = _rounds(subject, check)
         names = listed[0].keys() if listed else ()
         expected = [{name: one.payload.get(name) for name in names} for one in recorded]
         yield from differs(RESULTS, f"{check.id}: inverted.rounds", listed, expected, "the trace")
+        tests = tests_of(check)
+        counts = {
+            "variants": sum(int(one.payload["variant_count"]) for one in recorded),
+            "controls": sum(int(one.payload["control_count"]) for one in recorded),
+            "tests": len(tests),
+        }
+        yield from common(RESULTS, whole, counts, "the trace and the contract", f"{check.id}: inverted.")
+        for test in whole.get("without") or ():
+            if test not in tests:
+                yield Problem(RESULTS, f"{check.id}: inverted.without has {test!r}, which the contract does not list")
 
 
 def _rounds(subject: Subject, check: Check) -> list[Event]:

@@ -68,12 +68,26 @@ def short_outputs(subject: Subject) -> Iterator[Problem]:
                 )
 
 
+def texts(subject: Subject) -> Iterator[Problem]:
+    """A text that an event contains, such as a message to a model, has the size and digest beside it."""
+    if subject.redacted:
+        return
+    for event in subject.evidence.events:
+        for holder in _holders(event.payload, "text"):
+            if "bytes" in holder and "sha256" in holder:
+                data = holder["text"].encode()
+                yield from differs(place(event), "bytes", holder["bytes"], len(data), "its text")
+                yield from differs(place(event), "sha256", _bare(holder), sha256(data).hexdigest(), "its text")
+
+
 def blobs(subject: Subject) -> Iterator[Problem]:
     """Every blob that an event names exists, and a complete one has the digest in the event."""
     for event in subject.evidence.events:
-        for holder in _holders(event.payload):
-            name = str(holder["blob"])
+        for holder in _holders(event.payload, "blob"):
+            name = holder["blob"]
             path = f"blobs/{name}"
+            if not _DIGEST.fullmatch(name):
+                continue
             if path not in subject.sizes:
                 yield Problem(place(event), f"names the blob {name}, which is not part of the run")
             elif "kept_bytes" in holder and not subject.redacted:
@@ -82,16 +96,16 @@ def blobs(subject: Subject) -> Iterator[Problem]:
                     yield from differs(place(event), "sha256", _bare(holder), name, path)
 
 
-def _holders(value: Any) -> Iterator[Mapping[str, Any]]:
-    """Every object in ``value`` that names a blob."""
+def _holders(value: Any, name: str) -> Iterator[Mapping[str, Any]]:
+    """Every object in ``value`` that has a text called ``name``."""
     if isinstance(value, Mapping):
-        if isinstance(value.get("blob"), str) and _DIGEST.fullmatch(value["blob"]):
+        if isinstance(value.get(name), str):
             yield value
         for inner in value.values():
-            yield from _holders(inner)
+            yield from _holders(inner, name)
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from _holders(inner)
+            yield from _holders(inner, name)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

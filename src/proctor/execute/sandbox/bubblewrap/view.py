@@ -14,7 +14,7 @@ from pathlib import Path
 
 from proctor.base.errors import UsageFault
 from proctor.base.frozen import frozen
-from proctor.execute.sandbox.interface import HOME, SETUP, WORKSPACE, SandboxPlan
+from proctor.execute.sandbox.interface import HOME, SETUP, SYSTEM, WORKSPACE, SandboxPlan, check_target
 
 STAGE = "/tmp"
 INIT = "/run/proctor/init"
@@ -23,7 +23,6 @@ MASK_BYTES = "4096"
 PACKAGE = Path(__file__).parents[3]
 """The harness's own code, which may be installed where everything is shown."""
 
-SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 ETC = (
     "/etc/ld.so.cache",
     "/etc/alternatives",
@@ -146,13 +145,3 @@ def _etc(files: dict[str, int]) -> Iterator[str]:
     for pattern in ETC:
         for path in glob(pattern) if "*" in pattern else (pattern,):
             yield from ("--ro-bind-try", path, path)
-
-
-def check_target(target: str) -> None:
-    """Targets are absolute and plain, and do not replace what holds the sandbox together."""
-    parts = target.split("/")
-    if not target.startswith("/") or "" in parts[1:] or "." in parts or ".." in parts:
-        raise UsageFault(f"not a place to mount at: {target!r}", hint="use an absolute path without . and ..")
-    system = ("/proc", "/dev", "/usr", "/run", *SYSTEM)
-    if f"/{parts[1]}" in system or target in ("/etc", "/tmp", "/home", HOME, WORKSPACE, SETUP):
-        raise UsageFault(f"{target} belongs to the sandbox itself", hint="choose another place")

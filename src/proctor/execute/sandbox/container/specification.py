@@ -16,10 +16,9 @@ from typing import Any
 from proctor.base.errors import UsageFault
 from proctor.base.frozen import frozen
 from proctor.execute.sandbox.bubblewrap import wire
-from proctor.execute.sandbox.bubblewrap.view import check_target
 from proctor.execute.sandbox.container.group import ContainerGroup
 from proctor.execute.sandbox.container.place import RUN, inside_files
-from proctor.execute.sandbox.interface import HOME, SETUP, WORKSPACE, Limits, Overlay, SandboxPlan, owner
+from proctor.execute.sandbox.interface import HOME, SETUP, WORKSPACE, Limits, Overlay, SandboxPlan, check_target, owner
 
 SESSION_LABEL = "proctor.session"
 PID_1_FILES = 1024
