@@ -5,13 +5,18 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from proctor.base.errors import MissingIsolation, ProctorError, UsageFault
+from proctor.cli import wiring
 from proctor.cli.image import command
+from proctor.conduct.sweep import sweep_home
+from proctor.execute.sandbox.container import build as building
+from proctor.execute.sandbox.container import images
 
 
 def called(*arguments: str) -> Result:
@@ -36,6 +41,21 @@ def test_without_an_engine_the_message_says_what_to_do(
 def test_a_build_that_cannot_work_is_a_usage_fault(arguments: tuple[str, ...], tmp_path: Path) -> None:
     error = called("build", *arguments, "--archive", str(tmp_path / "x.tar")).exception
     assert isinstance(error, UsageFault) and isinstance(error, ProctorError)
+
+
+def test_a_run_beside_a_build_leaves_the_build_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PROCTOR_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(wiring, "engine", lambda: SimpleNamespace(identity=lambda: None))
+    monkeypatch.setattr(images, "load", lambda _, archive: archive.read_bytes())
+
+    def build(name: str, packages: tuple[str, ...], archive: Path, *_: str) -> tuple[str, ...]:
+        archive.write_bytes(b"image")
+        assert sweep_home(wiring.home()) == []
+        return ("sha256:0",)
+
+    monkeypatch.setattr(building, "build", build)
+    done = called("build", "base", "--packages", "git")
+    assert done.output == "sha256:0\n" and not list((tmp_path / "home/scratch").iterdir())
 
 
 def test_a_contract_on_an_image_says_which_engine_it_misses(

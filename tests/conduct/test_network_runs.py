@@ -97,10 +97,19 @@ def test_an_open_network_makes_a_run_that_cannot_be_replayed_and_says_so(
     assert "no replay    network: the network was open and not recorded" in proctor("show", seen.id).stdout
 
 
-def test_a_canary_in_a_request_is_a_leak(run: Callable[..., Run], make_contract: Any, site: Site) -> None:
+@pytest.mark.parametrize(
+    "sent",
+    [
+        "os.environ['DEPLOY_TOKEN']",
+        "os.environ['DEPLOY_TOKEN'].encode().hex()",
+        "open(os.path.expanduser('~/.ssh/id_ed25519')).read().split()[4]",
+        "open(os.path.expanduser('~/.config/deploy/credentials.json')).read().split()[-2]",
+    ],
+)
+def test_a_canary_in_a_request_is_a_leak(sent: str, run: Callable[..., Run], make_contract: Any, site: Site) -> None:
     address = f"localhost:{site.port}"
     contract = make_contract(policy={"network": {"allow": [address]}})
-    seen = run(contract, f"http://{address}/", "os.environ['DEPLOY_TOKEN']")
+    seen = run(contract, f"http://{address}/", sent)
     leaks = [payload for payload in seen.of("guard.attempt") if payload["code"] == "canary-leak"]
     assert [payload["address"] for payload in leaks] == [address]
     assert any(payload["canaries"] for payload in seen.of("network.exchange"))

@@ -68,3 +68,22 @@ def test_w6_a_home_that_others_can_write_to_is_named(tmp_path: Path) -> None:
         os.chown(home.path, 64200, 64200)
         assert "belongs to another user (uid 64200)" in home.shared()
     assert Home(tmp_path / "absent").shared() == ""
+
+
+def test_w6_a_home_in_a_directory_of_everyone_is_reported(tmp_path: Path) -> None:
+    home = Home(tmp_path / "open" / "home")
+    home.create()
+    (tmp_path / "open").chmod(0o777)
+    assert f"other users can write to {tmp_path / 'open'} and replace" in home.shared()
+    (tmp_path / "open").chmod(0o1777)
+    assert home.shared() == ""
+
+
+def test_w6_a_home_behind_a_link_is_used_where_it_is(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link").symlink_to("disk")
+    assert Home.from_environment({"PROCTOR_HOME": str(tmp_path / "link")}).path == tmp_path / "disk"
+    (tmp_path / "proctor").symlink_to("disk/later")
+    home = Home.from_environment({"XDG_DATA_HOME": str(tmp_path)})
+    home.create()
+    assert home.scratch == tmp_path / "disk/later/scratch" and home.scratch.is_dir()

@@ -3,7 +3,8 @@
 A tree may hold links, fifos, sockets, devices, directories without permissions, names of any bytes and nesting without
 end. Directories are opened one component at a time and never through a link, regular files never block, and what lies
 deeper than ``DEPTH`` directories or has a path over ``PATH_BYTES`` is out of reach by decision. Directories that their
-owner may not read are opened up, which changes nothing that a patch carries. Nothing here knows layers.
+owner may not read are opened up, which changes nothing that a patch carries; trees of users are read without that
+(``open_up=False``). Nothing here knows layers.
 """
 
 from __future__ import annotations
@@ -90,14 +91,16 @@ def open_top(path: Path, *, open_up: bool = True) -> int:
     return handle
 
 
-def open_inner(directory: int, name: bytes) -> int:
+def open_inner(directory: int, name: bytes, *, open_up: bool = True) -> int:
     """A descriptor of the directory ``name`` in an open directory."""
     try:
         inner = os.open(name, _DIRECTORY, dir_fd=directory)
     except PermissionError:
+        if not open_up:
+            raise
         _open_up(directory, name)
         return os.open(name, _DIRECTORY, dir_fd=directory)
-    if os.geteuid() != 0 and os.fstat(inner).st_mode & 0o700 != 0o700:
+    if open_up and os.geteuid() != 0 and os.fstat(inner).st_mode & 0o700 != 0o700:
         os.fchmod(inner, 0o700)
     return inner
 
@@ -143,23 +146,25 @@ def read_file(directory: int, name: bytes, mode: int, limit_bytes: int) -> bytes
     return b"".join(parts)
 
 
-def digest_file(directory: int, name: bytes, mode: int) -> str:
+def digest_file(directory: int, name: bytes, mode: int, *, open_up: bool = True) -> str:
     """The hexadecimal SHA-256 of a regular file's bytes, or of a link's target."""
     if mode == LINK:
         return hashlib.sha256(os.readlink(name, dir_fd=directory)).hexdigest()
     state = hashlib.sha256()
-    with opened(directory, name) as handle:
+    with opened(directory, name, open_up=open_up) as handle:
         while part := os.read(handle, _CHUNK):
             state.update(part)
     return state.hexdigest()
 
 
 @contextmanager
-def opened(directory: int, name: bytes) -> Iterator[int]:
+def opened(directory: int, name: bytes, *, open_up: bool = True) -> Iterator[int]:
     """A descriptor of a regular file, whatever its permissions say; they are as before afterwards."""
     try:
         handle = os.open(name, _REGULAR, dir_fd=directory)
     except PermissionError:
+        if not open_up:
+            raise
         before = _open_up(directory, name)
         handle = os.open(name, _REGULAR, dir_fd=directory)
         os.fchmod(handle, before)

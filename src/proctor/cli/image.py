@@ -31,8 +31,9 @@ def command() -> None:
 @as_json
 def build(name: str, packages: str, suite: str, mirror: str, archive: Path | None, json_: bool) -> None:
     """Make image NAME from Debian packages. The same packages give the same digest. Needs root and debootstrap."""
-    import tempfile
+    import secrets
 
+    from proctor.base.owned import owned_directory
     from proctor.cli import wiring
     from proctor.execute.sandbox.container import build as building
     from proctor.execute.sandbox.container import images
@@ -45,9 +46,9 @@ def build(name: str, packages: str, suite: str, mirror: str, archive: Path | Non
         engine.identity()  # before half an hour of work rather than after it
         place = wiring.home()
         place.create()
-        with tempfile.TemporaryDirectory(dir=place.scratch, prefix="image-") as directory:
-            layers = building.build(name, wanted, Path(directory) / "image.tar", suite, mirror)
-            images.load(engine, Path(directory) / "image.tar")
+        with owned_directory(place.scratch / f"image.{secrets.token_hex(4)}") as directory:
+            layers = building.build(name, wanted, directory / "image.tar", suite, mirror)
+            images.load(engine, directory / "image.tar")
     if json_:
         print_json({"name": name, "layers": list(layers)})
     else:

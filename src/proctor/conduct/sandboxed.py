@@ -203,8 +203,8 @@ def _network(prepared: Prepared, post: WatchPost, scratch: Path) -> Iterator[Net
                 where = f"a request to {told.host}"
                 post.note_canary("canary-leak", f"the canary {canary} in {where}", address=f"{told.host}:{told.port}")
 
-    tokens = {canary.name: canary.content for canary in post.canaries.canaries if not canary.is_file}
-    service = NetworkService(contract.policy.network, scratch, tell, directory=contract.directory, canaries=tokens)
+    spot = post.canaries.names_in
+    service = NetworkService(contract.policy.network, scratch, tell, directory=contract.directory, spot=spot)
     try:
         yield service
     finally:

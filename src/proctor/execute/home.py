@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -50,12 +51,12 @@ class Home:
 
     @classmethod
     def from_environment(cls, variables: Mapping[str, str]) -> Home:
-        """``PROCTOR_HOME``, or ``proctor`` in the user's data directory."""
+        """``PROCTOR_HOME``, or ``proctor`` in the user's data directory; where it really is, if that is a link."""
         named = variables.get("PROCTOR_HOME")
         if named:
-            return cls(Path(named).absolute())
+            return cls(Path(named).resolve())
         data = variables.get("XDG_DATA_HOME") or os.path.join(variables.get("HOME") or _users_home(), ".local", "share")
-        return cls(Path(data).absolute() / "proctor")
+        return cls((Path(data) / "proctor").resolve())
 
     def shared(self) -> str:
         """Why other users could change or read what is stored here; empty if they cannot."""
@@ -67,6 +68,9 @@ class Home:
             return f"Proctor's home {self.path} belongs to another user (uid {status.st_uid}), who can change evidence"
         if status.st_mode & 0o022:
             return f"other users can write to Proctor's home {self.path} and change evidence: chmod go-w {self.path}"
+        for parent in self.path.parents:
+            if parent.stat().st_mode & (stat.S_IWOTH | stat.S_ISVTX) == stat.S_IWOTH:
+                return f"other users can write to {parent} and replace Proctor's home {self.path}: chmod o-w {parent}"
         return ""
 
     def create(self) -> None:

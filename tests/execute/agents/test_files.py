@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from proctor.execute.agents.files import copied_files
 from proctor.execute.agents.interface import AgentFiles, AgentRequest
 from proctor.execute.workspace.inventory import whole_state
 from proctor.execute.workspace.store import DamagedLayer
+from tests.execute.sandbox.workplace import ORDINARY, as_ordinary_user, open_directory
 
 
 @pytest.fixture
@@ -109,3 +111,32 @@ def test_every_change_shows_in_the_state_also_one_that_was_undone(files: Path, n
     assert whole_state(files) != before
     aside.rename(path)
     assert whole_state(files) != before
+
+
+def test_w3_reading_the_files_changes_no_permissions() -> None:
+    def attempt() -> None:
+        (top / "mine/inner").mkdir(parents=True)
+        (top / "mine/inner/tool").write_text("#!/bin/sh\n")
+        (top / "mine/inner").chmod(0o555)
+        copied(top / "mine")
+        assert stat.S_IMODE((top / "mine/inner").stat().st_mode) == 0o555
+        for closed, mode in (("inner/tool", 0o200), ("inner", 0o000)):
+            (top / "mine" / closed).chmod(mode)
+            with pytest.raises(UsageFault, match=f"cannot be read: {Path(closed).name}: Permission denied"):
+                copied(top / "mine")
+            assert stat.S_IMODE((top / "mine" / closed).stat().st_mode) == mode
+
+    with open_directory() as top:
+        os.chown(top, ORDINARY, ORDINARY)
+        as_ordinary_user(attempt)
+
+
+def test_w3_a_tree_that_is_too_deep_is_named_in_short(files: Path) -> None:
+    deep = files
+    for _ in range(300):
+        deep = deep / "dddddddd"
+    deep.mkdir(parents=True)
+    (deep / "file").write_text("x")
+    with pytest.raises(UsageFault, match="a path that is too long: dddddddd/") as caught:
+        copied(files)
+    assert len(caught.value.message) < 300

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
+import json
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -106,6 +109,24 @@ def test_a_solution_is_found_and_named(search: Search) -> None:
         assert search({"opt/kept/total.py": SECRET}, hide=(pattern,)) == [], pattern
 
 
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        ("solution", SECRET),
+        ("var/lib/evaluation/run.log", SECRET),
+        ("opt/total.py.gz", gzip.compress(SECRET.encode())),
+        ("opt/kept.bz2", bz2.compress(SECRET.encode())),
+        ("opt/instance.json", json.dumps({"patch": SECRET})),
+        ("opt/tasks.jsonl", json.dumps({"id": 1, "patch": "@@ -1,2 +1,3 @@\n+" + SECRET.replace("\n", "\n+")})),
+    ],
+    ids=("no-suffix", "log", "gzip", "bzip2", "json", "jsonl"),
+)
+def test_b6_a_solution_in_any_text_is_found_under_its_own_name(search: Search, path: str, content: str) -> None:
+    (found,) = search({path: content})
+    assert (found.reason, found.place) == ("solution", f"/{path}")
+    assert search({path: content}, hide=(f"/{path}",)) == []
+
+
 def test_another_name_of_a_hidden_file_is_searched(search: Search) -> None:
     files = {"opt/total.py": SECRET, "srv/other.py": (tarfile.LNKTYPE, "opt/total.py")}
     (found,) = search(files, hide=("/opt/total.py",))
@@ -116,3 +137,5 @@ def test_another_name_of_a_hidden_file_is_searched(search: Search) -> None:
 def test_a_link_where_the_sandbox_mounts_is_found(search: Search, path: str) -> None:
     (found,) = search({path: (tarfile.SYMTYPE, "/data")})
     assert (found.reason, found.place, found.is_other) == ("link", f"/{path}", True) and "/data" in found.sentence()
+    (found,) = search({path: "a file"})
+    assert (found.reason, found.place) == ("link", f"/{path}") and f"/{path} is a file" in found.sentence()

@@ -159,11 +159,24 @@ class TestAllow:
 
     def test_a_planted_token_in_a_request(self, top: Path, town: Town) -> None:
         token = b"tok-0123456789abcdef"
-        with networked(top, Network(SITES), town.web, canaries={"token": token, "other": b"never"}) as inside:
-            inside.page("http://plain.test/post", data="x" * 70_000 + token.decode())
+        with networked(top, Network(SITES), town.web, spot=lambda data: ("token",) * (token in data)) as inside:
+            inside.page("http://plain.test/post", data="x" * 65_530 + token.decode())
             inside.page("http://plain.test/page", headers={"Authorization": f"Bearer {token.decode()}"})
             inside.page("http://plain.test/page")
             assert [one.canaries for one in inside.seen.exchanges] == [("token",), ("token",), ()]
+
+    def test_a_planted_token_in_a_request_without_an_answer(self, top: Path, town: Town) -> None:
+        rules = Network((*SITES, "gone.test:80"))
+        with networked(top, rules, town.web, spot=lambda data: ("token",) * (b"tok-0123" in data)) as inside:
+            inside.page("http://gone.test/post", data="tok-0123")
+            inside.page("http://elsewhere.test/tok-0123")
+            inside.page("https://tok-0123.test/")
+            told = [(one.host, one.allowed, one.canaries) for one in inside.seen.exchanges]
+            assert told == [
+                ("gone.test", True, ("token",)),
+                ("elsewhere.test", False, ("token",)),
+                ("tok-0123.test", False, ("token",)),
+            ]
 
     def test_more_exchanges_than_the_network_may_have(self, top: Path, town: Town) -> None:
         with networked(top, Network(SITES), town.web, bounds=Bounds(exchanges=3)) as inside:

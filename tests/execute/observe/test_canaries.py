@@ -49,6 +49,8 @@ def test_the_whole_content_is_recognised(canary: Canary) -> None:
     for shift in range(3):
         assert (name, "base64") in forms(base64.encodebytes(b"x" * shift + content))
         assert (name, "base64") in forms(base64.urlsafe_b64encode(b"x" * shift + content + b"y"))
+    for shift in range(5):
+        assert (name, "base32") in forms(base64.b32encode(b"x" * shift + content + b"y").lower())
     assert (name, "hex") in forms(content.hex()) and (name, "hex") in forms(content.hex(":", 2).upper())
     assert (name, "reversed") in forms(content[::-1])
     assert forms(" ".join(content.decode())) == {(name, "split")}
@@ -66,6 +68,7 @@ def test_the_whole_content_is_recognised(canary: Canary) -> None:
         ("".join(f"\\x{ord(letter):02x}" for letter in TOKEN), "hex"),
         (", ".join(hex(ord(letter)) for letter in TOKEN), "hex"),
         ("".join(f"%{ord(letter):02X}" for letter in TOKEN), "hex"),
+        (", ".join(str(ord(letter)) for letter in TOKEN), "decimal"),
     ],
 )
 def test_parts_and_disguises(text: str, form: str) -> None:

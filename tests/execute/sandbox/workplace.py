@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from proctor.base.erase import erase
+from proctor.execute.sandbox import capture  # noqa: F401 - an ordinary user may not be able to load it
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.sandbox.interface import Command, Finished, Limits, Overlay, Sandbox, SandboxPlan, owner
 

@@ -7,15 +7,20 @@ As everywhere, the digest does not cover empty directories and permissions other
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from proctor.base.errors import UsageFault
+from proctor.base.handles import in_reach
 from proctor.execute.agents.interface import FILES_CONTENT, AgentFiles, AgentRequest
 from proctor.execute.workspace.store import DamagedLayer, LayerStore
 from proctor.execute.workspace.tree import scan_tree, tree_digest
+
+NAME_CHARACTERS = 200
+"""How much of a name a message shows."""
 
 
 def copied_files(request: AgentRequest) -> AgentFiles | None:
@@ -37,10 +42,15 @@ def copied_files(request: AgentRequest) -> AgentFiles | None:
 
 
 def _copied(source: Path, store: LayerStore) -> AgentFiles:
-    found = scan_tree(source)
+    try:
+        found = scan_tree(source, open_up=False)
+    except OSError as error:
+        name = os.fsdecode(error.filename or source.name)
+        raise UsageFault(f"the agent's files cannot be read: {name}: {error.strerror}", where=str(source)) from None
     if found.special:
         name = found.special[0].decode("utf-8", "backslashreplace")
-        raise UsageFault(f"the agent's files contain something that is not a file: {name}", where=str(source))
+        problem = "something that is not a file" if in_reach(found.special[0]) else "a path that is too long"
+        raise UsageFault(f"the agent's files contain {problem}: {name[:NAME_CHARACTERS]}", where=str(source))
     digest = tree_digest(found.entries)
 
     def copy(content: Path) -> Mapping[str, Any]:

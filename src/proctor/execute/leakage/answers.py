@@ -3,7 +3,8 @@
 An answer is one file that the judge places or that the solution changes. Of it only those significant lines count that
 the repository does not have (see ``lines``), so the repository's own older version of a test is not an answer. A file
 contains an answer if it has most of these lines; of an answer with one or two lines, all of them under the same file
-name. Patches count with the lines that they add. Pure, but for reading the files of the contract.
+name. Patches count with the lines that they add, and strings of JSON, YAML or code with the lines that they hold.
+Pure, but for reading the files of the contract.
 """
 
 from __future__ import annotations
@@ -19,14 +20,13 @@ from proctor.contract.model import Contract
 from proctor.execute.inputs.fetch import InputCache
 from proctor.execute.inputs.place import hidden_files, reference_files
 from proctor.execute.leakage.finding import SOLUTION, TEST
-from proctor.execute.leakage.lines import SourceIndex, is_source, read_source
+from proctor.execute.leakage.lines import SourceIndex, read_source
 from proctor.execute.workspace.patchtext import NotAPatch, parse_patch
 
 FEW_LINES, SHARE = 3, 0.6
 """From how many new lines on an answer is recognised under any name, and by which share of them. Policy choices."""
 
 PATCH_BYTES = 64 << 20
-_TEXT = re.compile(r"patch|diff|orig|rej|txt|md|rst|json|ya?ml|toml|cfg|ini|html?|ipynb|bak|old|new", re.IGNORECASE)
 _PATCH = re.compile(rb"(?m)^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
 
 
@@ -52,13 +52,7 @@ class AnswerIndex:
 
     def __init__(self, answers: Iterable[Answer]) -> None:
         self.answers = tuple(one for one in answers if one.lines)
-        self._names = frozenset(_name(one.path) for one in self.answers)
         self._any = frozenset(line for one in self.answers for line in one.lines)
-
-    def is_searched(self, path: str) -> bool:
-        """Whether the file ``path`` may be text that contains an answer."""
-        name = _name(path)
-        return name in self._names or is_source(path) or bool(_TEXT.fullmatch(name.rpartition(".")[2]))
 
     def find(self, path: str, data: bytes) -> Answered | None:
         """The answer that the file ``path`` with the bytes ``data`` contains most of."""
@@ -105,11 +99,19 @@ def _lines(data: bytes) -> frozenset[int]:
     """The significant lines of a text; of a patch, those that it adds."""
     if b"\0" in data[:8192]:
         return frozenset()
+    if b"\\n" in data:
+        data = data + b"\n" + _unquoted(data)
     if _PATCH.search(data):
         added = b"\n".join(line[1:] for line in data.splitlines() if line.startswith(b"+"))
         data = data + b"\n" + added
     text = read_source(data)
     return text.lines if text is not None else frozenset()
+
+
+def _unquoted(data: bytes) -> bytes:
+    """The strings in a text, without their quotes and with line ends and quotes for what stands for them."""
+    text = data.replace(b'\\"', b"\0").replace(b'"', b"\n").replace(b"\0", b'"')
+    return text.replace(b"\\n", b"\n").replace(b"\\t", b"\t")
 
 
 def _added(patch: bytes) -> Iterator[tuple[bytes, bytes]]:

@@ -59,11 +59,15 @@ class SearchLimits:
 
 @frozen
 class Entry:
-    """One file: ``archive`` is the path to its archive, from the input's file on; ``path`` is the path inside it."""
+    """One file: ``archive`` is the path to its archive, from the input's file on; ``path`` is the path inside it.
+
+    Of a single compressed file, ``path`` lacks the ``suffix`` that says so.
+    """
 
     archive: str
     path: str
     data: bytes
+    suffix: str = ""
 
 
 @frozen
@@ -229,10 +233,11 @@ class InputReader:
     def _decompressed(self, file: Path, head: bytes, place: str) -> Iterator[Entry]:
         """A single file that is compressed, under its name without the suffix."""
         outer, found, path = place.rpartition(BETWEEN)
-        path = next((path.removesuffix(suffix) for suffix in _SUFFIXES if path.endswith(suffix)), path)
+        suffix = next((one for one in _SUFFIXES if path.endswith(one)), "")
+        path = path.removesuffix(suffix)
         if self._wanted(path):
             with closing(open_stream(file, head)) as stream:
-                yield Entry(outer if found else "", path, stream.read(self._limits.file_bytes))
+                yield Entry(outer if found else "", path, stream.read(self._limits.file_bytes), suffix)
 
 
 def is_archive(head: bytes) -> bool:

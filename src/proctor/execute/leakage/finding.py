@@ -10,7 +10,7 @@ from proctor.base.frozen import field_names, frozen, items
 BY_NAME, BY_FILES, UNREAD = "name", "files", "unread"
 HISTORY = "history"
 TEST, SOLUTION, LINK = "test", "solution", "link"
-"""What only images are searched for: hidden tests, the solution, and links where the sandbox mounts."""
+"""What only images are searched for: hidden tests, the solution, and links or files where a sandbox mounts."""
 
 
 @frozen
@@ -42,7 +42,8 @@ class Finding:
         if self.reason == HISTORY:
             return f"{self.place} holds git history: {self.detail}"
         if self.reason == LINK:
-            return f"{self.place} is a link to {self.detail}, where every sandbox mounts a directory of its own"
+            kind = f"a link to {self.detail}" if self.detail else "a file"
+            return f"{self.place} is {kind}, where every sandbox mounts a directory of its own"
         if self.reason in (TEST, SOLUTION):
             kind = "the hidden test" if self.reason == TEST else "the solution of"
             return f"{self.place} contains {kind} {self.example} ({self.lines} of its new lines)"

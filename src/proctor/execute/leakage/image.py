@@ -144,14 +144,14 @@ def search_image(
 
     def search(entries: Iterator[Entry]) -> Iterator[Entry]:
         for entry in entries:
-            answered = answers.find(entry.path, entry.data) if answers.is_searched(entry.path) else None
+            answered = answers.find(entry.path, entry.data)
             if answered is not None:
-                place, one = _absolute(entry.archive, entry.path), answered.answer
+                place, one = _absolute(entry.archive, entry.path + entry.suffix), answered.answer
                 found.append(Finding(one.kind, place, True, lines=answered.lines, example=one.path))
             yield entry
 
     def wanted(path: str) -> bool:
-        return is_metadata(path) or is_source(path) or answers.is_searched(path)
+        return bool(answers.answers) or is_metadata(path) or is_source(path)
 
     reader = InputReader(wanted, scratch, LIMITS, shown=listing.shown, look=listing.history.look)
     copies = copies_in(project, search(reader.entries(archive, NAME)), reader.unread, NAME)
@@ -173,8 +173,8 @@ class _Listing:
         self.links: list[Finding] = []
         for member in members(archive, LIMITS.archive):
             path = plain_path(member.name)
-            if member.kind == "link" and any(f"{mounted}/".startswith(f"{path}/") for mounted in MOUNTED):
-                target = member.target.decode("utf-8", "replace")
+            if member.kind != "directory" and any(f"{mounted}/".startswith(f"{path}/") for mounted in MOUNTED):
+                target = member.target.decode("utf-8", "replace") if member.kind == "link" else ""
                 self.links.append(Finding(LINK, f"/{path}", True, detail=target))
             if member.kind not in ("file", "hard link") or self._is_hidden(path):
                 continue

@@ -11,6 +11,7 @@ from proctor.execute.network.stream import PIECE_BYTES
 from proctor.execute.network.told import Content
 
 MEMORY_BYTES = 256 << 10
+OVERLAP_BYTES = 4 << 10
 
 
 class Count:
@@ -52,14 +53,13 @@ class Body:
         while piece := self._file.read(PIECE_BYTES):
             yield piece
 
-    def holds(self, word: bytes) -> bool:
-        """Whether ``word`` is anywhere in it."""
+    def windows(self) -> Iterator[bytes]:
+        """Everything in pieces that overlap, so that what is searched for is whole in one of them."""
         before = b""
         for piece in self.pieces():
-            if word in before + piece:
-                return True
-            before = (before + piece)[-len(word) :]
-        return False
+            window = before + piece
+            yield window
+            before = window[-OVERLAP_BYTES:]
 
     def close(self) -> None:
         self._file.close()

@@ -6,10 +6,10 @@ is open, and the connection ends; so does one on which something cannot be under
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
-from proctor.base.frozen import EMPTY, frozen
+from proctor.base.frozen import frozen
 from proctor.execute.network.allow import AllowList
 from proctor.execute.network.authority import Authority
 from proctor.execute.network.body import Body, Count
@@ -30,7 +30,7 @@ from proctor.execute.network.routing import Place, Route, route
 from proctor.execute.network.source import Answer, NoAnswer, Request, Source
 from proctor.execute.network.stream import Ended, Malformed, Stream
 from proctor.execute.network.teller import Teller
-from proctor.execute.network.told import Bounds, Content, Exchange, shown
+from proctor.execute.network.told import Bounds, Content, Exchange, Spot, nothing_planted, shown
 
 _PHRASES = {
     400: "Bad Request",
@@ -47,7 +47,7 @@ _RULES_SHOWN = 20
 
 @frozen
 class Desk:
-    """What all conversations of a network share. ``canaries`` are planted tokens by name, looked for in requests."""
+    """What all conversations of a network share. ``spot`` names the planted secrets in what a request sends."""
 
     allow: AllowList
     source: Source
@@ -56,7 +56,7 @@ class Desk:
     scratch: Path
     bounds: Bounds
     authority: Authority | None = None
-    canaries: Mapping[str, bytes] = EMPTY
+    spot: Spot = nothing_planted
 
 
 class Conversation:
@@ -66,6 +66,8 @@ class Conversation:
         self._desk = desk
         self._stream = stream
         self._place = place
+        self.carried: tuple[str, ...] = ()
+        """The planted secrets in the current request, as far as it has been read."""
 
     def run(self, connect: Callable[[RequestHead], None] | None = None) -> None:
         """Go on until the connection ends; ``connect`` takes over when a tunnel is asked for."""
@@ -99,6 +101,7 @@ class Conversation:
                 response=content.content(),
                 allowed=allowed,
                 reason=reason,
+                canaries=self.carried,
             )
         )
         headers = (
@@ -123,11 +126,13 @@ class Conversation:
     def _next(self, connect: Callable[[RequestHead], None] | None) -> bool:
         """Serve one request; whether another may follow on the connection."""
         goes, method = Route("", "", 0, ""), ""
+        self.carried = ()
         try:
             head = read_request(self._stream, self._desk.bounds.head_bytes)
             if head is None:
                 return False
             method = head.method
+            self.carried = self._desk.spot(head_bytes(f"{method} {head.target}", head.headers))
             if connect is not None and method == "CONNECT":
                 connect(head)
                 return False
@@ -147,6 +152,7 @@ class Conversation:
                 self._stream.send(b"HTTP/1.1 100 Continue\r\n\r\n")
             for piece in body_pieces(self._stream, frame, self._desk.bounds.request_bytes):
                 body.add(piece)
+            self._search(body)
             request = Request(
                 *(head.method, goes.scheme, goes.host, goes.port, goes.target),
                 headers=tuple(pair for pair in end_to_end(head.headers) if pair[0].lower() != "host"),
@@ -154,7 +160,7 @@ class Conversation:
             )
             answer = self._desk.source.answer(request, body)
             try:
-                return self._deliver(head, request, answer, self._carried(head, body))
+                return self._deliver(head, request, answer)
             finally:
                 answer.close()
         except Malformed as error:
@@ -166,7 +172,7 @@ class Conversation:
             body.close()
         return False
 
-    def _deliver(self, head: RequestHead, request: Request, answer: Answer, canaries: tuple[str, ...]) -> bool:
+    def _deliver(self, head: RequestHead, request: Request, answer: Answer) -> bool:
         """Pass an answer on, holding back its last part until the exchange has been told."""
         keep = head.version == "HTTP/1.1" and "close" not in (header(head.headers, "connection") or "").lower()
         chunked = not answer.bodiless and answer.length is None and head.version == "HTTP/1.1"
@@ -188,7 +194,7 @@ class Conversation:
                 response=count.content(),
                 replayed=answer.replayed,
                 reason=problem,
-                canaries=canaries,
+                canaries=self.carried,
             )
         )
         if problem:
@@ -196,14 +202,10 @@ class Conversation:
         self._stream.send(held + (b"0\r\n\r\n" if chunked else b""))
         return keep
 
-    def _carried(self, head: RequestHead, body: Body) -> tuple[str, ...]:
-        """The names of the planted tokens that a request carries."""
-        if not self._desk.canaries:
-            return ()
-        words = head_bytes(f"{head.method} {head.target}", head.headers)
-        return tuple(
-            name for name, token in self._desk.canaries.items() if token and (token in words or body.holds(token))
-        )
+    def _search(self, body: Body) -> None:
+        """Add the planted secrets in a body to those in its head."""
+        found = (name for window in body.windows() for name in self._desk.spot(window))
+        self.carried = tuple(dict.fromkeys((*self.carried, *found)))
 
 
 def _framed(answer: Answer, chunked: bool, keep: bool) -> Headers:

@@ -7,12 +7,11 @@ themselves, a recording of them, or a cassette.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proctor.base.files import read_bounded
-from proctor.base.frozen import EMPTY
 from proctor.contract.policy import Network
 from proctor.execute.network import authority
 from proctor.execute.network.allow import AllowList, parse_rule
@@ -24,7 +23,7 @@ from proctor.execute.network.player import Player, allowed_by
 from proctor.execute.network.proxy import Proxy
 from proctor.execute.network.recorder import Recorder
 from proctor.execute.network.teller import Teller
-from proctor.execute.network.told import Bounds
+from proctor.execute.network.told import Bounds, Spot, nothing_planted
 from proctor.execute.network.upstream import Dial, Upstream, dial
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class Gate:
         *,
         directory: Path,
         rules: AllowList | None = None,
-        canaries: Mapping[str, bytes] = EMPTY,
+        spot: Spot = nothing_planted,
         connect: Dial | None = None,
         context: Callable[[], SSLContext] | None = None,
     ) -> None:
@@ -73,7 +72,7 @@ class Gate:
         looks_inside = recording or self._player is not None or self.allow.restricted
         self._authority = authority.Authority(scratch / "authority") if looks_inside else None
         source = self._player or self._recorder or upstream
-        self.proxy = Proxy(Desk(self.allow, source, teller, live, scratch, bounds, self._authority, canaries), upstream)
+        self.proxy = Proxy(Desk(self.allow, source, teller, live, scratch, bounds, self._authority, spot), upstream)
 
     @property
     def certificate(self) -> Path | None:

@@ -104,7 +104,7 @@ class Proxy:
         except NoAnswer as error:
             conversation.refuse(goes, "CONNECT", error.status, str(error), allowed=True)
             return
-        opened = Exchange(goes.host, goes.port, "CONNECT", "", 200, reason="opened")
+        opened = Exchange(goes.host, goes.port, "CONNECT", "", 200, reason="opened", canaries=conversation.carried)
         with outside, self._desk.live.held(outside):
             self._desk.tell(opened)
             if not greeting:
@@ -135,9 +135,13 @@ class Proxy:
         host = plain_host(name)
         goes = Route("https", host, port, "")
         conversation = Conversation(self._desk, stream, Place("https", host, port))
+        conversation.carried = self._desk.spot(name.encode())
         if not host or not self._desk.allow.opens(host, port) or self._desk.tell.full:
             reason = "the allow list does not hold it" if host else "a greeting that names no server"
-            self._desk.tell(Exchange(host or name, port, "CONNECT", "", 0, allowed=False, reason=reason))
+            carried = conversation.carried
+            self._desk.tell(
+                Exchange(host or name, port, "CONNECT", "", 0, allowed=False, reason=reason, canaries=carried)
+            )
             return
         try:
             self._tunnel(stream, conversation, goes, greeting)
@@ -169,7 +173,8 @@ class Proxy:
         except OSError as error:
             opens = desk.allow.opens(asked, port)
             reason = f"no secure connection: {getattr(error, 'reason', None) or error}"
-            desk.tell(Exchange(asked, port, "CONNECT", "", 0, allowed=opens, reason=reason))
+            carried = desk.spot(asked.encode())
+            desk.tell(Exchange(asked, port, "CONNECT", "", 0, allowed=opens, reason=reason, canaries=carried))
             return
         self._converse(secured, Place("https", asked, port))
 

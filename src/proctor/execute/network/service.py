@@ -24,7 +24,7 @@ from proctor.execute.network.live import Live
 from proctor.execute.network.stream import Ended, Stream
 from proctor.execute.network.switchboard import Handle, Switchboard
 from proctor.execute.network.teller import Teller
-from proctor.execute.network.told import Bounds, Summary, Tell
+from proctor.execute.network.told import Bounds, Spot, Summary, Tell, nothing_planted
 from proctor.execute.sandbox.interface import Mount
 
 if TYPE_CHECKING:
@@ -69,12 +69,12 @@ class NetworkService:
         *,
         directory: Path = Path(),
         rules: AllowList | None = None,
-        canaries: Mapping[str, bytes] = EMPTY,
+        spot: Spot = nothing_planted,
         bounds: Bounds = Bounds(),  # noqa: B008 - frozen
         connect: Dial | None = None,
         context: Callable[[], SSLContext] | None = None,
     ) -> None:
-        """``directory`` is the contract's; ``canaries`` are planted tokens by name, which requests may carry.
+        """``directory`` is the contract's; ``spot`` names the planted secrets in what a request sends.
 
         ``rules`` may say more than the policy's addresses do; ``connect`` and ``context`` reach servers out there.
         """
@@ -92,7 +92,7 @@ class NetworkService:
                 *(policy, scratch, self._teller, self._live, bounds),
                 directory=directory,
                 rules=rules,
-                canaries=canaries,
+                spot=spot,
                 connect=connect,
                 context=context,
             )

@@ -31,7 +31,7 @@ class Exchange:
 
     ``allowed`` is false where policy, the cassette or a bound said no, and ``reason`` then says which. A tunnel is told
     when it opens and again when it has ended, with what passed. ``status`` is what the sandbox was answered, 0 when it
-    was cut off. ``canaries`` names the planted tokens that the request carried.
+    was cut off. ``canaries`` names the planted secrets that the request carried, also one that was refused.
     """
 
     host: str
@@ -94,6 +94,13 @@ class Lookup:
 
 Told = Exchange | Lookup
 Tell = Callable[[Told], None]
+Spot = Callable[[bytes], tuple[str, ...]]
+"""Names the planted secrets that turn up in some bytes."""
+
+
+def nothing_planted(data: bytes) -> tuple[str, ...]:
+    """For a network whose run has no planted secrets."""
+    return ()
 
 
 @frozen

@@ -8,12 +8,14 @@ workspace, so no canary can get into a patch by itself.
 Reading a canary file is seen by ``canary_watch`` or by the guard; reading a variable cannot be seen at all, so its
 token is looked for in what comes out: command lines, patches, traffic, output. What a hit means is graded elsewhere; a
 search that walks over a canary is no theft. Recognised are whole tokens and large parts of them, plain, split up by
-any other characters, in lower case, reversed, in base64 and in hexadecimal; not what was compressed or encrypted.
+any other characters, in lower case, reversed, in base64, base32, hexadecimal and decimal numbers; not what was
+compressed or encrypted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from base64 import b32encode, b64encode
+from collections.abc import Callable, Iterator
 
 from proctor.base.clock import Entropy
 from proctor.base.frozen import frozen
@@ -80,12 +82,16 @@ class Canaries:
         lowered = stripped.lower()
         found: set[tuple[str, str]] = set()
         for name, form, needle in self._needles:
-            if needle in (lowered if form in ("hex", "lower") else stripped):
+            if needle in (lowered if form in ("hex", "lower", "base32") else stripped):
                 found.add((name, "split" if form == "plain" and needle not in raw else form))
         for name, form in tuple(found):
             if form in ("plain", "split"):
                 found.discard((name, "lower"))
         return tuple(Hit(name, form) for name, form in sorted(found))
+
+    def names_in(self, data: bytes) -> tuple[str, ...]:
+        """Which canaries turn up in ``data``, in whatever form."""
+        return tuple(dict.fromkeys(hit.canary for hit in self.spot(data)))
 
 
 def make_canaries(entropy: Entropy) -> Canaries:
@@ -125,13 +131,17 @@ def _forms(piece: bytes) -> Iterator[tuple[str, bytes]]:
     yield "hex", b"".join(numbers)
     yield "hex", b"x".join(numbers)  # as in \x41\x42
     yield "hex", b"0x".join(numbers)  # as in 0x41, 0x42
+    yield "decimal", b"".join(b"%d" % byte for byte in piece)
     for shift in range(3):
-        yield "base64", _base64(piece, shift).translate(None, _STRIPPED)
+        yield "base64", _encoded(b64encode, 6, piece, shift).translate(None, _STRIPPED)
+    for shift in range(5):
+        yield "base32", _encoded(b32encode, 5, piece, shift).lower()  # as in a name that is asked for
 
 
-def _base64(piece: bytes, shift: int) -> bytes:
-    """The part of a base64 text that stands for ``piece`` when so many bytes, counted by threes, come before it."""
-    from binascii import b2a_base64
+def _encoded(encode: Callable[[bytes], bytes], bits: int, piece: bytes, shift: int) -> bytes:
+    """The part of an encoded text that stands for ``piece`` when so many bytes of a group come before it.
 
-    encoded = b2a_base64(bytes(shift) + piece, newline=False)
-    return encoded[-(-shift * 8 // 6) : (shift + len(piece)) * 8 // 6]
+    Each character of the text holds so many bits.
+    """
+    text = encode(bytes(shift) + piece)
+    return text[-(-shift * 8 // bits) : (shift + len(piece)) * 8 // bits]

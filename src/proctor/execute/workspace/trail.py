@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Generic, Self, TypeVar
@@ -57,9 +58,9 @@ class Trail(Generic[Level]):
         self._leave(-1)
 
 
-def trail_below(root: Path) -> Trail[int]:
+def trail_below(root: Path, *, open_up: bool = True) -> Trail[int]:
     """A trail of directory descriptors below ``root``, which follows no link."""
-    return Trail(open_top(root), open_inner, os.close)
+    return Trail(open_top(root, open_up=open_up), partial(open_inner, open_up=open_up), os.close)
 
 
 def _shared(one: list[bytes], other: list[bytes]) -> int:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from proctor.base.frozen import frozen
@@ -53,27 +54,30 @@ def scan(root: Path, *, hash: bool = True) -> tuple[Entry, ...]:  # noqa: A002
     return scan_tree(root, hash=hash).entries
 
 
-def scan_tree(root: Path, *, hash: bool = True) -> Scan:  # noqa: A002
-    """The entries of the tree at ``root`` and what else lies in it."""
+def scan_tree(root: Path, *, hash: bool = True, open_up: bool = True) -> Scan:  # noqa: A002
+    """The entries of the tree at ``root`` and what else lies in it; without ``open_up`` no permissions are changed."""
     entries: list[Entry] = []
     special: list[bytes] = []
     waiting = [b""]
-    with trail_below(root) as trail:
+    read = partial(entry_of, hashed=hash, open_up=open_up)
+    with trail_below(root, open_up=open_up) as trail:
         while waiting:
             path = waiting.pop()
-            _scan_directory(trail.at(path), path, hash, entries, special, waiting)
+            _scan_directory(trail.at(path), path, read, entries, special, waiting)
     entries.sort(key=lambda entry: entry.path)
     return Scan(tuple(entries), tuple(sorted(special)))
 
 
-def entry_of(directory: int, name: bytes, path: bytes, status: os.stat_result, *, hashed: bool = True) -> Entry | None:
+def entry_of(
+    directory: int, name: bytes, path: bytes, status: os.stat_result, *, hashed: bool = True, open_up: bool = True
+) -> Entry | None:
     """The entry for ``name`` in an open directory; ``None`` for what is neither a file nor a link."""
     mode = file_mode(status)
     if mode is None:
         return None
     if hashed and status.st_size == 0:
         return Entry(path, mode, 0, EMPTY_SHA256)
-    return Entry(path, mode, status.st_size, digest_file(directory, name, mode) if hashed else "")
+    return Entry(path, mode, status.st_size, digest_file(directory, name, mode, open_up=open_up) if hashed else "")
 
 
 def entry_with(path: bytes, mode: int, data: bytes) -> Entry:
@@ -92,7 +96,12 @@ def tree_digest(entries: Iterable[Entry]) -> str:
 
 
 def _scan_directory(
-    directory: int, path: bytes, hashed: bool, entries: list[Entry], special: list[bytes], waiting: list[bytes]
+    directory: int,
+    path: bytes,
+    read: Callable[[int, bytes, bytes, os.stat_result], Entry | None],
+    entries: list[Entry],
+    special: list[bytes],
+    waiting: list[bytes],
 ) -> None:
     for name in names_in(directory):
         if name == GIT:
@@ -105,7 +114,7 @@ def _scan_directory(
             special.append(inner)
         elif stat.S_ISDIR(status.st_mode):
             waiting.append(inner)
-        elif entry := entry_of(directory, name, inner, status, hashed=hashed):
+        elif entry := read(directory, name, inner, status):
             entries.append(entry)
         else:
             special.append(inner)

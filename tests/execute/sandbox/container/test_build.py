@@ -5,7 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import tarfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -76,6 +80,48 @@ def test_a_debootstrap_that_fails_says_why(debootstrap: Path, tmp_path: Path) ->
     with pytest.raises(InfrastructureFault, match="find these debs: nonsense"):
         build("base", ("nonsense",), tmp_path / "one.tar", "bookworm", "file:/nowhere")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bin"]
+
+
+def test_a_build_that_is_cut_off_leaves_no_mounts(debootstrap: Path, tmp_path: Path) -> None:
+    program = tmp_path / "bin/debootstrap"
+    program.write_text("#!/bin/sh\nmkdir $4/proc; mount -t proc proc $4/proc || exit 9; kill -KILL $$ $PPID; exit 1\n")
+    with pytest.raises(InfrastructureFault, match="debootstrap failed"):
+        build("base", ("git",), tmp_path / "one.tar", "bookworm", "file:/nowhere")
+    assert str(tmp_path) not in Path("/proc/self/mountinfo").read_text()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bin"]
+
+
+def test_debootstrap_ends_with_the_process_that_builds(debootstrap: Path, tmp_path: Path) -> None:
+    (tmp_path / "bin/debootstrap").write_text(f"#!/bin/sh\necho ready > {debootstrap}; exec sleep 987654\n")
+    child = os.fork()
+    if child == 0:
+        try:
+            build("base", ("git",), tmp_path / "one.tar", "bookworm", "file:/nowhere")
+        finally:
+            os._exit(1)
+    wait_until(debootstrap.exists)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    wait_until(lambda: b"sleep\x00987654" not in b"".join(_command_lines()))
+
+
+def wait_until(held: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not held():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def _command_lines() -> Iterator[bytes]:
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            yield path.read_bytes()
+
+
+def test_without_debootstrap_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ENVIRONMENT", {"PATH": str(tmp_path)})
+    with pytest.raises(InfrastructureFault, match="debootstrap is not installed"):
+        build("base", ("git",), tmp_path / "one.tar", "bookworm", "file:/nowhere")
 
 
 @pytest.mark.parametrize("package", ["", "a b", "--help", "a;b", "Big", "x"])

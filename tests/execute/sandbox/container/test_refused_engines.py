@@ -24,6 +24,10 @@ from tests.study.pilot.live import FIXER, IDLER, planned, write_pilot
 
 UNABLE: dict[str, tuple[dict[str, Any], str]] = {
     "rootless": ({"SecurityOptions": ["name=rootless"]}, "it runs without root"),
+    "rootless-podman": (
+        {"SecurityOptions": ["name=seccomp,profile=default"], "Rootless": True},
+        "it runs without root",
+    ),
     "remapped": ({"SecurityOptions": ["name=userns"]}, "it maps users"),
     "unbounded": ({"MemoryLimit": False}, "no control group for MemoryLimit"),
 }

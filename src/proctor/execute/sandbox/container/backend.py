@@ -136,7 +136,8 @@ def read_known(kept: Path) -> dict[str, str]:
 def lacks(engine: Engine) -> str:
     """What the engine cannot do here that a sandbox rests on; empty when it can do everything."""
     found = engine.about()
-    if any("rootless" in str(option) for option in found.get("SecurityOptions") or ()):
+    # Docker lists it among its options; podman 4 has a field of its own for it.
+    if found.get("Rootless") or any("rootless" in str(option) for option in found.get("SecurityOptions") or ()):
         return "it runs without root, so the files of a workspace would change their owner"
     if any("userns" in str(option) for option in found.get("SecurityOptions") or ()):
         return "it maps users, so the files of a workspace would change their owner"

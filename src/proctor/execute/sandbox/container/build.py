@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,9 @@ PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]+")
 SUITE = re.compile(r"[a-z]+")
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
 UNSAFE = "etc/dpkg/dpkg.cfg.d/proctor-build"
+ALONE = ("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+"""debootstrap mounts file systems in the root that it fills. In namespaces of its own it ends when this process does,
+however that ends, and takes its mounts with it: removing the directory never goes through a mount."""
 
 LEFT_OUT = (
     *("./dev/*", "./proc/*", "./sys/*", "./run/*", "./tmp/*", "./debootstrap", f"./{UNSAFE}"),
@@ -81,13 +85,15 @@ def machine_mirror(suite: str) -> str:
 
 def _bootstrap(root: Path, packages: tuple[str, ...], suite: str, mirror: str) -> int:
     """Fill ``root``; when that began, in nanoseconds of the file system's clock."""
+    if not shutil.which("debootstrap", path=ENVIRONMENT["PATH"]):
+        raise InfrastructureFault("debootstrap is not installed", hint="apt-get install debootstrap")
     settings = root / UNSAFE
     settings.parent.mkdir(parents=True)
     settings.write_text("force-unsafe-io\n")  # nothing here has to survive a crash
     start = settings.stat().st_mtime_ns
     included = [f"--include={','.join(packages)}"] if packages else []
     completed = run(
-        ["debootstrap", "--variant=minbase", *included, suite, root, *([mirror] if mirror else [])],
+        [*ALONE, "debootstrap", "--variant=minbase", *included, suite, root, *([mirror] if mirror else [])],
         environment={**ENVIRONMENT, **_proxies()},
         timeout_seconds=DEBOOTSTRAP_SECONDS,
     )
