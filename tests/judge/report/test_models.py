@@ -9,16 +9,39 @@ import pytest
 from proctor.judge.conversation import is_same_model
 
 REQUEST: dict[str, Any] = {
-    **{"call": 1, "dialect": "chat", "model": "big", "path": "/v1/chat/completions", "stream": False},
-    **{"original": {}, "forwarded": {}, "changes": [], "reserved": None, "retry_of": None},
+    "call": 1,
+    "dialect": "chat",
+    "model": "big",
+    "path": "/v1/chat/completions",
+    "stream": False,
+    "original": {},
+    "forwarded": {},
+    "changes": [],
+    "reserved": None,
+    "retry_of": None,
 }
 RESPONSE: dict[str, Any] = {
-    **{"call": 1, "status": 200, "finish": "stop", "body": {}, "tool_calls": 0, "whole": True, "refusal": None},
-    **{"first_byte_seconds": "0.1", "wall_seconds": "0.2"},
+    "call": 1,
+    "status": 200,
+    "finish": "stop",
+    "body": {},
+    "tool_calls": 0,
+    "whole": True,
+    "refusal": None,
+    "first_byte_seconds": "0.1",
+    "wall_seconds": "0.2",
 }
 CLOSED: dict[str, Any] = {
-    **{"calls": 1, "refused": 0, "errors": 0, "unplayed": 0, "replayable": True, "why": [], "diverged": []},
-    **{"outage": None, "cassette": "", "blob": ""},
+    "calls": 1,
+    "refused": 0,
+    "errors": 0,
+    "unplayed": 0,
+    "replayable": True,
+    "why": [],
+    "diverged": [],
+    "outage": None,
+    "cassette": "",
+    "blob": "",
 }
 
 
