@@ -66,9 +66,9 @@ def test_a_call_that_cannot_be_paid_is_refused_and_no_failure_of_the_model(
     proctor: Proctor, make_contract: Any, tmp_path: Path
 ) -> None:
     prices = tmp_path / "prices.csv"
-    prices.write_text("action_type,unit,unit_price\nllm_input,token,0.00001\nllm_output,token,0.00001\n")
-    contract = make_contract(budget={"wall_seconds": 60, "memory_bytes": 1 << 30, "usd": "0.20"})
-    turns = FIX.replace("    call: {tool: read", "    usage: {input: 9000, output: 1000}\n    call: {tool: read")
+    prices.write_text("action_type,unit,unit_price\nllm_input,token,0.0000001\nllm_output,token,0.00001\n")
+    contract = make_contract(budget={"wall_seconds": 60, "memory_bytes": 1 << 30, "usd": "0.056"})
+    turns = FIX.replace("    call: {tool: read", "    usage: {input: 900, output: 4200}\n    call: {tool: read")
     model = ("--model", "scripted/m", "--script", script(tmp_path, turns), "--prices", prices)
     seen = talk(proctor, contract, "--agent", "builtin", *model, code=1)
     refused = [one["code"] for one in seen.of("model.refused")]

@@ -60,11 +60,18 @@ _OPTIONS = (
         help="What becomes of tools that the provider itself would run, such as web search.",
     ),
     click.option(
+        "--unknown-fields",
+        type=click.Choice(["strip", "refuse", "pass"]),
+        default="strip",
+        show_default=True,
+        help="What becomes of fields of a model request that Proctor does not know.",
+    ),
+    click.option(
         "--output-tokens",
         type=click.IntRange(1, 1_000_000),
-        default=8192,
-        show_default=True,
-        help="The most tokens of an answer, for requests that name no maximum.",
+        default=None,
+        help="The most tokens of an answer, for requests that name no maximum. Without it they have none, unless the "
+        "budget needs one.",
     ),
     click.option(
         "--redact",
@@ -77,7 +84,7 @@ _OPTIONS = (
 
 NAMES = (
     *("endpoint", "key_env", "key_file", "dialect", "script", "cassette", "redact", "secrets"),
-    *("provider_tools", "output_tokens"),
+    *("provider_tools", "unknown_fields", "output_tokens"),
 )
 """The options that a batch keeps beside the models themselves."""
 
@@ -133,7 +140,8 @@ def plan_model(model: str, options: Mapping[str, str]) -> ModelPlan | None:
     common: dict[str, Any] = {
         "models": {"*": name},
         "provider_tools": options.get("provider_tools", "strip"),
-        "output_tokens": int(options.get("output_tokens", "8192")),
+        "unknown_fields": options.get("unknown_fields", "strip"),
+        "output_tokens": int(options["output_tokens"]) if "output_tokens" in options else None,
         "cassette": "replay" if tape is not None else "off" if hidden else "record",
         "tape": tape,
         "secrets": _secrets(redact, options.get("secrets", "")),

@@ -23,7 +23,17 @@ _FIELDS = {
     "--agent-files": "files",
     **{
         f"--{name.replace('_', '-')}": name
-        for name in ("agent", "model", "endpoint", "key_env", "key_file", "dialect", "script", "provider_tools")
+        for name in (
+            "agent",
+            "model",
+            "endpoint",
+            "key_env",
+            "key_file",
+            "dialect",
+            "script",
+            "provider_tools",
+            "unknown_fields",
+        )
     },
 }
 """What an option of ``proctor run`` is called in a pilot file."""

@@ -56,6 +56,7 @@ class ModelPlan:
             "cassette": gateway.cassette,
             "tape": _digest(gateway.tape),
             "provider_tools": gateway.provider_tools,
+            "unknown_fields": gateway.unknown_fields,
             "output_tokens": gateway.output_tokens,
             "redact": self.redact,
             "secrets": list(gateway.secrets),

@@ -5,12 +5,16 @@ Counts are of events; ``None`` stands for a run without a model. Long lists show
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any
 
 from proctor.judge.causes import DESCENT, ORDER, WORDS, Program, programs_of
 from proctor.judge.evidence import Evidence, pointer
 from proctor.record.trace.event import Event
+
+_VERSION = re.compile(r"([-@:](latest|\d{3,8}|\d{4}-\d{2}-\d{2}))+$")
+"""How providers mark the version of a model at the end of its name."""
 
 MOST_SHOWN = 100
 MOST_WORDS = 20
@@ -58,14 +62,31 @@ def conversation(evidence: Evidence) -> dict[str, Any] | None:
 
 
 def unaffordable(evidence: Evidence) -> Event | None:
-    """The refusal by which the agent lost its model for want of budget, unless it was answered again after it."""
-    refused = None
+    """The last call that the budget refused or cut short, unless a whole answer came after it."""
+    found = None
     for event in evidence.of("model.refused", "model.response"):
         if event.type == "model.response":
-            refused = None
+            found = event if event.payload.get("cut_by_budget") else None
         elif event.payload["code"] == "budget":
-            refused = event
-    return refused
+            found = event
+    return found
+
+
+def other_models(evidence: Evidence) -> dict[tuple[str, str], list[Event]]:
+    """The answers of a model other than the one that was asked for, by both names."""
+    asked = {event.payload["call"]: str(event.payload["model"]) for event in evidence.of("model.request")}
+    found: dict[tuple[str, str], list[Event]] = {}
+    for event in evidence.of("model.response"):
+        names = asked.get(event.payload["call"], ""), str(event.payload.get("model", ""))
+        if all(names) and not is_same_model(*names):
+            found.setdefault(names, []).append(event)
+    return found
+
+
+def is_same_model(asked: str, answered: str) -> bool:
+    """Whether the name in an answer is the one that was asked for, or a dated version of it."""
+    wanted, found = (name.lower().rpartition("/")[2] for name in (asked, answered))
+    return _VERSION.sub("", found) == _VERSION.sub("", wanted)
 
 
 def _programs(evidence: Evidence) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from proctor.execute.watch.calls import count_calls
 from proctor.execute.workspace.patch import known_stat
 from proctor.judge.attribution import interpretation
 from proctor.judge.contract_score import scores
-from proctor.judge.conversation import conversation, unaffordable
+from proctor.judge.conversation import conversation, other_models, unaffordable
 from proctor.judge.evidence import Evidence, pointer, read_evidence
 from proctor.judge.gates import NAMES, gates
 from proctor.judge.indicators import indicators
@@ -148,7 +148,8 @@ def _termination(evidence: Evidence) -> dict[str, Any]:
             "evidence": [pointer(ended)],
         }
     elif refused is not None:
-        found |= {"code": "model-budget", "rationale": refused.payload["detail"], "evidence": [pointer(refused)]}
+        why = refused.payload.get("detail", "the budget left no room for the whole answer of the model")
+        found |= {"code": "model-budget", "rationale": why, "evidence": [pointer(refused)]}
     return found
 
 
@@ -244,6 +245,12 @@ def deviations(evidence: Evidence) -> list[dict[str, Any]]:
     gateway = evidence.manifest.get("configuration", {}).get("gateway") or {}
     if gateway.get("cassette") == "replay":
         found.append({"id": "cassette", "message": "the model's answers are recorded ones: no evidence of its own"})
+    for (asked, answered), events in other_models(evidence).items():
+        message = f"{answered} gave {len(events)} of the answers that {asked} was asked for"
+        found.append({"id": "model", "message": message, "evidence": pointer(events[0])})
+    closed = evidence.last("model.closed")
+    if closed is not None and closed.payload.get("never_called"):
+        found.append({"id": "model", "message": "the agent never called its model", "evidence": pointer(closed)})
     isolation = evidence.manifest.get("sandbox", {}).get("isolation", {})
     for name, means in sorted(isolation.items()):
         if means in REDUCED:

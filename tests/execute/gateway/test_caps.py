@@ -92,7 +92,7 @@ def test_no_order_of_calls_passes_a_cap(steps: list[tuple[bool, int, int, int]])
     in_flight: list[int] = []
     for begins, size, output, used in steps:
         if begins or not in_flight:
-            got = meter.reserve("m", size, 1, output)
+            got = meter.reserve("m", size, output)
             if not isinstance(got, TooMuch):
                 in_flight.append(got)
         else:

@@ -12,6 +12,7 @@ import anthropic
 import openai
 import pytest
 
+from proctor.execute.gateway.settings import Limits
 from tests.execute.gateway.conftest import MakeRig, Rig
 
 with warnings.catch_warnings():
@@ -201,8 +202,9 @@ def test_a_retry_names_the_call_that_it_repeats(make_rig: MakeRig) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["chat", "anthropic"])
-def test_a_client_that_goes_away_ends_its_call(make_rig: MakeRig, dialect: str) -> None:
-    rig = make_rig(TURNS)
+@pytest.mark.parametrize("seconds", [0.0, 30.0], ids=["cut off", "read on"])
+def test_a_client_that_goes_away_pays_for_its_call(make_rig: MakeRig, dialect: str, seconds: float) -> None:
+    rig = make_rig(TURNS, limits=Limits(abandoned_seconds=seconds))
     messages: Any = [{"role": "user", "content": "slowly"}]
     if dialect == "chat":
         with openai_client(rig) as client:
@@ -217,8 +219,11 @@ def test_a_client_that_goes_away_ends_its_call(make_rig: MakeRig, dialect: str) 
     (error,) = rig.wait("model.error")
     assert (error["class"], error["infrastructure"]) == ("client-abort", False)
     (usage,) = rig.of("model.usage")
-    assert usage["estimated"] is True
+    assert usage["estimated"] is (not seconds)
     assert usage["input_tokens"] > 0
+    if not seconds:
+        assert usage["output_tokens"] == rig.of("model.request")[0]["reserved"]["output_tokens"]
+    assert rig.of("model.response")[0]["whole"] is bool(seconds)
 
 
 def test_a_refused_call_has_the_shape_that_clients_expect(make_rig: MakeRig) -> None:

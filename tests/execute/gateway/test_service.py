@@ -131,3 +131,27 @@ def test_a_gateway_that_was_never_started() -> None:
     gateway = Gateway(Settings(), lambda kind, payload: None, lambda data: "", Meter(FALLBACK.table))
     with pytest.raises(InfrastructureFault, match="never started"):
         gateway.stop()
+
+
+TOOLED = {"tools": [{"type": "function", "function": {"name": "run"}}]}
+
+
+@pytest.mark.parametrize(
+    ("calls", "is_out"),
+    [
+        ([("main", True, "bad"), ("title", False, "good")], True),
+        ([("main", True, "good"), ("title", False, "bad")], False),
+        ([("main", True, "bad"), ("main", True, "good")], False),
+        ([("helper", True, "bad"), ("main", True, "good")], False),
+        ([("main", False, "bad"), ("main", False, "bad"), ("title", False, "good")], True),
+        ([("main", False, "good"), ("main", False, "good"), ("title", False, "bad")], False),
+    ],
+)
+def test_m6_an_outage_is_one_of_the_main_conversation(
+    make_rig: MakeRig, calls: list[tuple[str, bool, str]], is_out: bool
+) -> None:
+    rig = make_rig("  - {when: {last: bad}, error: {status: 503}}\n  - {say: good}\n")
+    for name, tools, last in calls:
+        said = [{"role": "user", "content": name}, {"role": "user", "content": last}]
+        rig.post(PATHS["chat"], {"model": "m", "messages": said, **(TOOLED if tools else {})})
+    assert (rig.stop().outage is not None) is is_out

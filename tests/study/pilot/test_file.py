@@ -112,6 +112,7 @@ def test_paths_begin_at_the_pilot_file(folder: Path) -> None:
         "key_env": "SOME_KEY",
         "dialect": "chat",
         "provider_tools": "strip",
+        "unknown_fields": "strip",
         "script": str(folder / "turns.yaml"),
         "output_tokens": "1000",
     }

@@ -13,22 +13,24 @@ import orjson
 
 from proctor.base.frozen import frozen, replace
 from proctor.execute.gateway.cassette import Taped
+from proctor.execute.gateway.charge import charge
 from proctor.execute.gateway.classify import STREAM, WHOLE, failure_of, form_of, passed_headers
 from proctor.execute.gateway.desk import Desk
 from proctor.execute.gateway.dialects.interface import GENERATE, Answered, Message, Usage
 from proctor.execute.gateway.dialects.reading import shallow
 from proctor.execute.gateway.dialects.table import DIALECTS
+from proctor.execute.gateway.forwarding import Prepared
 from proctor.execute.gateway.lineage import Told
 from proctor.execute.gateway.settings import Limits
-from proctor.execute.gateway.sources.interface import TIMEOUT, Answer, Diverged, Forward, SourceFault
+from proctor.execute.gateway.sources.interface import TIMEOUT, Answer, Diverged, SourceFault
 from proctor.execute.gateway.sse import EventSplitter, Piece
 from proctor.execute.gateway.telling import Failure, Timing
 from proctor.execute.gateway.texts import Scrubber
 
 CLIENT_ABORT = "client-abort"
 ERROR_BYTES = 1 << 20
-_BYTES_PER_TOKEN = 3
-"""For estimates, on the high side for prose and code."""
+CUT = frozenset(("length", "max_tokens", "max_output_tokens", "MAX_TOKENS"))
+"""How dialects call an answer that reached its output limit."""
 
 _THINKING_SECONDS = 0.02
 """How long a provider thinks at least; what it was asked is told meanwhile, or else with its answer."""
@@ -56,24 +58,25 @@ class ModelCall:
         self,
         desk: Desk,
         number: int,
-        forward: Forward,
-        changes: list[str],
+        prepared: Prepared,
         reservation: int | None,
     ) -> None:
         import asyncio
 
         self.number = number
-        self.forward = forward
+        self.forward = prepared.forward
+        self.is_abandoned = False
         self._pieces: asyncio.Queue[Head | bytes | End] = asyncio.Queue()
         self._taken: Head | End | None = None
         self.aborted = CLIENT_ABORT
         self._desk = desk
         self._limits: Limits = desk.settings.limits
-        self._dialect = DIALECTS[forward.dialect]
+        self._dialect = DIALECTS[self.forward.dialect]
+        self._limit = prepared.limit
         self._reservation = reservation
         self._fresh: list[Told] | None = None
         self._parent = ""
-        self._collector = self._dialect.collector(changes)
+        self._collector = self._dialect.collector(prepared.changes)
         self._started = time.monotonic_ns()
         self._first: int | None = None
         self._answer: Answer | None = None
@@ -269,14 +272,19 @@ class ModelCall:
             answered = answered if self._failure is None else _broken(answered)
             timing = Timing(self._first, now)
             index = len(self.forward.asked.messages)
-            self._desk.teller.answer(self.number, 200, answered, bytes(self._body), self._parent, index, timing)
+            cut = self._limit is not None and answered.finish in CUT
+            told = self.number, answered, bytes(self._body), self._parent, index, timing
+            self._desk.teller.answer(*told, is_cut_by_budget=cut)
         self._account(answered)
-        if self._failure is not None:
+        failure = self._failure
+        if failure is None and self.is_abandoned:
+            failure = Failure(CLIENT_ABORT, "the agent did not wait for the answer, which was read to its end", 200)
+        if failure is not None:
             retry_after = self._answer.headers.get("retry-after", "") if self._answer is not None else ""
             body = bytes(self._body) if self._status != 200 else b""
-            self._desk.failed(self.number, self.forward, self._failure, body, retry_after)
+            self._desk.failed(self.number, self.forward, failure, body, retry_after)
         else:
-            self._desk.succeeded()
+            self._desk.succeeded(self.forward)
 
     def _read_words(self) -> None:
         """Hold what is new in the conversation against the rules on words."""
@@ -300,25 +308,21 @@ class ModelCall:
         """Settle what was reserved: by what the provider counted, else by an estimate, else by nothing."""
         if self._reservation is None:
             return
-        usage = (self._answer.counted if self._answer is not None else None) or answered.usage
-        estimated = self._answer.estimated if self._answer is not None and self._answer.counted else False
+        usage: Usage | None = self._answer.counted if self._answer is not None else None
+        estimated = self._answer.estimated if self._answer is not None else False
         was_sent = self._status == 200 or (self._failure is not None and self._failure.kind == self.aborted)
         if usage is None and was_sent:
-            usage, estimated = self._estimate(self._reservation, answered.message), True
+            usage, estimated = charge(
+                answered.usage,
+                self._desk.meter.reserved(self._reservation),
+                self.forward.asked,
+                len(self.forward.data),
+                answered.message,
+                came_bytes=len(self._body),
+                whole=self._failure is None,
+            )
         self._desk.settle(self.number, self.forward.asked.model, self._reservation, usage, estimated=estimated)
         self._counted = usage, estimated
-
-    def _estimate(self, reservation: int, message: Message) -> Usage:
-        """What a call has used about, from what is known of it.
-
-        A provider finishes an answer that comes in one piece, whether or not somebody waits for it; so an agent that
-        went away has used all that it might have.
-        """
-        usage = _estimate(self.forward, message)
-        left = self._failure is not None and self._failure.kind == CLIENT_ABORT
-        if left and not self.forward.asked.stream:
-            return replace(usage, output_tokens=self._desk.meter.reserved(reservation).output_tokens)
-        return usage
 
     def _tape(self) -> None:
         headers = tuple(self._passed(self._answer).items()) if self._answer is not None else ()
@@ -344,10 +348,4 @@ class ModelCall:
 
 
 def _broken(answered: Answered) -> Answered:
-    return Answered(answered.message, answered.finish, answered.usage, answered.refusal, answered.error, whole=False)
-
-
-def _estimate(forward: Forward, message: Message) -> Usage:
-    said = len(message.text.encode()) + len(message.reasoning.encode())
-    said += sum(len(call.name) + len(call.arguments.encode()) for call in message.calls)
-    return Usage(-(-len(forward.data) // _BYTES_PER_TOKEN), -(-said // _BYTES_PER_TOKEN))
+    return replace(answered, whole=False)

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlencode
 import orjson
 
 from proctor.base.frozen import frozen, replace
-from proctor.execute.gateway.dialects.interface import Body, Route, Rules
+from proctor.execute.gateway.dialects.interface import GENERATE, Body, Route, Rules
 from proctor.execute.gateway.dialects.reading import parse_request
 from proctor.execute.gateway.dialects.table import DIALECTS
 from proctor.execute.gateway.settings import Settings
@@ -28,24 +28,36 @@ _LEAVING = ("web-search", "web-fetch", "code-execution", "mcp-", "files-api", "s
 
 @frozen
 class Prepared:
-    """A request that may be forwarded; ``difference`` is JSON text."""
+    """A request that may be forwarded; ``difference`` is JSON text, ``limit`` an output limit by the budget."""
 
     forward: Forward
     changes: list[str]
     difference: str
+    limit: int | None = None
 
 
 def rules_of(settings: Settings) -> Rules:
-    return Rules(settings.models, settings.provider_tools, settings.output_tokens)
+    return Rules(settings.models, settings.provider_tools, settings.unknown_fields, settings.output_tokens)
 
 
-def prepare(route: Route, data: bytes, headers: Mapping[str, str], query: str, settings: Settings) -> Prepared:
-    """The request to forward; ``Refused`` where it may not be."""
+def prepare(
+    route: Route,
+    data: bytes,
+    headers: Mapping[str, str],
+    query: str,
+    settings: Settings,
+    limit: int | None = None,
+) -> Prepared:
+    """The request to forward; ``Refused`` where it may not be. ``limit`` is the output that the budget allows."""
     dialect = DIALECTS[route.dialect]
     rules = rules_of(settings)
     original = parse_request(data)
     body = dict(original)
     changes = dialect.prepare(body, route, rules)
+    if limit is not None:
+        changes.append(f"set {dialect.limit(body, limit)} to {limit}, which is what the budget still allows")
+    elif rules.output_tokens and route.kind == GENERATE and dialect.asked(body, route).max_output is None:
+        changes.append(f"set {dialect.limit(body, rules.output_tokens)} to {rules.output_tokens}")
     difference = _difference(original, body)
     body = _apply(original, difference)
     path = dialect.forwarded_path(route, rules)
@@ -62,7 +74,7 @@ def prepare(route: Route, data: bytes, headers: Mapping[str, str], query: str, s
         data=orjson.dumps(body),
         asked=asked,
     )
-    return Prepared(forward, changes, orjson.dumps(difference).decode())
+    return Prepared(forward, changes, orjson.dumps(difference).decode(), limit)
 
 
 def rebuilt(original: bytes, difference: str) -> bytes:

@@ -17,7 +17,8 @@ from proctor.execute.watch.prices import PriceTable
 
 _TEMPLATE_TOKENS = 64
 _MESSAGE_TOKENS = 16
-"""What providers add around a conversation and around each of its messages."""
+_TOOLS_TOKENS = 1024
+"""What providers add around a conversation, around each of its messages, and where tools are offered."""
 
 
 @frozen
@@ -40,6 +41,11 @@ class TooMuch:
 
     words: str
     later: bool
+
+
+def most_input(body_bytes: int, messages: int, *, tools: bool) -> int:
+    """The most input tokens that a request can be counted as: one for each byte, and what is put around it."""
+    return body_bytes + _TEMPLATE_TOKENS + _MESSAGE_TOKENS * messages + _TOOLS_TOKENS * tools
 
 
 class Meter:
@@ -70,9 +76,8 @@ class Meter:
             for price in self.table.of(action, model)
         )
 
-    def reserve(self, model: str, body_bytes: int, messages: int, output_tokens: int) -> int | TooMuch:
+    def reserve(self, model: str, input_tokens: int, output_tokens: int) -> int | TooMuch:
         """Set aside what a call may cost; its number for :meth:`settle`, or why there is not enough."""
-        input_tokens = body_bytes + _TEMPLATE_TOKENS + _MESSAGE_TOKENS * messages
         wanted = Reservation(model, input_tokens, output_tokens, self.price(model, input_tokens, output_tokens))
         with self._lock:
             short = self._short(wanted)
@@ -81,6 +86,19 @@ class Meter:
             self._next += 1
             self._open[self._next] = wanted
             return self._next
+
+    def affordable(self, model: str, input_tokens: int) -> int | None:
+        """How many output tokens a call could have once all calls in flight have cost nothing; None without end."""
+        found = []
+        with self._lock:
+            if self.caps.tokens is not None:
+                found.append(self.caps.tokens - self.tokens - input_tokens)
+            if self.caps.amount is not None:
+                free = self.price(model, input_tokens, 0)
+                each = self.price(model, input_tokens, 1) - free
+                left = self.caps.amount - self.amount - free
+                found += [int(left // each)] if each else [-1] if left < 0 else []
+        return max(0, min(found)) if found else None
 
     def reserved(self, number: int) -> Reservation:
         """What was set aside under ``number``."""

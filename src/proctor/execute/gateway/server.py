@@ -90,6 +90,8 @@ class Server:
 
         for listener in self._listeners:
             listener.close()
+        if self._running:
+            await asyncio.wait(list(self._running), timeout=self._limits.abandoned_seconds)
         for task, call in list(self._running.items()):
             call.aborted = "stopped"
             task.cancel()
@@ -193,9 +195,10 @@ class Server:
         if not desk.answers(found.dialect):
             raise Refused("no-endpoint", f"no endpoint is set for the dialect {found.dialect}", 404)
         prepared = prepare(found, body, headers, request.query_string, desk.settings)
-        forward = prepared.forward
-        self._bound(forward)
-        reservation = await desk.reserve(forward) if found.kind == GENERATE else None
+        self._bound(prepared.forward)
+        reservation, limit = await desk.reserve(prepared.forward) if found.kind == GENERATE else (None, None)
+        if limit is not None:
+            prepared = prepare(found, body, headers, request.query_string, desk.settings, limit)
         try:
             await desk.gate.wait()
         except asyncio.CancelledError:
@@ -204,9 +207,8 @@ class Server:
             raise
         reserved = desk.meter.reserved(reservation) if reservation is not None else None
         desk.calls += 1
-        told = number, forward, body, prepared.changes, prepared.difference, reserved, desk.retry_of(forward)
-        desk.teller.request(*told)
-        call = ModelCall(desk, number, forward, prepared.changes, reservation)
+        desk.teller.request(number, prepared, body, reserved, desk.retry_of(prepared.forward))
+        call = ModelCall(desk, number, prepared, reservation)
         task = asyncio.get_running_loop().create_task(call.run())
         self._running[task] = call
         task.add_done_callback(self._ended)
@@ -224,15 +226,16 @@ class Server:
             self._desk.teller.problem = self._desk.teller.problem or task.exception()
 
     async def _pass(self, call: ModelCall, request: web.Request) -> web.StreamResponse:
-        """Give the agent what comes; when it goes away, so does the call."""
+        """Give the agent what comes; when it goes away, the answer is read for a while, to know what it costs."""
         import asyncio
 
         try:
             return await self._answer(call, request)
         except (asyncio.CancelledError, ConnectionError):
+            call.is_abandoned = True
             for task, running in list(self._running.items()):
                 if running is call:
-                    task.cancel()
+                    asyncio.get_running_loop().call_later(self._limits.abandoned_seconds, task.cancel)
             raise
 
     async def _answer(self, call: ModelCall, request: web.Request) -> web.StreamResponse:

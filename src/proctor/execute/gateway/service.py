@@ -58,7 +58,8 @@ class Summary:
         counts = {"calls": self.calls, "refused": self.refused, "errors": self.errors, "unplayed": len(self.unplayed)}
         replay = {"replayable": self.replayable, "why": list(self.why), "diverged": list(self.diverged)}
         first = {"first_unplayed": self.unplayed[0]} if self.unplayed else {}
-        return {**counts, **first, **replay, "outage": self.outage, "cassette": self.sha256}
+        unused = {"never_called": not self.calls and not self.refused}
+        return {**counts, **first, **replay, **unused, "outage": self.outage, "cassette": self.sha256}
 
 
 class Gateway:

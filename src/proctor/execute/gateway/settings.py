@@ -42,7 +42,12 @@ class Caps:
 
 @frozen
 class Limits:
-    """How much and how long; every one is a policy choice."""
+    """How much and how long; every one is a policy choice.
+
+    An answer that its agent does not wait for is read for ``abandoned_seconds``. A request without a maximum is taken
+    to generate ``assumed_output_tokens``; where the budget does not allow that, it gets what is left as its maximum,
+    but not less than ``least_output_tokens``.
+    """
 
     request_bytes: int = 32 << 20
     answer_bytes: int = 64 << 20
@@ -61,25 +66,31 @@ class Limits:
     idle_seconds: float = 300
     call_seconds: float = 1800
     affordable_seconds: float = 600
+    abandoned_seconds: float = 10
     close_seconds: float = 10
+    assumed_output_tokens: int = 128_000
+    least_output_tokens: int = 1024
 
 
 @frozen
 class Settings:
     """One gateway.
 
-    ``models`` gives the provider's name for each name that may be asked for, ``"*"`` for all others; empty passes every
-    name on. ``provider_tools`` (strip, refuse, allow) is about tools that the provider would run outside the sandbox.
-    ``output_tokens`` is the maximum for requests that state none. ``cassette`` is off, record or replay, ``tape`` the
-    cassette to replay. ``script`` is the YAML of a scripted model, which then answers everything. ``canaries`` are
-    planted tokens by name. ``redact`` hides texts: ``spans`` what the usual rules for secrets find or ``secrets``
-    (regular expressions) match, ``all`` everything; digests under ``redaction_key`` and lengths stay.
+    ``models`` gives the provider's name for each name that may be asked for, ``"*"`` for all others; empty passes
+    every name on. ``provider_tools`` (strip, refuse, allow) is about tools that the provider would run outside the
+    sandbox. ``unknown_fields`` (strip, refuse, pass) is about fields of requests that a dialect does not list.
+    ``output_tokens`` is the maximum for requests that state none; without it they have none, unless the budget needs
+    one. ``cassette`` is off, record or replay, ``tape`` the cassette to replay. ``script`` is the YAML of a scripted
+    model, which then answers everything. ``canaries`` are planted tokens by name. ``redact`` hides texts: ``spans``
+    what the usual rules for secrets find or ``secrets`` (regular expressions) match, ``all`` everything; digests under
+    ``redaction_key`` and lengths stay.
     """
 
     upstreams: Mapping[str, Upstream] = EMPTY
     models: Mapping[str, str] = EMPTY
     provider_tools: str = "strip"
-    output_tokens: int = 8192
+    unknown_fields: str = "strip"
+    output_tokens: int | None = None
     words: bool = True
     words_off: tuple[str, ...] = ()
     cassette: str = "off"
@@ -97,6 +108,7 @@ class Settings:
         if unknown:
             raise UsageFault(f"there is no dialect {unknown[0]!r}", hint=f"one of {', '.join(DIALECT_NAMES)}")
         self._one_of("provider_tools", ("strip", "refuse", "allow"))
+        self._one_of("unknown_fields", ("strip", "refuse", "pass"))
         self._one_of("cassette", ("off", "record", "replay"))
         self._one_of("redact", ("none", "spans", "all"))
         if (self.cassette == "replay") != (self.tape is not None):

@@ -11,11 +11,12 @@ from typing import Any
 from proctor.base.clock import seconds_text
 from proctor.base.frozen import frozen
 from proctor.execute.gateway.dialects.interface import Answered, Message, Usage
+from proctor.execute.gateway.forwarding import Prepared
 from proctor.execute.gateway.lineage import Lineages, Told
 from proctor.execute.gateway.meter import Reservation
 from proctor.execute.gateway.refusals import refusal_of
 from proctor.execute.gateway.settings import Settings
-from proctor.execute.gateway.sources.interface import Diverged, Forward
+from proctor.execute.gateway.sources.interface import Diverged
 from proctor.execute.gateway.texts import Keep, Texts
 from proctor.execute.gateway.wording import read_message
 from proctor.execute.watch.money import plain
@@ -23,7 +24,7 @@ from proctor.execute.watch.money import plain
 Record = Callable[[str, Mapping[str, Any]], object]
 """Takes the type of an event and its payload."""
 
-NOT_THE_PROVIDERS = frozenset(("rejected", "client-abort", "stopped"))
+NOT_THE_PROVIDERS = frozenset(("rejected", "context-overflow", "client-abort", "stopped"))
 """Classes of errors for which no provider and no machine is to blame."""
 
 _MOST_IDS = 100_000
@@ -75,14 +76,13 @@ class Teller:
     def request(
         self,
         call: int,
-        forward: Forward,
+        prepared: Prepared,
         original: bytes,
-        changes: list[str],
-        difference: str,
         reserved: Reservation | None,
         retry_of: int | None,
     ) -> None:
         """A request, as it came and as it goes."""
+        forward = prepared.forward
         self.event(
             "model.request",
             {
@@ -93,8 +93,9 @@ class Teller:
                 "path": forward.path[:300],
                 "stream": forward.asked.stream,
                 "original": self.texts.body(original),
-                "forwarded": {**self.texts.name(forward.data), "difference": self.texts.text(difference)},
-                "changes": changes,
+                "forwarded": {**self.texts.name(forward.data), "difference": self.texts.text(prepared.difference)},
+                "changes": prepared.changes,
+                "budget_limit": prepared.limit,
                 "tools": [tool.name[:100] for tool in forward.asked.tools[:500]],
                 "reserved": _reserved(reserved),
                 "retry_of": retry_of,
@@ -110,7 +111,15 @@ class Teller:
         return fresh, parent
 
     def answer(
-        self, call: int, status: int, answered: Answered, body: bytes, parent: str, index: int, timing: Timing
+        self,
+        call: int,
+        answered: Answered,
+        body: bytes,
+        parent: str,
+        index: int,
+        timing: Timing,
+        *,
+        is_cut_by_budget: bool = False,
     ) -> None:
         """An answer, whole or not, with its message and its tool calls."""
         message = answered.message
@@ -118,8 +127,10 @@ class Teller:
             "model.response",
             {
                 "call": call,
-                "status": status,
+                "status": 200,
+                "model": answered.model[:200],
                 "finish": answered.finish[:100],
+                "cut_by_budget": is_cut_by_budget,
                 "body": self.texts.body(body),
                 "tool_calls": len(message.calls),
                 "whole": answered.whole,

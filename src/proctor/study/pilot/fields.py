@@ -24,6 +24,7 @@ ANY_SHARE = r"0(?:\.[0-9]{1,12})?|1(?:\.0{1,12})?"
 INNER_SHARE = r"0\.(?=[0-9]*[1-9])[0-9]{1,12}"
 SMALL_SHARE = r"0\.(?=[0-9]*[1-9])[0-4][0-9]{0,11}"
 PROVIDER_TOOLS = ("strip", "refuse", "allow")
+UNKNOWN_FIELDS = ("strip", "refuse", "pass")
 
 
 @frozen
@@ -90,7 +91,18 @@ METHOD = Shape(
             "What becomes of tools that the provider would run.",
             model.Method.provider_tools,
         ),
-        Field("output_tokens", Whole(1, 1_000_000), "The most tokens of an answer.", model.Method.output_tokens),
+        Field(
+            "unknown_fields",
+            Text("a choice", choices=UNKNOWN_FIELDS),
+            "What becomes of fields of a request that are not known.",
+            model.Method.unknown_fields,
+        ),
+        Field(
+            "output_tokens",
+            Whole(0, 1_000_000),
+            "The most tokens of an answer to a request that names no maximum; 0 for none.",
+            model.Method.output_tokens,
+        ),
         Field("files", OPTIONAL_PATH, "A directory that the agent finds at /agent.", model.Method.files),
         Field("configuration", MapOf(KEY, ANY), "How the agent is set up; declared, and shown in reports.", {}),
     ),

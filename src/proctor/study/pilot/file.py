@@ -25,7 +25,10 @@ from proctor.study.pilot.fields import PILOT
 from proctor.study.pilot.model import Pilot
 
 PILOT_BYTES = 1 << 20
-_NEED_A_MODEL = ("endpoint", "key_env", "key_file", "dialect", "script", "provider_tools", "output_tokens")
+_NEED_A_MODEL = (
+    *("endpoint", "key_env", "key_file", "dialect", "script"),
+    *("provider_tools", "unknown_fields", "output_tokens"),
+)
 
 
 def load_pilot(path: Path) -> Pilot:

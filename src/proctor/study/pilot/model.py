@@ -39,7 +39,8 @@ class Method:
     dialect: str = ""
     script: str = ""
     provider_tools: str = "strip"
-    output_tokens: int = 8192
+    unknown_fields: str = "strip"
+    output_tokens: int = 0
     files: str = ""
     configuration: Mapping[str, str] = EMPTY
     baseline: bool = False
@@ -246,7 +247,9 @@ def model_settings(pilot: Pilot, method: Method) -> dict[str, str]:
     """The options of the method's model as a batch keeps them, with full paths; nothing without a model."""
     if not method.model:
         return {}
-    kept = {name: getattr(method, name) for name in ("endpoint", "key_env", "dialect", "provider_tools")}
+    names = "endpoint", "key_env", "dialect", "provider_tools", "unknown_fields"
+    kept = {name: getattr(method, name) for name in names}
     paths = {name: getattr(method, name) for name in ("key_file", "script")}
     kept |= {name: str(located(pilot, path).absolute()) for name, path in paths.items() if path}
-    return {name: text for name, text in kept.items() if text} | {"output_tokens": str(method.output_tokens)}
+    kept |= {"output_tokens": str(method.output_tokens or "")}
+    return {name: text for name, text in kept.items() if text}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from proctor.execute.gateway.dialects.fields import ANTHROPIC, filter_fields
 from proctor.execute.gateway.dialects.interface import (
     COUNT,
     GENERATE,
@@ -19,8 +20,8 @@ from proctor.execute.gateway.dialects.interface import (
     Usage,
 )
 from proctor.execute.gateway.dialects.reading import (
+    both_counts,
     count,
-    filter_fields,
     filter_tools,
     inner,
     json_text,
@@ -29,7 +30,6 @@ from proctor.execute.gateway.dialects.reading import (
     objects,
     opaque,
     refuse_remote,
-    refuse_state,
     text,
 )
 
@@ -55,24 +55,27 @@ class Anthropic:
         messages = [Message("system", _text(body["system"]))] if body.get("system") else []
         for item in objects(body.get("messages")):
             messages += _messages(item)
+        most = maximum(body, "max_tokens")
         return Asked(
             model=text(body.get("model")),
             messages=tuple(messages),
             tools=tuple(_tool(tool) for tool in objects(body.get("tools"))),
-            max_output=maximum(body, "max_tokens"),
+            max_output=most,
+            more_output=max(0, count(inner(body, "thinking").get("budget_tokens")) - (most or 0)),
             stream=body.get("stream") is True,
         )
 
     def prepare(self, body: Body, route: Route, rules: Rules) -> list[str]:
-        refuse_state(body, ("container",))
+        changes = filter_fields(body, ANTHROPIC, rules)
         refuse_remote(body.get("messages"), rules)
-        changes = filter_fields(body, rules, ("mcp_servers",))
         changes += filter_tools(body, rules, lambda tool: (text(tool.get("type")) or "custom").startswith(_OWN), _kind)
         body["model"] = map_model(text(body.get("model")), rules)
-        if route.kind == GENERATE and maximum(body, "max_tokens") is None:
-            body["max_tokens"] = rules.output_tokens
-            changes.append(f"set max_tokens to {rules.output_tokens}")
+        maximum(body, "max_tokens")
         return changes
+
+    def limit(self, body: Body, tokens: int) -> str:
+        body["max_tokens"] = tokens
+        return "max_tokens"
 
     def forwarded_path(self, route: Route, rules: Rules) -> str:
         return route.path
@@ -108,6 +111,7 @@ class AnthropicCollector:
         self._words: dict[int, list[str]] = {}
         self._finish = ""
         self._usage: Body = {}
+        self._model = ""
         self._counted = False
         self._error = ""
 
@@ -122,6 +126,7 @@ class AnthropicCollector:
             self._words.setdefault(place, []).append(words)
         elif kind == "message_start":
             self._usage = inner(inner(event, "message"), "usage")
+            self._model = text(inner(event, "message").get("model"))
         elif kind == "message_delta":
             self._finish = text(inner(event, "delta").get("stop_reason")) or self._finish
             self._usage = {**self._usage, **inner(event, "usage")}
@@ -150,7 +155,8 @@ class AnthropicCollector:
         message = Message("assistant", "".join(said), "".join(thought), tuple(calls))
         usage = _usage(self._usage) if self._counted else None
         refusal = "refusal" if self._finish == "refusal" else ""
-        return Answered(message, self._finish, usage, refusal, self._error, bool(self._finish) and not self._error)
+        whole = bool(self._finish) and not self._error
+        return Answered(message, self._finish, usage, refusal, self._error, whole, self._model)
 
 
 def _messages(item: Body) -> list[Message]:
@@ -190,8 +196,10 @@ def _kind(tool: Body) -> str:
     return text(tool.get("type")) or "?"
 
 
-def _usage(value: Body) -> Usage:
+def _usage(value: Body) -> Usage | None:
     """Tokens that were read from or written to a cache count as input, which they are."""
+    counted = both_counts(value.get("input_tokens"), value.get("output_tokens"))
+    if counted is None:
+        return None
     cached = count(value.get("cache_read_input_tokens"))
-    came = count(value.get("input_tokens")) + cached + count(value.get("cache_creation_input_tokens"))
-    return Usage(came, count(value.get("output_tokens")), cached)
+    return Usage(counted[0] + cached + count(value.get("cache_creation_input_tokens")), counted[1], cached)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from proctor.execute.gateway.dialects.fields import CHAT, filter_fields
 from proctor.execute.gateway.dialects.interface import (
     GENERATE,
     MODELS,
@@ -20,18 +21,19 @@ from proctor.execute.gateway.dialects.interface import (
     Usage,
 )
 from proctor.execute.gateway.dialects.reading import (
+    both_counts,
     count,
-    filter_fields,
     filter_tools,
     inner,
     json_text,
+    keep_one_limit,
     map_model,
     maximum,
     money,
     objects,
     opaque,
     refuse_remote,
-    refuse_state,
+    refuse_store,
     text,
 )
 
@@ -39,6 +41,7 @@ USAGE_ASKED = "asked for usage at the end of the stream"
 
 _PATHS = {"/v1/chat/completions": GENERATE, "/chat/completions": GENERATE}
 _LISTS = ("/v1/models", "/models")
+_LIMITS = ("max_completion_tokens", "max_tokens")
 
 
 class Chat:
@@ -58,26 +61,30 @@ class Chat:
             model=text(body.get("model")),
             messages=tuple(_message(item) for item in objects(body.get("messages"))),
             tools=tuple(_tool(item) for item in objects(body.get("tools"))),
-            max_output=maximum(body, "max_completion_tokens", "max_tokens"),
+            max_output=maximum(body, *_LIMITS),
+            more_output=count(body.get("thinking_budget")),
             stream=body.get("stream") is True,
             choices=choices if type(choices) is int and choices > 0 else 1,
         )
 
     def prepare(self, body: Body, route: Route, rules: Rules) -> list[str]:
-        refuse_state(body, ("store", "previous_response_id", "conversation"))
+        changes = filter_fields(body, CHAT, rules)
+        refuse_store(body)
         refuse_remote(body.get("messages"), rules)
-        changes = filter_fields(body, rules, ("web_search_options", "plugins"))
         changes += filter_tools(body, rules, lambda tool: tool.get("type") in ("function", "custom"), _kind)
         body["model"] = map_model(text(body.get("model")), rules)
         if type(body.get("n")) not in (int, type(None)) or (body.get("n") or 1) not in range(1, 129):
             raise Refused("malformed", "n must be a whole number from 1 to 128")
-        if maximum(body, "max_completion_tokens", "max_tokens") is None:
-            body["max_completion_tokens"] = rules.output_tokens
-            changes.append(f"set max_completion_tokens to {rules.output_tokens}")
+        changes += keep_one_limit(body, *_LIMITS)
         if body.get("stream") is True and inner(body, "stream_options").get("include_usage") is not True:
             body["stream_options"] = {**inner(body, "stream_options"), "include_usage": True}
             changes.append(USAGE_ASKED)
         return changes
+
+    def limit(self, body: Body, tokens: int) -> str:
+        name = next((name for name in _LIMITS if body.get(name) is not None), _LIMITS[0])
+        body[name] = tokens
+        return name
 
     def forwarded_path(self, route: Route, rules: Rules) -> str:
         return route.path
@@ -113,6 +120,7 @@ class ChatCollector:
         self._refusals: list[str] = []
         self._calls: dict[tuple[int, int], tuple[list[str], list[str], list[str]]] = {}
         self._finish = ""
+        self._model = ""
         self._usage: Usage | None = None
         self._error = ""
 
@@ -140,6 +148,7 @@ class ChatCollector:
             arguments.append(text(function.get("arguments")) or text(function.get("input")))
 
     def add_rest(self, event: Body) -> None:
+        self._model = text(event.get("model")) or self._model
         if isinstance(event.get("usage"), dict):
             self._usage = _usage(event["usage"])
         if event.get("error"):
@@ -159,6 +168,7 @@ class ChatCollector:
             refusal or ("content_filter" if self._finish == "content_filter" else ""),
             self._error,
             whole=bool(self._finish) and not self._error,
+            model=self._model,
         )
 
 
@@ -198,10 +208,10 @@ def _kind(tool: Body) -> str:
     return text(tool.get("type")) or "?"
 
 
-def _usage(value: Body) -> Usage:
-    return Usage(
-        count(value.get("prompt_tokens")),
-        count(value.get("completion_tokens")),
+def _usage(value: Body) -> Usage | None:
+    counted = both_counts(value.get("prompt_tokens"), value.get("completion_tokens"))
+    return counted and Usage(
+        *counted,
         count(inner(value, "prompt_tokens_details").get("cached_tokens")),
         count(inner(value, "completion_tokens_details").get("reasoning_tokens")),
         money(value.get("cost")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from proctor.execute.gateway.dialects.fields import GEMINI, GEMINI_CONFIG, camel_case, filter_fields
 from proctor.execute.gateway.dialects.interface import (
     COUNT,
     GENERATE,
@@ -22,6 +23,7 @@ from proctor.execute.gateway.dialects.interface import (
     Usage,
 )
 from proctor.execute.gateway.dialects.reading import (
+    both_counts,
     count,
     filter_tools,
     inner,
@@ -31,7 +33,6 @@ from proctor.execute.gateway.dialects.reading import (
     objects,
     opaque,
     refuse_remote,
-    refuse_state,
     text,
 )
 
@@ -40,6 +41,7 @@ _LISTS = ("/v1beta/models", "/v1alpha/models")
 _METHODS = {"generateContent": GENERATE, "streamGenerateContent": GENERATE, "countTokens": COUNT}
 _OWN = frozenset(("functionDeclarations", "function_declarations", "computerUse", "computer_use"))
 _BLOCKED = frozenset(("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY"))
+_LIMIT = "maxOutputTokens"
 _STATUSES = {400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND"}
 
 
@@ -65,30 +67,37 @@ class Gemini:
         for item in objects(body.get("contents")):
             messages += _messages(item)
         config = _config(body)
-        choices = config.get("candidateCount", config.get("candidate_count"))
+        choices = config.get("candidateCount")
         return Asked(
             model=route.model,
             messages=tuple(messages),
             tools=tuple(_tools(body)),
-            max_output=maximum(config, "maxOutputTokens", "max_output_tokens"),
+            max_output=maximum(config, _LIMIT),
+            more_output=count(_thinking(config)),
             stream=bool(route.stream),
             choices=choices if type(choices) is int and choices > 0 else 1,
         )
 
     def prepare(self, body: Body, route: Route, rules: Rules) -> list[str]:
-        refuse_state(body, ("cachedContent", "cached_content"))
+        changes = filter_fields(body, GEMINI, rules, spelled=True)
         refuse_remote(body.get("contents"), rules)
-        changes = filter_tools(body, rules, lambda tool: set(tool) <= _OWN, lambda tool: ", ".join(sorted(tool)))
+        changes += filter_tools(body, rules, lambda tool: set(tool) <= _OWN, lambda tool: ", ".join(sorted(tool)))
         map_model(route.model, rules)
         config = _config(body)
-        choices = config.get("candidateCount", config.get("candidate_count", 1))
+        changes += filter_fields(config, GEMINI_CONFIG, rules)
+        maximum(config, _LIMIT)
+        choices = config.get("candidateCount", 1)
         if type(choices) is not int or not 1 <= choices <= 128:
             raise Refused("malformed", "candidateCount must be a whole number from 1 to 128")
-        if route.kind == GENERATE and maximum(config, "maxOutputTokens", "max_output_tokens") is None:
+        if config:
             body.pop("generation_config", None)
-            body["generationConfig"] = {**config, "maxOutputTokens": rules.output_tokens}
-            changes.append(f"set maxOutputTokens to {rules.output_tokens}")
+            body["generationConfig"] = config
         return changes
+
+    def limit(self, body: Body, tokens: int) -> str:
+        body["generationConfig"] = {**_config(body), _LIMIT: tokens}
+        body.pop("generation_config", None)
+        return _LIMIT
 
     def forwarded_path(self, route: Route, rules: Rules) -> str:
         return route.path.replace("{model}", map_model(route.model, rules))
@@ -119,6 +128,7 @@ class GeminiCollector:
         self._parts: list[Body] = []
         self._finish = ""
         self._usage: Usage | None = None
+        self._model = ""
         self._blocked = ""
         self._error = ""
 
@@ -128,6 +138,7 @@ class GeminiCollector:
             self._finish = text(candidate.get("finishReason")) or self._finish
         if isinstance(event.get("usageMetadata"), dict):
             self._usage = _usage(event["usageMetadata"])
+        self._model = text(event.get("modelVersion")) or self._model
         self._blocked = text(inner(event, "promptFeedback").get("blockReason")) or self._blocked
         if event.get("error"):
             self._error = text(inner(event, "error").get("message")) or json_text(event["error"])
@@ -138,7 +149,8 @@ class GeminiCollector:
         refusal = finish if finish in _BLOCKED or self._blocked else ""
         thought = "".join(text(part.get("text")) for part in self._parts if part.get("thought") is True)
         message = Message("assistant", _said(self._parts), thought, _calls(self._parts))
-        return Answered(message, finish, self._usage, refusal, self._error, bool(finish) and not self._error)
+        whole = bool(finish) and not self._error
+        return Answered(message, finish, self._usage, refusal, self._error, whole, self._model)
 
 
 def _messages(item: Body) -> list[Message]:
@@ -186,7 +198,15 @@ def _either(value: Any, *names: str) -> Body:
 
 
 def _config(body: Body) -> Body:
-    return {**inner(body, "generation_config"), **inner(body, "generationConfig")}
+    """The settings under their names in camel case: a provider takes either, so each is forwarded once."""
+    both = *inner(body, "generation_config").items(), *inner(body, "generationConfig").items()
+    spelled = sorted(both, key=lambda item: item[0] == camel_case(item[0]))
+    return {camel_case(name): value for name, value in spelled}
+
+
+def _thinking(config: Body) -> Any:
+    found = _either(config, "thinkingConfig", "thinking_config")
+    return found.get("thinkingBudget", found.get("thinking_budget"))
 
 
 def _tools(body: Body) -> list[Tool]:
@@ -198,11 +218,11 @@ def _tools(body: Body) -> list[Tool]:
     return [Tool(text(one.get("name")), _either(one, "parametersJsonSchema", "parameters")) for one in declared]
 
 
-def _usage(value: Body) -> Usage:
+def _usage(value: Body) -> Usage | None:
+    """Counts that are nothing are left out by the provider."""
+    counted = both_counts(value.get("promptTokenCount", 0), value.get("candidatesTokenCount", 0))
+    if counted is None:
+        return None
     thought = count(value.get("thoughtsTokenCount"))
-    return Usage(
-        count(value.get("promptTokenCount")) + count(value.get("toolUsePromptTokenCount")),
-        count(value.get("candidatesTokenCount")) + thought,
-        count(value.get("cachedContentTokenCount")),
-        thought,
-    )
+    came = counted[0] + count(value.get("toolUsePromptTokenCount"))
+    return Usage(came, counted[1] + thought, count(value.get("cachedContentTokenCount")), thought)

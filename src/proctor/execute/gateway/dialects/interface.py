@@ -78,12 +78,17 @@ class Tool:
 
 @frozen
 class Asked:
-    """A request, read."""
+    """A request, read.
+
+    ``max_output`` is the most tokens of one answer that it asks for, ``more_output`` those that a provider may bill
+    besides, such as a budget for reasoning.
+    """
 
     model: str
     messages: tuple[Message, ...]
     tools: tuple[Tool, ...] = ()
     max_output: int | None = None
+    more_output: int = 0
     stream: bool = False
     choices: int = 1
 
@@ -101,7 +106,10 @@ class Usage:
 
 @frozen
 class Answered:
-    """An answer, read. ``refusal`` is how the provider marked a refusal; ``whole`` says that nothing is missing."""
+    """An answer, read. ``refusal`` is how the provider marked a refusal; ``whole`` says that nothing is missing.
+
+    ``model`` is the model that answered, as the provider names it.
+    """
 
     message: Message
     finish: str = ""
@@ -109,6 +117,7 @@ class Answered:
     refusal: str = ""
     error: str = ""
     whole: bool = True
+    model: str = ""
 
 
 @frozen
@@ -117,7 +126,8 @@ class Rules:
 
     models: Mapping[str, str] = EMPTY
     provider_tools: str = "strip"
-    output_tokens: int = 8192
+    unknown_fields: str = "strip"
+    output_tokens: int | None = None
 
 
 class Collector(Protocol):
@@ -150,8 +160,14 @@ class Dialect(Protocol):
     def prepare(self, body: Body, route: Route, rules: Rules) -> list[str]:
         """Set and remove fields of ``body`` for the request that is forwarded, but change nothing inside of them.
 
+        At most one limit on the output is left.
+
         What was done is told in words.
         """
+        ...
+
+    def limit(self, body: Body, tokens: int) -> str:
+        """Let an answer have ``tokens`` at most, and nothing else; the name of the field that was set."""
         ...
 
     def forwarded_path(self, route: Route, rules: Rules) -> str:

@@ -72,8 +72,15 @@ def inner(value: Any, key: str) -> Body:
 
 
 def count(value: Any) -> int:
-    """A count of tokens that a provider gave; nonsense counts as nothing."""
+    """A count that a provider gave; nonsense counts as nothing."""
     return value if type(value) is int and 0 <= value <= MOST_TOKENS else 0
+
+
+def both_counts(came: Any, went: Any) -> tuple[int, int] | None:
+    """The counts of input and output that a provider gave; None if one is not a count, or both are nothing."""
+    if any(type(value) is not int or not 0 <= value <= MOST_TOKENS for value in (came, went)) or not (came or went):
+        return None
+    return came, went
 
 
 def money(value: Any) -> Decimal | None:
@@ -84,16 +91,31 @@ def money(value: Any) -> Decimal | None:
 
 
 def maximum(body: Body, *names: str) -> int | None:
-    """The smallest of the maxima that a request states; :class:`Refused` when one is none."""
-    found = []
+    """The largest of the maxima that a request states; :class:`Refused` when one is none."""
+    return max(_maxima(body, names).values(), default=None)
+
+
+def keep_one_limit(body: Body, *names: str) -> list[str]:
+    """Leave the smallest of several limits, under the first of ``names``: which one holds is the provider's choice."""
+    found = _maxima(body, names)
+    if len(found) < 2:
+        return []
+    for name in names:
+        body.pop(name, None)
+    body[names[0]] = min(found.values())
+    return [f"left one limit, {names[0]} {body[names[0]]}, of {', '.join(found)}"]
+
+
+def _maxima(body: Body, names: Iterable[str]) -> dict[str, int]:
+    found = {}
     for name in names:
         value = body.get(name)
         if value is None:
             continue
         if type(value) is not int or not 1 <= value <= MOST_TOKENS:
             raise Refused("malformed", f"{name} must be a whole number of tokens, 1 or more")
-        found.append(value)
-    return min(found, default=None)
+        found[name] = value
+    return found
 
 
 def json_text(value: Any) -> str:
@@ -142,23 +164,10 @@ def filter_tools(body: Body, rules: Rules, is_own: Callable[[Body], bool], name_
     return [f"stripped the tool {name}" for name in gone]
 
 
-def filter_fields(body: Body, rules: Rules, names: Iterable[str]) -> list[str]:
-    """The same for fields that switch such tools on."""
-    found = [name for name in names if body.get(name)]
-    if not found or rules.provider_tools == "allow":
-        return []
-    if rules.provider_tools == "refuse":
-        raise Refused("provider-tool", f"{found[0]} leaves the sandbox and is not allowed here", 403)
-    for name in found:
-        del body[name]
-    return [f"stripped {name}" for name in found]
-
-
-def refuse_state(body: Body, names: Iterable[str]) -> None:
-    """Refuse fields that lean on what a provider has kept of earlier requests."""
-    for name in names:
-        if body.get(name):
-            raise Refused("server-state", f"{name} leans on state that the provider keeps; send the whole conversation")
+def refuse_store(body: Body) -> None:
+    """Refuse a request that the provider is to keep."""
+    if body.get("store"):
+        raise Refused("server-state", "store lets the provider keep the request; send the whole conversation")
 
 
 def refuse_remote(value: Any, rules: Rules) -> None:

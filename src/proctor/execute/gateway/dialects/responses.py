@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from proctor.execute.gateway.dialects.fields import RESPONSES, filter_fields
 from proctor.execute.gateway.dialects.interface import (
     GENERATE,
     Answered,
@@ -19,6 +20,7 @@ from proctor.execute.gateway.dialects.interface import (
     Usage,
 )
 from proctor.execute.gateway.dialects.reading import (
+    both_counts,
     count,
     filter_tools,
     inner,
@@ -29,7 +31,7 @@ from proctor.execute.gateway.dialects.reading import (
     objects,
     opaque,
     refuse_remote,
-    refuse_state,
+    refuse_store,
     text,
 )
 
@@ -57,23 +59,27 @@ class Responses:
         )
 
     def prepare(self, body: Body, route: Route, rules: Rules) -> list[str]:
-        refuse_state(body, ("previous_response_id", "conversation", "store", "background", "prompt"))
+        changes = filter_fields(body, RESPONSES, rules)
+        refuse_store(body)
         for item in objects(body.get("input")):
             if item.get("type") == "item_reference" or (set(item) == {"id"}):
                 raise Refused("server-state", "an item_reference leans on state that the provider keeps")
         refuse_remote(body.get("input"), rules)
-        changes = filter_tools(body, rules, _is_own, _kind)
+        stripped = filter_tools(body, rules, _is_own, _kind)
+        changes += stripped
         choice = inner(body, "tool_choice")
-        if changes and choice and text(choice.get("type")) not in _OWN:
+        if stripped and choice and text(choice.get("type")) not in _OWN:
             del body["tool_choice"]
         body["model"] = map_model(text(body.get("model")), rules)
         if body.get("store") is not False:
             body["store"] = False
             changes.append("set store to false")
-        if maximum(body, "max_output_tokens") is None:
-            body["max_output_tokens"] = rules.output_tokens
-            changes.append(f"set max_output_tokens to {rules.output_tokens}")
+        maximum(body, "max_output_tokens")
         return changes
+
+    def limit(self, body: Body, tokens: int) -> str:
+        body["max_output_tokens"] = tokens
+        return "max_output_tokens"
 
     def forwarded_path(self, route: Route, rules: Rules) -> str:
         return route.path
@@ -87,7 +93,8 @@ class Responses:
         error = text(inner(body, "error").get("message"))
         usage = _usage(body["usage"]) if isinstance(body.get("usage"), dict) else None
         refusal = refusal or ("content_filter" if finish == "content_filter" else "")
-        return Answered(message, finish, usage, refusal, error, whole=bool(finish) and not error)
+        whole = bool(finish) and not error
+        return Answered(message, finish, usage, refusal, error, whole, text(body.get("model")))
 
     def collector(self, changes: list[str]) -> ResponsesCollector:
         return ResponsesCollector(self)
@@ -110,11 +117,13 @@ class ResponsesCollector:
         self._texts: dict[int, list[str]] = {}
         self._reasoning: list[str] = []
         self._final: Body | None = None
+        self._model = ""
         self._error = ""
 
     def feed(self, event: Body) -> bool:
         kind = text(event.get("type"))
         place = count(event.get("output_index"))
+        self._model = text(inner(event, "response").get("model")) or self._model
         if kind == "response.output_item.done":
             self._items[place] = inner(event, "item")
         elif kind in ("response.output_text.delta", "response.refusal.delta"):
@@ -137,7 +146,7 @@ class ResponsesCollector:
         done = _assistant([self._items[place] for place in sorted(self._items)])
         rest = "".join("".join(self._texts[place]) for place in sorted(self._texts) if place not in self._items)
         message = Message("assistant", done.text + rest, done.reasoning or "".join(self._reasoning), done.calls)
-        return Answered(message, error=self._error, whole=False)
+        return Answered(message, error=self._error, whole=False, model=self._model)
 
 
 def _messages(body: Body) -> tuple[Message, ...]:
@@ -211,10 +220,10 @@ def _kind(tool: Body) -> str:
     return text(tool.get("type")) or "?"
 
 
-def _usage(value: Body) -> Usage:
-    return Usage(
-        count(value.get("input_tokens")),
-        count(value.get("output_tokens")),
+def _usage(value: Body) -> Usage | None:
+    counted = both_counts(value.get("input_tokens"), value.get("output_tokens"))
+    return counted and Usage(
+        *counted,
         count(inner(value, "input_tokens_details").get("cached_tokens")),
         count(inner(value, "output_tokens_details").get("reasoning_tokens")),
         money(value.get("cost")),

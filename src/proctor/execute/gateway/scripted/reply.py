@@ -15,7 +15,7 @@ _PART = 24
 
 @frozen
 class Reply:
-    """An answer: its id, its words, its calls and its counts of tokens, if it has any."""
+    """An answer: its id, its text, its calls, its counts of tokens if it has any, and whether it reached its limit."""
 
     id: str
     model: str
@@ -23,6 +23,7 @@ class Reply:
     reasoning: str
     calls: tuple[Call, ...]
     usage: tuple[int, int] | None
+    is_cut: bool = False
 
     @property
     def parts(self) -> list[str]:
@@ -47,7 +48,7 @@ def reply_to(script: Script, asked: Asked, data: bytes) -> tuple[Turn, Reply]:
     usage: tuple[int, int] | None = tokens(len(data)), tokens(said)
     if turn.usage is not None:
         usage = (turn.usage[0], turn.usage[1]) if turn.usage else None
-    return turn, Reply(name, asked.model, text, turn.think, calls, usage)
+    return turn, Reply(name, asked.model, text, turn.think, calls, usage, turn.is_cut)
 
 
 def tokens(size: int) -> int:

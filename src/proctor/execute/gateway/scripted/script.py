@@ -26,6 +26,7 @@ _TURN = {
     "error": "map",
     "pause_seconds": "number",
     "fault": "text",
+    "limited": "flag",
 }
 _WHEN = {"step": "number", "last": "text", "result": "text", "text": "text", "tools": "flag", "model": "text"}
 _CALL = {"tool": "text", "arguments": "map"}
@@ -53,7 +54,10 @@ class Trouble:
 
 @frozen
 class Turn:
-    """One answer; ``usage`` is None for counts of our own, and empty to leave them out."""
+    """One answer; ``usage`` is None for counts of our own, and empty to leave them out.
+
+    With ``is_cut`` it ends as if it had reached the output limit of its request.
+    """
 
     conditions: tuple[tuple[str, Any], ...] = ()
     say: str = ""
@@ -64,6 +68,7 @@ class Turn:
     error: Trouble | None = None
     pause_seconds: float = 0
     fault: str = ""
+    is_cut: bool = False
 
 
 @frozen
@@ -127,6 +132,7 @@ def _turn(report: Report, node: Node) -> Turn:
         error=_trouble(report, fields["error"]) if "error" in fields else None,
         pause_seconds=pause,
         fault=fault,
+        is_cut="limited" in fields and bool(fields["limited"].value),
     )
 
 

@@ -37,8 +37,7 @@ def _chat_whole(reply: Reply) -> Body:
         message["reasoning_content"] = reply.reasoning
     if reply.calls:
         message["tool_calls"] = [_chat_call(reply, place) for place in range(len(reply.calls))]
-    finish = "tool_calls" if reply.calls else "stop"
-    choice = {"index": 0, "message": message, "finish_reason": finish}
+    choice = {"index": 0, "message": message, "finish_reason": _chat_finish(reply)}
     return {**_chat_head(reply, "chat.completion"), "choices": [choice], **_chat_usage(reply)}
 
 
@@ -58,9 +57,13 @@ def _chat_events(reply: Reply) -> Iterator[Body]:
         yield chunk({"tool_calls": [{**opened, "function": {"name": call.name, "arguments": ""}}]})
         for arguments in _halves(call.arguments):
             yield chunk({"tool_calls": [{"index": place, "function": {"arguments": arguments}}]})
-    yield chunk({}, "tool_calls" if reply.calls else "stop")
+    yield chunk({}, _chat_finish(reply))
     if reply.usage:
         yield {**head, "choices": [], **_chat_usage(reply)}
+
+
+def _chat_finish(reply: Reply) -> str:
+    return "length" if reply.is_cut else "tool_calls" if reply.calls else "stop"
 
 
 def _chat_head(reply: Reply, kind: str) -> Body:
@@ -79,12 +82,14 @@ def _chat_usage(reply: Reply) -> Body:
     return {"usage": {"prompt_tokens": came, "completion_tokens": went, "total_tokens": came + went}}
 
 
-def _responses_whole(reply: Reply, status: str = "completed") -> Body:
+def _responses_whole(reply: Reply, *, is_begun: bool = False) -> Body:
+    status = "in_progress" if is_begun else "incomplete" if reply.is_cut else "completed"
     body: Body = {"id": f"resp_{reply.id}", "object": "response", "created_at": 0, "status": status}
-    body |= {"model": reply.model, "output": _items(reply) if status == "completed" else [], "error": None}
-    body |= {"incomplete_details": None, "instructions": None, "metadata": {}, "parallel_tool_calls": True}
+    body |= {"model": reply.model, "output": [] if is_begun else _items(reply), "error": None}
+    cut = {"reason": "max_output_tokens"} if status == "incomplete" else None
+    body |= {"incomplete_details": cut, "instructions": None, "metadata": {}, "parallel_tool_calls": True}
     body |= {"temperature": 1.0, "top_p": 1.0, "tool_choice": "auto", "tools": [], "usage": None}
-    if reply.usage is not None and status == "completed":
+    if reply.usage is not None and not is_begun:
         came, went = reply.usage
         details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
         body["usage"] = {"input_tokens": came, "output_tokens": went, "total_tokens": came + went, **details}
@@ -112,7 +117,7 @@ def _responses_events(reply: Reply) -> Iterator[Body]:
 
 
 def _numbered(reply: Reply) -> Iterator[Body]:
-    yield {"type": "response.created", "response": _responses_whole(reply, "in_progress")}
+    yield {"type": "response.created", "response": _responses_whole(reply, is_begun=True)}
     for place, item in enumerate(_items(reply)):
         at = {"output_index": place, "item_id": item["id"]}
         opened = {**item, "status": "in_progress"}
@@ -137,12 +142,13 @@ def _numbered(reply: Reply) -> Iterator[Body]:
             named = {"arguments": item["arguments"], "name": item["name"]}
             yield {"type": "response.function_call_arguments.done", **at, **named}
         yield {"type": "response.output_item.done", "output_index": place, "item": item}
-    yield {"type": "response.completed", "response": _responses_whole(reply)}
+    kind = "response.incomplete" if reply.is_cut else "response.completed"
+    yield {"type": kind, "response": _responses_whole(reply)}
 
 
 def _anthropic_whole(reply: Reply) -> Body:
     came, went = reply.usage or (0, 0)
-    stop = "tool_use" if reply.calls else "end_turn"
+    stop = "max_tokens" if reply.is_cut else "tool_use" if reply.calls else "end_turn"
     head = {"id": f"msg_{reply.id}", "type": "message", "role": "assistant", "model": reply.model}
     body = {**head, "content": _blocks(reply), "stop_reason": stop, "stop_sequence": None}
     return {**body, "usage": {"input_tokens": came, "output_tokens": went}} if reply.usage else body
@@ -208,7 +214,7 @@ def _gemini_chunk(reply: Reply, parts: list[Body], *, last: bool = False) -> Bod
     candidate: Body = {"content": {"role": "model", "parts": parts}, "index": 0}
     body: Body = {"candidates": [candidate], "modelVersion": reply.model, "responseId": reply.id}
     if last:
-        candidate["finishReason"] = "STOP"
+        candidate["finishReason"] = "MAX_TOKENS" if reply.is_cut else "STOP"
         if reply.usage:
             came, went = reply.usage
             counts = {"promptTokenCount": came, "candidatesTokenCount": went, "totalTokenCount": came + went}

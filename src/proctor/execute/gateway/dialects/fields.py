@@ -1,0 +1,173 @@
+"""Which fields of a request may reach a provider. Pure.
+
+A dialect lists the fields that it knows:
+
+    passed    forwarded as they are
+    state     name what a provider has kept of earlier requests: refused
+    tools     let the provider act outside the sandbox: stripped, refused or passed, as ``provider_tools`` says
+    routing   let the provider choose another model or company: refused
+
+Every other field is unknown: stripped, refused or passed, as ``unknown_fields`` says. Whatever is stripped or passed by
+such a policy is recorded with the request.
+"""
+
+from __future__ import annotations
+
+from proctor.base.frozen import frozen
+from proctor.execute.gateway.dialects.interface import Body, Refused, Rules
+
+STRIP, REFUSE = "strip", "refuse"
+MOST_NAMED = 20
+NAME_CHARACTERS = 60
+
+
+@frozen
+class Fields:
+    """The fields of a request that a dialect knows."""
+
+    passed: frozenset[str]
+    state: frozenset[str] = frozenset()
+    tools: frozenset[str] = frozenset()
+    routing: frozenset[str] = frozenset()
+
+
+CHAT = Fields(
+    passed=frozenset(
+        (
+            *(
+                "messages",
+                "model",
+                "stream",
+                "stream_options",
+                "max_tokens",
+                "max_completion_tokens",
+                "n",
+                "stop",
+                "seed",
+            ),
+            *("tools", "tool_choice", "parallel_tool_calls", "functions", "function_call", "response_format"),
+            *("temperature", "top_p", "top_k", "top_a", "min_p", "frequency_penalty", "presence_penalty"),
+            *("repetition_penalty", "logit_bias", "logprobs", "top_logprobs", "prediction", "verbosity"),
+            *("reasoning", "reasoning_effort", "include_reasoning", "thinking", "enable_thinking", "thinking_budget"),
+            *("chat_template_kwargs", "user", "metadata", "safety_identifier", "usage"),
+            *("prompt_cache_key", "prompt_cache_retention", "cache_control", "store"),
+        )
+    ),
+    state=frozenset(("previous_response_id", "conversation")),
+    tools=frozenset(
+        ("web_search_options", "web_search", "enable_search", "search_options", "search_parameters", "plugins")
+    ),
+    routing=frozenset(("models", "route", "provider", "transforms", "fallbacks")),
+)
+
+RESPONSES = Fields(
+    passed=frozenset(
+        (
+            *(
+                "input",
+                "instructions",
+                "model",
+                "stream",
+                "stream_options",
+                "max_output_tokens",
+                "include",
+                "truncation",
+            ),
+            *(
+                "tools",
+                "tool_choice",
+                "parallel_tool_calls",
+                "max_tool_calls",
+                "reasoning",
+                "text",
+                "temperature",
+                "top_p",
+            ),
+            *("top_logprobs", "context_management", "user", "metadata", "client_metadata", "safety_identifier"),
+            *("prompt_cache_key", "prompt_cache_retention", "store"),
+        )
+    ),
+    state=frozenset(("previous_response_id", "conversation", "background", "prompt")),
+    routing=CHAT.routing,
+)
+
+ANTHROPIC = Fields(
+    passed=frozenset(
+        (
+            *(
+                "messages",
+                "model",
+                "stream",
+                "max_tokens",
+                "system",
+                "stop_sequences",
+                "metadata",
+                "tools",
+                "tool_choice",
+            ),
+            *("temperature", "top_p", "top_k", "thinking", "output_config", "output_format", "context_management"),
+            "cache_control",
+        )
+    ),
+    state=frozenset(("container",)),
+    tools=frozenset(("mcp_servers",)),
+    routing=CHAT.routing,
+)
+
+GEMINI = Fields(
+    passed=frozenset(("contents", "tools", "toolConfig", "safetySettings", "systemInstruction", "generationConfig")),
+    state=frozenset(("cachedContent",)),
+)
+"""By their names in camel case; names in snake case mean the same."""
+
+GEMINI_CONFIG = Fields(
+    passed=frozenset(
+        (
+            *("candidateCount", "maxOutputTokens", "stopSequences", "seed", "temperature", "topP", "topK"),
+            *("presencePenalty", "frequencyPenalty", "responseMimeType", "responseSchema", "responseJsonSchema"),
+            *("_responseJsonSchema", "responseLogprobs", "logprobs", "thinkingConfig", "mediaResolution"),
+        )
+    ),
+    routing=frozenset(("routingConfig", "modelSelectionConfig", "modelConfig")),
+)
+
+
+def filter_fields(body: Body, fields: Fields, rules: Rules, *, spelled: bool = False) -> list[str]:
+    """Take fields out of ``body`` that may not reach the provider, or refuse the request; what was done.
+
+    With ``spelled``, names in snake case are looked up in camel case.
+    """
+    changes: list[str] = []
+    for name, value in list(body.items()):
+        known = camel_case(name) if spelled else name
+        if known in fields.passed:
+            continue
+        policy, code, why = _policy(known, fields, rules)
+        shown = name[:NAME_CHARACTERS]
+        if policy == STRIP or value in (None, False, "", []):
+            del body[name]
+            changes.append(f"stripped {shown}")
+        elif policy == REFUSE:
+            raise Refused(code, f"{shown} {why}", 400 if code in ("server-state", "unknown-field") else 403)
+        else:
+            changes.append(f"passed {shown}")
+    if len(changes) > MOST_NAMED:
+        return [*changes[:MOST_NAMED], f"stripped or passed {len(changes) - MOST_NAMED} more"]
+    return changes
+
+
+def camel_case(name: str) -> str:
+    """A name such as ``max_output_tokens`` as ``maxOutputTokens``."""
+    first, *others = name[1:].split("_")
+    return name[:1] + first + "".join(part[:1].upper() + part[1:] for part in others)
+
+
+def _policy(name: str, fields: Fields, rules: Rules) -> tuple[str, str, str]:
+    """What becomes of a field that is not passed by itself: the policy, the code of a refusal, and its reason."""
+    if name in fields.state:
+        return REFUSE, "server-state", "names what the provider has kept; send the whole conversation"
+    if name in fields.routing:
+        return REFUSE, "routing", "lets the provider choose another model, which is not allowed here"
+    if name in fields.tools:
+        return rules.provider_tools, "provider-tool", "leaves the sandbox and is not allowed here"
+    return rules.unknown_fields, "unknown-field", "is not known here"

@@ -1,0 +1,201 @@
+"""M1, M2: whatever a request asks for and whatever a provider says, what is charged is plausible and the cap holds."""
+
+from __future__ import annotations
+
+import json
+import random
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proctor.execute.gateway.charge import MOST_BYTES_PER_TOKEN, charge
+from proctor.execute.gateway.dialects import fields
+from proctor.execute.gateway.dialects.interface import Asked, Message, Usage
+from proctor.execute.gateway.meter import Reservation
+from proctor.execute.gateway.settings import Caps, Limits
+from proctor.execute.watch.money import total_of
+from tests.execute.gateway.conftest import DIALECTS, PATHS, MakeRig, body_of
+from tests.execute.gateway.lying import lying_provider
+
+CAP = 60_000
+STRANGE: dict[str, Any] = {
+    "max_tokens": [1, 40, 3000],
+    "max_completion_tokens": [2, 50, 2000],
+    "n": [1, 2, 3],
+    "stream": [True, False],
+    "web_search_options": [{}, {"search_context_size": "high"}],
+    "search_parameters": [{"mode": "on"}],
+    "best_of": [4],
+    "min_tokens": [999],
+    "service_tier": ["priority"],
+    "thinking_budget": [100],
+    "temperature": [0, 1.5],
+    "enable_search": [True, False],
+    "something_new": [None, "x", {"deep": 1}],
+}
+
+
+def strange_request(chance: random.Random) -> dict[str, Any]:
+    chosen = chance.sample(sorted(STRANGE), chance.randint(0, 5))
+    return body_of("chat", "y" * chance.choice((1, 50)), **{name: chance.choice(STRANGE[name]) for name in chosen})
+
+
+def post_all(make_rig: MakeRig, count: int) -> None:
+    with lying_provider() as (url, liar):
+        rig = make_rig(url=url, caps=Caps(tokens=CAP), limits=Limits(affordable_seconds=0, abandoned_seconds=1))
+        chance = random.Random(16)
+        bodies = [strange_request(chance) for _ in range(count)]
+
+        def post(body: dict[str, Any]) -> None:
+            try:
+                rig.post(PATHS["chat"], body)
+            except OSError:  # a stream that breaks off
+                pass
+
+        with ThreadPoolExecutor(50) as pool:
+            list(pool.map(post, bodies))
+        rig.stop()
+        largest = max(
+            sum(one["reserved"][f"{way}_tokens"] for way in ("input", "output")) for one in rig.of("model.request")
+        )
+        assert CAP - largest < rig.meter.tokens < CAP + largest
+        requests = {one["call"]: one for one in rig.of("model.request")}
+        assert len(rig.of("model.usage")) == len(requests) == len(liar.came)
+        for usage in rig.of("model.usage"):
+            held = requests[usage["call"]]["reserved"]
+            assert 0 < usage["input_tokens"] <= held["input_tokens"]
+            assert 0 <= usage["output_tokens"] <= max(held["output_tokens"], 2000)
+        for body in liar.came:
+            assert set(body) <= fields.CHAT.passed
+            assert not {"max_tokens", "max_completion_tokens"} <= set(body)
+
+
+def test_strange_requests_to_a_lying_provider_at_the_cap(make_rig: MakeRig) -> None:
+    post_all(make_rig, 300)
+
+
+@pytest.mark.soak
+def test_ten_thousand_strange_requests_to_a_lying_provider_at_the_cap(make_rig: MakeRig) -> None:
+    post_all(make_rig, 10_000)
+
+
+MAXIMA: list[tuple[str, dict[str, Any], dict[str, Any], int]] = [
+    ("chat", {"max_tokens": 100, "max_completion_tokens": 2700}, {"max_completion_tokens": 100}, 100),
+    ("chat", {"max_tokens": 100, "max_completion_tokens": None}, {"max_tokens": 100}, 100),
+    ("chat", {"max_tokens": 100, "thinking_budget": 5000}, {"max_tokens": 100}, 5100),
+    ("anthropic", {"max_tokens": 100, "thinking": {"type": "enabled", "budget_tokens": 900}}, {"max_tokens": 100}, 900),
+    (
+        "gemini",
+        {"generationConfig": {"maxOutputTokens": 10}, "generation_config": {"max_output_tokens": 4000}},
+        {"generationConfig": {"maxOutputTokens": 10}},
+        10,
+    ),
+    (
+        "gemini",
+        {
+            "generation_config": {
+                "max_output_tokens": 70,
+                "candidate_count": 2,
+                "thinking_config": {"thinking_budget": 30},
+            }
+        },
+        {"generationConfig": {"maxOutputTokens": 70, "candidateCount": 2, "thinkingConfig": {"thinking_budget": 30}}},
+        200,
+    ),
+]
+
+
+@pytest.mark.parametrize(("dialect", "more", "forwarded", "reserved"), MAXIMA)
+def test_one_limit_is_forwarded_and_the_most_is_reserved(
+    make_rig: MakeRig, dialect: str, more: dict[str, Any], forwarded: dict[str, Any], reserved: int
+) -> None:
+    rig = make_rig("  - {say: x}\n")
+    assert rig.post(PATHS[dialect], body_of(dialect, **more))[0] == 200
+    (request,) = rig.of("model.request")
+    assert request["reserved"]["output_tokens"] == reserved
+    difference = json.loads(rig.text(request["forwarded"]["difference"]))
+    left = {**{name: value for name, value in more.items() if name not in difference["removed"]}, **difference["set"]}
+    assert {name: left[name] for name in forwarded} == forwarded
+    assert dialect != "gemini" or "generation_config" not in left
+    limits = [name for name in ("max_tokens", "max_completion_tokens") if left.get(name) is not None]
+    assert dialect == "gemini" or len(limits) == 1
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_without_a_cap_no_limit_is_added(make_rig: MakeRig, dialect: str) -> None:
+    rig = make_rig("  - {say: x}\n")
+    assert rig.post(PATHS[dialect], body_of(dialect))[0] == 200
+    (request,) = rig.of("model.request")
+    assert request["budget_limit"] is None
+    assert not [change for change in request["changes"] if "max" in change]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_m4_a_limit_that_the_budget_needs_is_what_is_left_and_is_shown(make_rig: MakeRig, dialect: str) -> None:
+    rig = make_rig("  - {say: x, limited: true}\n", caps=Caps(tokens=9000))
+    assert rig.post(PATHS[dialect], body_of(dialect))[0] == 200
+    (request,) = rig.of("model.request")
+    assert 8000 < request["budget_limit"] < 9000
+    assert request["budget_limit"] + request["reserved"]["input_tokens"] == 9000
+    assert any(f"to {request['budget_limit']}, which is what the budget" in change for change in request["changes"])
+    (response,) = rig.of("model.response")
+    assert response["cut_by_budget"] is True
+
+
+def test_m4_a_limit_of_the_agents_own_is_lowered_where_the_budget_needs_it(make_rig: MakeRig) -> None:
+    rig = make_rig("  - {say: x}\n", caps=Caps(tokens=5000))
+    assert rig.post(PATHS["anthropic"], body_of("anthropic", max_tokens=32_000))[0] == 200
+    assert 4000 < rig.of("model.request")[0]["budget_limit"] < 5000
+    assert rig.of("model.response")[0]["cut_by_budget"] is False
+
+
+def test_m4_too_little_for_an_answer_is_refused(make_rig: MakeRig) -> None:
+    rig = make_rig("  - {say: x}\n", caps=Caps(tokens=1150))
+    assert rig.post(PATHS["chat"], body_of("chat"))[0] == 403
+    assert rig.of("model.refused")[0]["code"] == "budget"
+
+
+ASKED = Asked("m", (Message("user", "y" * 300),))
+HELD = Reservation("m", 500, 1000, total_of(()))
+
+
+@pytest.mark.parametrize(
+    ("said", "whole", "found"),
+    [
+        (Usage(100, 50), True, (100, 50, False)),
+        (None, True, (130, 20, True)),
+        (None, False, (130, 1000, True)),
+        (Usage(100, 50), False, (100, 1000, True)),
+        (Usage(0, 50), True, (130, 50, True)),
+        (Usage(100, 0), True, (100, 20, True)),
+        (Usage(501, 50), True, (500, 50, True)),
+        (Usage(100, 1001), True, (100, 1000, True)),
+    ],
+)
+def test_m2_what_cannot_be_true_is_replaced_by_an_estimate(
+    said: Usage | None, whole: bool, found: tuple[int, int, bool]
+) -> None:
+    usage, estimated = charge(said, HELD, ASKED, 390, Message("assistant", "z" * 60), came_bytes=200, whole=whole)
+    assert (usage.input_tokens, usage.output_tokens, estimated) == found
+
+
+@given(
+    st.one_of(st.none(), st.builds(Usage, st.integers(0, 2**40), st.integers(0, 2**40))),
+    st.integers(0, 5000),
+    st.integers(0, 9000),
+    st.booleans(),
+)
+def test_m2_a_charge_lies_between_what_was_seen_and_what_was_set_aside(
+    said: Usage | None, seen: int, came: int, whole: bool
+) -> None:
+    came = max(came, seen)
+    message = Message("assistant", "z" * seen)
+    usage, estimated = charge(said, HELD, ASKED, 390, message, came_bytes=came, whole=whole)
+    assert usage.output_tokens * MOST_BYTES_PER_TOKEN >= seen
+    assert usage.output_tokens <= max(HELD.output_tokens, came)
+    assert 0 < usage.input_tokens <= HELD.input_tokens
+    assert whole or usage.output_tokens >= HELD.output_tokens
+    assert estimated == (usage != said)
