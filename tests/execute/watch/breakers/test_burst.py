@@ -8,6 +8,7 @@ import pytest
 
 from proctor.execute.watch.breakers.burst import Burst
 from proctor.execute.watch.breakers.interface import Trip
+from proctor.execute.watch.rows import MOST_ROWS
 from proctor.execute.watch.thresholds import Thresholds
 
 THRESHOLDS = Thresholds(burst_calls=2, burst_seconds=10, calm_seconds=60)
@@ -58,3 +59,42 @@ def test_programs_before_and_after_the_agent_are_no_burst(alone: Any) -> None:
     for number in range(5):
         story.call("cat", str(number))
     assert story.trips == []
+
+
+def below(story: Any, parent: int, count: int, word: str = "same") -> None:
+    """Programs that one process inside a tool call starts."""
+    for _ in range(count):
+        story.exit(story.exec(["true", word], parent=parent, origin=parent))
+
+
+@pytest.mark.parametrize(("stale", "starts", "trips"), [(4, 4, 0), (4, 5, 1), (9, 9, 0)])
+def test_programs_inside_a_call_are_a_burst_once_they_repeat_often_enough(
+    alone: Any, stale: int, starts: int, trips: int
+) -> None:
+    thresholds = Thresholds(burst_calls=2, burst_seconds=10, stale_calls=(stale, 99))
+    story = alone(lambda facts: Burst(facts, thresholds))
+    story.at(1)
+    below(story, story.exec(["sh", "-c", "loop"]), starts)
+    assert [trip.rationale.partition(" within ")[0] for trip in story.trips] == [
+        "5 programs inside a tool call"
+    ] * trips
+
+
+@pytest.mark.parametrize(("between", "trips"), [(MOST_ROWS - 2, 1), (MOST_ROWS - 1, 0)])
+def test_of_very_many_processes_the_one_without_a_start_for_longest_is_forgotten(
+    alone: Any, between: int, trips: int
+) -> None:
+    """The tool calls are one row more, which is never the oldest here."""
+    thresholds = Thresholds(burst_calls=3, burst_seconds=10, stale_calls=(0, 99))
+    story = alone(lambda facts: Burst(facts, thresholds))
+    story.at(1)
+    first = story.exec(["sh", "first"])
+    below(story, first, 3)
+    story.new()
+    for number in range(between):
+        other = story.exec(["sh", f"other {number}"])
+        below(story, other, 1)
+        story.exit(other)
+        story.new()
+    below(story, first, 1)
+    assert len(story.trips) == trips
