@@ -72,6 +72,14 @@ OPENROUTER = {
     "prompt_tokens_details": {"cached_tokens": 9000, "cache_write_tokens": 2500},
     "completion_tokens_details": {"reasoning_tokens": 0},
 }
+# 12,000 fresh at 1.25, 6 and 894 of reasoning out at 10. The completion leaves reasoning out, the total does not.
+# 0.015 + 0.009
+XAI = {
+    "prompt_tokens": 12000,
+    "completion_tokens": 6,
+    "total_tokens": 12900,
+    "completion_tokens_details": {"reasoning_tokens": 894},
+}
 # 3,808 fresh at 1.25, 8,192 cached at 0.125, 1,200 out at 10, reasoning among them.
 # 0.00476 + 0.001024 + 0.012
 RESPONSES = {
@@ -105,6 +113,7 @@ CASES: tuple[tuple[str, str, dict[str, Any], str], ...] = (
     ("chat", "gpt", {**CHAT, "usage": OPENAI}, "0.01248"),
     ("chat", "deep", {**CHAT, "usage": DEEPSEEK}, "0.001816"),
     ("chat", "claude", {**CHAT, "usage": OPENROUTER}, "0.019575"),
+    ("chat", "gpt", {**CHAT, "usage": XAI}, "0.024"),
     ("responses", "gpt", {"status": "completed", "output": OUTPUT, "usage": RESPONSES}, "0.017784"),
     (
         *("anthropic", "claude"),
@@ -142,7 +151,7 @@ def test_calls_of_four_dialects_cost_what_they_cost_by_hand(make_rig: MakeRig) -
             assert ledger_amount(TABLE, [usage]) == Decimal(amount)
             total += Decimal(amount)
         usages = rig.of("model.usage")
-        assert total == Decimal("0.09096") == rig.meter.amount == ledger_amount(TABLE, usages)
+        assert total == Decimal("0.11496") == rig.meter.amount == ledger_amount(TABLE, usages)
         # Without prices for classes, all input costs what input costs.
         whole = PriceTable("t", "usd", tuple(one for one in TABLE.prices if one.action in ("llm_input", "llm_output")))
         assert ledger_amount(whole, usages[:1]) == Decimal("0.015") + Decimal("0.009")
@@ -150,7 +159,7 @@ def test_calls_of_four_dialects_cost_what_they_cost_by_hand(make_rig: MakeRig) -
     again = make_rig(table=TABLE, cassette="replay", tape=tape)
     for dialect, model, _, _ in CASES:
         assert again.post(*asked(dialect, model))[0] == 200
-    assert again.meter.amount == Decimal("0.09096")
+    assert again.meter.amount == Decimal("0.11496")
 
 
 def test_a_cassette_of_schema_1_still_loads() -> None:
