@@ -40,6 +40,7 @@ COMMANDS = {
     "replay": "repeat a run from its evidence: decisions, acceptance, commands or the whole of it",
     "compare": "what makes runs incomparable, and how they came out",
     "cost": "what a run cost, item by item",
+    "prices": "make a price table",
     "analyse": "rank the agents in anyone's table of results",
     "query": "ask SQL about all runs",
     "decide": "answer a run that waits for an operator; stop, pause or resume a run",

@@ -46,7 +46,7 @@ PROVIDERS = {
 
 _OPTIONS = (
     click.option("--model", "models", multiple=True, help="PROVIDER/NAME, such as openai/NAME; several make a matrix."),
-    click.option("--endpoint", default="", help="The base URL of the model's provider, where it is not the usual one."),
+    click.option("--endpoint", default="", help="The base URL of the model's provider, with any path and query."),
     click.option("--key-env", default="", help="The variable that holds the key; never given to the agent."),
     click.option("--key-file", default="", help="A file that holds the key."),
     click.option("--dialect", type=click.Choice(ALL_DIALECTS), default=None, help="The one way to talk to the model."),

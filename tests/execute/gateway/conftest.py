@@ -21,7 +21,7 @@ from proctor.execute.gateway.meter import Meter
 from proctor.execute.gateway.scripted.server import scripted_server
 from proctor.execute.gateway.service import Gateway, Summary
 from proctor.execute.gateway.settings import Caps, Settings, Upstream
-from proctor.execute.watch.prices import FALLBACK
+from proctor.execute.watch.prices import FALLBACK, PriceTable
 from proctor.record.trace.log import TraceWriter
 
 KEY = "sk-proctor-test-0123456789abcdef"
@@ -47,13 +47,13 @@ def body_of(dialect: str, text: str = "hello", **more: Any) -> dict[str, Any]:
 class Rig:
     """A running gateway, its record and its blobs; ``events`` are also in a real trace at ``path``."""
 
-    def __init__(self, directory: Path, settings: Settings, caps: Caps) -> None:
+    def __init__(self, directory: Path, settings: Settings, caps: Caps, table: PriceTable) -> None:
         self.path = directory / "events.jsonl"
         self.trace = TraceWriter.create(self.path, SystemClock(), system_entropy)
         self.events: list[tuple[str, dict[str, Any]]] = []
         self.blobs: dict[str, bytes] = {}
         self.broken_at = ""
-        self.meter = Meter(FALLBACK.table, caps)
+        self.meter = Meter(table, caps)
         self.gateway = Gateway(settings, self._record, self._keep, self.meter)
         self.gateway.start()
         listener = socket.create_server(("127.0.0.1", 0))
@@ -126,7 +126,15 @@ def make_rig(tmp_path: Path) -> Iterator[MakeRig]:
     with ExitStack() as stack:
         made: list[Rig] = []
 
-        def make(turns: str = "", *, url: str = "", amount: str = "", caps: Caps | None = None, **settings: Any) -> Rig:
+        def make(
+            turns: str = "",
+            *,
+            url: str = "",
+            amount: str = "",
+            caps: Caps | None = None,
+            table: PriceTable = FALLBACK.table,
+            **settings: Any,
+        ) -> Rig:
             if turns:
                 url = stack.enter_context(scripted_server(f"schema: 1\nturns:\n{turns}".encode(), key=KEY))
             if url:
@@ -134,7 +142,7 @@ def make_rig(tmp_path: Path) -> Iterator[MakeRig]:
             caps = caps or Caps(Decimal(amount) if amount else None)
             directory = tmp_path / f"rig{len(made)}"
             directory.mkdir()
-            rig = Rig(directory, Settings(**settings), caps)
+            rig = Rig(directory, Settings(**settings), caps, table)
             made.append(rig)
             stack.callback(rig.end)
             return rig

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from proctor.execute.gateway.meter import Meter, TooMuch
 from proctor.execute.gateway.settings import Caps, Limits
-from proctor.execute.watch.prices import FALLBACK, load_prices
+from proctor.execute.watch.prices import FALLBACK, TokenCounts, load_prices
 from tests.execute.gateway.conftest import DIALECTS, PATHS, MakeRig, body_of
 
 SPENDS = "  - {say: 'spent', pause_seconds: 0.05, usage: {input: 40, output: 90}}\n"
@@ -81,8 +81,8 @@ def test_a_key_given_twice_means_one_thing(make_rig: MakeRig) -> None:
 def test_prices_of_a_model_hold_for_that_model() -> None:
     rows = "action_type,unit,unit_price,model\nllm_input,token,0.001,\nllm_output,token,0.01,\n"
     meter = Meter(load_prices(f"{rows}llm_output,token,0.02,big\n".encode()))
-    assert meter.price("small", 10, 10) == Decimal("0.110")
-    assert meter.price("big", 10, 10) == Decimal("0.210")
+    assert meter.price("small", TokenCounts(10, 10)) == Decimal("0.110")
+    assert meter.price("big", TokenCounts(10, 10)) == Decimal("0.210")
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 400), st.integers(1, 300), st.integers(0, 300))))
@@ -97,7 +97,8 @@ def test_no_order_of_calls_passes_a_cap(steps: list[tuple[bool, int, int, int]])
                 in_flight.append(got)
         else:
             held = meter.reserved(in_flight[0])
-            meter.settle(in_flight.pop(0), min(size, held.input_tokens), min(used, held.output_tokens))
+            counts = TokenCounts(min(size, held.input_tokens), min(used, held.output_tokens))
+            meter.settle(in_flight.pop(0), counts)
         assert meter.amount <= Decimal(30)
         assert meter.tokens <= 2000
         assert meter.requests + len(in_flight) <= 9

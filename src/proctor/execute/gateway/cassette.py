@@ -19,13 +19,16 @@ import orjson
 
 from proctor.base.canonical import canonical, digest, parse_canonical
 from proctor.base.errors import ProctorError
-from proctor.base.frozen import frozen
+from proctor.base.frozen import field_names, frozen
 from proctor.execute.gateway import masks
 from proctor.execute.gateway.dialects.interface import Usage
+from proctor.execute.watch.prices import TokenCounts
 
 KIND = "proctor.model-cassette"
-SCHEMA = 1
+SCHEMA = 2
+"""Since 2, usage has every count of tokens; in 1 it has input, output and cached input."""
 BODY_BYTES = 64 << 20
+_COUNTS = field_names(TokenCounts)
 
 
 class BadTape(ProctorError):
@@ -116,15 +119,15 @@ def _messages(body: Any) -> list[Any]:
 
 
 def _check_header(value: Any) -> None:
-    if value["kind"] != KIND or value["schema"] != SCHEMA:
-        raise ValueError(f"not a cassette of model calls of schema {SCHEMA}")
+    if value["kind"] != KIND or value["schema"] not in range(1, SCHEMA + 1):
+        raise ValueError(f"not a cassette of model calls of schema {SCHEMA} or earlier")
     if value["mask"] != masks.VERSION:
         raise ValueError(f"made with mask {value['mask']}, and this version has mask {masks.VERSION}")
 
 
 def _line(taped: Taped) -> dict[str, Any]:
     usage = taped.usage
-    counted = None if usage is None else [usage.input_tokens, usage.output_tokens, usage.cached_tokens]
+    counted = None if usage is None else [getattr(usage, name) for name in _COUNTS]
     return {
         "dialect": taped.dialect,
         "path": taped.path,
@@ -142,8 +145,10 @@ def _line(taped: Taped) -> dict[str, Any]:
 def _taped(value: Any) -> Taped:
     usage = None
     if value["usage"] is not None:
-        came, went, cached = (_whole(number) for number in value["usage"])
-        usage = Usage(came, went, cached)
+        if len(value["usage"]) not in (3, len(_COUNTS)):
+            raise ValueError("usage without its counts")
+        counts: dict[str, Any] = dict(zip(_COUNTS, map(_whole, value["usage"]), strict=False))
+        usage = Usage(**counts)
     return Taped(
         dialect=str(value["dialect"]),
         path=str(value["path"]),

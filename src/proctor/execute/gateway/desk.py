@@ -101,7 +101,7 @@ class Desk:
         if usage is None:
             self.meter.cancel(reservation)
         else:
-            self.meter.settle(reservation, usage.input_tokens, usage.output_tokens)
+            self.meter.settle(reservation, usage)
             self.teller.usage(number, model, usage, estimated=estimated)
         self._changed.set()
 

@@ -1,7 +1,8 @@
 """Spend that is reserved before a call and settled after it, so that a cap holds with calls in flight.
 
 A reservation is what the call can cost at most: as many input tokens as its body has bytes, and as many output tokens
-as it may ask for. What was spent, what is reserved and a new reservation never exceed a cap together; a provider that
+as it may ask for, each at the price of the dearest class: nothing shows beforehand what a provider will write to its
+cache. What was spent, what is reserved and a new reservation never exceed a cap together; a provider that
 counts more than was reserved is the only way past it, and ``over`` then says by how much. Any thread may call anything.
 """
 
@@ -12,8 +13,8 @@ from decimal import Decimal
 
 from proctor.base.frozen import frozen
 from proctor.execute.gateway.settings import Caps
-from proctor.execute.watch.money import total_of
-from proctor.execute.watch.prices import PriceTable
+from proctor.execute.watch.money import EXACT, total_of
+from proctor.execute.watch.prices import INPUT, OUTPUT, PriceTable, TokenCounts, by_meter, meters_of, unit_prices
 
 _TEMPLATE_TOKENS = 64
 _MESSAGE_TOKENS = 16
@@ -57,28 +58,31 @@ class Meter:
         self._lock = threading.Lock()
         self._open: dict[int, Reservation] = {}
         self._next = 0
+        self._rates: dict[str, tuple[dict[str, str], dict[str, Decimal]]] = {}
         self.amount = Decimal(0)
         self.tokens = 0
         self.requests = 0
 
-    def price(self, model: str, input_tokens: int, output_tokens: int) -> Decimal:
+    def price(self, model: str, counts: TokenCounts) -> Decimal:
         """What one call costs by the table."""
-        quantities = {
-            ("llm_request", "request"): 1,
-            ("llm_request", "call"): 1,
-            ("llm_request", "token"): input_tokens + output_tokens,
-            ("llm_input", "token"): input_tokens,
-            ("llm_output", "token"): output_tokens,
-        }
-        return total_of(
-            price.price * quantities.get((price.action, price.unit), 0)
-            for action in ("llm_request", "llm_input", "llm_output")
-            for price in self.table.of(action, model)
-        )
+        meters, prices = self._rates_of(model)
+        return total_of(_times(prices[meter], quantity) for meter, quantity in by_meter(counts, meters).items())
+
+    def most(self, model: str, input_tokens: int, output_tokens: int) -> Decimal:
+        """What one call costs at most, whatever the classes of its tokens."""
+        meters, prices = self._rates_of(model)
+        came, went = (max(prices[meters[one]] for one in classes) for classes in (INPUT, OUTPUT))
+        tokens = _times(prices["tokens"], input_tokens + output_tokens)
+        return total_of((prices["requests"], tokens, _times(came, input_tokens), _times(went, output_tokens)))
+
+    def _rates_of(self, model: str) -> tuple[dict[str, str], dict[str, Decimal]]:
+        if model not in self._rates:
+            self._rates[model] = meters_of(self.table, model), unit_prices(self.table, model)
+        return self._rates[model]
 
     def reserve(self, model: str, input_tokens: int, output_tokens: int) -> int | TooMuch:
         """Set aside what a call may cost; its number for :meth:`settle`, or why there is not enough."""
-        wanted = Reservation(model, input_tokens, output_tokens, self.price(model, input_tokens, output_tokens))
+        wanted = Reservation(model, input_tokens, output_tokens, self.most(model, input_tokens, output_tokens))
         with self._lock:
             short = self._short(wanted)
             if short is not None:
@@ -94,8 +98,8 @@ class Meter:
             if self.caps.tokens is not None:
                 found.append(self.caps.tokens - self.tokens - input_tokens)
             if self.caps.amount is not None:
-                free = self.price(model, input_tokens, 0)
-                each = self.price(model, input_tokens, 1) - free
+                free = self.most(model, input_tokens, 0)
+                each = self.most(model, input_tokens, 1) - free
                 left = self.caps.amount - self.amount - free
                 found += [int(left // each)] if each else [-1] if left < 0 else []
         return max(0, min(found)) if found else None
@@ -104,12 +108,12 @@ class Meter:
         """What was set aside under ``number``."""
         return self._open[number]
 
-    def settle(self, number: int, input_tokens: int, output_tokens: int) -> None:
+    def settle(self, number: int, counts: TokenCounts) -> None:
         """Put what a call used in the place of what was set aside for it."""
         with self._lock:
             held = self._open.pop(number)
-            self.amount = total_of((self.amount, self.price(held.model, input_tokens, output_tokens)))
-            self.tokens += input_tokens + output_tokens
+            self.amount = total_of((self.amount, self.price(held.model, counts)))
+            self.tokens += counts.input_tokens + counts.output_tokens
             self.requests += 1
 
     def cancel(self, number: int) -> None:
@@ -140,3 +144,7 @@ class Meter:
                 return TooMuch(words, later=False)
             taken = taken or TooMuch(words, later=True)
         return taken
+
+
+def _times(price: Decimal, quantity: int) -> Decimal:
+    return EXACT.multiply(price, Decimal(quantity))

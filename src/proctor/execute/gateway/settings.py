@@ -2,33 +2,61 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from decimal import Decimal
+from urllib.parse import parse_qsl
 
 from proctor.base.errors import UsageFault
 from proctor.base.frozen import EMPTY, frozen
 
 DIALECT_NAMES = ("chat", "responses", "anthropic", "gemini")
+UNVERSIONED = ("chat", "responses")
+"""Dialects whose version is a part of the endpoint, by the custom of their clients."""
+
+_ENDPOINT = re.compile(r"https?://(?![/?])[!-~]+")
+_VERSION = re.compile(r"v[0-9][a-z0-9]*")
+_KEYS = frozenset(("key", "api_key", "api-key", "apikey", "access_token", "token", "subscription-key", "sig"))
+"""Names of parameters that hold keys."""
 
 
 @frozen
 class Upstream:
-    """A provider: its base URL without the version part, and the value of its key."""
+    """A provider: its endpoint, and the value of its key.
+
+    A bare host gets the paths of a dialect, such as ``/v1/messages``; so does an endpoint that ends in ``/v1`` or
+    ``/v1beta``, without that end. Any other path of an endpoint is used as it is. Its query goes with every request.
+    """
 
     url: str
     key: str = ""
 
     def __post__(self) -> None:
-        if not self.url.startswith(("http://", "https://")) or any(mark in self.url for mark in "?#@ \n\r"):
-            raise UsageFault("an endpoint is http:// or https:// with a host", where=self.url.rpartition("@")[2][:200])
+        where = self.url.partition("?")[0].rpartition("@")[2][:200]
+        if not _ENDPOINT.fullmatch(self.url) or any(mark in self.url for mark in "#@"):
+            raise UsageFault("an endpoint is http:// or https:// with a host", where=where)
+        if any(name.lower() in _KEYS for name, _ in parse_qsl(self._query, keep_blank_values=True)):
+            hint = "an endpoint is recorded: use --key-env or --key-file"
+            raise UsageFault("a key has no place in an endpoint", where=where, hint=hint)
 
     def __repr__(self) -> str:
         return f"Upstream({self.url!r})"
 
     @property
-    def base(self) -> str:
-        """The URL to which paths such as ``/v1/messages`` are added."""
-        return self.url.rstrip("/").removesuffix("/v1").removesuffix("/v1beta").rstrip("/")
+    def _query(self) -> str:
+        return self.url.partition("?")[2]
+
+    def address(self, dialect: str, path: str, query: str) -> str:
+        """The URL for a request with the path and the query of ``dialect``."""
+        base = self.url.partition("?")[0].rstrip("/")
+        scheme, _, place = base.partition("://")
+        host, slash, end = place.rpartition("/")
+        if slash and end in ("v1", "v1beta"):
+            base = f"{scheme}://{host}".rstrip("/")
+        elif slash and (dialect in UNVERSIONED or (dialect == "gemini" and _VERSION.fullmatch(end))):
+            path = path[path.index("/", 1) :]
+        both = "&".join(filter(None, (self._query, query)))
+        return f"{base}{path}?{both}" if both else f"{base}{path}"
 
 
 @frozen

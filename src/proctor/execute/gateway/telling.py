@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from proctor.base.clock import seconds_text
-from proctor.base.frozen import frozen
+from proctor.base.frozen import field_names, frozen
 from proctor.execute.gateway.dialects.interface import Answered, Message, Usage
 from proctor.execute.gateway.forwarding import Prepared
 from proctor.execute.gateway.lineage import Lineages, Told
@@ -20,6 +20,7 @@ from proctor.execute.gateway.sources.interface import Diverged
 from proctor.execute.gateway.texts import Keep, Texts
 from proctor.execute.gateway.wording import read_message
 from proctor.execute.watch.money import plain
+from proctor.execute.watch.prices import TokenCounts
 
 Record = Callable[[str, Mapping[str, Any]], object]
 """Takes the type of an event and its payload."""
@@ -156,10 +157,7 @@ class Teller:
             {
                 "call": call,
                 "model": model[:200],
-                "input_tokens": usage.input_tokens,
-                "output_tokens": usage.output_tokens,
-                "cached_tokens": usage.cached_tokens,
-                "reasoning_tokens": usage.reasoning_tokens,
+                **{name: getattr(usage, name) for name in field_names(TokenCounts)},
                 "usd": None if usage.usd is None else plain(usage.usd),
                 "estimated": estimated,
             },

@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
-from proctor.base.frozen import frozen
+from proctor.base.frozen import field_names, frozen
 from proctor.execute.watch.calls import Calls
 from proctor.execute.watch.clock import AgentClock
 from proctor.execute.watch.money import EXACT, plain, total_of
-from proctor.execute.watch.prices import Price, PriceTable
+from proctor.execute.watch.prices import METERS, Price, PriceTable, TokenCounts, by_meter, meters_of
 from proctor.execute.watch.readings import NANOSECONDS, decimal, inner, integer, moment_ns, nanoseconds, text
 from proctor.record.trace.event import Event
 
@@ -33,7 +33,7 @@ RETENTION_DAYS = 30
 PROGRAM_EVENTS = 8
 """The events that the start of one program usually makes at most: it, its end, words in it, and what follows."""
 
-OF_A_MODEL = ("requests", "tokens", "input_tokens", "output_tokens")
+OF_A_MODEL = ("requests", "tokens", *METERS.values())
 """Meters whose price may differ from model to model."""
 
 _STEP = Decimal("1e-12")
@@ -42,8 +42,7 @@ _GIGABYTE = 10**9
 
 _ACTIONS: dict[str, tuple[str, dict[str, tuple[str, int, int]]]] = {
     "llm_request": (MODEL, {"request": ("requests", 1, 1), "call": ("requests", 1, 1), "token": ("tokens", 1, 1)}),
-    "llm_input": (MODEL, {"token": ("input_tokens", 1, 1)}),
-    "llm_output": (MODEL, {"token": ("output_tokens", 1, 1)}),
+    **{action: (MODEL, {"token": (meter, 1, 1)}) for action, meter in METERS.items()},
     "tool_call": (
         EXECUTION,
         {"call": ("calls", 1, 1), **{unit: ("call_ns", 1, size) for unit, size in _TIME.items()}},
@@ -90,6 +89,7 @@ class Ledger:
         self._meters: dict[tuple[str, str, str], int] = {}
         self._active_ns = 0
         self._asked_at: int | None = None
+        self._classes: dict[str, dict[str, str]] = {}
         self._prices: dict[tuple[str, str], tuple[tuple[str, Price, int, int], ...]] = {}
         self._amounts: dict[tuple[str, str, str], Decimal] = {}
         self._moved: set[tuple[str, str, str]] = set()
@@ -164,12 +164,12 @@ class Ledger:
 
     def _usage(self, event: Event) -> None:
         model = text(event.payload, "model")
-        came, went = integer(event.payload, "input_tokens") or 0, integer(event.payload, "output_tokens") or 0
-        self._add("requests", 1, model=model)
-        self._add("input_tokens", came, model=model)
-        self._add("output_tokens", went, model=model)
-        self._add("tokens", came + went, model=model)
-        self.tokens += came + went
+        if model not in self._classes:
+            self._classes[model] = meters_of(self.table, model)
+        counts = TokenCounts(*(integer(event.payload, name) or 0 for name in field_names(TokenCounts)))
+        for meter, quantity in by_meter(counts, self._classes[model]).items():
+            self._add(meter, quantity, model=model)
+        self.tokens += counts.input_tokens + counts.output_tokens
         billed = decimal(event.payload, "usd")
         if billed is not None:
             self.observed_usd = total_of((self.observed_usd, billed))

@@ -6,26 +6,35 @@ digest of the file's bytes names the table in every report. Without a table the 
 shows in abstract units, so that the same behaviour meets the same cap on every machine. Both are models of a cost, not
 a bill.
 
+Providers bill input that is read from a cache or written to one at rates of their own, and some bill reasoning apart
+from other output. A class that a table has no price for costs what it is a part of (:data:`PART_OF`). The meter that
+holds caps and the ledger that projects costs both count by :func:`by_meter`, so that they agree.
+
 An action or a unit that nothing meters is a mistake: a price under a misspelt name would hold nothing to its cap. Every
 mistake of a table is told at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 
 from proctor.base.canonical import digest, sha256
 from proctor.base.errors import UsageFault
 from proctor.base.frozen import frozen
 from proctor.base.pattern import pattern
+from proctor.execute.watch.money import total_of
 
 COLUMNS = ("action_type", "unit", "unit_price")
 TIMES = ("second", "minute", "hour")
 UNITS = {
     "llm_request": ("request", "call", "token"),
     "llm_input": ("token",),
+    "llm_cached_input": ("token",),
+    "llm_cache_write": ("token",),
+    "llm_cache_write_1h": ("token",),
     "llm_output": ("token",),
+    "llm_reasoning": ("token",),
     "tool_call": ("call", *TIMES),
     "execution": TIMES,
     "human_review": TIMES,
@@ -34,6 +43,24 @@ UNITS = {
     "run": ("run",),
 }
 """Every action that is metered, and by which units it can be priced."""
+PART_OF = {
+    "llm_cached_input": "llm_input",
+    "llm_cache_write": "llm_input",
+    "llm_cache_write_1h": "llm_cache_write",
+    "llm_reasoning": "llm_output",
+}
+"""Classes of tokens, and whose price each has where the table gives it none."""
+INPUT = ("llm_input", "llm_cached_input", "llm_cache_write", "llm_cache_write_1h")
+OUTPUT = ("llm_output", "llm_reasoning")
+METERS = {
+    "llm_input": "input_tokens",
+    "llm_cached_input": "cached_tokens",
+    "llm_cache_write": "cache_write_tokens",
+    "llm_cache_write_1h": "cache_write_1h_tokens",
+    "llm_output": "output_tokens",
+    "llm_reasoning": "reasoning_tokens",
+}
+"""For every class of tokens its meter."""
 TABLE_BYTES = 1 << 20
 MOST_TOLD = 20
 MOST_ROWS = 10_000
@@ -80,6 +107,70 @@ class PriceTable:
         listed = [price for price in self.prices if price.action == action]
         narrow = tuple(price for price in listed if price.model and price.model == model)
         return narrow or tuple(price for price in listed if not price.model)
+
+    def priced_as(self, action: str, model: str) -> str:
+        """The action by whose price ``action`` is paid: itself, or the nearest one that it is a part of.
+
+        A price for this model goes before one for every model: a cheap general rate for cached input does not hold for
+        a model with an input price of its own.
+        """
+        chain = [action]
+        while chain[-1] in PART_OF:
+            chain.append(PART_OF[chain[-1]])
+        found = [(one, prices) for one in chain if (prices := self.of(one, model))]
+        narrow = (one for one, prices in found if prices[0].model)
+        return next(narrow, found[0][0] if found else chain[-1])
+
+
+@frozen
+class TokenCounts:
+    """What one call used.
+
+    Cached and written tokens are a part of the input, those written for an hour of all that were written, and
+    reasoning is a part of the output.
+    """
+
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_write_1h_tokens: int = 0
+
+
+def meters_of(table: PriceTable, model: str) -> dict[str, str]:
+    """For every class the meter that counts it, which is that of another class where the table does not price it."""
+    return {action: METERS[table.priced_as(action, model)] for action in METERS}
+
+
+def by_meter(counts: TokenCounts, meters: Mapping[str, str]) -> dict[str, int]:
+    """What one call adds to each meter; a part that is larger than its whole counts as the whole."""
+    cached = min(counts.cached_tokens, counts.input_tokens)
+    written = min(counts.cache_write_tokens, counts.input_tokens - cached)
+    written_1h = min(counts.cache_write_1h_tokens, written)
+    reasoning = min(counts.reasoning_tokens, counts.output_tokens)
+    classes = {
+        "llm_input": counts.input_tokens - cached - written,
+        "llm_cached_input": cached,
+        "llm_cache_write": written - written_1h,
+        "llm_cache_write_1h": written_1h,
+        "llm_output": counts.output_tokens - reasoning,
+        "llm_reasoning": reasoning,
+    }
+    found = {"requests": 1, "tokens": counts.input_tokens + counts.output_tokens}
+    for action, tokens in classes.items():
+        found[meters[action]] = found.get(meters[action], 0) + tokens
+    return found
+
+
+def unit_prices(table: PriceTable, model: str) -> dict[str, Decimal]:
+    """What one unit of each meter of a model costs."""
+    requests = [(one.unit == "token", one.price) for one in table.of("llm_request", model)]
+    return {
+        "requests": total_of(price for of_tokens, price in requests if not of_tokens),
+        "tokens": total_of(price for of_tokens, price in requests if of_tokens),
+        **{meter: total_of(one.price for one in table.of(action, model)) for action, meter in METERS.items()},
+    }
 
 
 def load_prices(data: bytes, file: str = "prices.csv") -> PriceTable:

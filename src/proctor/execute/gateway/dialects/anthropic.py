@@ -201,5 +201,11 @@ def _usage(value: Body) -> Usage | None:
     counted = both_counts(value.get("input_tokens"), value.get("output_tokens"))
     if counted is None:
         return None
-    cached = count(value.get("cache_read_input_tokens"))
-    return Usage(counted[0] + cached + count(value.get("cache_creation_input_tokens")), counted[1], cached)
+    cached, written = count(value.get("cache_read_input_tokens")), count(value.get("cache_creation_input_tokens"))
+    return Usage(
+        counted[0] + cached + written,
+        counted[1],
+        cached,
+        cache_write_tokens=written,
+        cache_write_1h_tokens=count(inner(value, "cache_creation").get("ephemeral_1h_input_tokens")),
+    )

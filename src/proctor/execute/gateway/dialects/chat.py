@@ -209,10 +209,17 @@ def _kind(tool: Body) -> str:
 
 
 def _usage(value: Body) -> Usage | None:
+    """The counts of OpenAI; DeepSeek names cache hits in its own way, OpenRouter counts what a cache took.
+
+    xAI and Gemini leave reasoning out of the completion, but not out of the total.
+    """
     counted = both_counts(value.get("prompt_tokens"), value.get("completion_tokens"))
+    came = inner(value, "prompt_tokens_details")
     return counted and Usage(
-        *counted,
-        count(inner(value, "prompt_tokens_details").get("cached_tokens")),
-        count(inner(value, "completion_tokens_details").get("reasoning_tokens")),
-        money(value.get("cost")),
+        counted[0],
+        max(counted[1], count(value.get("total_tokens")) - counted[0]),
+        cached_tokens=count(came.get("cached_tokens")) or count(value.get("prompt_cache_hit_tokens")),
+        reasoning_tokens=count(inner(value, "completion_tokens_details").get("reasoning_tokens")),
+        cache_write_tokens=count(came.get("cache_write_tokens")),
+        usd=money(value.get("cost")),
     )

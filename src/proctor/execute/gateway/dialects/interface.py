@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any, Protocol
 
 from proctor.base.frozen import EMPTY, frozen
+from proctor.execute.watch.prices import TokenCounts
 
 Body = dict[str, Any]
 
@@ -94,13 +95,9 @@ class Asked:
 
 
 @frozen
-class Usage:
-    """What a provider counted; ``input_tokens`` holds those from a cache too, ``usd`` only what it says it billed."""
+class Usage(TokenCounts):
+    """What a provider counted; ``usd`` is only what it says it billed."""
 
-    input_tokens: int
-    output_tokens: int
-    cached_tokens: int = 0
-    reasoning_tokens: int = 0
     usd: Decimal | None = None
 
 

@@ -222,9 +222,11 @@ def _kind(tool: Body) -> str:
 
 def _usage(value: Body) -> Usage | None:
     counted = both_counts(value.get("input_tokens"), value.get("output_tokens"))
+    came = inner(value, "input_tokens_details")
     return counted and Usage(
         *counted,
-        count(inner(value, "input_tokens_details").get("cached_tokens")),
-        count(inner(value, "output_tokens_details").get("reasoning_tokens")),
-        money(value.get("cost")),
+        cached_tokens=count(came.get("cached_tokens")),
+        reasoning_tokens=count(inner(value, "output_tokens_details").get("reasoning_tokens")),
+        cache_write_tokens=count(came.get("cache_write_tokens")),
+        usd=money(value.get("cost")),
     )

@@ -42,11 +42,10 @@ class Provider:
         from yarl import URL
 
         upstream = self._upstreams[forward.dialect]
-        query = f"?{forward.query}" if forward.query else ""
         headers = {**forward.headers, "Content-Type": "application/json", "Accept-Encoding": "identity"}
         if upstream.key:
             headers |= DIALECTS[forward.dialect].headers(upstream.key)
-        url = URL(f"{upstream.base}{forward.path}{query}", encoded=True)
+        url = URL(upstream.address(forward.dialect, forward.path, forward.query), encoded=True)
         try:
             async with self._session.post(url, data=forward.data, headers=headers, allow_redirects=False) as response:
                 lower = {name.lower(): value for name, value in response.headers.items()}

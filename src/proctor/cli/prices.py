@@ -1,0 +1,110 @@
+"""``proctor prices``: price tables from the list that the package ``genai-prices`` maintains.
+
+The list is a part of the package, so nothing is fetched. The package is optional, since only this command needs it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from proctor.base.clock import SystemClock
+from proctor.base.errors import UsageFault
+from proctor.base.frozen import items
+from proctor.cli.output import Group, as_json, print_json
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+PER_MILLION = {
+    "input_mtok": "llm_input",
+    "cache_read_mtok": "llm_cached_input",
+    "cache_write_mtok": "llm_cache_write",
+    "cache_write_1h_mtok": "llm_cache_write_1h",
+    "output_mtok": "llm_output",
+    "output_reasoning_mtok": "llm_reasoning",
+}
+"""The package's prices of a million tokens, and their actions."""
+
+
+@click.group(cls=Group, epilog="Example: proctor prices import --model openai/gpt-5 > prices.csv")
+def command() -> None:
+    """Price tables for `proctor run --prices`."""
+
+
+@command.command("import", epilog="Example: proctor prices import --model openai/gpt-5 > prices.csv")
+@click.option("--model", "models", multiple=True, required=True, help="PROVIDER/NAME, as for proctor run; repeatable.")
+@click.option("--date", "day", type=click.DateTime(["%Y-%m-%d"]), default=None, help="Prices of this day; else today.")
+@as_json
+def import_(models: tuple[str, ...], day: datetime | None, json_: bool) -> None:
+    """Print a price table with the token prices of models, by the package genai-prices.
+
+    Each row notes the version of the package, the model that it found, and the day. Check the table: list prices
+    change, and the package may lag behind. Prices for long contexts are noted but not part of the table.
+    """
+    from datetime import UTC, datetime, time
+
+    from proctor.execute.watch.prices import load_prices
+
+    today = datetime.fromtimestamp(SystemClock().wall_ns() // 10**9, UTC).date()
+    at = datetime.combine(day.date() if day else today, time(12), UTC)
+    text = price_table(tuple(dict.fromkeys(models)), at)
+    if json_:
+        table = load_prices(text.encode())
+        rows = [dict(items(one), price=format(one.price, "f")) for one in table.prices]
+        print_json({"id": table.id, "currency": table.currency, "prices": rows})
+    else:
+        click.echo(text, nl=False)
+
+
+def price_table(models: Sequence[str], at: datetime) -> str:
+    """The CSV of a table with the prices of ``models`` at a moment."""
+    from proctor.execute.watch.prices import COLUMNS, load_prices
+
+    try:
+        version, snapshot = import_module("genai_prices").__version__, import_module("genai_prices.data_snapshot")
+    except ImportError:
+        hint = "pip install 'proctor[prices]', or pip install genai-prices"
+        raise UsageFault("the package genai-prices is not installed", hint=hint) from None
+    listed, text = snapshot.get_snapshot(), io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow((*COLUMNS, "model", "notes"))
+    for model in models:
+        provider, slash, name = model.partition("/")
+        if not slash or not provider or not name:
+            raise UsageFault(f"not a model: {model[:100]!r}", hint="--model PROVIDER/NAME, such as openai/NAME")
+        try:
+            company, found = listed.find_provider_model(name, None, provider, None)
+        except LookupError:
+            raise UsageFault(f"genai-prices {version} does not list {model[:100]!r}") from None
+        note = f"genai-prices {version}: {company.id}/{found.id} on {at.date()}"
+        rows = list(_rows(found.get_prices(at), note))
+        if not {"llm_input", "llm_output"} <= {row[0] for row in rows}:
+            raise UsageFault(f"genai-prices {version} has no token prices for {model[:100]!r}")
+        writer.writerows((action, unit, price, name, notes) for action, unit, price, notes in rows)
+    load_prices(text.getvalue().encode(), "the table")
+    return text.getvalue()
+
+
+def _rows(prices: Any, note: str) -> Iterator[tuple[str, str, str, str]]:
+    """The rows of one model: action, unit, price and note."""
+    for field, action in PER_MILLION.items():
+        price = getattr(prices, field, None)
+        if price is None:
+            continue
+        tiers = getattr(price, "tiers", ())
+        more = f"; other prices above {tiers[0].start} input tokens" if tiers else ""
+        yield action, "token", _price(getattr(price, "base", price), -6), note + more
+    request = getattr(prices, "requests_kcount", None)
+    if request is not None:
+        yield "llm_request", "request", _price(request, -3), note
+
+
+def _price(price: Decimal, places: int) -> str:
+    return format(price.scaleb(places).normalize(), "f")

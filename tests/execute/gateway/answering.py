@@ -1,0 +1,50 @@
+"""A provider that gives one answer and keeps where each request came and what it carried."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+class Answering:
+    """The answer, which a test may change, and the paths with their queries that were asked for."""
+
+    def __init__(self) -> None:
+        self.answer: dict[str, Any] = {}
+        self.paths: list[str] = []
+
+
+@contextmanager
+def answering_provider() -> Iterator[tuple[str, Answering]]:
+    """The address of such a provider, and the provider."""
+    provider = Answering()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            provider.paths.append(self.path)
+            data = json.dumps(provider.answer).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *values: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}", provider
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
