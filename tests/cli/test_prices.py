@@ -6,6 +6,7 @@ import json
 import sys
 from datetime import UTC, datetime
 from decimal import Decimal
+from importlib.metadata import version
 
 import pytest
 from click.testing import CliRunner
@@ -19,7 +20,6 @@ AT = datetime(2026, 11, 1, 12, tzinfo=UTC)
 
 
 def test_the_table_has_every_class_that_the_list_has() -> None:
-    package = pytest.importorskip("genai_prices")
     text = price_table(("anthropic/claude-sonnet-4-5", "openai/gpt-5"), AT)
     table = load_prices(text.encode())
     claude, gpt = ({one.action: one.price for one in table.prices if one.model == name} for name in NAMES)
@@ -31,7 +31,7 @@ def test_the_table_has_every_class_that_the_list_has() -> None:
         "llm_output": Decimal("0.000015"),
     }
     assert gpt["llm_cached_input"] == gpt["llm_input"] / 10
-    note = f"genai-prices {package.__version__}: anthropic/claude-sonnet-4-5 on 2026-11-01"
+    note = f"genai-prices {version('genai-prices')}: anthropic/claude-sonnet-4-5 on 2026-11-01"
     assert table.prices[0].notes == f"{note}; other prices above 200000 input tokens"
 
 
@@ -48,7 +48,6 @@ NAMES = ("claude-sonnet-4-5", "gpt-5")
     ],
 )
 def test_a_model_without_one_price_is_refused(models: tuple[str, ...], message: str) -> None:
-    pytest.importorskip("genai_prices")
     with pytest.raises(UsageFault, match=message):
         price_table(models, AT)
 
@@ -61,7 +60,6 @@ def test_without_the_package_the_message_says_what_to_install(monkeypatch: pytes
 
 
 def test_the_command_prints_the_table() -> None:
-    pytest.importorskip("genai_prices")
     arguments = ["prices", "import", "--model", "openai/gpt-5", "--model", "openai/gpt-5", "--date", "2026-11-01"]
     done = CliRunner().invoke(group, arguments)
     text = price_table(("openai/gpt-5",), AT)

@@ -64,11 +64,22 @@ def _answer(run: RunDirectory, decision: str, why: str, code: str, to: str, iden
     from proctor.base.errors import InfrastructureFault, UsageFault
     from proctor.base.frozen import replace
     from proctor.cli.wiring import home
-    from proctor.conduct.operator import TAKEN_SECONDS, Answer, decided_before, decision_on, give_answer, open_question
+    from proctor.conduct.operator import (
+        TAKEN_SECONDS,
+        Answer,
+        decided_before,
+        decision_on,
+        give_answer,
+        last_decision,
+        open_question,
+    )
     from proctor.record.signed_acts import signed
 
     question = open_question(run)
     if question is None:
+        before = last_decision(run)
+        if before is not None:
+            raise decided_before(before)
         _require_live(run)
         hint = (
             "a run waits from its operator.asked to its operator.decided: see proctor trace RUN --type operator.asked"

@@ -164,6 +164,14 @@ def decided_before(answer: Answer | None) -> UsageFault:
     return UsageFault(f"the question was decided before: {said}", hint="proctor trace RUN --type operator.decided")
 
 
+def last_decision(run: RunDirectory) -> Answer | None:
+    """What an operator decided last in ``run``; ``None`` if no operator has, or if the question was withdrawn."""
+    events = read_finished_events(run.events)[0] if run.events.exists() else ()
+    found = [event for event in events if event.type == "operator.decided"]
+    answer = _answer_in(found[-1].payload) if found else None
+    return answer if answer is not None and answer.by != NOBODY else None
+
+
 def decision_on(run: RunDirectory, asked: int, seconds: float) -> Answer | None:
     """What became of the question ``asked``, once the run has taken an answer; ``None`` if it takes none in time."""
     deadline = time.monotonic() + seconds
