@@ -50,8 +50,9 @@ def test_sight(shared: Seen, sight: Callable[[Seen], None]) -> None:
     sight(shared)
 
 
-def test_every_watched_call_with_hard_pointers_is_told(shared: Seen) -> None:
-    make_calls(shared, seed=15, count=1000)
+@pytest.mark.parametrize("seed", range(5))
+def test_every_watched_call_with_hard_pointers_is_told(shared: Seen, seed: int) -> None:
+    make_calls(shared, seed, count=1000)
 
 
 @pytest.mark.parametrize("check", [check_held_writes, check_killed_guard], ids=lambda check: check.__name__)
