@@ -20,7 +20,7 @@ from proctor.base.errors import InfrastructureFault
 from proctor.execute.gateway.meter import Meter
 from proctor.execute.gateway.scripted.server import scripted_server
 from proctor.execute.gateway.service import Gateway, Summary
-from proctor.execute.gateway.settings import Caps, Settings, Upstream
+from proctor.execute.gateway.settings import Caps, Limits, Settings, Upstream
 from proctor.execute.watch.prices import FALLBACK, PriceTable
 from proctor.record.trace.log import TraceWriter
 
@@ -140,6 +140,7 @@ def make_rig(tmp_path: Path) -> Iterator[MakeRig]:
             if url:
                 settings["upstreams"] = {name: Upstream(url, KEY) for name in DIALECTS}
             caps = caps or Caps(Decimal(amount) if amount else None)
+            settings.setdefault("limits", Limits(abandoned_seconds=0.1))  # so that tests of hanging calls end soon
             directory = tmp_path / f"rig{len(made)}"
             directory.mkdir()
             rig = Rig(directory, Settings(**settings), caps, table)
