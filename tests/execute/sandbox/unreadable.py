@@ -390,7 +390,10 @@ def long() -> dict[str, int]:
         made[name] = made.get(name, 0) + 1
 
     udp, safe = libc.socket(2, 2, 0), ctypes.create_string_buffer(b"/tmp/none")
-    program = ctypes.create_string_buffer(b"/bin/true")
+    program, script = (ctypes.create_string_buffer(name) for name in (b"/bin/true", b"/tmp/script"))
+    with open("/tmp/script", "w") as file:
+        file.write("#!/bin/true\n")
+    os.chmod("/tmp/script", 0o755)
     how = (ctypes.c_uint64 * 3)(CREATE, 0o600, 0)
     for length in LENGTHS:
         text = b"/etc" + b"/." * ((length - 6) // 2) + b"/x" + b"x" * (length % 2)
@@ -407,12 +410,13 @@ def long() -> dict[str, int]:
     for sizes in (*([size] for size in ARGUMENT_SIZES), *([1] * count for count in ARGUMENT_COUNTS)):
         texts = [ctypes.create_string_buffer(b"long" + b"x" * (size - 1)) for size in sizes]
         arguments = (ctypes.c_uint64 * (len(texts) + 1))(*map(ctypes.addressof, texts), 0)
-        for name, number, values in (
-            ("execve", 59, [ctypes.addressof(program), ctypes.addressof(arguments), 0]),
-            ("execveat", 322, [AT_FDCWD, ctypes.addressof(program), ctypes.addressof(arguments), 0, 0]),
-        ):
-            in_child(nullcontext(), number, values)
-            made[name] = made.get(name, 0) + 1
+        for start in (ctypes.addressof(program), ctypes.addressof(script)):
+            for name, number, values in (
+                ("execve", 59, [start, ctypes.addressof(arguments), 0]),
+                ("execveat", 322, [AT_FDCWD, start, ctypes.addressof(arguments), 0, 0]),
+            ):
+                in_child(nullcontext(), number, values)
+                made[name] = made.get(name, 0) + 1
     to = ctypes.create_string_buffer(b"\2\0\0\x35\xc0\0\2\1" + bytes(8))
     asked = query(b"a")
     for count in PIECES:

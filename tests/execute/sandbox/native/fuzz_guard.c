@@ -35,6 +35,7 @@
 #define MOST_PIECES 1100
 
 static const char *scratch;
+static char long_text[MAX_ARGUMENT_BYTES + 2 * PAGE]; /* without a hole, and longer than what the guard reads */
 static unsigned char *region;
 static uint64_t state;
 static size_t used;
@@ -82,7 +83,7 @@ static uint64_t make_path(void)
 {
     static const char *const paths[] = {
         "/etc/passwd", "relative", "", ".", "..", "/", "/proc/self/fd/3", "/proc/self/root/etc/x", "/proc/1/mem",
-        "/proc/self/cwd/../x", "@/link", "@/script", "@/loop/a/b",
+        "/proc/self/cwd/../x", "@/link", "@/script", "@/script", "@/script", "@/loop/a/b",
         "/dev/null", "/dev/fd/0", "/dev/stdout", "/usr/lib/__pycache__/x.cpython-311.pyc.1234", "/bin/sh",
         "@/../../etc/x", "/proc/thread-self/fd/0", "no/such/place", "@/deep/deep/deep",
     };
@@ -130,12 +131,14 @@ static uint64_t wild(void)
     }
 }
 
+static uint64_t make_long(void) { return address(long_text + (below(2) ? below(4 * PAGE) : below(sizeof long_text))); }
+
 static uint64_t make_arguments(void)
 {
     static uint64_t pointers[MOST_POINTERS + 1];
     size_t count = below(4) ? below(8) : below(MOST_POINTERS);
     for (size_t i = 0; i < count; i++)
-        pointers[i] = below(40) ? make_text(below(10) ? 20 : 18000) : wild();
+        pointers[i] = below(20) ? make_text(below(10) ? 20 : 18000) : below(2) ? wild() : make_long();
     pointers[count] = below(10) ? 0 : wild();
     return put(pointers, (count + 1) * sizeof *pointers);
 }
@@ -353,6 +356,7 @@ static void prepare(void)
     if (symlink("/etc", "link") < 0 || symlink("loop", "loop") < 0)
         errno = 0; /* they are there from an earlier turn */
     region = mmap(PLACE, REGION, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    memset(long_text, 'l', sizeof long_text - 1);
     if (region == MAP_FAILED)
         die_errno("no memory");
 }

@@ -228,7 +228,9 @@ void claim_program(const struct stopped *stopped, struct process *process, const
     static struct place last;
     char front[FRONT_BYTES], *start = front + sizeof front;
     int certain = follow_interpreters(stopped, place, &last, &start);
-    size_t before = front + sizeof front - start, lost = before && size ? strlen(words) + 1 : 0;
+    size_t before = front + sizeof front - start, first = strnlen(words, size), lost = 0;
+    if (before)
+        lost = first < size ? first + 1 : size; /* the first argument may have been cut */
     drop(process, stopped->thread);
     struct claim *claim = malloc(sizeof *claim + strlen(last.real) + 1);
     char *called = strdup(place->real);
