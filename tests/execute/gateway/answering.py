@@ -10,6 +10,27 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 
+class Quiet(BaseHTTPRequestHandler):
+    """A handler that prints nothing."""
+
+    def log_message(self, *values: object) -> None:
+        pass
+
+
+@contextmanager
+def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """The address of a server on the loopback whose requests ``handler`` answers."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
 class Answering:
     """The answer, which a test may change, and the paths with their queries that were asked for."""
 
@@ -23,7 +44,7 @@ def answering_provider() -> Iterator[tuple[str, Answering]]:
     """The address of such a provider, and the provider."""
     provider = Answering()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet):
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
@@ -36,15 +57,5 @@ def answering_provider() -> Iterator[tuple[str, Answering]]:
             self.end_headers()
             self.wfile.write(data)
 
-        def log_message(self, *values: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}", provider
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving(Handler) as url:
+        yield url, provider

@@ -10,7 +10,8 @@ import pytest
 
 from proctor.execute.gateway import masks
 from proctor.execute.gateway.cassette import BadTape, load
-from proctor.execute.gateway.masks import first_difference, mask
+from proctor.execute.gateway.differences import difference
+from proctor.execute.gateway.masks import mask
 from tests.execute.gateway.conftest import DIALECTS, PATHS, MakeRig, Rig, body_of
 
 TURNS = """
@@ -51,6 +52,8 @@ def test_m11_lines_in_another_order_are_the_same_request(make_rig: MakeRig) -> N
     assert talk(again, "chat", "skills:\n- write\n- read\n- run")[0] == 400
     assert talk(again, "anthropic", "skills:\n- write\n- read")[0] == 400
     assert talk(again, "chat", "skills:\n- write\n- read") == recorded
+    (moved,) = again.of("model.reordered")
+    assert moved["parts"] == [{"pointer": "/messages/0/content", "part": "message 1 (user)", "lines": 2}]
     assert talk(again, "chat", "skills:\n- write\n- read")[0] == 400, "each call is played once"
 
 
@@ -64,7 +67,8 @@ def test_the_first_difference_is_told(make_rig: MakeRig) -> None:
     assert status == 400
     assert "/messages/0/content" in json.loads(data)["error"]["message"]
     (diverged,) = again.of("model.diverged")
-    assert (diverged["pointer"], diverged["expected"], diverged["got"]) == ("/messages/0/content", '"one"', '"two"')
+    assert (diverged["pointer"], diverged["part"]) == ("/messages/0/content", "message 1 (user)")
+    assert (diverged["expected"], diverged["got"], diverged["others"]) == ("one", "two", 0)
     summary = again.stop()
     assert len(summary.unplayed) == summary.payload()["unplayed"] == 2
     assert summary.payload()["first_unplayed"] == summary.unplayed[0]
@@ -166,10 +170,10 @@ DIFFERENT: list[tuple[Any, Any, str]] = [
 
 @pytest.mark.parametrize(("left", "right", "pointer"), DIFFERENT)
 def test_the_first_differing_field(left: Any, right: Any, pointer: str) -> None:
-    found = first_difference(left, right)
+    found = difference(left, right, right)
     assert found is not None
-    assert found[0] == pointer
-    assert first_difference(left, left) is None
+    assert found.pointer == pointer
+    assert difference(left, left, left) is None
 
 
 def test_the_mask_has_a_version() -> None:

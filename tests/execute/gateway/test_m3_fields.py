@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.execute.gateway.dialects.fields import camel_case
+from proctor.execute.gateway.dialects.fields import ANTHROPIC, CHAT, GEMINI, GEMINI_CONFIG, RESPONSES, camel_case
 from proctor.execute.gateway.dialects.interface import Refused, Rules
 from proctor.execute.gateway.dialects.table import DIALECTS as TABLE
 from proctor.execute.gateway.dialects.table import route
+from proctor.execute.gateway.forwarding import prepare, rebuilt
+from proctor.execute.gateway.settings import Settings
 from tests.execute.gateway.conftest import DIALECTS, PATHS, MakeRig, body_of
 
 TOOLS = [
@@ -38,6 +41,16 @@ UNKNOWN = [
     ("gemini", "serviceTier"),
     *((dialect, "something_new") for dialect in DIALECTS),
 ]
+
+
+WORDS = sorted(
+    {
+        *("tools", "type", "url", "name", "spare", "metadata", "best_of", "service_tier", "source", "effort", "store"),
+        *(one for fields in (CHAT, RESPONSES, ANTHROPIC, GEMINI, GEMINI_CONFIG) for one in fields.parts),
+        *("thinking_config", "tool_config", "generationConfig", "budget_tokens", "max_tokens", "n", "plugins"),
+    }
+)
+POLICIES = ("strip", "refuse", "pass")
 
 
 def prepared(dialect: str, more: dict[str, Any], **rules: Any) -> tuple[dict[str, Any], list[str]]:
@@ -93,6 +106,118 @@ def test_no_other_field_is_left_in_any_request(dialect: str, more: dict[str, Any
     listed = {name for name in body if name not in body_of(dialect)} - {"store", "generationConfig"}
     assert not [name for name in listed if len(name) > 30 or "\x00" in name]
     assert len(changes) <= 25
+
+
+NESTED = [
+    ("chat", "reasoning", "max_price"),
+    ("chat", "stream_options", "webhook"),
+    ("chat", "response_format", "search"),
+    ("responses", "reasoning", "tools"),
+    ("responses", "stream_options", "route"),
+    ("anthropic", "output_config", "speed"),
+    ("anthropic", "metadata", "account"),
+    ("gemini", "toolConfig", "retrievalConfig"),
+]
+
+
+@pytest.mark.parametrize(("dialect", "name", "part"), NESTED)
+def test_a_part_that_is_not_known_goes_by_the_policy(dialect: str, name: str, part: str) -> None:
+    body, changes = prepared(dialect, {name: {part: {"x": 1}}})
+    assert body[name] == {} and f"stripped {name}.{part}" in changes
+    with pytest.raises(Refused, match=part) as refused:
+        prepared(dialect, {name: {part: {"x": 1}}}, unknown_fields="refuse")
+    assert refused.value.code == "unknown-field"
+    body, changes = prepared(dialect, {name: {part: {"x": 1}}}, unknown_fields="pass")
+    assert body[name] == {part: {"x": 1}} and f"passed {name}.{part}" in changes
+
+
+def test_parts_of_thinking_in_gemini_are_known_in_both_spellings() -> None:
+    config = {"thinking_config": {"thinking_budget": 5, "spare": 1}, "temperature": 1}
+    body, changes = prepared("gemini", {"generation_config": config})
+    assert body["generationConfig"] == {"thinkingConfig": {"thinking_budget": 5}, "temperature": 1}
+    assert "stripped thinkingConfig.spare" in changes
+
+
+REMOTE = [
+    ("chat", {"messages": [{"role": "user", "content": [{"type": "document_url", "document_url": "https://x"}]}]}),
+    ("chat", {"messages": [{"role": "user", "content": [{"type": "video_url", "video_url": {"url": "https://x"}}]}]}),
+    ("responses", {"input": [{"role": "user", "content": [{"type": "input_file", "file_url": "https://x"}]}]}),
+    ("anthropic", {"system": [{"type": "document", "source": {"type": "url", "url": "https://x"}}]}),
+    (
+        "anthropic",
+        {"messages": [{"role": "user", "content": [{"type": "image", "source": {"type": "url", "url": "ftp://x"}}]}]},
+    ),
+    ("gemini", {"systemInstruction": {"parts": [{"fileData": {"fileUri": "gs://x"}}]}}),
+    ("gemini", {"contents": [{"parts": [{"file_data": {"file_uri": "https://x"}}]}]}),
+]
+
+
+@pytest.mark.parametrize(("dialect", "more"), REMOTE)
+def test_what_a_provider_would_fetch_is_refused(dialect: str, more: dict[str, Any]) -> None:
+    with pytest.raises(Refused) as refused:
+        prepared(dialect, more, unknown_fields="pass")
+    assert refused.value.code in ("remote-content", "server-state")
+
+
+SERVER_TOOLS = [
+    ("chat", {"type": "web_search"}),
+    ("responses", {"type": "mcp", "server_url": "https://x"}),
+    ("responses", {"type": "namespace", "name": "n", "tools": [{"type": "web_search"}]}),
+    ("responses", {"type": "shell", "environment": {"type": "container_auto"}}),
+    ("anthropic", {"type": "web_search_20250305", "name": "web_search"}),
+    ("anthropic", {"type": "code_execution_20250825", "name": "code_execution"}),
+    ("anthropic", {"type": "mcp_toolset", "mcp_server_name": "x"}),
+    ("gemini", {"googleSearch": {}}),
+    ("gemini", {"functionDeclarations": [], "urlContext": {}}),
+]
+
+
+@pytest.mark.parametrize(("dialect", "tool"), SERVER_TOOLS)
+def test_tools_of_the_provider_are_stripped_and_recorded(dialect: str, tool: dict[str, Any]) -> None:
+    body, changes = prepared(dialect, {"tools": [tool]})
+    assert "tools" not in body and any(change.startswith("stripped the tool") for change in changes)
+    with pytest.raises(Refused):
+        prepared(dialect, {"tools": [tool]}, provider_tools="refuse")
+
+
+@pytest.mark.parametrize(
+    ("more", "tokens"),
+    [
+        ({"reasoning": {"max_tokens": 9000}}, 9000),
+        ({"thinking": {"type": "enabled", "budget_tokens": 7000}, "thinking_budget": 100}, 7000),
+        ({"prediction": {"type": "content", "content": "x" * 500}}, 500),
+    ],
+)
+def test_what_is_billed_beside_the_answer_is_reserved(more: dict[str, Any], tokens: int) -> None:
+    found = route("POST", PATHS["chat"])
+    assert found is not None
+    assert TABLE["chat"].asked(body_of("chat", **more), found).more_output == tokens
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 9) | st.sampled_from(["a", "data:x", "https://x"]),
+    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inside, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.sampled_from(DIALECTS), st.dictionaries(st.sampled_from(WORDS), JSON, max_size=6), st.sampled_from(POLICIES))
+def test_no_unlisted_field_reaches_the_provider_unrecorded(dialect: str, more: dict[str, Any], policy: str) -> None:
+    """At the top and in the parts that are listed; what is forwarded can be rebuilt from the record to the byte."""
+    found = route("POST", PATHS[dialect])
+    assert found is not None
+    original = orjson.dumps({**body_of(dialect), **more})
+    try:
+        made = prepare(found, original, {}, "", Settings(unknown_fields=policy))
+    except Refused:
+        return
+    assert rebuilt(original, made.difference) == made.forward.data
+    fields = {"chat": CHAT, "responses": RESPONSES, "anthropic": ANTHROPIC, "gemini": GEMINI}[dialect]
+    spell = camel_case if dialect == "gemini" else str
+    for name, value in made.forward.body.items():
+        assert spell(name) in fields.passed or f"passed {name}" in made.changes
+        for part in value if spell(name) in fields.parts and isinstance(value, dict) else ():
+            assert spell(part) in fields.parts[spell(name)] or f"passed {name}.{part}" in made.changes
 
 
 @pytest.mark.parametrize("name", ["x", "_x", "maxOutputTokens", "", "_"])

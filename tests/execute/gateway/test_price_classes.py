@@ -162,6 +162,71 @@ def test_calls_of_four_dialects_cost_what_they_cost_by_hand(make_rig: MakeRig) -
     assert again.meter.amount == Decimal("0.11496")
 
 
+TIERS = load_prices(
+    b"action_type,unit,unit_price,model,tier\n"
+    b"llm_input,token,0.000001,m,\n"
+    b"llm_cached_input,token,0.0000001,m,\n"
+    b"llm_output,token,0.00001,m,\n"
+    b"llm_input,token,0.000002,m,priority\n"
+    b"llm_output,token,0.00002,m,priority\n"
+    b"llm_input,token,0.000003,dear,\n"
+    b"llm_output,token,0.00003,dear,\n"
+)
+FROM_CHAT = {**CHAT, "model": "m-2026-01-01", "usage": {"prompt_tokens": 12000, "completion_tokens": 900}}
+FROM_RESPONSES = {
+    "status": "completed",
+    "output": OUTPUT,
+    "usage": {"input_tokens": 12000, "output_tokens": 900, "input_tokens_details": {"cached_tokens": 2000}},
+}
+FROM_ANTHROPIC = {
+    "content": [{"type": "text", "text": "Yes."}],
+    "stop_reason": "end_turn",
+    "usage": {"input_tokens": 12000, "output_tokens": 900, "service_tier": "priority"},
+}
+ORDINARY = Decimal("0.000001") * 12000 + Decimal("0.00001") * 900
+PRIORITY = Decimal("0.000002") * 12000 + Decimal("0.00002") * 900
+DEAR = Decimal("0.000003") * 12000 + Decimal("0.00003") * 900
+TIER_CASES: tuple[tuple[str, dict[str, Any], Decimal, bool], ...] = (
+    ("chat", FROM_CHAT, ORDINARY, False),
+    ("chat", {**FROM_CHAT, "service_tier": "default"}, ORDINARY, False),
+    ("chat", {**FROM_CHAT, "service_tier": "priority"}, PRIORITY, False),
+    # A cached token of a tier without a price for it costs what input costs in that tier.
+    ("responses", {**FROM_RESPONSES, "service_tier": "priority"}, PRIORITY, False),
+    ("anthropic", FROM_ANTHROPIC, PRIORITY, False),
+    # A tier that the table does not name costs what the dearest one does.
+    ("chat", {**FROM_CHAT, "service_tier": "turbo"}, PRIORITY, True),
+    # Another model answers: the dearer of both prices, and the one of the request where the other is not known.
+    ("chat", {**FROM_CHAT, "model": "dear"}, DEAR, True),
+    ("chat", {**FROM_CHAT, "model": "nobody-knows"}, ORDINARY, False),
+)
+
+
+def test_the_tier_and_the_model_of_the_answer_decide_the_price(make_rig: MakeRig) -> None:
+    with answering_provider() as (url, provider):
+        rig = make_rig(url=url, table=TIERS, cassette="record")
+        for dialect, answer, amount, estimated in TIER_CASES:
+            provider.answer = answer
+            before = rig.meter.amount
+            assert rig.post(*asked(dialect, "m"))[0] == 200
+            (usage,) = rig.of("model.usage")[-1:]
+            assert rig.meter.amount - before == amount == ledger_amount(TIERS, [usage]), answer
+            assert usage["estimated"] is estimated
+        tape = rig.stop().cassette
+    again = make_rig(table=TIERS, cassette="replay", tape=tape)
+    for dialect, _, _, _ in TIER_CASES:
+        assert again.post(*asked(dialect, "m"))[0] == 200
+    assert again.meter.amount == sum(amount for _, _, amount, _ in TIER_CASES)
+
+
+def test_a_model_without_prices_costs_the_dearest_ones_as_an_estimate(make_rig: MakeRig) -> None:
+    with answering_provider() as (url, provider):
+        rig = make_rig(url=url, table=TIERS)
+        provider.answer = FROM_CHAT
+        assert rig.post(*asked("chat", "small"))[0] == 200
+        (usage,) = rig.of("model.usage")
+        assert rig.meter.amount == DEAR == ledger_amount(TIERS, [usage]) and usage["estimated"] is True
+
+
 def test_a_cassette_of_schema_1_still_loads() -> None:
     new = Taped("chat", "/v1/chat/completions", b"{}", 200, (), (), Usage(12, 3, 9, 2, 1, 1), False)
     data = dump(Tape((new,)))

@@ -76,6 +76,28 @@ def test_tools_of_the_provider(dialect: str, tool: dict[str, Any]) -> None:
     assert allowed["tools"] == both
 
 
+@pytest.mark.parametrize(("dialect", "tool"), CASES, ids=[f"{one}-{json.dumps(tool)[:40]}" for one, tool in CASES])
+def test_a_single_tool_that_is_not_in_a_list_is_one_of_the_provider_all_the_same(
+    dialect: str, tool: dict[str, Any]
+) -> None:
+    stripped = body_of(dialect, tools=tool)
+    assert any(change.startswith("stripped the tool") for change in prepare(dialect, stripped))
+    assert "tools" not in stripped
+    with pytest.raises(Refused, match="leave the sandbox"):
+        prepare(dialect, body_of(dialect, tools=tool), "refuse")
+
+
+def test_an_object_of_tools_is_read_and_forwarded_as_it_is() -> None:
+    """goose sends its tools to Gemini in this form."""
+    found = route("POST", PATHS["gemini"])
+    assert found is not None
+    body = body_of("gemini", tools={"functionDeclarations": [{"name": "shell", "parameters": {"type": "object"}}]})
+    before = json.loads(json.dumps(body["tools"]))
+    assert prepare("gemini", body, "refuse") == []
+    assert body["tools"] == before
+    assert [tool.name for tool in TABLE["gemini"].asked(body, found).tools] == ["shell"]
+
+
 @pytest.mark.parametrize("dialect", TABLE)
 def test_a_request_whose_only_tools_are_stripped_has_none(dialect: str) -> None:
     body = body_of(dialect, tools=[LEAVING[dialect][0]], tool_choice={"type": "web_search"})

@@ -110,7 +110,6 @@ def test_the_summary_says_how_it_came_out(make_rig: MakeRig) -> None:
     rig = make_rig("  - {when: {last: bad}, error: {status: 503}}\n  - {say: good}\n")
     for text in ("bad", "good"):
         rig.post(PATHS["chat"], body_of("chat", text))
-        assert (rig.gateway.outage is not None) == (text == "bad")
     rig.post("/nowhere", {})
     summary = rig.stop()
     payload = summary.payload()

@@ -14,7 +14,7 @@ import orjson
 from proctor.base.frozen import frozen, replace
 from proctor.execute.gateway.cassette import Taped
 from proctor.execute.gateway.charge import charge
-from proctor.execute.gateway.classify import STREAM, WHOLE, failure_of, form_of, passed_headers
+from proctor.execute.gateway.classify import STREAM, WHOLE, failure_in, failure_of, form_of, passed_headers
 from proctor.execute.gateway.desk import Desk
 from proctor.execute.gateway.dialects.interface import GENERATE, Answered, Message, Usage
 from proctor.execute.gateway.dialects.reading import shallow
@@ -46,7 +46,7 @@ class Head:
 
 @frozen
 class End:
-    """The end of it; ``failure`` when it is not whole."""
+    """The end of it; ``failure`` when not all of it came."""
 
     failure: Failure | None
 
@@ -84,7 +84,10 @@ class ModelCall:
         self._chunks: list[tuple[int, bytes]] = []
         self._answered: Answered | None = None
         self._problems: list[str] = []
+        self._has_begun = False
         self._failure: Failure | None = None
+        self._is_said = False
+        """Whether the provider itself says in its answer why the call failed, so that the agent hears it from there."""
         self._settled = False
         self._counted: tuple[Usage | None, bool] = (None, False)
 
@@ -93,9 +96,13 @@ class ModelCall:
         import asyncio
 
         asyncio.get_running_loop().call_later(_THINKING_SECONDS, self._tell_messages)
+        self._desk.silence.begin(self.number)
         try:
             async with asyncio.timeout(self._limits.call_seconds), self._desk.source.open(self.forward) as answer:
                 self._answer = answer
+                self._desk.silence.hear(self.number)
+                if answer.reordered:
+                    self._desk.teller.reordered(self.number, answer.reordered)
                 await self._read(answer)
         except SourceFault as fault:
             self._fail(Failure(fault.kind, fault.message, self._status))
@@ -109,6 +116,7 @@ class ModelCall:
             self._fail(Failure(self.aborted, "the answer was not waited for", self._status))
             raise
         finally:
+            self._desk.silence.leave(self.number)
             self._finish()
 
     def _finish(self) -> None:
@@ -119,7 +127,7 @@ class ModelCall:
             self._tape()
             self._read_words()
             if self._desk.teller.problem is None:
-                end = End(self._failure)
+                end = End(None if self._is_said else self._failure)
         finally:
             self._pieces.put_nowait(end)
 
@@ -178,6 +186,7 @@ class ModelCall:
         """Read the body up to ``limit``; whether that was all."""
         scrub = Scrubber(self._desk.settings.keys)
         async for chunk in answer.chunks:
+            self._desk.silence.hear(self.number)
             self._keep(scrub.feed(chunk))
             if len(self._body) > limit:
                 return False
@@ -247,6 +256,8 @@ class ModelCall:
         if piece.problem:
             self._problems.append(piece.problem)
         elif piece.data is not None:
+            self._desk.silence.hear(self.number)  # a comment that keeps a connection open is no part of an answer
+            self._has_begun = True
             shown = self._collector.feed(piece.data)
         if piece.done or self._collector.ended:
             # The agent gets what came before while the record is written.
@@ -277,7 +288,10 @@ class ModelCall:
             self._desk.teller.answer(*told, is_cut_by_budget=cut)
         self._account(answered)
         failure = self._failure
-        if failure is None and self.is_abandoned:
+        if failure is None and answered.is_filtered:
+            words = f"a filter of the provider ended the answer: {answered.finish}"
+            failure = Failure("content-filter", words, self._status)
+        elif failure is None and self.is_abandoned:
             failure = Failure(CLIENT_ABORT, "the agent did not wait for the answer, which was read to its end", 200)
         if failure is not None:
             retry_after = self._answer.headers.get("retry-after", "") if self._answer is not None else ""
@@ -296,13 +310,14 @@ class ModelCall:
     def _flaw(self, answered: Answered, done: bool) -> Failure | None:
         """What is wrong with an answer that came with a good status."""
         if answered.error:
-            return Failure("upstream", answered.error, 200)
+            self._is_said = True
+            return failure_in(answered.error)
         if answered.whole or done:
             return None
         if self._problems:
             return Failure("malformed", f"{self._problems[0]}; {len(self._problems)} such", 200)
-        empty = answered.message == Message("assistant")
-        return Failure("malformed" if empty else "network", "the answer ended before its end", 200)
+        is_empty = not self._has_begun and answered.message == Message("assistant")
+        return Failure("malformed" if is_empty else "network", "the answer ended before its end", 200)
 
     def _account(self, answered: Answered) -> None:
         """Settle what was reserved: by what the provider counted, else by an estimate, else by nothing."""
@@ -321,7 +336,7 @@ class ModelCall:
                 came_bytes=len(self._body),
                 whole=self._failure is None,
             )
-        self._desk.settle(self.number, self.forward.asked.model, self._reservation, usage, estimated=estimated)
+        self._desk.settle(self.number, self.forward, answered, self._reservation, usage, estimated)
         self._counted = usage, estimated
 
     def _tape(self) -> None:

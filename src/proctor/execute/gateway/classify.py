@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+import orjson
+
+from proctor.execute.gateway.dialects.reading import text
 from proctor.execute.gateway.telling import Failure
 
 STREAM, WHOLE = "stream", "whole"
@@ -21,16 +24,20 @@ _CLASSES = {
     **dict.fromkeys((429, 420), "rate-limit"),
     413: "context-overflow",
 }
+_FILTERED = re.compile(
+    r"content.?(filter|policy|management)|safety system|moderation|flagged|responsible.?ai|usage policies",
+    re.IGNORECASE,
+)
 _REASONS = (
     (
         "context-overflow",
         re.compile(
             r"context.?(length|window|size|limit)|prompt is too long|maximum context|too many tokens"
-            r"|input token count|reduce the length",
+            r"|input token count|reduce the length|(input|prompt) is too (long|large)|request.too.large",
             re.IGNORECASE,
         ),
     ),
-    ("content-filter", re.compile(r"content.?(filter|policy|management)|safety system|moderation", re.IGNORECASE)),
+    ("content-filter", _FILTERED),
     (
         "not-found",
         re.compile(
@@ -46,6 +53,25 @@ _REASONS = (
 )
 """What providers say in the body of an error whose status says little, in this order."""
 
+_NO_CREDIT = re.compile(r"insufficient.?(quota|funds|balance|credit)|credit balance|billing.(hard|not)", re.IGNORECASE)
+"""What providers say that answer with 429 when there is no money left."""
+
+_NAMES = {
+    **dict.fromkeys(("rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "throttlingexception"), 429),
+    **dict.fromkeys(("overloaded_error", "unavailable", "server_overloaded", "serviceunavailableexception"), 503),
+    **dict.fromkeys(
+        ("api_error", "server_error", "internal", "internal_server_error", "insufficient_system_resource"), 500
+    ),
+    **dict.fromkeys(("timeout_error", "deadline_exceeded"), 408),
+    **dict.fromkeys(("authentication_error", "unauthenticated", "invalid_api_key"), 401),
+    **dict.fromkeys(("billing_error", "insufficient_quota"), 402),
+    **dict.fromkeys(("permission_error", "permission_denied"), 403),
+    **dict.fromkeys(("not_found_error", "not_found", "model_not_found"), 404),
+    "request_too_large": 413,
+    **dict.fromkeys(("invalid_request_error", "invalid_argument", "context_length_exceeded", "content_filter"), 400),
+}
+"""The statuses that names of errors stand for, in small letters."""
+
 
 def form_of(headers: Mapping[str, str]) -> str | None:
     """How the body of a good answer is read; None when it is not what a provider sends."""
@@ -60,8 +86,27 @@ def failure_of(status: int, words: str) -> Failure:
     kind = _CLASSES.get(status, "upstream" if status >= 500 else "rejected" if status >= 400 else "malformed")
     if kind in ("rejected", "not-found"):
         kind = next((name for name, pattern in _REASONS if pattern.search(words)), kind)
+    elif status == 403 and _FILTERED.search(words):
+        kind = "content-filter"
+    elif status == 429 and _NO_CREDIT.search(words):
+        kind = "credentials"
     outage = ": the provider is overloaded or down" if status in _OVERLOADED else ""
     return Failure(kind, f"status {status}{outage}: {words}", status)
+
+
+def failure_in(error: str) -> Failure:
+    """What an error inside an answer with the status 200 means; ``error`` is its JSON."""
+    try:
+        value = orjson.loads(error)
+    except orjson.JSONDecodeError:
+        value = error
+    fields = value if isinstance(value, dict) else {}
+    names = [str(fields.get(name)).lower() for name in ("code", "type", "status")]
+    statuses = [int(name) for name in names if re.fullmatch("[45][0-9][0-9]", name)]
+    statuses += [_NAMES[name] for name in names if name in _NAMES]
+    found = failure_of(statuses[0] if statuses else 400, error)
+    kind = "upstream" if found.kind == "rejected" and not statuses else found.kind
+    return Failure(kind, f"an error in the answer: {text(fields.get('message')) or error}", 200)
 
 
 def passed_headers(headers: Mapping[str, str]) -> dict[str, str]:

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import hashlib
 
-import orjson
-
+from proctor.base.frozen import replace
 from proctor.execute.gateway.cassette import Tape, Taped
-from proctor.execute.gateway.dialects.interface import Refused, Usage
+from proctor.execute.gateway.dialects.interface import Answered, Refused, Usage
 from proctor.execute.gateway.meter import Meter, TooMuch, most_input
+from proctor.execute.gateway.outages import Conversations, Outage
 from proctor.execute.gateway.settings import Settings
-from proctor.execute.gateway.sources.interface import Diverged, Forward, Source
+from proctor.execute.gateway.silence import GIVEN_UP, SilenceWatch
+from proctor.execute.gateway.sources.interface import TIMEOUT, Diverged, Forward, Source
 from proctor.execute.gateway.telling import Failure, Teller
 
 _POLL_SECONDS = 1.0
 _MOST_REMEMBERED = 10_000
-
-
-class _Talk:
-    """A conversation, which is known by its beginning: its calls that came to an end, and how the last one failed."""
-
-    def __init__(self) -> None:
-        self.calls = 0
-        self.outage: str | None = None
 
 
 class Desk:
@@ -37,8 +30,7 @@ class Desk:
         self.meter = meter
         self.gate = asyncio.Event()
         self.gate.set()
-        self._talks: dict[str, _Talk] = {}
-        self._latest: _Talk | None = None
+        self._talks = Conversations()
         self.divergences: list[str] = []
         self.calls = self.refused = self.errors = self.untold = 0
         self._numbers = 0
@@ -47,6 +39,10 @@ class Desk:
         self._taped: list[Taped] = []
         self._room = settings.limits.tape_bytes
         self._gaps: list[str] = []
+        self.given_up: str | None = None
+        """Why the gateway gave the provider up, if it did."""
+        limits = settings.limits
+        self.silence = SilenceWatch(limits.silence_seconds, limits.most_silence_seconds, teller.event, self._give_up)
 
     def next_number(self) -> int:
         """The number of a new request; past the bound none is told one by one any more."""
@@ -96,13 +92,21 @@ class Desk:
             return _POLL_SECONDS
         return 0.0
 
-    def settle(self, number: int, model: str, reservation: int, usage: Usage | None, *, estimated: bool) -> None:
-        """Settle one reservation; without usage the call cost nothing."""
+    def settle(
+        self, number: int, forward: Forward, answered: Answered, reservation: int, usage: Usage | None, estimated: bool
+    ) -> None:
+        """Settle one reservation; without usage the call cost nothing.
+
+        The amount is an estimate too where another model answered, or the price table does not know the model or tier.
+        """
         if usage is None:
             self.meter.cancel(reservation)
         else:
-            self.meter.settle(reservation, usage)
-            self.teller.usage(number, model, usage, estimated=estimated)
+            asked, tier = forward.asked.model, answered.tier
+            model = self.meter.charged_as(asked, answered.model, usage, tier)
+            self.meter.settle(reservation, usage, model, tier)
+            estimated = estimated or model != asked or not self.meter.table.knows(model, tier)
+            self.teller.usage(number, model, usage, estimated=estimated, tier=tier)
         self._changed.set()
 
     def retry_of(self, forward: Forward) -> int | None:
@@ -114,44 +118,34 @@ class Desk:
         self.errors += 1
         if len(self._failed) < _MOST_REMEMBERED:
             self._failed[_digest(forward)] = number
+        if self._talks.is_setup(forward, failure):
+            failure = replace(failure, is_setup=True)
         if failure.infrastructure:
             why = f"call {number}: {failure.kind}: {self.teller.texts.quoted(failure.words)[:300]}"
-            self._heard(forward, why)
+            self._talks.failed(forward, Outage(failure.kind, why))
         self.teller.error(number, failure, body, retry_after)
 
     def succeeded(self, forward: Forward) -> None:
         """A call came to its end."""
-        self._heard(forward, None)
+        self._talks.answered(forward)
 
     @property
-    def outage(self) -> str | None:
-        """How the provider failed in the agent's main conversation, if no call of it has succeeded since.
+    def outage(self) -> Outage | None:
+        """How the provider or the set-up failed, if the agent's main conversation did not recover from it."""
+        if self.given_up is not None:
+            return Outage(TIMEOUT, self.given_up)
+        return self._talks.outage
 
-        The last call that offered tools belongs to it. Where no call offers any, it is the conversation with the most
-        calls, and the last of several. So a small call besides, such as one for a title, neither hides an outage nor
-        causes one.
-        """
-        if self._latest is not None:
-            return self._latest.outage
-        longest = max(reversed(self._talks.values()), key=lambda talk: talk.calls, default=None)
-        return longest.outage if longest is not None else None
-
-    def _heard(self, forward: Forward, outage: str | None) -> None:
-        asked = forward.asked
-        start = next((place for place, one in enumerate(asked.messages) if one.role == "user"), 0)
-        first = [[one.role, one.text] for one in asked.messages[: start + 1]]
-        name = hashlib.sha256(orjson.dumps(first)).hexdigest()
-        if name not in self._talks and len(self._talks) >= _MOST_REMEMBERED:
+    def _give_up(self, seconds: float) -> None:
+        if self.given_up is not None:
             return
-        talk = self._talks.setdefault(name, _Talk())
-        talk.calls += 1
-        talk.outage = outage
-        if asked.tools:
-            self._latest = talk
+        most = self.silence.most_seconds
+        self.given_up = f"the provider was silent for {seconds:.0f} s in all; {most:g} s are waited for at most"
+        self.teller.event(GIVEN_UP, {"seconds": f"{seconds:.3f}", "most_seconds": f"{most:.3f}"})
 
     def diverged(self, number: int, diverged: Diverged) -> None:
         """A request is not on the cassette."""
-        self.divergences.append(f"call {number} at {diverged.pointer or '/'}"[:300])
+        self.divergences.append(f"call {number} at {diverged.difference.pointer or '/'}"[:300])
         self.teller.diverged(number, diverged)
 
     def tape_chunk(self, chunks: list[tuple[int, bytes]], at: int, chunk: bytes) -> None:

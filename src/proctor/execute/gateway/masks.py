@@ -2,7 +2,7 @@
 process numbers. Pure.
 
 A mask is versioned, and a cassette names the one that it was made with: a change of the rules is a new version. The
-first differing field of two masked requests is told as a JSON pointer.
+recorded request is kept as it was, so that a cassette of an earlier mask is played under the rules of this one.
 """
 
 from __future__ import annotations
@@ -63,42 +63,6 @@ def mask(value: Any) -> Any:
     if isinstance(value, list):
         return [mask(item) for item in value]
     return value
-
-
-def without_order(value: Any) -> Any:
-    """``value`` with the lines of each text sorted: an agent may list the same things in another order."""
-    if isinstance(value, str):
-        return sorted(value.splitlines())
-    if isinstance(value, Mapping):
-        return {key: without_order(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [without_order(item) for item in value]
-    return value
-
-
-def first_difference(expected: Any, got: Any, pointer: str = "") -> tuple[str, Any, Any] | None:
-    """Where two values differ first: a JSON pointer and both values; None when they are equal."""
-    if isinstance(expected, dict) and isinstance(got, dict):
-        for key in (*expected, *(key for key in got if key not in expected)):
-            place = f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}"
-            if key not in expected or key not in got:
-                return place, expected.get(key), got.get(key)
-            if found := first_difference(expected[key], got[key], place):
-                return found
-        return None
-    if isinstance(expected, list) and isinstance(got, list):
-        for index in range(max(len(expected), len(got))):
-            if index >= min(len(expected), len(got)):
-                return f"{pointer}/{index}", _at(expected, index), _at(got, index)
-            if found := first_difference(expected[index], got[index], f"{pointer}/{index}"):
-                return found
-        return None
-    same = expected == got and type(expected) is type(got)
-    return None if same else (pointer, expected, got)
-
-
-def _at(items: list[Any], index: int) -> Any:
-    return items[index] if index < len(items) else None
 
 
 def _is_id(key: str, item: Any) -> bool:

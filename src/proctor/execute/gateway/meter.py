@@ -13,6 +13,7 @@ from decimal import Decimal
 
 from proctor.base.frozen import frozen
 from proctor.execute.gateway.settings import Caps
+from proctor.execute.watch.model_names import is_same_model
 from proctor.execute.watch.money import EXACT, total_of
 from proctor.execute.watch.prices import INPUT, OUTPUT, PriceTable, TokenCounts, by_meter, meters_of, unit_prices
 
@@ -20,6 +21,9 @@ _TEMPLATE_TOKENS = 64
 _MESSAGE_TOKENS = 16
 _TOOLS_TOKENS = 1024
 """What providers add around a conversation, around each of its messages, and where tools are offered."""
+
+_UNLISTED = "?"
+"""A tier that no table names, whose prices are the dearest of all tiers."""
 
 
 @frozen
@@ -58,27 +62,38 @@ class Meter:
         self._lock = threading.Lock()
         self._open: dict[int, Reservation] = {}
         self._next = 0
-        self._rates: dict[str, tuple[dict[str, str], dict[str, Decimal]]] = {}
+        self._rates: dict[tuple[str, str], tuple[dict[str, str], dict[str, Decimal]]] = {}
+        tiers = sorted({one.tier for one in table.prices} - {""})
+        self._tiers = ("", *tiers, _UNLISTED) if tiers else ("",)
         self.amount = Decimal(0)
         self.tokens = 0
         self.requests = 0
 
-    def price(self, model: str, counts: TokenCounts) -> Decimal:
+    def price(self, model: str, counts: TokenCounts, tier: str = "") -> Decimal:
         """What one call costs by the table."""
-        meters, prices = self._rates_of(model)
+        meters, prices = self._rates_of(model, tier)
         return total_of(_times(prices[meter], quantity) for meter, quantity in by_meter(counts, meters).items())
 
     def most(self, model: str, input_tokens: int, output_tokens: int) -> Decimal:
-        """What one call costs at most, whatever the classes of its tokens."""
-        meters, prices = self._rates_of(model)
+        """What one call costs at most, whatever the classes of its tokens and the tier that answers."""
+        return max(self._most(model, tier, input_tokens, output_tokens) for tier in self._tiers)
+
+    def _most(self, model: str, tier: str, input_tokens: int, output_tokens: int) -> Decimal:
+        meters, prices = self._rates_of(model, tier)
         came, went = (max(prices[meters[one]] for one in classes) for classes in (INPUT, OUTPUT))
         tokens = _times(prices["tokens"], input_tokens + output_tokens)
         return total_of((prices["requests"], tokens, _times(came, input_tokens), _times(went, output_tokens)))
 
-    def _rates_of(self, model: str) -> tuple[dict[str, str], dict[str, Decimal]]:
-        if model not in self._rates:
-            self._rates[model] = meters_of(self.table, model), unit_prices(self.table, model)
-        return self._rates[model]
+    def _rates_of(self, model: str, tier: str) -> tuple[dict[str, str], dict[str, Decimal]]:
+        if (model, tier) not in self._rates:
+            self._rates[model, tier] = meters_of(self.table, model, tier), unit_prices(self.table, model, tier)
+        return self._rates[model, tier]
+
+    def charged_as(self, asked: str, answered: str, counts: TokenCounts, tier: str) -> str:
+        """The model by whose prices a call is paid: the one that was asked for, or a dearer one that answered."""
+        if not answered or is_same_model(asked, answered) or not self.table.covers(answered):
+            return asked
+        return max((asked, answered), key=lambda model: self.price(model, counts, tier))
 
     def reserve(self, model: str, input_tokens: int, output_tokens: int) -> int | TooMuch:
         """Set aside what a call may cost; its number for :meth:`settle`, or why there is not enough."""
@@ -108,11 +123,11 @@ class Meter:
         """What was set aside under ``number``."""
         return self._open[number]
 
-    def settle(self, number: int, counts: TokenCounts) -> None:
-        """Put what a call used in the place of what was set aside for it."""
+    def settle(self, number: int, counts: TokenCounts, model: str = "", tier: str = "") -> None:
+        """Put what a call used in the place of what was set aside for it; ``model`` and ``tier`` if others answered."""
         with self._lock:
             held = self._open.pop(number)
-            self.amount = total_of((self.amount, self.price(held.model, counts)))
+            self.amount = total_of((self.amount, self.price(model or held.model, counts, tier)))
             self.tokens += counts.input_tokens + counts.output_tokens
             self.requests += 1
 

@@ -16,7 +16,7 @@ from proctor.execute.gateway.dialects.interface import GENERATE, MODELS, Refused
 from proctor.execute.gateway.dialects.table import DIALECTS, likely, route
 from proctor.execute.gateway.forwarding import prepare
 from proctor.execute.gateway.offered import listing
-from proctor.execute.gateway.sources.interface import Forward
+from proctor.execute.gateway.sources.interface import STOPPED, TIMEOUT, Forward
 
 if TYPE_CHECKING:
     import asyncio
@@ -90,10 +90,10 @@ class Server:
 
         for listener in self._listeners:
             listener.close()
-        if self._running:
+        if self._running and self._desk.given_up is None:
             await asyncio.wait(list(self._running), timeout=self._limits.abandoned_seconds)
         for task, call in list(self._running.items()):
-            call.aborted = "stopped"
+            call.aborted = call.aborted if call.is_abandoned else STOPPED
             task.cancel()
         if self._running:
             await asyncio.wait(list(self._running), timeout=self._limits.close_seconds)
@@ -233,6 +233,9 @@ class Server:
             return await self._answer(call, request)
         except (asyncio.CancelledError, ConnectionError):
             call.is_abandoned = True
+            if self._desk.silence.is_silent:
+                call.aborted = TIMEOUT
+            self._desk.silence.leave(call.number)
             for task, running in list(self._running.items()):
                 if running is call:
                     asyncio.get_running_loop().call_later(self._limits.abandoned_seconds, task.cancel)

@@ -40,18 +40,23 @@ _START_SECONDS = 30
 
 @frozen
 class Summary:
-    """What came of a gateway. ``outage`` says how a provider failed when no call succeeded after it."""
+    """What came of a gateway. ``outage`` says how the provider or the set-up failed if the agent did not recover.
+
+    ``given_up`` is whether the provider was silent for too long.
+    """
 
     calls: int
     refused: int
     errors: int
     outage: str | None
+    outage_class: str
     replayable: bool
     why: tuple[str, ...]
     diverged: tuple[str, ...]
     unplayed: tuple[int, ...]
     cassette: bytes | None
     sha256: str
+    given_up: bool = False
 
     def payload(self) -> dict[str, Any]:
         """The summary as a record holds it, without the cassette's bytes."""
@@ -59,7 +64,8 @@ class Summary:
         replay = {"replayable": self.replayable, "why": list(self.why), "diverged": list(self.diverged)}
         first = {"first_unplayed": self.unplayed[0]} if self.unplayed else {}
         unused = {"never_called": not self.calls and not self.refused}
-        return {**counts, **first, **replay, **unused, "outage": self.outage, "cassette": self.sha256}
+        outage = {"outage": self.outage} | ({"outage_class": self.outage_class} if self.outage_class else {})
+        return {**counts, **first, **replay, **unused, **outage, "cassette": self.sha256}
 
 
 class Gateway:
@@ -100,11 +106,6 @@ class Gateway:
         """Let calls begin again."""
         self._do(self._release(), _START_SECONDS)
 
-    @property
-    def outage(self) -> str | None:
-        """How the provider failed, when no call has succeeded since."""
-        return self._desk.outage if self._desk is not None else None
-
     def stop(self) -> Summary:
         """End everything and sum up; safe to call twice."""
         if self._summary is None:
@@ -144,13 +145,15 @@ class Gateway:
             calls=desk.calls,
             refused=desk.refused,
             errors=desk.errors,
-            outage=desk.outage,
+            outage=desk.outage.words if desk.outage is not None else None,
+            outage_class=desk.outage.kind if desk.outage is not None else "",
             replayable=not why,
             why=tuple(why),
             diverged=tuple(desk.divergences[:100]),
             unplayed=self._unplayed,
             cassette=cassette,
             sha256=hashlib.sha256(data).hexdigest() if data is not None else "",
+            given_up=desk.given_up is not None,
         )
 
     def _turn(self) -> None:

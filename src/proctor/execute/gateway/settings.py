@@ -74,7 +74,8 @@ class Limits:
 
     An answer that its agent does not wait for is read for ``abandoned_seconds``. A request without a maximum is taken
     to generate ``assumed_output_tokens``; where the budget does not allow that, it gets what is left as its maximum,
-    but not less than ``least_output_tokens``.
+    but not less than ``least_output_tokens``. A provider that sends nothing for ``silence_seconds`` is silent, which is
+    not the agent's time; after ``most_silence_seconds`` of that in all the gateway gives up.
     """
 
     request_bytes: int = 32 << 20
@@ -93,6 +94,8 @@ class Limits:
     connect_seconds: float = 30
     idle_seconds: float = 300
     call_seconds: float = 1800
+    silence_seconds: float = 30
+    most_silence_seconds: float = 1800
     affordable_seconds: float = 600
     abandoned_seconds: float = 10
     close_seconds: float = 10

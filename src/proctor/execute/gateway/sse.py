@@ -59,10 +59,11 @@ class EventSplitter:
             self._skipping = True
 
     def rest(self) -> list[Piece]:
-        """What is left at the end of the stream; an event without its end may still be whole."""
+        """What is left at the end of the stream: an event without its end is whole, or was cut."""
         raw = bytes(self._held)
         self._held = bytearray()
-        return [self._piece(raw)] if raw.strip() else ([Piece(raw)] if raw else [])
+        piece = self._piece(raw)
+        return [Piece(raw) if piece.problem else piece] if raw else []
 
     def _piece(self, raw: bytes) -> Piece:
         if self._skipping:

@@ -11,6 +11,7 @@ from typing import Any
 from proctor.base.clock import seconds_text
 from proctor.base.frozen import field_names, frozen
 from proctor.execute.gateway.dialects.interface import Answered, Message, Usage
+from proctor.execute.gateway.differences import Reordered
 from proctor.execute.gateway.forwarding import Prepared
 from proctor.execute.gateway.lineage import Lineages, Told
 from proctor.execute.gateway.meter import Reservation
@@ -25,8 +26,9 @@ from proctor.execute.watch.prices import TokenCounts
 Record = Callable[[str, Mapping[str, Any]], object]
 """Takes the type of an event and its payload."""
 
-NOT_THE_PROVIDERS = frozenset(("rejected", "context-overflow", "client-abort", "stopped"))
-"""Classes of errors for which no provider and no machine is to blame."""
+OVERFLOW, REJECTED = "context-overflow", "rejected"
+NOT_THE_PROVIDERS = frozenset((REJECTED, OVERFLOW, "client-abort", "stopped"))
+"""Classes of errors for which neither a provider nor a machine is to blame, unless the set-up is."""
 
 _MOST_IDS = 100_000
 _MOST_CALLS = 1000
@@ -35,15 +37,16 @@ _MOST_CALLS = 1000
 
 @frozen
 class Failure:
-    """Why a call failed; ``kind`` is its class."""
+    """Why a call failed; ``kind`` is its class. ``is_setup`` says that agent and model do not fit each other."""
 
     kind: str
     words: str
     status: int = 0
+    is_setup: bool = False
 
     @property
     def infrastructure(self) -> bool:
-        return self.kind not in NOT_THE_PROVIDERS
+        return self.is_setup or self.kind not in NOT_THE_PROVIDERS
 
 
 @frozen
@@ -150,13 +153,14 @@ class Teller:
             names = {"id": wanted.id[:200], "name": wanted.name[:200]}
             self.event("tool.call", {"call": call, "index": index, **names, "arguments": arguments})
 
-    def usage(self, call: int, model: str, usage: Usage, *, estimated: bool) -> None:
+    def usage(self, call: int, model: str, usage: Usage, *, estimated: bool, tier: str = "") -> None:
         """What a call used, as its provider counted it or as it had to be estimated."""
         self.event(
             "model.usage",
             {
                 "call": call,
                 "model": model[:200],
+                **({"tier": tier} if tier else {}),
                 **{name: getattr(usage, name) for name in field_names(TokenCounts)},
                 "usd": None if usage.usd is None else plain(usage.usd),
                 "estimated": estimated,
@@ -183,9 +187,19 @@ class Teller:
 
     def diverged(self, call: int, diverged: Diverged) -> None:
         """A request that is not on the cassette."""
-        shown = {"pointer": diverged.pointer[:500], "nearest": diverged.nearest}
-        shown |= {"expected": self.texts.quoted(diverged.expected), "got": self.texts.quoted(diverged.got)}
-        self.event("model.diverged", {"call": call, **shown})
+        found = diverged.difference
+        counts = {"places": found.places, "others": found.others, "nearest": diverged.nearest}
+        told = {"before": found.before, "expected": found.recorded, "got": found.now, "after": found.after}
+        quoted = {name: self.texts.quoted(text) for name, text in told.items()}
+        place = {"pointer": found.pointer[:500], "part": self.texts.quoted(found.part)}
+        self.event("model.diverged", {"call": call, **place, **quoted, **counts})
+
+    def reordered(self, call: int, order: tuple[Reordered, ...]) -> None:
+        """A request that is on the cassette but for the order of lists."""
+        parts = [
+            {"pointer": one.pointer[:500], "part": self.texts.quoted(one.part), "lines": one.lines} for one in order
+        ]
+        self.event("model.reordered", {"call": call, "parts": parts[:100]})
 
     def words(self, call: int, index: int, message: Message) -> None:
         """The hits of the rules on words in one message."""

@@ -32,6 +32,7 @@ from proctor.execute.gateway.dialects.reading import (
     refuse_remote,
     text,
 )
+from proctor.execute.watch.prices import tier_of
 
 VERSION = "2023-06-01"
 
@@ -67,7 +68,7 @@ class Anthropic:
 
     def prepare(self, body: Body, route: Route, rules: Rules) -> list[str]:
         changes = filter_fields(body, ANTHROPIC, rules)
-        refuse_remote(body.get("messages"), rules)
+        refuse_remote([body.get("messages"), body.get("system")], rules)
         changes += filter_tools(body, rules, lambda tool: (text(tool.get("type")) or "custom").startswith(_OWN), _kind)
         body["model"] = map_model(text(body.get("model")), rules)
         maximum(body, "max_tokens")
@@ -87,8 +88,8 @@ class Anthropic:
         for place, block in enumerate(objects(body.get("content"))):
             collector.feed({"type": "content_block_start", "index": place, "content_block": block})
         collector.feed({"type": "message_delta", "delta": body, "usage": body.get("usage")})
-        if body.get("type") == "error":
-            collector.feed(body)
+        if body.get("type") == "error" or body.get("error"):
+            collector.feed({**body, "type": "error"})
         return collector.answered()
 
     def collector(self, changes: list[str]) -> AnthropicCollector:
@@ -133,8 +134,8 @@ class AnthropicCollector:
             self._counted = bool(self._usage)
         elif kind == "message_stop":
             self.ended = True
-        elif kind == "error":
-            self._error = text(inner(event, "error").get("message")) or json_text(event.get("error"))
+        elif kind == "error" or event.get("error"):
+            self._error = json_text(event.get("error") or event)
         return True
 
     def answered(self) -> Answered:
@@ -156,7 +157,8 @@ class AnthropicCollector:
         usage = _usage(self._usage) if self._counted else None
         refusal = "refusal" if self._finish == "refusal" else ""
         whole = bool(self._finish) and not self._error
-        return Answered(message, self._finish, usage, refusal, self._error, whole, self._model)
+        tier = tier_of(text(self._usage.get("service_tier")))
+        return Answered(message, self._finish, usage, refusal, self._error, whole, self._model, tier, bool(refusal))
 
 
 def _messages(item: Body) -> list[Message]:

@@ -36,12 +36,15 @@ from proctor.execute.gateway.dialects.reading import (
     refuse_store,
     text,
 )
+from proctor.execute.watch.prices import tier_of
 
 USAGE_ASKED = "asked for usage at the end of the stream"
 
 _PATHS = {"/v1/chat/completions": GENERATE, "/chat/completions": GENERATE}
 _LISTS = ("/v1/models", "/models")
 _LIMITS = ("max_completion_tokens", "max_tokens")
+_BROKEN = ("error", "insufficient_system_resource")
+"""Finish reasons of answers that a provider could not finish."""
 
 
 class Chat:
@@ -62,7 +65,7 @@ class Chat:
             messages=tuple(_message(item) for item in objects(body.get("messages"))),
             tools=tuple(_tool(item) for item in objects(body.get("tools"))),
             max_output=maximum(body, *_LIMITS),
-            more_output=count(body.get("thinking_budget")),
+            more_output=_more_output(body),
             stream=body.get("stream") is True,
             choices=choices if type(choices) is int and choices > 0 else 1,
         )
@@ -120,7 +123,7 @@ class ChatCollector:
         self._refusals: list[str] = []
         self._calls: dict[tuple[int, int], tuple[list[str], list[str], list[str]]] = {}
         self._finish = ""
-        self._model = ""
+        self._model = self._tier = ""
         self._usage: Usage | None = None
         self._error = ""
 
@@ -137,6 +140,8 @@ class ChatCollector:
         self._reasoning.append(text(part.get("reasoning_content")) or text(part.get("reasoning")))
         self._refusals.append(text(part.get("refusal")))
         self._finish = text(choice.get("finish_reason")) or self._finish
+        if choice.get("error") or self._finish in _BROKEN:
+            self._error = json_text(choice.get("error") or {"code": self._finish})
         for place, item in enumerate(objects(part.get("tool_calls"))):
             index = item.get("index")
             ids, names, arguments = self._calls.setdefault(
@@ -149,10 +154,11 @@ class ChatCollector:
 
     def add_rest(self, event: Body) -> None:
         self._model = text(event.get("model")) or self._model
+        self._tier = text(event.get("service_tier")) or self._tier
         if isinstance(event.get("usage"), dict):
             self._usage = _usage(event["usage"])
         if event.get("error"):
-            self._error = text(inner(event, "error").get("message")) or json_text(event["error"])
+            self._error = json_text(event["error"])
 
     def answered(self) -> Answered:
         refusal = "".join(self._refusals)
@@ -169,7 +175,17 @@ class ChatCollector:
             self._error,
             whole=bool(self._finish) and not self._error,
             model=self._model,
+            tier=tier_of(self._tier),
+            is_filtered=self._finish == "content_filter",
         )
+
+
+def _more_output(body: Body) -> int:
+    """What may be billed beside the answer: the largest budget for reasoning, and every byte of a prediction."""
+    thought = inner(body, "reasoning").get("max_tokens"), inner(body, "thinking").get("budget_tokens")
+    predicted = inner(body, "prediction").get("content")
+    budget = max(map(count, (body.get("thinking_budget"), *thought)))
+    return budget + (len(json_text(predicted).encode()) if predicted else 0)
 
 
 def _message(item: Body) -> Message:

@@ -8,12 +8,15 @@ A dialect lists the fields that it knows:
     routing   let the provider choose another model or company: refused
 
 Every other field is unknown: stripped, refused or passed, as ``unknown_fields`` says. Whatever is stripped or passed by
-such a policy is recorded with the request.
+such a policy is recorded with the request. The same holds inside those passed fields whose parts can change what a
+provider bills or does (``parts``); conversations and tools are read by the dialects themselves.
 """
 
 from __future__ import annotations
 
-from proctor.base.frozen import frozen
+from collections.abc import Mapping
+
+from proctor.base.frozen import EMPTY, frozen
 from proctor.execute.gateway.dialects.interface import Body, Refused, Rules
 
 STRIP, REFUSE = "strip", "refuse"
@@ -29,7 +32,11 @@ class Fields:
     state: frozenset[str] = frozenset()
     tools: frozenset[str] = frozenset()
     routing: frozenset[str] = frozenset()
+    parts: Mapping[str, frozenset[str]] = EMPTY
 
+
+_STREAM = frozenset(("include_usage", "include_obfuscation"))
+_CACHE = frozenset(("type", "ttl"))
 
 CHAT = Fields(
     passed=frozenset(
@@ -58,6 +65,15 @@ CHAT = Fields(
         ("web_search_options", "web_search", "enable_search", "search_options", "search_parameters", "plugins")
     ),
     routing=frozenset(("models", "route", "provider", "transforms", "fallbacks")),
+    parts={
+        "stream_options": _STREAM,
+        "reasoning": frozenset(("effort", "max_tokens", "exclude", "enabled", "summary")),
+        "thinking": frozenset(("type", "budget_tokens", "clear_thinking")),
+        "response_format": frozenset(("type", "json_schema", "schema", "grammar")),
+        "prediction": frozenset(("type", "content")),
+        "usage": frozenset(("include",)),
+        "cache_control": _CACHE,
+    },
 )
 
 RESPONSES = Fields(
@@ -89,6 +105,11 @@ RESPONSES = Fields(
     ),
     state=frozenset(("previous_response_id", "conversation", "background", "prompt")),
     routing=CHAT.routing,
+    parts={
+        "stream_options": _STREAM,
+        "reasoning": frozenset(("effort", "summary", "generate_summary", "encrypted_content")),
+        "text": frozenset(("format", "verbosity")),
+    },
 )
 
 ANTHROPIC = Fields(
@@ -112,11 +133,23 @@ ANTHROPIC = Fields(
     state=frozenset(("container",)),
     tools=frozenset(("mcp_servers",)),
     routing=CHAT.routing,
+    parts={
+        "thinking": frozenset(("type", "budget_tokens", "display")),
+        "output_config": frozenset(("effort", "format", "task_budget")),
+        "context_management": frozenset(("edits",)),
+        "metadata": frozenset(("user_id",)),
+        "tool_choice": frozenset(("type", "name", "disable_parallel_tool_use")),
+        "cache_control": _CACHE,
+    },
 )
 
 GEMINI = Fields(
     passed=frozenset(("contents", "tools", "toolConfig", "safetySettings", "systemInstruction", "generationConfig")),
     state=frozenset(("cachedContent",)),
+    parts={
+        "toolConfig": frozenset(("functionCallingConfig",)),
+        "systemInstruction": frozenset(("parts", "role")),
+    },
 )
 """By their names in camel case; names in snake case mean the same."""
 
@@ -129,6 +162,7 @@ GEMINI_CONFIG = Fields(
         )
     ),
     routing=frozenset(("routingConfig", "modelSelectionConfig", "modelConfig")),
+    parts={"thinkingConfig": frozenset(("thinkingBudget", "includeThoughts", "thinkingLevel"))},
 )
 
 
@@ -137,13 +171,24 @@ def filter_fields(body: Body, fields: Fields, rules: Rules, *, spelled: bool = F
 
     With ``spelled``, names in snake case are looked up in camel case.
     """
+    changes = _filter(body, fields, rules, spelled)
+    if len(changes) > MOST_NAMED:
+        return [*changes[:MOST_NAMED], f"stripped or passed {len(changes) - MOST_NAMED} more"]
+    return changes
+
+
+def _filter(body: Body, fields: Fields, rules: Rules, spelled: bool, within: str = "") -> list[str]:
+    """The same without a bound on what is told; ``within`` names the field whose parts these are."""
     changes: list[str] = []
     for name, value in list(body.items()):
         known = camel_case(name) if spelled else name
+        shown = within + name[:NAME_CHARACTERS]
         if known in fields.passed:
+            if known in fields.parts and isinstance(value, dict):
+                body[name] = dict(value)
+                changes += _filter(body[name], Fields(fields.parts[known]), rules, spelled, f"{shown}.")
             continue
         policy, code, why = _policy(known, fields, rules)
-        shown = name[:NAME_CHARACTERS]
         if policy == STRIP or value in (None, False, "", []):
             del body[name]
             changes.append(f"stripped {shown}")
@@ -151,8 +196,6 @@ def filter_fields(body: Body, fields: Fields, rules: Rules, *, spelled: bool = F
             raise Refused(code, f"{shown} {why}", 400 if code in ("server-state", "unknown-field") else 403)
         else:
             changes.append(f"passed {shown}")
-    if len(changes) > MOST_NAMED:
-        return [*changes[:MOST_NAMED], f"stripped or passed {len(changes) - MOST_NAMED} more"]
     return changes
 
 

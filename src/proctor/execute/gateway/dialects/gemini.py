@@ -28,6 +28,7 @@ from proctor.execute.gateway.dialects.reading import (
     filter_tools,
     inner,
     json_text,
+    listed,
     map_model,
     maximum,
     objects,
@@ -80,11 +81,12 @@ class Gemini:
 
     def prepare(self, body: Body, route: Route, rules: Rules) -> list[str]:
         changes = filter_fields(body, GEMINI, rules, spelled=True)
-        refuse_remote(body.get("contents"), rules)
+        for name in ("contents", "systemInstruction", "system_instruction"):
+            refuse_remote(body.get(name), rules)
         changes += filter_tools(body, rules, lambda tool: set(tool) <= _OWN, lambda tool: ", ".join(sorted(tool)))
         map_model(route.model, rules)
         config = _config(body)
-        changes += filter_fields(config, GEMINI_CONFIG, rules)
+        changes += filter_fields(config, GEMINI_CONFIG, rules, spelled=True)
         maximum(config, _LIMIT)
         choices = config.get("candidateCount", 1)
         if type(choices) is not int or not 1 <= choices <= 128:
@@ -141,7 +143,7 @@ class GeminiCollector:
         self._model = text(event.get("modelVersion")) or self._model
         self._blocked = text(inner(event, "promptFeedback").get("blockReason")) or self._blocked
         if event.get("error"):
-            self._error = text(inner(event, "error").get("message")) or json_text(event["error"])
+            self._error = json_text(event["error"])
         return True
 
     def answered(self) -> Answered:
@@ -150,7 +152,8 @@ class GeminiCollector:
         thought = "".join(text(part.get("text")) for part in self._parts if part.get("thought") is True)
         message = Message("assistant", _said(self._parts), thought, _calls(self._parts))
         whole = bool(finish) and not self._error
-        return Answered(message, finish, self._usage, refusal, self._error, whole, self._model)
+        is_filtered = bool(refusal)
+        return Answered(message, finish, self._usage, refusal, self._error, whole, self._model, is_filtered=is_filtered)
 
 
 def _messages(item: Body) -> list[Message]:
@@ -212,8 +215,8 @@ def _thinking(config: Body) -> Any:
 def _tools(body: Body) -> list[Tool]:
     declared = [
         one
-        for tool in objects(body.get("tools"))
-        for one in objects(tool.get("functionDeclarations", tool.get("function_declarations")))
+        for tool in objects(listed(body.get("tools")))
+        for one in objects(listed(tool.get("functionDeclarations", tool.get("function_declarations"))))
     ]
     return [Tool(text(one.get("name")), _either(one, "parametersJsonSchema", "parameters")) for one in declared]
 

@@ -105,7 +105,9 @@ class Usage(TokenCounts):
 class Answered:
     """An answer, read. ``refusal`` is how the provider marked a refusal; ``whole`` says that nothing is missing.
 
-    ``model`` is the model that answered, as the provider names it.
+    ``error`` is the JSON of an error inside the answer. ``model`` is the model that answered, as the provider names it,
+    and ``tier`` the service tier; empty for the ordinary one. ``is_filtered`` says that a filter of the provider ended
+    the answer or kept it back.
     """
 
     message: Message
@@ -115,6 +117,8 @@ class Answered:
     error: str = ""
     whole: bool = True
     model: str = ""
+    tier: str = ""
+    is_filtered: bool = False
 
 
 @frozen

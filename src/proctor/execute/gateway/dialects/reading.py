@@ -21,7 +21,8 @@ _SEARCHING = ("search-preview", "search-api", "deep-research", ":online")
 """Parts of model names that mean a model which searches the web by itself."""
 
 _KEPT = ("file_id", "fileUri", "file_uri")
-_LINKS = ("url", "image_url", "file_url")
+_LINKS = ("url", "uri")
+"""How the names of fields end that hold addresses."""
 _FOREIGN = ("input", "args", "arguments", "response", "annotations", "citations")
 """Where words of models and tools stand, in which an address is only a word."""
 
@@ -63,6 +64,11 @@ def text(value: Any) -> str:
 def objects(value: Any) -> list[Body]:
     """The objects of a list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def listed(value: Any) -> Any:
+    """A list for what may be one: Google's servers, whose messages have repeated fields, take a single object, too."""
+    return [value] if isinstance(value, dict) else value
 
 
 def inner(value: Any, key: str) -> Body:
@@ -148,7 +154,7 @@ def map_model(name: str, rules: Rules) -> str:
 
 def filter_tools(body: Body, rules: Rules, is_own: Callable[[Body], bool], name_of: Callable[[Body], str]) -> list[str]:
     """Take tools out that the provider would run, or refuse them, as the rules say; what was done."""
-    tools = body.get("tools")
+    tools = listed(body.get("tools"))
     if rules.provider_tools == "allow" or not isinstance(tools, list):
         return []
     kept = [tool for tool in tools if isinstance(tool, dict) and is_own(tool)]
@@ -181,7 +187,7 @@ def refuse_remote(value: Any, rules: Rules) -> None:
                 continue
             if name in _KEPT and item:
                 raise Refused("server-state", f"{name} names content that is not in the request")
-            if name in _LINKS and isinstance(item, str) and not item.startswith("data:"):
+            if name.lower().endswith(_LINKS) and isinstance(item, str) and not item.startswith("data:"):
                 if rules.provider_tools != "allow":
                     raise Refused("remote-content", f"{name} names content elsewhere; put it into the request", 403)
                 continue

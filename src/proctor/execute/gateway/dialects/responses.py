@@ -34,6 +34,7 @@ from proctor.execute.gateway.dialects.reading import (
     refuse_store,
     text,
 )
+from proctor.execute.watch.prices import tier_of
 
 _OWN = frozenset(("function", "custom", "local_shell", "apply_patch", "computer_use_preview", "computer", "namespace"))
 _TEXTS = frozenset(("input_text", "output_text", "text", "summary_text", "reasoning_text"))
@@ -90,11 +91,13 @@ class Responses:
         message = _assistant(items)
         refusal = "".join(text(part.get("refusal")) for item in items for part in objects(item.get("content")))
         finish = text(inner(body, "incomplete_details").get("reason")) or text(body.get("status"))
-        error = text(inner(body, "error").get("message"))
+        failed = {"code": "server_error"} if finish == "failed" else ""
+        error = json_text(body.get("error") or failed)
         usage = _usage(body["usage"]) if isinstance(body.get("usage"), dict) else None
         refusal = refusal or ("content_filter" if finish == "content_filter" else "")
         whole = bool(finish) and not error
-        return Answered(message, finish, usage, refusal, error, whole, text(body.get("model")))
+        named = text(body.get("model")), tier_of(text(body.get("service_tier")))
+        return Answered(message, finish, usage, refusal, error, whole, *named, finish == "content_filter")
 
     def collector(self, changes: list[str]) -> ResponsesCollector:
         return ResponsesCollector(self)
@@ -133,8 +136,8 @@ class ResponsesCollector:
         elif kind in ("response.completed", "response.incomplete", "response.failed"):
             self._final = inner(event, "response")
             self.ended = True
-        elif kind == "error":
-            self._error = text(event.get("message")) or json_text(event)
+        elif kind == "error" or event.get("error"):
+            self._error = json_text(event.get("error") or event)
         return True
 
     def answered(self) -> Answered:
@@ -213,6 +216,9 @@ def _tools(body: Body) -> list[Body]:
 def _is_own(tool: Body) -> bool:
     if tool.get("type") == "shell":
         return inner(tool, "environment").get("type") in (None, "local")
+    if tool.get("type") == "namespace":
+        inside = tool.get("tools")
+        return isinstance(inside, list) and all(isinstance(one, dict) and _is_own(one) for one in inside)
     return _kind(tool) in _OWN
 
 

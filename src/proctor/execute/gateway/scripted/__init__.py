@@ -18,4 +18,6 @@ model says that it is done. Answering depends on the request alone.
 A turn may also have ``think``, ``calls`` (several), ``usage: {input: 10, output: 5}`` (``null`` to leave it out),
 ``error: {status: 429, message: ..., retry_after: 1}``, ``pause_seconds`` between the parts of a stream, and a
 ``fault``: cut, hang, garbage, long-line or html.
+
+Instead of steps a script can say what to ``find`` (see ``finding``): a model that searches, reads and derives its edit.
 """

@@ -6,8 +6,9 @@ import hashlib
 
 from proctor.base.frozen import frozen
 from proctor.execute.gateway.dialects.interface import Asked, Call
-from proctor.execute.gateway.scripted.script import Script, Turn
+from proctor.execute.gateway.scripted.script import Script
 from proctor.execute.gateway.scripted.shell import shell_call
+from proctor.execute.gateway.scripted.turn import Turn
 
 _BYTES_PER_TOKEN = 4
 _PART = 24

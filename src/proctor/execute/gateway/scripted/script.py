@@ -10,6 +10,8 @@ import orjson
 from proctor.base.frozen import frozen
 from proctor.contract.strict_yaml import Node, Report, load_yaml
 from proctor.execute.gateway.dialects.interface import Asked
+from proctor.execute.gateway.scripted.finding import Find, find_turn
+from proctor.execute.gateway.scripted.turn import Trouble, Turn, Wanted
 
 SCHEMA = 1
 FAULTS = ("cut", "hang", "garbage", "long-line", "html")
@@ -29,6 +31,7 @@ _TURN = {
     "limited": "flag",
 }
 _WHEN = {"step": "number", "last": "text", "result": "text", "text": "text", "tools": "flag", "model": "text"}
+_FIND = {"search": "text", "files": "text", "edit": "text", "replacement": "text"}
 _CALL = {"tool": "text", "arguments": "map"}
 _USAGE = {"input": "number", "output": "number"}
 _ERROR = {"status": "number", "message": "text", "retry_after": "number"}
@@ -36,53 +39,20 @@ _WORDS = {"map": "an object", "text": "text", "list": "a list", "number": "a num
 
 
 @frozen
-class Wanted:
-    """A call of a named tool, with its arguments as JSON."""
-
-    tool: str
-    arguments: str
-
-
-@frozen
-class Trouble:
-    """An error that a provider would answer with."""
-
-    status: int
-    message: str
-    retry_after: int | None = None
-
-
-@frozen
-class Turn:
-    """One answer; ``usage`` is None for counts of our own, and empty to leave them out.
-
-    With ``is_cut`` it ends as if it had reached the output limit of its request.
-    """
-
-    conditions: tuple[tuple[str, Any], ...] = ()
-    say: str = ""
-    think: str = ""
-    shell: str = ""
-    calls: tuple[Wanted, ...] = ()
-    usage: tuple[int, ...] | None = None
-    error: Trouble | None = None
-    pause_seconds: float = 0
-    fault: str = ""
-    is_cut: bool = False
-
-
-@frozen
 class Script:
-    """All turns: those with conditions, and the steps."""
+    """All turns: those with conditions, and the steps, or what to find instead of steps."""
 
     chosen: tuple[Turn, ...]
     steps: tuple[Turn, ...]
+    find: Find | None = None
 
     def turn(self, asked: Asked) -> Turn:
         """The turn that answers ``asked``."""
         for turn in self.chosen:
             if all(_holds(name, value, asked) for name, value in turn.conditions):
                 return turn
+        if self.find is not None:
+            return find_turn(self.find, asked)
         step = step_of(asked)
         return self.steps[step] if step < len(self.steps) else Turn(say="Done.")
 
@@ -97,14 +67,42 @@ def load_script(data: bytes, file: str = "model.yaml") -> Script:
     """The script in ``data``; ``ContractError`` names every mistake with its line."""
     root = load_yaml(data, file)
     report = Report(file)
-    fields = _fields(report, root, {"schema": "number", "turns": "list"}, ("schema", "turns"))
+    fields = _fields(report, root, {"schema": "number", "turns": "list", "find": "map"}, ("schema",))
     if "schema" in fields and fields["schema"].value != str(SCHEMA):
         report.add(fields["schema"], f"schema must be {SCHEMA}")
     turns = [_turn(report, node) for node in (fields["turns"].value if "turns" in fields else ())]
+    find = _find(report, fields["find"]) if "find" in fields else None
+    steps = tuple(turn for turn in turns if not turn.conditions)
+    if root.kind == "map" and not {"turns", "find"} & set(root.value):
+        report.add(root, "turns is missing", "or find, for a model that looks for the place itself")
+    if "find" in fields and steps:
+        report.add(fields["turns"], "beside find, every turn needs conditions", "give each turn a when")
     report.raise_any()
-    return Script(
-        tuple(turn for turn in turns if turn.conditions), tuple(turn for turn in turns if not turn.conditions)
-    )
+    return Script(tuple(turn for turn in turns if turn.conditions), steps, find)
+
+
+def _find(report: Report, node: Node) -> Find | None:
+    fields = _fields(report, node, _FIND, ("search", "edit", "replacement"))
+    patterns = {}
+    for name in ("search", "edit"):
+        if name in fields:
+            patterns[name] = _pattern(report, fields[name], re.MULTILINE if name == "edit" else 0)
+    search, edit, replacement = patterns.get("search"), patterns.get("edit"), _text(fields, "replacement")
+    if search is None or edit is None or "replacement" not in fields:
+        return None
+    try:
+        re.compile(f"(?:{edit.pattern})|", edit.flags).sub(replacement, "")
+    except (re.error, IndexError) as error:
+        report.add(fields["replacement"], f"not a replacement for edit: {error}")
+    return Find(search, edit, replacement, _text(fields, "files"))
+
+
+def _pattern(report: Report, node: Node, flags: int = 0) -> re.Pattern[str] | None:
+    try:
+        return re.compile(node.value, flags)
+    except re.error as error:
+        report.add(node, f"not a regular expression: {error}")
+        return None
 
 
 def _turn(report: Report, node: Node) -> Turn:
@@ -144,10 +142,9 @@ def _conditions(report: Report, node: Node) -> tuple[tuple[str, Any], ...]:
         elif name == "tools":
             found.append((name, value.value))
         else:
-            try:
-                found.append((name, re.compile(value.value)))
-            except re.error as error:
-                report.add(value, f"not a regular expression: {error}")
+            expression = _pattern(report, value)
+            if expression is not None:
+                found.append((name, expression))
     return tuple(found)
 
 

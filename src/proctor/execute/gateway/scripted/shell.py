@@ -20,39 +20,39 @@ def shell_call(command: str, tools: Sequence[Tool]) -> tuple[str, str] | None:
     """The name and the arguments that run ``command``; None when no tool runs commands."""
     by_name = {tool.name: tool for tool in tools}
     candidates = [by_name[name] for name in _NAMES if name in by_name]
-    candidates += [tool for tool in tools if tool not in candidates and {"command", "cmd"} & set(_properties(tool))]
+    candidates += [tool for tool in tools if tool not in candidates and {"command", "cmd"} & set(properties(tool))]
     for tool in candidates:
-        properties = _properties(tool)
-        parameter = next((name for name in _PARAMETERS if name in properties), None)
+        known = properties(tool)
+        parameter = next((name for name in _PARAMETERS if name in known), None)
         if parameter is None:
             continue
-        arguments = {name: _filler(properties.get(name)) for name in _required(tool) if name != parameter}
-        arguments[parameter] = _spelled(command, properties[parameter], parameter)
+        arguments = {name: filler(known.get(name)) for name in required(tool) if name != parameter}
+        arguments[parameter] = _spelled(command, known[parameter], parameter)
         return tool.name, orjson.dumps(arguments).decode()
     return None
 
 
 def _spelled(command: str, schema: Any, name: str) -> Any:
     """As text, or as a list where the schema wants one: of commands, or of the words of one."""
-    kinds = _kinds(schema)
-    if "array" not in kinds or "string" in kinds:
+    allowed = kinds(schema)
+    if "array" not in allowed or "string" in allowed:
         return command
     return [command] if name == "commands" else ["bash", "-c", command]
 
 
-def _filler(schema: Any) -> Any:
+def filler(schema: Any) -> Any:
     """Something that fits a parameter which nobody asked about."""
     if isinstance(schema, Mapping):
         if isinstance(schema.get("enum"), list) and schema["enum"]:
             return schema["enum"][0]
-        kinds = _kinds(schema)
+        allowed = kinds(schema)
         for kind, value in (("string", "step"), ("boolean", False), ("integer", 60), ("number", 60), ("array", [])):
-            if kind in kinds:
+            if kind in allowed:
                 return value
     return "step"
 
 
-def _kinds(schema: Any) -> set[str]:
+def kinds(schema: Any) -> set[str]:
     """The types that a schema allows, in small letters."""
     if not isinstance(schema, Mapping):
         return set()
@@ -60,15 +60,17 @@ def _kinds(schema: Any) -> set[str]:
     found = {kind.lower()} if isinstance(kind, str) else {str(one).lower() for one in kind or ()}
     for part in ("anyOf", "oneOf"):
         for inside in schema.get(part) or ():
-            found |= _kinds(inside)
+            found |= kinds(inside)
     return found
 
 
-def _properties(tool: Tool) -> Mapping[str, Any]:
+def properties(tool: Tool) -> Mapping[str, Any]:
+    """The parameters of a tool, by name."""
     found = tool.parameters.get("properties")
     return found if isinstance(found, Mapping) else {}
 
 
-def _required(tool: Tool) -> list[str]:
+def required(tool: Tool) -> list[str]:
+    """The parameters that every call must have."""
     found = tool.parameters.get("required")
     return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []

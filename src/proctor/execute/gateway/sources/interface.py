@@ -8,6 +8,7 @@ from typing import Protocol
 
 from proctor.base.frozen import EMPTY, frozen
 from proctor.execute.gateway.dialects.interface import Asked, Body, Usage
+from proctor.execute.gateway.differences import Difference, Reordered
 
 NETWORK, TIMEOUT, STOPPED = "network", "timeout", "stopped"
 
@@ -22,13 +23,11 @@ class SourceFault(Exception):
 
 
 class Diverged(Exception):
-    """A request that is not on the cassette: the first field that differs, what stands there, and what was asked."""
+    """A request that is not on the cassette: how it differs from the nearest call there, and which that is."""
 
-    def __init__(self, pointer: str, expected: str, got: str, nearest: int | None) -> None:
-        super().__init__(f"not on the cassette: differs at {pointer or 'the whole'}")
-        self.pointer = pointer
-        self.expected = expected
-        self.got = got
+    def __init__(self, difference: Difference, nearest: int | None) -> None:
+        super().__init__(f"not on the cassette: differs at {difference.pointer or 'the whole'}")
+        self.difference = difference
         self.nearest = nearest
 
 
@@ -48,13 +47,17 @@ class Forward:
 
 @frozen
 class Answer:
-    """An answer whose body is still to come; ``counted`` is usage that a cassette gives for it."""
+    """An answer whose body is still to come.
+
+    ``counted`` is usage that a cassette gives for it, ``reordered`` names what of its request stood in another order.
+    """
 
     status: int
     headers: Mapping[str, str]
     chunks: AsyncIterator[bytes]
     counted: Usage | None = None
     estimated: bool = False
+    reordered: tuple[Reordered, ...] = ()
 
 
 class Source(Protocol):

@@ -1,7 +1,7 @@
 """Answers from a cassette: no network, and every request that is not on it is recorded with its first difference.
 
-A request whose texts have the same lines in another order is on it: some agents list their tools or skills in the order
-in which they happened to read them.
+A request that differs only in the order of lists is on it, and the answer says so: some agents list their tools or
+skills in the order in which they happened to read them. See ``differences`` for where order does not count.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from typing import Any
 import orjson
 
 from proctor.execute.gateway.cassette import BadTape, Tape, Taped, masked, shared
-from proctor.execute.gateway.masks import first_difference, mask, without_order
+from proctor.execute.gateway.differences import Difference, Reordered, difference, reordered
+from proctor.execute.gateway.masks import mask
 from proctor.execute.gateway.sources.interface import Answer, Diverged, Forward, SourceFault
-
-_SHOWN = 300
 
 
 class Player:
@@ -38,36 +37,36 @@ class Player:
 
     @asynccontextmanager
     async def open(self, forward: Forward) -> AsyncIterator[Answer]:
-        taped = self._find(forward)
+        taped, order = self._find(forward)
         if taped.status:
             chunks = self._chunks(taped)
-            yield Answer(taped.status, dict(taped.headers), chunks, taped.usage, taped.estimated)
+            yield Answer(taped.status, dict(taped.headers), chunks, taped.usage, taped.estimated, order)
         else:
             raise SourceFault(taped.fault, taped.fault_words)
 
     async def close(self) -> None:
         self._waiting.clear()
 
-    def _find(self, forward: Forward) -> Taped:
+    def _find(self, forward: Forward) -> tuple[Taped, tuple[Reordered, ...]]:
         wanted, hidden = masked(forward.path, forward.body)
         for number, (taped, key, _) in self._waiting.items():
             if key == wanted:
                 del self._waiting[number]
-                return taped
-        unordered = mask(forward.path), without_order(hidden)
+                return taped, ()
         for number, (taped, _, expected) in self._waiting.items():
-            if (mask(taped.path), without_order(expected)) == unordered:
+            order = reordered(expected, hidden) if mask(taped.path) == mask(forward.path) else None
+            if order is not None:
                 del self._waiting[number]
-                return taped
+                return taped, order
         raise self._diverged(forward, hidden)
 
     def _diverged(self, forward: Forward, hidden: Any) -> Diverged:
         near = [item for item in self._waiting.items() if item[1][0].dialect == forward.dialect]
         if not near:
-            return Diverged("", "no further call", forward.path, None)
+            return Diverged(Difference("", "the whole request", "", "no further call", forward.path, "", 1, 0), None)
         number, (taped, _, expected) = max(near, key=lambda item: (shared(item[1][2], hidden), -item[0]))
-        found = first_difference(expected, hidden) or ("/path", taped.path, forward.path)
-        return Diverged(found[0], _shown(found[1]), _shown(found[2]), number)
+        path = Difference("/path", "path", "", taped.path, forward.path, "", 1, 0)
+        return Diverged(difference(expected, hidden, forward.body) or path, number)
 
     async def _chunks(self, taped: Taped) -> AsyncIterator[bytes]:
         import asyncio
@@ -80,7 +79,3 @@ class Player:
             yield chunk
         if taped.fault:
             raise SourceFault(taped.fault, taped.fault_words)
-
-
-def _shown(value: Any) -> str:
-    return orjson.dumps(value).decode()[:_SHOWN]

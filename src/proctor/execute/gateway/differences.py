@@ -1,0 +1,243 @@
+"""Where two requests differ, and whether that is only the order of lists. Pure.
+
+Both are requests under the mask. A difference is shown with a little of the text around it, and with what it is a part
+of: which message, the result of which tool call, which tool.
+
+Order does not count where nothing but order differs:
+
+- in the texts of a prompt (system, developer and user messages, descriptions of tools): the lines of one text
+- in any other text (results of tools, the model's own words): lines that are entries of a list (a path, or a word or
+  more behind a bullet or a number)
+- the list of tools
+
+Each line and each tool must be there as often as before, so nothing new and nothing missing passes for order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from difflib import SequenceMatcher
+from typing import Any
+
+import orjson
+
+from proctor.base.frozen import frozen
+from proctor.base.pattern import pattern
+
+AROUND = 40
+"""How many characters are shown before and after a difference."""
+
+SHOWN = 200
+"""How many characters of each side are shown."""
+
+TOOL_LIST = "list of tools"
+_MOST_LINES = 2_000
+_NOTHING = object()
+_CONVERSATIONS = ("messages", "input", "contents")
+_SYSTEM = ("system", "instructions", "systemInstruction", "system_instruction")
+_RESULT_IDS = ("tool_call_id", "tool_use_id")
+_TOOL_LISTS = ("tools", "functionDeclarations", "function_declarations")
+_PROMPT_ROLES = ("system", "developer", "user")
+_ENTRY = pattern(r"\s{0,40}(?:(?:[-*+•]|\d{1,4}[.)]) .{1,2000}|[\w@%+=.,~<>-]{0,200}/?[\w@%+=.,~/<>-]{1,2000}:?)?")
+
+
+@frozen
+class Difference:
+    """One place in which a request differs: ``part`` says what it belongs to, ``before`` and ``after`` stand around it.
+
+    ``places`` counts the places in this part, ``others`` the other parts of the request that differ.
+    """
+
+    pointer: str
+    part: str
+    before: str
+    recorded: str
+    now: str
+    after: str
+    places: int
+    others: int
+
+
+@frozen
+class Reordered:
+    """A part of a request that is equal but for the order of ``lines`` lines or tools."""
+
+    pointer: str
+    part: str
+    lines: int
+
+
+def difference(expected: Any, got: Any, raw: Any) -> Difference | None:
+    """The first difference of two masked requests, nothing where there is none; ``raw`` is ``got`` without the mask."""
+    found = list(_differing(expected, got, ()))
+    if not found:
+        return None
+    path, one, other = found[0]
+    both = isinstance(one, str) and isinstance(other, str)
+    excerpt = _excerpt(one, other) if both else ("", _shown(one), _shown(other), "", 1)
+    part = part_of(raw if other is not _NOTHING else expected, path)
+    before, recorded, now, after, places = excerpt
+    return Difference(pointer_of(path), part, before, recorded, now, after, places, len(found) - 1)
+
+
+def reordered(expected: Any, got: Any) -> tuple[Reordered, ...] | None:
+    """The parts that differ in order alone; nothing where anything else differs, too."""
+    found: list[Reordered] = []
+    return tuple(found) if _same_but_order(expected, got, (), True, got, found) else None
+
+
+Path = tuple[str | int, ...]
+
+
+def _differing(expected: Any, got: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:
+    """Each place in which two values differ, as deep as they are of one form."""
+    if isinstance(expected, dict) and isinstance(got, dict):
+        for key in (*expected, *(key for key in got if key not in expected)):
+            yield from _differing(expected.get(key, _NOTHING), got.get(key, _NOTHING), (*path, key))
+    elif isinstance(expected, list) and isinstance(got, list):
+        for index in range(max(len(expected), len(got))):
+            one = expected[index] if index < len(expected) else _NOTHING
+            other = got[index] if index < len(got) else _NOTHING
+            yield from _differing(one, other, (*path, index))
+    elif expected != got or type(expected) is not type(got):
+        yield path, expected, got
+
+
+def _same_but_order(expected: Any, got: Any, path: Path, prompt: bool, body: Any, found: list[Reordered]) -> bool:
+    if isinstance(expected, dict) and isinstance(got, dict):
+        prompt = prompt and _is_prompt(got)
+        return expected.keys() == got.keys() and all(
+            _same_but_order(item, got[key], (*path, key), prompt, body, found) for key, item in expected.items()
+        )
+    if isinstance(expected, list) and isinstance(got, list):
+        if len(expected) != len(got):
+            return False
+        if expected != got and path and path[-1] in _TOOL_LISTS and _as_bag(expected) == _as_bag(got):
+            found.append(Reordered(pointer_of(path), TOOL_LIST, len(got)))
+            return True
+        pairs = enumerate(zip(expected, got, strict=True))
+        return all(_same_but_order(one, other, (*path, at), prompt, body, found) for at, (one, other) in pairs)
+    if expected == got and type(expected) is type(got):
+        return True
+    lines = _moved(expected, got) if isinstance(expected, str) and isinstance(got, str) else []
+    if not lines or not (prompt or all(_ENTRY.fullmatch(line) for line in lines)):
+        return False
+    found.append(Reordered(pointer_of(path), part_of(body, path), len(lines)))
+    return True
+
+
+def _is_prompt(value: Mapping[str, Any]) -> bool:
+    """Whether the texts of an object are what an agent says, and neither a tool's results nor a model's words."""
+    said_by_others = value.get("role", "user") not in _PROMPT_ROLES
+    is_result = any(name in value for name in (*_RESULT_IDS, "call_id", "functionResponse", "function_response"))
+    return not said_by_others and not is_result
+
+
+def _moved(one: str, other: str) -> list[str]:
+    """The lines between the first and the last that stand elsewhere; none where a line is new or gone."""
+    lines, others = one.split("\n"), other.split("\n")
+    if len(lines) != len(others) or Counter(lines) != Counter(others):
+        return []
+    apart = [at for at, (here, there) in enumerate(zip(lines, others, strict=True)) if here != there]
+    return others[apart[0] : apart[-1] + 1]
+
+
+def _as_bag(items: list[Any]) -> Counter[bytes]:
+    return Counter(orjson.dumps(item, option=orjson.OPT_SORT_KEYS) for item in items)
+
+
+def _excerpt(one: str, other: str) -> tuple[str, str, str, str, int]:
+    """The first place in which two texts differ, what stands around it, and how many such places there are."""
+    here, there = one.splitlines(keepends=True), other.splitlines(keepends=True)
+    begin, ends, places = 0, (len(one), len(other)), 1
+    if len(here) + len(there) <= _MOST_LINES:
+        codes = [
+            code for code in SequenceMatcher(None, here, there, autojunk=False).get_opcodes() if code[0] != "equal"
+        ]
+        _, low, high, other_low, other_high = codes[0]
+        begin, places = sum(map(len, here[:low])), len(codes)
+        ends = begin + sum(map(len, here[low:high])), begin + sum(map(len, there[other_low:other_high]))
+    while begin < min(ends) and one[begin] == other[begin]:
+        begin += 1
+    tail = 0
+    while begin + tail < min(ends) and one[ends[0] - tail - 1] == other[ends[1] - tail - 1]:
+        tail += 1
+    end, other_end = ends[0] - tail, ends[1] - tail
+    before, after = one[max(0, begin - AROUND) : begin], one[end : end + AROUND]
+    return before, _cut(one[begin:end]), _cut(other[begin:other_end]), after, places
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is _NOTHING else _cut(orjson.dumps(value).decode())
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}... and {len(text) - SHOWN} more characters"
+
+
+def pointer_of(path: Path) -> str:
+    """A path as a JSON pointer."""
+    return "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in path)
+
+
+def part_of(body: Any, path: Path) -> str:
+    """What a path leads to, in words."""
+    if not path:
+        return "the whole request"
+    if path[0] in _SYSTEM:
+        return "system prompt"
+    if len(path) > 1 and isinstance(path[1], int) and path[0] in ("tools", *_CONVERSATIONS):
+        item = _at(body, path[:2])
+        if path[0] == "tools":
+            name = _tool_name(item)
+            return f"tool {path[1] + 1}" + (f" ({name})" if name else "")
+        return f"message {path[1] + 1}{_kind(body, path)}"
+    return f"field {path[0]}"
+
+
+def _kind(body: Any, path: Path) -> str:
+    """Whose message it is, or which call's result."""
+    for end in range(len(path), 1, -1):
+        value = _at(body, path[:end])
+        if not isinstance(value, dict):
+            continue
+        own = [value[key] for key in _RESULT_IDS if key in value]
+        if str(value.get("type", "")).endswith("call_output") and "call_id" in value:
+            own = [value["call_id"]]
+        answer = value.get("functionResponse", value.get("function_response"))
+        if isinstance(answer, dict):
+            return f", result of tool call {answer.get('id') or answer.get('name', '')}"
+        if own:
+            name = _called(body, own[0])
+            return f", result of tool call {own[0]}" + (f" ({name})" if name else "")
+    item = _at(body, path[:2])
+    role = item.get("role", item.get("type", "")) if isinstance(item, dict) else ""
+    return f" ({role})" if role else ""
+
+
+def _called(body: Any, name: Any) -> str:
+    """The tool that a call with an id was made of."""
+    if isinstance(body, dict):
+        if name in (body.get("id"), body.get("call_id")) and _tool_name(body):
+            return _tool_name(body)
+        return next((found for item in body.values() if (found := _called(item, name))), "")
+    if isinstance(body, list):
+        return next((found for item in body if (found := _called(item, name))), "")
+    return ""
+
+
+def _tool_name(item: Any) -> str:
+    if not isinstance(item, dict):
+        return ""
+    inner = item.get("function")
+    return str(item.get("name") or (inner.get("name", "") if isinstance(inner, dict) else ""))
+
+
+def _at(body: Any, path: Path) -> Any:
+    for key in path:
+        try:
+            body = body[key]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return body
