@@ -7,6 +7,7 @@ import sys
 from datetime import UTC, datetime
 from decimal import Decimal
 from importlib.metadata import version
+from importlib.util import find_spec
 
 import pytest
 from click.testing import CliRunner
@@ -22,7 +23,9 @@ AT = datetime(2026, 11, 1, 12, tzinfo=UTC)
 def test_the_table_has_every_class_that_the_list_has() -> None:
     text = price_table(("anthropic/claude-sonnet-4-5", "openai/gpt-5"), AT)
     table = load_prices(text.encode())
-    claude, gpt = ({one.action: one.price for one in table.prices if one.model == name} for name in NAMES)
+    claude, gpt = (
+        {one.action: one.price for one in table.prices if (one.model, one.tier) == (name, "")} for name in NAMES
+    )
     assert claude == {
         "llm_input": Decimal("0.000003"),
         "llm_cached_input": Decimal("0.0000003"),
@@ -33,6 +36,8 @@ def test_the_table_has_every_class_that_the_list_has() -> None:
     assert gpt["llm_cached_input"] == gpt["llm_input"] / 10
     note = f"genai-prices {version('genai-prices')}: anthropic/claude-sonnet-4-5 on 2026-11-01"
     assert table.prices[0].notes == f"{note}; other prices above 200000 input tokens"
+    tiers = {one.tier: one.price for one in table.prices if (one.model, one.action) == ("gpt-5", "llm_output")}
+    assert tiers["batch"] == tiers[""] / 2 == tiers["flex"] and tiers["priority"] == tiers[""] * 2
 
 
 NAMES = ("claude-sonnet-4-5", "gpt-5")
@@ -56,7 +61,15 @@ def test_without_the_package_the_message_says_what_to_install(monkeypatch: pytes
     monkeypatch.setitem(sys.modules, "genai_prices", None)
     done = CliRunner().invoke(group, ["prices", "import", "--model", "openai/gpt-5"])
     assert isinstance(done.exception, UsageFault) and done.exception.exit_code == 2
-    assert "pip install 'proctor[prices]'" in str(done.exception.hint)
+    hint = str(done.exception.hint)
+    assert "the extra 'prices' of proctor" in hint and f"{sys.executable} " in hint
+    assert ("-m pip install" in hint) is (find_spec("pip") is not None) is not ("uv pip install --python" in hint)
+
+
+def test_a_day_before_the_list_begins_is_refused() -> None:
+    with pytest.raises(UsageFault, match="knows no prices of 2020-01-01") as refused:
+        price_table(("openai/gpt-5",), datetime(2020, 1, 1, 12, tzinfo=UTC))
+    assert refused.value.where == "--date" and "or a later day" in str(refused.value.hint)
 
 
 def test_the_command_prints_the_table() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from proctor.base.clock import seconds_text
 from proctor.cli.evidence import require_evidence
 from proctor.cli.output import as_json, counted, print_json, print_table, printable
 from proctor.record.verify import verify
@@ -75,12 +76,15 @@ def _one(run: RunDirectory, spent: Spending, json_: bool) -> None:
     cap = spent.cap_usd
     if json_:
         whole = {"run": run.path.name, "items": rows, "projected": total, "currency": currency, "cap_usd": cap}
-        print_json({**whole, "schedule": spent.schedule, "billed_usd": billed})
+        waited = seconds_text(spent.waited_ns)
+        print_json({**whole, "schedule": spent.schedule, "billed_usd": billed, "waited_for_provider_seconds": waited})
         return
     _print_rows(["PHASE", "PART", "ITEM", "QUANTITY", "PRICE", "AMOUNT"], rows)
     click.echo(f"projected    {total} {_unit(currency)} by {spent.schedule}")
     click.echo(f"billed       {billed + ' USD' if billed else 'nothing was billed'}")
     click.echo(f"cap          {_cap(cap, currency)} (a policy choice)")
+    if spent.waited_ns:
+        click.echo(f"not charged  {seconds_text(spent.waited_ns)} s in which the provider was silent")
 
 
 def _cap(usd: str | None, currency: str) -> str:
@@ -153,7 +157,7 @@ def _row(item: Item, text: Callable[[Decimal], str]) -> dict[str, Any]:
     return {
         "phase": item.phase,
         "part": item.part,
-        "item": " ".join(filter(None, (item.action, item.model))),
+        "item": " ".join(filter(None, (item.action, item.model, item.tier))),
         "quantity": f"{text(item.quantity)} {item.unit}",
         "price": _text(PRICE.create_decimal(item.price)) if text is _short else text(item.price),
         "amount": text(item.amount),

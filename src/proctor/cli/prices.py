@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,9 +20,10 @@ from proctor.base.clock import SystemClock
 from proctor.base.errors import UsageFault
 from proctor.base.frozen import items
 from proctor.cli.output import Group, as_json, print_json
+from proctor.execute.watch.prices import COLUMNS, load_prices, tier_of
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import date, datetime
 
 PER_MILLION = {
     "input_mtok": "llm_input",
@@ -45,12 +48,11 @@ def command() -> None:
 def import_(models: tuple[str, ...], day: datetime | None, json_: bool) -> None:
     """Print a price table with the token prices of models, by the package genai-prices.
 
-    Each row notes the version of the package, the model that it found, and the day. Check the table: list prices
-    change, and the package may lag behind. Prices for long contexts are noted but not part of the table.
+    Each row notes the version of the package, the model that it found, and the day. Rows with a tier hold for calls
+    that the provider answers in that tier. Check the table: list prices change, and the package may lag behind. Prices
+    for long contexts are noted but not part of the table.
     """
     from datetime import UTC, datetime, time
-
-    from proctor.execute.watch.prices import load_prices
 
     today = datetime.fromtimestamp(SystemClock().wall_ns() // 10**9, UTC).date()
     at = datetime.combine(day.date() if day else today, time(12), UTC)
@@ -65,16 +67,18 @@ def import_(models: tuple[str, ...], day: datetime | None, json_: bool) -> None:
 
 def price_table(models: Sequence[str], at: datetime) -> str:
     """The CSV of a table with the prices of ``models`` at a moment."""
-    from proctor.execute.watch.prices import COLUMNS, load_prices
-
     try:
         version, snapshot = import_module("genai_prices").__version__, import_module("genai_prices.data_snapshot")
     except ImportError:
-        hint = "pip install 'proctor[prices]', or pip install genai-prices"
-        raise UsageFault("the package genai-prices is not installed", hint=hint) from None
+        raise UsageFault("the package genai-prices is not installed", hint=_install_hint()) from None
     listed, text = snapshot.get_snapshot(), io.StringIO()
+    first = min(_start_dates(listed), default=at.date())
+    if at.date() < first:
+        raise UsageFault(
+            f"genai-prices {version} knows no prices of {at.date()}", where="--date", hint=f"{first} or a later day"
+        )
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow((*COLUMNS, "model", "notes"))
+    writer.writerow((*COLUMNS, "model", "tier", "notes"))
     for model in models:
         provider, slash, name = model.partition("/")
         if not slash or not provider or not name:
@@ -84,12 +88,39 @@ def price_table(models: Sequence[str], at: datetime) -> str:
         except LookupError:
             raise UsageFault(f"genai-prices {version} does not list {model[:100]!r}") from None
         note = f"genai-prices {version}: {company.id}/{found.id} on {at.date()}"
-        rows = list(_rows(found.get_prices(at), note))
-        if not {"llm_input", "llm_output"} <= {row[0] for row in rows}:
+        ordinary = list(_rows(found.get_prices(at), note))
+        if not {"llm_input", "llm_output"} <= {row[0] for row in ordinary}:
             raise UsageFault(f"genai-prices {version} has no token prices for {model[:100]!r}")
-        writer.writerows((action, unit, price, name, notes) for action, unit, price, notes in rows)
+        tiers = {tier: list(_rows(found.get_prices(at, context), note)) for tier, context in _tiers(found)}
+        for tier, rows in {"": ordinary, **{one: rows for one, rows in tiers.items() if rows != ordinary}}.items():
+            writer.writerows((action, unit, price, name, tier, notes) for action, unit, price, notes in rows)
     load_prices(text.getvalue().encode(), "the table")
     return text.getvalue()
+
+
+def _install_hint() -> str:
+    """How to add the package to the environment that this program runs in."""
+    python = sys.executable
+    installer = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
+    return f"the extra 'prices' of proctor has it; for this environment: {installer} genai-prices"
+
+
+def _start_dates(listed: Any) -> Iterator[date]:
+    """Every day from which on a price of the list holds."""
+    for model in (model for provider in listed.providers for model in provider.models):
+        prices = model.prices if isinstance(model.prices, list) else []
+        for one in (*prices, *(model.price_variants or ())):
+            start = getattr(one.constraint, "start_date", None)
+            if start is not None:
+                yield start
+
+
+def _tiers(model: Any) -> Iterator[tuple[str, dict[str, str]]]:
+    """The service tiers that a model has prices for, batches among them, each with what the list calls it."""
+    for variant in model.price_variants or ():
+        for key, value in variant.when.items() if len(variant.when) == 1 else ():
+            if key in ("service_tier", "processing") and tier_of(value):
+                yield tier_of(value), {key: value}
 
 
 def _rows(prices: Any, note: str) -> Iterator[tuple[str, str, str, str]]:

@@ -40,6 +40,18 @@ def test_pauses_that_overlap_are_counted_once(new_story: Any) -> None:
     assert not clock.paused
 
 
+def test_a_silence_of_the_provider_is_counted_apart(new_story: Any) -> None:
+    story = new_story().start(root=False)
+    story.wait(2).add("model.silent", calls=1, grace_seconds="1.000")
+    story.wait(40).add("intervention", action="pause", alert=0, detail={})
+    story.wait(100).add("intervention", action="resume", alert=0, detail={})
+    story.wait(10).add("model.heard", seconds="150.000")
+    story.wait(3).add("agent.rested", wall_seconds="5")
+    clock = clock_of(story)
+    times = (clock.active_ns, clock.waited_ns, clock.paused_ns)
+    assert [one // 10**9 for one in times] == [5, 50, 100]
+
+
 def test_a_pause_from_outside_is_not_the_agents_time(new_story: Any) -> None:
     story = new_story().start(root=False)
     story.wait(2).add("sandbox.paused", reason="frozen from outside")

@@ -41,7 +41,10 @@ def quantities(rows: str, counts: TokenCounts, model: str = "m") -> dict[str, in
         ("llm_cache_write_1h,token,1,\n", {"input_tokens": 950, "cache_write_1h_tokens": 50, "output_tokens": 100}),
         ("llm_reasoning,token,1,\n", {"input_tokens": 1000, "output_tokens": 60, "reasoning_tokens": 40}),
         # A price for every model holds for one of them; that of another model does not.
-        ("llm_cached_input,token,1,other\n", {"input_tokens": 1000, "output_tokens": 100}),
+        (
+            "llm_cached_input,token,1,other\nllm_input,token,9,\nllm_output,token,9,\n",
+            {"input_tokens": 1000, "output_tokens": 100},
+        ),
         # The model's own input price goes before a general price of a class.
         (
             "llm_input,token,9,m\nllm_cached_input,token,1,\nllm_cache_write,token,1,\nllm_cache_write_1h,token,1,\n",

@@ -2,8 +2,9 @@
 
 Time runs from ``agent.started`` to ``agent.rested``, or to ``agent.finished`` in traces without it. Opening and closing
 the sandbox are not the agent's time. While an operator is asked, between a pause and its resume, and while a process
-outside Proctor keeps the sandbox frozen, the time is not the agent's. A throttle's delay is the agent's time: it is the
-price of a burst.
+outside Proctor keeps the sandbox frozen, the time is not the agent's. Neither is the time in which the provider of its
+model is silent, from ``model.silent`` to ``model.heard``; it is counted apart. A throttle's delay is the agent's time:
+it is the price of a burst.
 """
 
 from __future__ import annotations
@@ -19,10 +20,13 @@ class AgentClock:
         self.running = False
         self.active_ns = 0
         self.paused_ns = 0
+        self.waited_ns = 0
+        """How long the provider of the model was silent."""
         self._last = 0
         self._asked = False
         self._held = False
         self._outside = False
+        self._waits = False
         self._rested = False
 
     @property
@@ -36,6 +40,8 @@ class AgentClock:
         if self.running and not self._rested:
             if self.paused:
                 self.paused_ns += now - self._last
+            elif self._waits:
+                self.waited_ns += now - self._last
             else:
                 self.active_ns += now - self._last
         self._last = now
@@ -46,7 +52,11 @@ class AgentClock:
         elif kind == "agent.rested":
             self._rested = True
         elif kind == "agent.finished":
-            self.running = self._asked = self._held = self._outside = False
+            self.running = self._asked = self._held = self._outside = self._waits = False
+        elif kind == "model.silent":
+            self._waits = True
+        elif kind == "model.heard":
+            self._waits = False
         elif kind == "sandbox.paused":
             self._outside = True
         elif kind == "sandbox.resumed":

@@ -36,6 +36,8 @@ PROGRAM_EVENTS = 8
 OF_A_MODEL = ("requests", "tokens", *METERS.values())
 """Meters whose price may differ from model to model."""
 
+_Key = tuple[str, str, str, str]
+"""Of a meter: its phase, its name, and the model and the tier of what it counts."""
 _STEP = Decimal("1e-12")
 _TIME = {"second": NANOSECONDS, "minute": 60 * NANOSECONDS, "hour": 3600 * NANOSECONDS}
 _GIGABYTE = 10**9
@@ -75,6 +77,7 @@ class Item:
     quantity: Decimal
     price: Decimal
     amount: Decimal
+    tier: str = ""
 
 
 class Ledger:
@@ -86,13 +89,13 @@ class Ledger:
         self.observed_usd = Decimal(0)
         self.billed_requests = 0
         self.tokens = 0
-        self._meters: dict[tuple[str, str, str], int] = {}
+        self._meters: dict[_Key, int] = {}
         self._active_ns = 0
         self._asked_at: int | None = None
-        self._classes: dict[str, dict[str, str]] = {}
-        self._prices: dict[tuple[str, str], tuple[tuple[str, Price, int, int], ...]] = {}
-        self._amounts: dict[tuple[str, str, str], Decimal] = {}
-        self._moved: set[tuple[str, str, str]] = set()
+        self._classes: dict[tuple[str, str], dict[str, str]] = {}
+        self._prices: dict[tuple[str, str, str], tuple[tuple[str, Price, int, int], ...]] = {}
+        self._amounts: dict[_Key, Decimal] = {}
+        self._moved: set[_Key] = set()
         self._total = Decimal(0)
 
     @property
@@ -114,23 +117,23 @@ class Ledger:
 
     def quantity(self, meter: str, phase: str | None = None) -> int:
         """How much a meter has counted, in one phase or in all of them."""
-        return sum(value for (at, name, _), value in self._meters.items() if name == meter and phase in (None, at))
+        return sum(value for (at, name, _, _), value in self._meters.items() if name == meter and phase in (None, at))
 
     def items(self) -> Iterator[Item]:
         """Every line with a quantity, by phase, then meter, then model."""
         for key in sorted(self._meters, key=_order):
             yield from self._lines(key)
 
-    def _lines(self, key: tuple[str, str, str]) -> Iterator[Item]:
+    def _lines(self, key: _Key) -> Iterator[Item]:
         """The lines that one meter makes: one for each price that it meets."""
-        phase, meter, model = key
-        prices = self._prices.get((meter, model))
+        phase, meter, model, tier = key
+        prices = self._prices.get((meter, model, tier))
         if prices is None:
-            prices = self._prices[meter, model] = tuple(_prices_of(self.table, meter, model))
+            prices = self._prices[meter, model, tier] = tuple(_prices_of(self.table, meter, model, tier))
         for part, price, factor, divisor in prices:
             counted = self._meters[key] * factor
             shown, amount = _amount(Decimal(1), counted, divisor), _amount(price.price, counted, divisor)
-            yield Item(phase, part, price.action, price.unit, model, shown, price.price, amount)
+            yield Item(phase, part, price.action, price.unit, model, shown, price.price, amount, tier)
 
     def see(self, event: Event, clock: AgentClock, calls: Calls) -> None:
         """Take in one event; ``clock`` and ``calls`` have seen it already."""
@@ -153,9 +156,9 @@ class Ledger:
         elif event.type == "agent.finished":
             self.phase = "acceptance"
 
-    def _add(self, meter: str, quantity: int, *, model: str = "", phase: str | None = None) -> None:
+    def _add(self, meter: str, quantity: int, *, model: str = "", tier: str = "", phase: str | None = None) -> None:
         if quantity > 0:
-            key = (phase or self.phase, meter, model)
+            key = (phase or self.phase, meter, model, tier)
             self._meters[key] = self._meters.get(key, 0) + quantity
             self._moved.add(key)
 
@@ -163,12 +166,12 @@ class Ledger:
         self._add("runs", 1)
 
     def _usage(self, event: Event) -> None:
-        model = text(event.payload, "model")
-        if model not in self._classes:
-            self._classes[model] = meters_of(self.table, model)
+        model, tier = text(event.payload, "model"), text(event.payload, "tier")
+        if (model, tier) not in self._classes:
+            self._classes[model, tier] = meters_of(self.table, model, tier)
         counts = TokenCounts(*(integer(event.payload, name) or 0 for name in field_names(TokenCounts)))
-        for meter, quantity in by_meter(counts, self._classes[model]).items():
-            self._add(meter, quantity, model=model)
+        for meter, quantity in by_meter(counts, self._classes[model, tier]).items():
+            self._add(meter, quantity, model=model, tier=tier)
         self.tokens += counts.input_tokens + counts.output_tokens
         billed = decimal(event.payload, "usd")
         if billed is not None:
@@ -212,10 +215,10 @@ _METERS = {
 }
 
 
-def _prices_of(table: PriceTable, meter: str, model: str) -> Iterator[tuple[str, Price, int, int]]:
+def _prices_of(table: PriceTable, meter: str, model: str, tier: str) -> Iterator[tuple[str, Price, int, int]]:
     """The prices that a meter meets, each with its part, its factor and its divisor."""
     for action, (part, units) in _ACTIONS.items():
-        for price in table.of(action, model):
+        for price in table.of(action, model, tier):
             found = units.get(price.unit)
             if found is not None and found[0] == meter:
                 yield part, price, found[1], found[2]
@@ -258,6 +261,7 @@ def projection(ledger: Ledger) -> dict[str, Any]:
                 "action": item.action,
                 "unit": item.unit,
                 "model": item.model,
+                **({"tier": item.tier} if item.tier else {}),
                 "quantity": plain(item.quantity),
                 "price": plain(item.price),
                 "amount": plain(item.amount),
@@ -275,6 +279,6 @@ def _amount(price: Decimal, quantity: int, divisor: int) -> Decimal:
     return EXACT.divide(product, Decimal(divisor)).quantize(_STEP, rounding=ROUND_CEILING, context=EXACT)
 
 
-def _order(key: tuple[str, str, str]) -> tuple[int, str, str]:
-    phase, meter, model = key
-    return PHASES.index(phase), meter, model
+def _order(key: _Key) -> tuple[int, str, str, str]:
+    phase, meter, model, tier = key
+    return PHASES.index(phase), meter, model, tier

@@ -1,10 +1,13 @@
 """What things cost: a price table from CSV, or the fallback schedule in abstract units.
 
 A table has the columns ``action_type``, ``unit`` and ``unit_price`` (a plain decimal, 0 or more), ``notes`` if wanted,
-and any others; a column ``model`` narrows a row to one model. Prices are exact decimals and are never rounded here. The
-digest of the file's bytes names the table in every report. Without a table the schedule below prices what the trace
-shows in abstract units, so that the same behaviour meets the same cap on every machine. Both are models of a cost, not
-a bill.
+and any others; a column ``model`` narrows a row to one model, a column ``tier`` to one service tier, such as ``batch``.
+Prices are exact decimals and are never rounded here. The digest of the file's bytes names the table in every report.
+Without a table the schedule below prices what the trace shows in abstract units, so that the same behaviour meets the
+same cap on every machine. Both are models of a cost, not a bill.
+
+A row for a model also holds for its dated versions. A model or a tier without a row costs what the dearest row says: an
+unknown price is never nothing. :meth:`PriceTable.knows` says whether that was needed.
 
 Providers bill input that is read from a cache or written to one at rates of their own, and some bill reasoning apart
 from other output. A class that a table has no price for costs what it is a part of (:data:`PART_OF`). The meter that
@@ -23,6 +26,7 @@ from proctor.base.canonical import digest, sha256
 from proctor.base.errors import UsageFault
 from proctor.base.frozen import frozen
 from proctor.base.pattern import pattern
+from proctor.execute.watch.model_names import is_same_model
 from proctor.execute.watch.money import total_of
 
 COLUMNS = ("action_type", "unit", "unit_price")
@@ -52,6 +56,8 @@ PART_OF = {
 """Classes of tokens, and whose price each has where the table gives it none."""
 INPUT = ("llm_input", "llm_cached_input", "llm_cache_write", "llm_cache_write_1h")
 OUTPUT = ("llm_output", "llm_reasoning")
+ORDINARY_TIERS = frozenset(("", "auto", "default", "standard"))
+"""What providers call the tier whose prices have no name."""
 METERS = {
     "llm_input": "input_tokens",
     "llm_cached_input": "cached_tokens",
@@ -64,6 +70,7 @@ METERS = {
 TABLE_BYTES = 1 << 20
 MOST_TOLD = 20
 MOST_ROWS = 10_000
+MOST_TIER = 40
 _PRICE = pattern(r"[0-9]{1,12}(?:\.[0-9]{1,18})?")
 
 
@@ -85,41 +92,77 @@ class _Wrong:
 
 @frozen
 class Price:
-    """What one unit of an action costs; ``model`` is empty when it holds for every model."""
+    """What one unit of an action costs; an empty ``model`` means every model, an empty ``tier`` the ordinary one."""
 
     action: str
     unit: str
     price: Decimal
     model: str = ""
     notes: str = ""
+    tier: str = ""
 
 
 @frozen
 class PriceTable:
-    """All prices of one method of projection; ``id`` names it and ``currency`` says what amounts are in."""
+    """All prices of one method of projection; ``id`` names it and ``currency`` says what amounts are in.
+
+    ``by_exact_name`` is how earlier versions read a table: a model that no row names cost nothing.
+    """
 
     id: str
     currency: str
     prices: tuple[Price, ...]
+    by_exact_name: bool = False
 
-    def of(self, action: str, model: str = "") -> tuple[Price, ...]:
-        """The prices of ``action``: those for ``model`` where there are any, else those for every model."""
+    def of(self, action: str, model: str = "", tier: str = "") -> tuple[Price, ...]:
+        """The prices of ``action``: those for ``model``, else for a version of it, else for every model.
+
+        Of a model that the table does not cover, or a tier that it does not name, the dearest for each unit.
+        """
         listed = [price for price in self.prices if price.action == action]
-        narrow = tuple(price for price in listed if price.model and price.model == model)
-        return narrow or tuple(price for price in listed if not price.model)
+        named = [price for price in listed if price.model and price.model == model]
+        if not named and model and not self.by_exact_name:
+            named = [price for price in listed if price.model and is_same_model(model, price.model)]
+        found = named or [price for price in listed if not price.model]
+        if not found and model and not self.by_exact_name and not self.covers(model):
+            return _dearest(listed)
+        return _dearest([price for price in found if price.tier == tier] or found)
 
-    def priced_as(self, action: str, model: str) -> str:
+    def covers(self, model: str) -> bool:
+        """Whether rows for ``model`` or for every model price its requests, or its input and its output."""
+        priced = {one.action for one in self.prices if not one.model or is_same_model(model, one.model)}
+        return "llm_request" in priced or {"llm_input", "llm_output"} <= priced
+
+    def knows(self, model: str, tier: str = "") -> bool:
+        """Whether the table itself gives the prices of ``model`` in ``tier``."""
+        tiers = {one.tier for one in self.prices if not one.model or is_same_model(model, one.model)}
+        return self.covers(model) and tier in (tiers | {""})
+
+    def priced_as(self, action: str, model: str, tier: str = "") -> str:
         """The action by whose price ``action`` is paid: itself, or the nearest one that it is a part of.
 
         A price for this model goes before one for every model: a cheap general rate for cached input does not hold for
-        a model with an input price of its own.
+        a model with an input price of its own. The same holds for a tier. Where prices are not known, the dearest one
+        counts.
         """
         chain = [action]
         while chain[-1] in PART_OF:
             chain.append(PART_OF[chain[-1]])
-        found = [(one, prices) for one in chain if (prices := self.of(one, model))]
-        narrow = (one for one, prices in found if prices[0].model)
-        return next(narrow, found[0][0] if found else chain[-1])
+        found = [(one, prices[0]) for one in chain if (prices := self.of(one, model, tier))]
+        if not found:
+            return chain[-1]
+        if not self.by_exact_name and not self.covers(model):
+            return max(found, key=lambda one: one[1].price)[0]
+        return max(found, key=lambda one: (bool(one[1].model), one[1].tier == tier))[0]
+
+
+def _dearest(prices: Iterable[Price]) -> tuple[Price, ...]:
+    """For each unit the dearest of ``prices``."""
+    found: dict[str, Price] = {}
+    for one in prices:
+        if one.unit not in found or one.price > found[one.unit].price:
+            found[one.unit] = one
+    return tuple(found.values())
 
 
 @frozen
@@ -138,9 +181,9 @@ class TokenCounts:
     cache_write_1h_tokens: int = 0
 
 
-def meters_of(table: PriceTable, model: str) -> dict[str, str]:
+def meters_of(table: PriceTable, model: str, tier: str = "") -> dict[str, str]:
     """For every class the meter that counts it, which is that of another class where the table does not price it."""
-    return {action: METERS[table.priced_as(action, model)] for action in METERS}
+    return {action: METERS[table.priced_as(action, model, tier)] for action in METERS}
 
 
 def by_meter(counts: TokenCounts, meters: Mapping[str, str]) -> dict[str, int]:
@@ -163,14 +206,20 @@ def by_meter(counts: TokenCounts, meters: Mapping[str, str]) -> dict[str, int]:
     return found
 
 
-def unit_prices(table: PriceTable, model: str) -> dict[str, Decimal]:
+def unit_prices(table: PriceTable, model: str, tier: str = "") -> dict[str, Decimal]:
     """What one unit of each meter of a model costs."""
-    requests = [(one.unit == "token", one.price) for one in table.of("llm_request", model)]
+    requests = [(one.unit == "token", one.price) for one in table.of("llm_request", model, tier)]
     return {
         "requests": total_of(price for of_tokens, price in requests if not of_tokens),
         "tokens": total_of(price for of_tokens, price in requests if of_tokens),
-        **{meter: total_of(one.price for one in table.of(action, model)) for action, meter in METERS.items()},
+        **{meter: total_of(one.price for one in table.of(action, model, tier)) for action, meter in METERS.items()},
     }
+
+
+def tier_of(name: str) -> str:
+    """The tier that a provider or a table names; empty for the ordinary one."""
+    lower = name.strip().lower()[:MOST_TIER]
+    return "" if lower in ORDINARY_TIERS else lower
 
 
 def load_prices(data: bytes, file: str = "prices.csv") -> PriceTable:
@@ -193,7 +242,7 @@ def _rows(text: str, file: str) -> list[Price]:
     lines = _lines(text, file)
     found: list[Price] = []
     wrong: list[_Wrong] = []
-    seen: dict[tuple[str, str, str], int] = {}
+    seen: dict[tuple[str, str, str, str], int] = {}
     number, names = next(lines, (1, []))
     header = [name.strip() for name in names]
     _raise(_in_header(header, f"{file}:{number}"))
@@ -205,8 +254,8 @@ def _rows(text: str, file: str) -> list[Price]:
             continue
         row = {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
         amount, model, notes = Decimal(row["unit_price"]), row.get("model", ""), row.get("notes", "")
-        price = Price(row["action_type"], row["unit"], amount, model, notes)
-        key = (price.action, price.unit, price.model)
+        price = Price(row["action_type"], row["unit"], amount, model, notes, tier_of(row.get("tier", "")))
+        key = (price.action, price.unit, price.model, price.tier)
         if key in seen:
             wrong.append(_Wrong(where, f"{price.action} per {price.unit} has a price in line {seen[key]} already"))
         seen.setdefault(key, number)
@@ -270,6 +319,8 @@ def _in_row(header: list[str], cells: list[str], where: str) -> Iterator[_Wrong]
     if not _PRICE.fullmatch(amount):
         hint = "a plain decimal, 0 or more, such as 0.000003"
         yield _Wrong(where, f"unit_price is not a price: {amount[:40]!r}", hint)
+    if row.get("tier") and not action.startswith("llm_"):
+        yield _Wrong(where, f"{action} has no tiers", "only the prices of a model have them")
 
 
 @frozen

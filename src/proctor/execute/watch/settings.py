@@ -86,8 +86,9 @@ def record_of_settings(settings: Settings) -> dict[str, Any]:
         "baseline": [list(key) for key in sorted(settings.baseline)],
     }
     if table is not None:
-        rows = [[row.action, row.unit, format(row.price, "f"), row.model, row.notes] for row in table.prices]
-        record["prices"] = {"id": table.id, "currency": table.currency, "rows": rows}
+        rows = [[row.action, row.unit, format(row.price, "f"), row.model, row.notes, row.tier] for row in table.prices]
+        named = "exact" if table.by_exact_name else "dated"
+        record["prices"] = {"id": table.id, "currency": table.currency, "names": named, "rows": rows}
     record |= {name: getattr(settings, name) for name in _PLAIN}
     record |= {name: list(getattr(settings, name)) for name in _LISTS}
     return record
@@ -98,8 +99,8 @@ def settings_from(record: Mapping[str, Any]) -> Settings:
     table = record.get("prices")
     prices = None
     if table is not None:
-        rows = tuple(Price(row[0], row[1], Decimal(row[2]), row[3], row[4]) for row in table["rows"])
-        prices = PriceTable(table["id"], table["currency"], rows)
+        rows = tuple(Price(row[0], row[1], Decimal(row[2]), *row[3:]) for row in table["rows"])
+        prices = PriceTable(table["id"], table["currency"], rows, table.get("names", "exact") == "exact")
     plain: dict[str, Any] = {name: record[name] for name in _PLAIN}
     lists: dict[str, Any] = {name: tuple(record[name]) for name in _LISTS}
     return Settings(

@@ -72,6 +72,7 @@ class RunCeiling:
                 {
                     "seconds": seconds_of(clock.active_ns),
                     "paused_seconds": seconds_of(clock.paused_ns),
+                    **({"waited_for_provider_seconds": seconds_of(clock.waited_ns)} if clock.waited_ns else {}),
                     "ceiling_seconds": self._seconds,
                 },
             ),
