@@ -61,15 +61,19 @@ class Stage:
 
 @contextmanager
 def staged(
-    top: Path, contract: Path, agent: Agent, turns: list[dict[str, Any]] | None = None
+    top: Path, contract: Path, agent: Agent, turns: list[dict[str, Any]] | dict[str, Any] | None = None
 ) -> Iterator[tuple[Stage, list[tuple[str, Mapping[str, Any]]]]]:
-    """A stage below ``top`` for ``agent``, with what the gateway records; without ``turns`` there is no model."""
+    """A stage below ``top`` for ``agent``, with what the gateway records; without ``turns`` there is no model.
+
+    ``turns`` may also be a whole script.
+    """
     events: list[tuple[str, Mapping[str, Any]]] = []
     plan = SandboxPlan(overlay(top / "box", layer(top / "base", FILES)), Limits(), agent.mounts())
     with BubblewrapBackend(top / "sessions").open(plan) as box:
         gateway = None
         if turns is not None:
-            settings = Settings(script=json.dumps({"schema": 1, "turns": turns}).encode())
+            script = turns if isinstance(turns, dict) else {"schema": 1, "turns": turns}
+            settings = Settings(script=json.dumps(script).encode())
             gateway = Gateway(
                 settings,
                 lambda type_, payload: events.append((type_, payload)),

@@ -12,6 +12,7 @@ import pytest
 
 from proctor.execute.agents.acp import agent as acp
 from proctor.execute.agents.interface import AgentRequest, Ending
+from proctor.execute.agents.options import AgentOptions, McpServer
 from proctor.execute.agents.registry import make_agent
 from tests.conftest import ContractMaker
 from tests.execute.agents.stage import Stage, staged
@@ -141,3 +142,26 @@ def test_both_sides_of_the_conversation_are_kept(top: Path, make_contract: Contr
     lines = played.ending.trajectory.prefix.decode().splitlines()
     assert lines[0].startswith('> {"jsonrpc":"2.0","id":1,"method":"initialize"')
     assert '"stopReason": "end_turn"' in lines[-1] and lines[-1].startswith("< ")
+
+
+def test_servers_are_handed_over_when_the_session_begins(top: Path, make_contract: ContractMaker) -> None:
+    files = top / "files"
+    files.mkdir()
+    shutil.copy(PROGRAM, files / "agent.py")
+    server = McpServer("time", ("/opt/mcp/time/bin/python", "-I", "-m", "server"), {"A": "b"})
+    words = "/usr/bin/python3 -I /agent/agent.py files"
+    options = AgentOptions(mcp=(server,), effort="high")
+    agent = make_agent(AgentRequest("acp", words, files, copied_to=top / "agents", options=options))
+    with staged(top, make_contract(), agent) as (stage, _):
+        ending = agent.act(stage.scene())
+        efforts = [command.environment.get("PROCTOR_EFFORT") for command, _ in stage.commands]
+    assert ending.trajectory is not None
+    expected = {
+        "name": "time",
+        "command": "/opt/mcp/time/bin/python",
+        "args": ["-I", "-m", "server"],
+        "env": [{"name": "A", "value": "b"}],
+    }
+    sent = [line for line in ending.trajectory.prefix.decode().splitlines() if '"session/new"' in line]
+    assert json.loads(sent[0][2:])["params"]["mcpServers"] == [expected]
+    assert "high" in efforts

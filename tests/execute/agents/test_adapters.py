@@ -68,7 +68,7 @@ def test_settings_are_of_the_form_that_the_agent_reads() -> None:
 def test_claude_code_is_started_without_questions_and_without_traffic_of_its_own() -> None:
     launch = find_adapter("claude-code").launch(order(find_adapter("claude-code")))
     assert re.fullmatch(f"{MODULES}/@anthropic-ai/claude-code-linux-(x64|arm64)/claude", launch.arguments[0])
-    assert launch.arguments[1] == "-p" and launch.arguments[-1] == "Mend it."
+    assert launch.arguments[-2:] == ("-p", "Mend it.")
     assert "--dangerously-skip-permissions" in launch.arguments
     assert launch.environment["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:8080"
     assert launch.environment["ANTHROPIC_API_KEY"] == "the-key"
@@ -117,8 +117,12 @@ def test_the_first_dialect_that_both_know_is_spoken() -> None:
         (AgentRequest("endpoint", model="m"), "needs a command line"),
         (AgentRequest("endpoint", "true"), "needs a model"),
         (AgentRequest("builtin"), "needs a model"),
-        (AgentRequest("builtin", model="m", dialects=("gemini",)), "speaks 'chat' alone"),
-        (AgentRequest("builtin", "x", model="m"), "neither an argument nor files"),
+        (AgentRequest("builtin", model="m"), "speaks none of the agent's dialects"),
+        (AgentRequest("builtin", "x", model="m"), "cannot be given 'x'"),
+        (AgentRequest("builtin", "steps=1,steps=2", model="m"), "cannot be given 'steps=2'"),
+        (AgentRequest("builtin", "steps=0", model="m"), "steps must be a whole number"),
+        (AgentRequest("builtin", "seconds=1.5", model="m"), "seconds must be a whole number"),
+        (AgentRequest("builtin", files=Path("/nowhere"), model="m"), "does not take files"),
         (AgentRequest("acp"), "needs a command line"),
         (AgentRequest("acp", "unclosed '"), "cannot be read"),
         (AgentRequest("acp", "codex", model="m", dialects=DIALECTS), "does not speak the Agent Client Protocol"),
@@ -127,3 +131,14 @@ def test_the_first_dialect_that_both_know_is_spoken() -> None:
 def test_a_request_that_cannot_be_met_is_one_message(request_: AgentRequest, words: str) -> None:
     with pytest.raises(UsageFault, match=words):
         make_agent(request_)
+
+
+COLUMNS = ("effort", "temperature", "small_model", "rules", "skills", "mcp")
+
+
+def test_the_documentation_lists_the_options_of_every_agent(project: Path) -> None:
+    text = (project / "docs" / "agents.md").read_text()
+    for name in NAMES:
+        options = find_adapter(name).options
+        cells = " | ".join("yes" if column in options else "" for column in COLUMNS)
+        assert f"\n| `{name}` | {cells} |\n" in text, name

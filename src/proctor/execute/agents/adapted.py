@@ -12,10 +12,14 @@ from pathlib import PurePosixPath
 
 from proctor.base.canonical import digest
 from proctor.base.errors import UsageFault
+from proctor.base.frozen import replace
 from proctor.execute.agents.adapters.interface import Adapter, Launch, Order, variables
+from proctor.execute.agents.adapters.plugins import origin
 from proctor.execute.agents.adapters.table import find_adapter
 from proctor.execute.agents.install.store import AgentStore, Installation
+from proctor.execute.agents.install.versions import of_version
 from proctor.execute.agents.interface import BRIEFING, AgentDescription, AgentRequest, Ending, ModelAccess, Scene
+from proctor.execute.agents.options import NO_OPTIONS, AgentOptions
 from proctor.execute.inputs.fetch import InputCache
 from proctor.execute.sandbox.interface import HOME, Command, Finished, Mount, Output
 
@@ -27,26 +31,36 @@ ARGUMENT_BYTES = 100_000
 
 
 class AdaptedAgent:
-    """One installed agent and the model that it is to use."""
+    """One installed agent, the model that it is to use, and its options."""
 
     needs_sandbox = True
 
-    def __init__(self, adapter: Adapter, installation: Installation, model: str, dialect: str) -> None:
+    def __init__(
+        self,
+        adapter: Adapter,
+        installation: Installation,
+        model: str,
+        dialect: str,
+        options: AgentOptions = NO_OPTIONS,
+    ) -> None:
         self._adapter = adapter
         self._installation = installation
         self._model = model
         self._dialect = dialect
+        self._options = options
 
     @classmethod
     def from_request(cls, request: AgentRequest) -> AdaptedAgent:
         adapter = find_adapter(request.kind)
         if request.argument or request.files:
             raise UsageFault(f"{adapter.name} takes neither an argument nor files", hint=f"use --agent {adapter.name}")
-        return cls(adapter, installation_of(adapter, request), *model_of(adapter, request))
+        installation = installation_of(adapter, request, request.version)
+        return cls(adapter, installation, *model_of(adapter, request), request.options)
 
     def describe(self) -> AgentDescription:
-        shown = self._adapter.launch(self._order("BRIEFING", ModelAccess("GATEWAY", self._model)))
+        shown = self._launch("BRIEFING", ModelAccess("GATEWAY", self._model))
         settings = {**self._installation.settings(), "model": self._model, "dialect": self._dialect}
+        settings |= origin(self._adapter, shown)
         return AgentDescription(
             name=self._adapter.name,
             kind="adapter",
@@ -61,28 +75,38 @@ class AdaptedAgent:
     def act(self, scene: Scene) -> Ending:
         if scene.model is None:
             raise UsageFault(f"{self._adapter.name} needs a model", hint="use --model and --endpoint")
-        launch = self._adapter.launch(self._order(task_text(scene.briefing), scene.model))
+        launch = self._launch(task_text(scene.briefing), scene.model)
         command = Command(
             arguments=command_line(launch),
             environment={**scene.environment, **variables(self._adapter, launch), "PROCTOR_BRIEFING": BRIEFING},
             timeout_seconds=max(0.001, scene.seconds_left()),
             output_bytes=min(KEPT_OUTPUT_BYTES, scene.contract.budget.output_bytes),
+            wrappers=wrappers_of(launch),
         )
         with self._installation.held():
             return ending_of(scene.run(command), fetch_trajectory(self._adapter, scene))
 
-    def _order(self, task: str, model: ModelAccess) -> Order:
-        return Order(task, model, self._dialect)
+    def _launch(self, task: str, model: ModelAccess) -> Launch:
+        return extended(self._adapter.launch(Order(task, model, self._dialect, self._options)), self._options)
 
 
-def installation_of(adapter: Adapter, request: AgentRequest) -> Installation:
-    """The installation of ``adapter``, checked to be as it was made."""
+def extended(launch: Launch, options: AgentOptions) -> Launch:
+    """``launch`` with the user's own arguments and variables."""
+    end = len(launch.arguments) - launch.extra
+    arguments = (*launch.arguments[:end], *options.arguments, *launch.arguments[end:])
+    return replace(launch, arguments=arguments, environment={**launch.environment, **options.environment})
+
+
+def installation_of(adapter: Adapter, request: AgentRequest, version: str = "") -> Installation:
+    """The installation of ``adapter``, in one ``version`` if that is given, checked to be as it was made."""
     if request.installations is None:
         raise UsageFault(f"{adapter.name} cannot be used here")
     store = AgentStore(request.installations, InputCache(request.installations.parent / "inputs"))
-    found = store.get(adapter.name)
+    of_version(adapter, version)
+    found = store.get(adapter.name, version)
     if found is None:
-        raise UsageFault(f"{adapter.name} is not installed", hint=f"proctor agents install {adapter.name}")
+        asked = f"{adapter.name}@{version}" if version else adapter.name
+        raise UsageFault(f"{asked} is not installed", hint=f"proctor agents install {asked}")
     return store.check(found)
 
 
@@ -104,10 +128,19 @@ def command_line(launch: Launch) -> tuple[str, ...]:
         target = shlex.quote(f"{HOME}/{path}")
         lines.append(f"mkdir -p {shlex.quote(str(PurePosixPath(HOME, path).parent))}")
         lines.append(f"printf %s {shlex.quote(text)} > {target}")
+    for path, linked in launch.links.items():
+        lines.append(f"mkdir -p {shlex.quote(str(PurePosixPath(HOME, path).parent))}")
+        lines.append(f"ln -sfn {shlex.quote(linked)} {shlex.quote(f'{HOME}/{path}')}")
     lines += [f"{shlex.join(command)} </dev/null >&2" for command in launch.first]
     if len(lines) == 2:
         return launch.arguments
     return ("/bin/sh", "-c", "\n".join([*lines, 'exec "$@"']), "sh", *launch.arguments)
+
+
+def wrappers_of(launch: Launch) -> tuple[tuple[str, ...], ...]:
+    """The command line around that of the agent, if there is one: the agent did not write its text."""
+    line = command_line(launch)
+    return () if line == launch.arguments else (line,)
 
 
 def task_text(briefing: str) -> str:

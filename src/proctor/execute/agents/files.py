@@ -27,15 +27,19 @@ def copied_files(request: AgentRequest) -> AgentFiles | None:
     """A verified copy of the files that ``request`` names; ``None`` if it names none."""
     if request.files is None:
         return None
-    if not request.files.is_dir():
-        raise UsageFault("the agent's files must be a directory", where=str(request.files))
-    if request.copied_to is None:
-        raise UsageFault("an agent with files cannot be used here", where=str(request.files))
-    source = request.files.resolve()
-    if request.copied_to.resolve().is_relative_to(source):
-        raise UsageFault("the agent's files and Proctor's home overlap", where=str(request.files))
-    store = LayerStore(request.copied_to)
-    copies = {} if request.copies is None else request.copies
+    return copy_directory(request.files, request.copied_to, {} if request.copies is None else request.copies)
+
+
+def copy_directory(directory: Path, copied_to: Path | None, copies: dict[Path, AgentFiles]) -> AgentFiles:
+    """A verified copy of ``directory`` below ``copied_to``; ``copies`` are those that were made before."""
+    if not directory.is_dir():
+        raise UsageFault("the agent's files must be a directory", where=str(directory))
+    if copied_to is None:
+        raise UsageFault("an agent with files cannot be used here", where=str(directory))
+    source = directory.resolve()
+    if copied_to.resolve().is_relative_to(source):
+        raise UsageFault("the agent's files and Proctor's home overlap", where=str(directory))
+    store = LayerStore(copied_to)
     if source not in copies:
         copies[source] = _copied(source, store)
     return AgentFiles(copies[source].digest, store.verify(copies[source].layer))

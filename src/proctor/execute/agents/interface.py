@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from proctor.base.frozen import EMPTY, frozen
 from proctor.contract.model import Contract
+from proctor.execute.agents.options import NO_OPTIONS, AgentOptions
 from proctor.execute.sandbox.interface import Command, Finished, Mount, Output
 from proctor.execute.workspace.store import Layer
 
@@ -119,11 +120,21 @@ class AgentFiles:
 
 
 @frozen
+class Provided:
+    """What options bring into the sandbox: mounts, the layers behind them, and the settings for the manifest."""
+
+    mounts: tuple[Mount, ...] = ()
+    layers: tuple[Layer, ...] = ()
+    settings: Mapping[str, str] = EMPTY
+
+
+@frozen
 class AgentRequest:
-    """How a person asked for an agent: ``kind`` and ``argument`` are the parts of ``kind:argument``.
+    """How a person asked for an agent: ``kind@version:argument``, where version and argument may be empty.
 
     ``model`` is the name to ask for, ``dialects`` the ways in which it can be talked to, ``installations`` the
     directory of installed agents, ``copied_to`` that of copied files, and ``copies`` the files that were copied before.
+    ``name`` is what manifest and reports call the agent, if not by its own name.
     """
 
     kind: str
@@ -136,3 +147,7 @@ class AgentRequest:
     installations: Path | None = None
     copies: dict[Path, AgentFiles] | None = None
     copied_to: Path | None = None
+    version: str = ""
+    name: str = ""
+    options: AgentOptions = NO_OPTIONS
+    provided: Provided = Provided()

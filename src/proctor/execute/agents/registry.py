@@ -12,12 +12,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from proctor.base.errors import UsageFault
+from proctor.execute.agents.adapters.plugins import package_named
 from proctor.execute.agents.adapters.table import NAMES as ADAPTED
+from proctor.execute.agents.adapters.table import adapter_names, is_adapted
 from proctor.execute.agents.command import CommandAgent
 from proctor.execute.agents.description import check_agent
 from proctor.execute.agents.interface import Agent, AgentRequest
 from proctor.execute.agents.noop import NoopAgent
+from proctor.execute.agents.options import NO_OPTIONS
 from proctor.execute.agents.patch import PatchAgent
+from proctor.execute.agents.with_options import WithOptions, require_options
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -48,7 +52,10 @@ BUILT_IN: dict[str, Maker] = {
 }
 
 WITHOUT_MODEL = frozenset({"noop", "reference", "patch"})
-"""Agents that have nothing to ask a model."""
+"""Agents that have nothing to ask a model, and need no sandbox."""
+
+NO_MODEL = WITHOUT_MODEL | {"command"}
+"""Agents that cannot be given a model."""
 
 WITHOUT_FILES = WITHOUT_MODEL | {"builtin", *ADAPTED}
 """Agents that cannot be given files."""
@@ -57,8 +64,8 @@ WORDS = {
     "noop": "changes nothing; every contract must fail it",
     "reference": "hands over the contract's reference solution",
     "patch": "hands over a patch file: patch:FILE",
-    "command": "runs any program in the sandbox: 'command:PROGRAM ARGUMENTS'",
-    "builtin": "the reference agent: read, search, edit, run, stage (chat)",
+    "command": "runs any program in the sandbox, without a model: 'command:PROGRAM ARGUMENTS'",
+    "builtin": "the reference agent: read, search, edit, run, job, stage (chat, responses, anthropic, gemini)",
     "endpoint": "runs any program that can be given a model's address: 'endpoint:PROGRAM ARGUMENTS'",
     "acp": "talks to an agent by the Agent Client Protocol: acp:AGENT or 'acp:PROGRAM ARGUMENTS'",
 }
@@ -66,12 +73,16 @@ WORDS = {
 
 def make_agent(request: AgentRequest) -> Agent:
     """The agent that was asked for."""
-    adapted = _later("adapted", "AdaptedAgent") if request.kind in ADAPTED else None
+    adapted = _later("adapted", "AdaptedAgent") if request.kind not in BUILT_IN and is_adapted(request.kind) else None
     maker = BUILT_IN.get(request.kind) or adapted or plug_ins().get(request.kind)
     if maker is None:
-        known = ", ".join([*BUILT_IN, *ADAPTED, *plug_ins()])
+        known = ", ".join([*BUILT_IN, *adapter_names(), *plug_ins()])
         raise UsageFault(f"there is no agent {request.kind!r}", hint=f"known agents: {known}")
-    return maker(request)
+    if request.version and adapted is None:
+        raise UsageFault(f"the agent {request.kind} has no versions", where=f"{request.kind}@{request.version}"[:200])
+    require_options(request)
+    agent = maker(request)
+    return WithOptions(agent, request) if request.name or request.options != NO_OPTIONS else agent
 
 
 def plug_ins() -> dict[str, Maker]:
@@ -79,8 +90,9 @@ def plug_ins() -> dict[str, Maker]:
     from importlib.metadata import entry_points
 
     found: dict[str, Maker] = {}
+    adapted = adapter_names()
     for point in entry_points(group=GROUP):
-        if point.name not in BUILT_IN and point.name not in ADAPTED:
+        if point.name not in BUILT_IN and point.name not in adapted:
             found[point.name] = _loader(point)
     return found
 
@@ -98,6 +110,8 @@ def package_of(kind: str) -> str:
     """The installed package that provides the agent ``kind``; empty if no plug-in provides it."""
     if kind in BUILT_IN or kind in ADAPTED:
         return ""
+    if is_adapted(kind):
+        return package_named(kind)
     from importlib.metadata import entry_points
 
     return next((_package(point) for point in entry_points(group=GROUP, name=kind)), "")

@@ -16,9 +16,17 @@ from proctor.base.frozen import replace
 from proctor.execute.agents.acp.client import Client
 from proctor.execute.agents.acp.services import end_program, numbered
 from proctor.execute.agents.acp.wire import Broken, Wire
-from proctor.execute.agents.adapted import KEPT_OUTPUT_BYTES, command_line, installation_of, model_of
+from proctor.execute.agents.adapted import (
+    KEPT_OUTPUT_BYTES,
+    command_line,
+    extended,
+    installation_of,
+    model_of,
+    wrappers_of,
+)
 from proctor.execute.agents.adapters.interface import Adapter, Launch, Order, variables
-from proctor.execute.agents.adapters.table import NAMES, find_adapter
+from proctor.execute.agents.adapters.plugins import origin
+from proctor.execute.agents.adapters.table import find_adapter, is_adapted
 from proctor.execute.agents.command import program_of, requested_command
 from proctor.execute.agents.endpoint import filled, model_variables
 from proctor.execute.agents.files import copied_files
@@ -32,6 +40,8 @@ from proctor.execute.agents.interface import (
     ModelAccess,
     Scene,
 )
+from proctor.execute.agents.options import NO_OPTIONS, AgentOptions, McpServer
+from proctor.execute.agents.with_options import option_launch
 from proctor.execute.sandbox.interface import Command, Finished, Mount, Output
 from proctor.execute.workspace.store import held
 
@@ -54,6 +64,7 @@ class AcpAgent:
         adapter: Adapter | None = None,
         installation: Installation | None = None,
         dialect: str = "",
+        options: AgentOptions = NO_OPTIONS,
     ) -> None:
         self._arguments = arguments
         self._model = model
@@ -61,23 +72,29 @@ class AcpAgent:
         self._adapter = adapter
         self._installation = installation
         self._dialect = dialect
+        self._servers = options.mcp
+        self._options = replace(options, mcp=())
 
     @classmethod
     def from_request(cls, request: AgentRequest) -> AcpAgent:
         arguments = requested_command(request, "--agent acp:opencode, or 'acp:PROGRAM ARGUMENTS'")
-        if len(arguments) > 1 or arguments[0] not in NAMES:
-            return cls(arguments, request.model, copied_files(request))
-        adapter = find_adapter(arguments[0])
+        name, _, version = arguments[0].partition("@")
+        if len(arguments) > 1 or not is_adapted(name):
+            return cls(arguments, request.model, copied_files(request), options=request.options)
+        adapter = find_adapter(name)
         if adapter.acp is None:
             raise UsageFault(f"{adapter.name} does not speak the Agent Client Protocol", hint="use it without acp:")
         model, dialect = model_of(adapter, request)
-        return cls(arguments, model, copied_files(request), adapter, installation_of(adapter, request), dialect)
+        installation = installation_of(adapter, request, version)
+        return cls((name,), model, copied_files(request), adapter, installation, dialect, request.options)
 
     def describe(self) -> AgentDescription:
         launch = self._launch(ModelAccess("GATEWAY", self._model))
         settings = {"protocol": "acp", "model": self._model}
         if self._installation is not None:
             settings |= {**self._installation.settings(), "dialect": self._dialect}
+        if self._adapter is not None:
+            settings |= origin(self._adapter, launch)
         files = self._files.digest if self._files else ""
         return AgentDescription(
             name=f"acp:{program_of(self._arguments)}",
@@ -95,23 +112,27 @@ class AcpAgent:
         if scene.model is None and self._model:
             raise UsageFault("the acp agent needs a model", hint="use --model PROVIDER/NAME")
         launch = self._launch(scene.model or ModelAccess("", ""))
+        line = numbered(NAME, command_line(launch))
         command = Command(
-            numbered(NAME, command_line(launch)),
+            line,
             {**scene.environment, **launch.environment, "PROCTOR_BRIEFING": BRIEFING},
             timeout_seconds=max(0.001, scene.seconds_left()),
             output_bytes=KEPT_OUTPUT_BYTES,
+            wrappers=(line, *wrappers_of(launch)),
         )
         with ExitStack() as stack:
             stack.enter_context(held(self._files.layer if self._files else None))
             if self._installation is not None:
                 stack.enter_context(self._installation.held())
-            return _converse(scene, command)
+            return _converse(scene, command, self._servers)
 
     def _launch(self, model: ModelAccess) -> Launch:
         if self._adapter is not None and self._adapter.acp is not None:
-            launch = self._adapter.acp(Order("", model, self._dialect))
-            return replace(launch, environment=variables(self._adapter, launch))
-        return Launch(filled(self._arguments, model), model_variables(model) if model.address else {})
+            launch = self._adapter.acp(Order("", model, self._dialect, self._options))
+            return extended(replace(launch, environment=variables(self._adapter, launch)), self._options)
+        launch = option_launch(filled(self._arguments, model), self._options)
+        known = model_variables(model) if model.address else {}
+        return replace(launch, environment={**known, **launch.environment})
 
 
 class Running:
@@ -147,11 +168,11 @@ class Running:
                 os.close(handle)
 
 
-def _converse(scene: Scene, command: Command) -> Ending:
+def _converse(scene: Scene, command: Command, servers: tuple[McpServer, ...]) -> Ending:
     running = Running(scene, command)
     problem = ""
     try:
-        Client(running.wire, scene).work(scene.briefing)
+        Client(running.wire, scene, servers).work(scene.briefing)
     except Broken as broken:
         problem = str(broken)
     finally:

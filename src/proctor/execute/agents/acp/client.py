@@ -14,6 +14,7 @@ from proctor.execute.agents.acp.permission import choose, decide, read_question
 from proctor.execute.agents.acp.services import Services, Unable
 from proctor.execute.agents.acp.wire import BAD_PARAMETERS, INTERNAL, NO_METHOD, Broken, Message, Wire
 from proctor.execute.agents.interface import Scene
+from proctor.execute.agents.options import McpServer
 from proctor.execute.sandbox.interface import WORKSPACE
 
 PROTOCOL = 1
@@ -30,9 +31,10 @@ LOGIN_METHODS = ("gemini-api-key", "openai", "openai-api-key", "codex-api-key")
 class Client:
     """One conversation."""
 
-    def __init__(self, wire: Wire, scene: Scene) -> None:
+    def __init__(self, wire: Wire, scene: Scene, servers: tuple[McpServer, ...] = ()) -> None:
         self._wire = wire
         self._scene = scene
+        self._servers = servers
         self._services = Services(scene)
         self._next = 0
         self._waits: list[threading.Thread] = []
@@ -43,7 +45,8 @@ class Client:
             capabilities = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}
             opened = self._ask("initialize", {"protocolVersion": PROTOCOL, "clientCapabilities": capabilities})
             self._log_in(opened)
-            session = self._ask("session/new", {"cwd": WORKSPACE, "mcpServers": []})
+            servers = [_server(one) for one in self._servers]
+            session = self._ask("session/new", {"cwd": WORKSPACE, "mcpServers": servers})
             prompt = [{"type": "text", "text": task}]
             done = self._ask("session/prompt", {"sessionId": session.get("sessionId"), "prompt": prompt})
             return str(done.get("stopReason", ""))[:100]
@@ -123,3 +126,9 @@ class Client:
 
     def _refuse(self, message: Message, code: int, words: str) -> None:
         self._wire.send({"id": message.id, "error": {"code": code, "message": words}})
+
+
+def _server(server: McpServer) -> dict[str, Any]:
+    """A server over standard streams, as the protocol describes it."""
+    variables = [{"name": name, "value": value} for name, value in server.environment.items()]
+    return {"name": server.name, "command": server.command[0], "args": list(server.command[1:]), "env": variables}

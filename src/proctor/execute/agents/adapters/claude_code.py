@@ -5,26 +5,44 @@ from __future__ import annotations
 import json
 
 from proctor.execute.agents.adapters.interface import MODULES, Adapter, Launch, Order, Recipe, processor
+from proctor.execute.agents.adapters.translate import checked_effort, mcp_servers, rules_file, skill_links
 
 SETTINGS = ".claude/settings.json"
+SERVERS = ".claude/proctor-mcp.json"
+RULES = ".claude/CLAUDE.md"
+SKILLS = ".claude/skills"
+EFFORTS = ("low", "medium", "high")
 
 
 def _launch(order: Order) -> Launch:
+    options = order.options
     settings = {"permissions": {"defaultMode": "bypassPermissions", "deny": ["WebFetch", "WebSearch"]}}
     program = f"{MODULES}/@anthropic-ai/claude-code-linux-{processor()}/claude"
-    flags = ("--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions")
+    flags = ["--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"]
+    effort = checked_effort("claude-code", options, EFFORTS)
+    if effort:
+        flags += ["--effort", effort]
+    files = {SETTINGS: json.dumps(settings), **rules_file(options, RULES)}
+    if options.mcp:
+        files[SERVERS] = json.dumps({"mcpServers": mcp_servers(options)})
+        flags += ["--mcp-config", f"{order.home}/{SERVERS}"]
+    small = options.small_model or order.model.name
+    # --mcp-config takes every argument up to the next flag, so flags and not the task come after it.
     return Launch(
-        (program, "-p", *flags, "--model", order.model.name, order.task),
+        (program, *flags, "--model", order.model.name, "-p", order.task),
         {
             "ANTHROPIC_BASE_URL": order.model.address,
             "ANTHROPIC_API_KEY": order.model.key,
-            "ANTHROPIC_SMALL_FAST_MODEL": order.model.name,
+            "ANTHROPIC_SMALL_FAST_MODEL": small,
+            "ANTHROPIC_DEFAULT_HAIKU_MODEL": small,
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
             "DISABLE_TELEMETRY": "1",
             "IS_SANDBOX": "1",
         },
-        {SETTINGS: json.dumps(settings)},
+        files,
+        links=skill_links(options, SKILLS),
+        extra=2,
     )
 
 
@@ -35,4 +53,5 @@ ADAPTER = Adapter(
     dialects=("anthropic",),
     trajectory=(".claude/projects/*/*.jsonl",),
     launch=_launch,
+    options=frozenset({"effort", "small_model", "rules", "skills", "mcp"}),
 )

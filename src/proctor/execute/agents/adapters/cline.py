@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import json
+
 from proctor.execute.agents.adapters.interface import Adapter, Launch, Order, Recipe, node_program
+from proctor.execute.agents.adapters.translate import checked_effort, mcp_servers, rules_file
 
 PROGRAM = "cline/bin/cline"
 PROVIDER = "openai-compatible"
+SERVERS = ".cline/data/settings/cline_mcp_settings.json"
+RULES = ".cline/rules/rules.md"
+EFFORTS = ("low", "medium", "high")
 
 
 def _launch(order: Order) -> Launch:
+    options = order.options
+    effort = checked_effort("cline", options, EFFORTS)
     model = ("-m", order.model.name, "-k", order.model.key)
     login = ("-p", PROVIDER, *model, "-b", f"{order.model.address}/v1")
+    thinking = ("--thinking", effort) if effort else ()
+    servers = {SERVERS: json.dumps({"mcpServers": mcp_servers(options)})} if options.mcp else {}
     return Launch(
-        node_program(PROGRAM, "--json", "-P", PROVIDER, *model, order.task),
+        node_program(PROGRAM, "-P", PROVIDER, *model, *thinking, "--json", order.task),
         {"DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1", "CLINE_NO_AUTO_UPDATE": "1"},
+        {**servers, **rules_file(options, RULES)},
         first=(node_program(PROGRAM, "auth", *login),),
+        extra=1,
     )
 
 
@@ -25,4 +37,5 @@ ADAPTER = Adapter(
     dialects=("chat",),
     trajectory=(".cline/data/sessions/*/*.messages.json",),
     launch=_launch,
+    options=frozenset({"effort", "rules", "mcp"}),
 )

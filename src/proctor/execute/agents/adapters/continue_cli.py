@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from proctor.execute.agents.adapters.interface import Adapter, Launch, Order, Recipe, node_program
+from proctor.execute.agents.adapters.translate import mcp_servers, skills_link
 
 SETTINGS = ".continue/proctor.yaml"
+SKILLS = ".continue/skills"
 
 
 def _launch(order: Order) -> Launch:
-    model = {
+    options = order.options
+    model: dict[str, Any] = {
         "name": order.model.name,
         "provider": "openai",
         "model": order.model.name,
@@ -19,12 +23,20 @@ def _launch(order: Order) -> Launch:
         "roles": ["chat"],
         "capabilities": ["tool_use"],
     }
-    settings = {"name": "proctor", "version": "1.0.0", "schema": "v1", "models": [model]}
+    if options.temperature:
+        model["defaultCompletionOptions"] = {"temperature": float(options.temperature)}
+    settings: dict[str, Any] = {"name": "proctor", "version": "1.0.0", "schema": "v1", "models": [model]}
+    if options.rules:
+        settings["rules"] = [options.rules]
+    if options.mcp:
+        settings["mcpServers"] = [{"name": name, **server} for name, server in mcp_servers(options).items()]
     path = f"{order.home}/{SETTINGS}"
     return Launch(
         node_program("@continuedev/cli/dist/cn.js", "-p", "--auto", "--config", path, order.task),
         {"CONTINUE_CLI_ENABLE_TELEMETRY": "0", "CONTINUE_METRICS_ENABLED": "0"},
         {SETTINGS: json.dumps(settings)},
+        links=skills_link(options, SKILLS),
+        extra=1,
     )
 
 
@@ -35,4 +47,5 @@ ADAPTER = Adapter(
     dialects=("chat", "responses"),
     trajectory=(".continue/sessions/*.json", ".continue/logs/*"),
     launch=_launch,
+    options=frozenset({"temperature", "rules", "skills", "mcp"}),
 )

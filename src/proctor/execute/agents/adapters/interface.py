@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from proctor.base.errors import UsageFault
 from proctor.base.frozen import EMPTY, frozen
 from proctor.execute.agents.interface import ModelAccess
+from proctor.execute.agents.options import NO_OPTIONS, AgentOptions
 from proctor.execute.sandbox.interface import HOME, WORKSPACE
 
 PLACE = "/opt/agent"
@@ -49,23 +50,34 @@ class Recipe:
 
 @frozen
 class Order:
-    """What an adapter is asked to start."""
+    """What an adapter is asked to start.
+
+    The adapter translates the special options that it has; the arguments and variables of ``options`` are added to
+    those of its launch by the caller.
+    """
 
     task: str
     model: ModelAccess
     dialect: str
+    options: AgentOptions = NO_OPTIONS
     home: str = HOME
     workspace: str = WORKSPACE
 
 
 @frozen
 class Launch:
-    """What to start: ``files`` are texts for the home directory by path, ``first`` are commands to run beforehand."""
+    """What to start: ``files`` are texts for the home directory by path, ``first`` are commands to run beforehand.
+
+    ``links`` are symbolic links to make in the home directory, by path, with their targets. ``extra`` is the number of
+    arguments, counted from the end, before which extra arguments of the user go: 1 where the task is the last one.
+    """
 
     arguments: tuple[str, ...]
     environment: Mapping[str, str] = EMPTY
     files: Mapping[str, str] = EMPTY
     first: tuple[tuple[str, ...], ...] = ()
+    links: Mapping[str, str] = EMPTY
+    extra: int = 0
 
 
 PLAIN_NODE = {"UV_USE_IO_URING": "0"}
@@ -76,7 +88,9 @@ PLAIN_NODE = {"UV_USE_IO_URING": "0"}
 class Adapter:
     """One agent. ``dialects`` are those it speaks, its own choice first; ``trajectory`` are patterns below the home.
 
-    ``acp`` says how to start it as a server of the Agent Client Protocol, where it is one.
+    ``acp`` says how to start it as a server of the Agent Client Protocol, where it is one. ``options`` are the special
+    options (see ``agents/options.py``) that it translates. ``package`` is the package that provides the adapter, with
+    its version; it is set when an adapter of another package is loaded.
     """
 
     name: str
@@ -86,6 +100,8 @@ class Adapter:
     trajectory: tuple[str, ...]
     launch: Callable[[Order], Launch]
     acp: Callable[[Order], Launch] | None = None
+    options: frozenset[str] = frozenset()
+    package: str = ""
 
 
 def variables(adapter: Adapter, launch: Launch) -> dict[str, str]:

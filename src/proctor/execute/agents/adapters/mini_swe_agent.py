@@ -3,24 +3,46 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from proctor.execute.agents.adapters.interface import Adapter, Launch, Order, Recipe, python_program
 
 SETTINGS = ".config/mini-swe-agent/proctor.yaml"
 TRAJECTORY = ".local/share/mini-swe-agent/trajectory.json"
+SYSTEM = "You are a helpful assistant that can interact with a computer."
+"""Its own system prompt, which rules are added to."""
 
 PROVIDERS = {"chat": "openai", "anthropic": "anthropic", "responses": "openai"}
 
 
-def _launch(order: Order) -> Launch:
+def _model(order: Order) -> dict[str, Any]:
     address = order.model.address if order.dialect == "anthropic" else f"{order.model.address}/v1"
-    model = {
+    given: dict[str, Any] = {"api_base": address, "api_key": order.model.key}
+    if order.options.temperature:
+        given["temperature"] = float(order.options.temperature)
+    if order.options.effort and order.dialect == "responses":
+        given["extra_body"] = {"reasoning": {"effort": order.options.effort}}
+    elif order.options.effort:
+        # Without the second line it is dropped for models that the client library does not know.
+        given |= {"reasoning_effort": order.options.effort, "allowed_openai_params": ["reasoning_effort"]}
+    return {
         "model_name": f"{PROVIDERS[order.dialect]}/{order.model.name}",
         "cost_tracking": "ignore_errors",
-        "model_kwargs": {"api_base": address, "api_key": order.model.key},
+        "model_kwargs": given,
         **({"model_class": "litellm_response"} if order.dialect == "responses" else {}),
     }
-    settings = {"model": model, "environment": {"cwd": order.workspace}}
+
+
+def _literal(text: str) -> str:
+    """Text in a template of Jinja, as it is, whatever braces it has."""
+    escaped = text.encode("unicode_escape").decode().replace('"', '\\"')
+    return f'{{{{ "{escaped}" }}}}'
+
+
+def _launch(order: Order) -> Launch:
+    settings: dict[str, Any] = {"model": _model(order), "environment": {"cwd": order.workspace}}
+    if order.options.rules:
+        settings["agent"] = {"system_template": f"{SYSTEM}\n\n{_literal(order.options.rules)}\n"}
     path = f"{order.home}/{SETTINGS}"
     notes = f"{order.home}/{TRAJECTORY}"
     return Launch(
@@ -34,6 +56,7 @@ def _launch(order: Order) -> Launch:
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         },
         {SETTINGS: json.dumps(settings), TRAJECTORY: ""},
+        extra=2,
     )
 
 
@@ -44,4 +67,5 @@ ADAPTER = Adapter(
     dialects=("chat", "anthropic", "responses"),
     trajectory=(TRAJECTORY,),
     launch=_launch,
+    options=frozenset({"effort", "temperature", "rules"}),
 )

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import json
+
 from proctor.execute.agents.adapters.interface import PLACE, Adapter, Launch, Order, Recipe, python_program
+from proctor.execute.agents.adapters.translate import mcp_servers, rules_file, skill_links
+
+SERVERS = ".openhands/mcp.json"
+SKILLS = ".openhands/skills"
+RULES = f"{SKILLS}/rules.md"
+"""A file of skills that names no words to wait for is always in the prompt."""
 
 
 def _launch(order: Order) -> Launch:
+    options = order.options
     flags = ("--headless", "--json", "--always-approve", "--override-with-envs", "--exit-without-confirmation")
+    servers = {SERVERS: json.dumps({"mcpServers": mcp_servers(options)})} if options.mcp else {}
     return Launch(
         python_program("openhands_cli.entrypoint", *flags, "-t", order.task),
         {
@@ -16,6 +26,9 @@ def _launch(order: Order) -> Launch:
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",
             "LD_LIBRARY_PATH": f"{PLACE}/python/lib",
         },
+        {**servers, **rules_file(options, RULES)},
+        links=skill_links(options, SKILLS),
+        extra=2,
     )
 
 
@@ -26,4 +39,5 @@ ADAPTER = Adapter(
     dialects=("chat",),
     trajectory=(".openhands/conversations/*/events/*.json",),
     launch=_launch,
+    options=frozenset({"rules", "skills", "mcp"}),
 )

