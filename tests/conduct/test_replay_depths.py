@@ -262,6 +262,9 @@ def test_the_commands_of_an_agent_with_a_model_run_again_without_it(
     def edit(event: Any) -> None:
         if event["type"] == "guard.exec" and event["payload"]["argv"][-1:] == ["grep -q minus calc.py"]:
             event["payload"]["argv"][-1] = "grep -q add calc.py"
+        if event["type"] == "tool.call":
+            arguments = event["payload"]["arguments"]
+            arguments["text"] = arguments["text"].replace("-q minus", "-q add")
 
     forge(run, event=edit)
     code, told = again(proctor, run, "--tools")

@@ -46,9 +46,13 @@ def test_a_request_that_differs_is_named_by_field_and_words(
     (files / "words").write_text("good evening")
     other = proctor("replay", row["run"], "--model", "--json")
     assert other.returncode == 1
-    difference = json.loads(other.stdout)["difference"]
-    assert "model call 1 at /messages/0/content" in difference
-    assert "good morning" in difference and "good evening" in difference
+    told = json.loads(other.stdout)
+    place = "model call 1, message 1 (user), at /messages/0/content"
+    assert told["difference"] == f"{place}: recorded 'good >>>mor<<<ning', now 'good >>>eve<<<ning'"
+    divergence = {name: told["divergence"][name] for name in ("before", "recorded", "now", "after", "others")}
+    assert divergence == {"before": "good ", "recorded": "mor", "now": "eve", "after": "ning", "others": 0}
+    shown = proctor("replay", row["run"], "--model").stdout
+    assert f"{place}\n  recorded  'good >>>mor<<<ning'\n  now       'good >>>eve<<<ning'\n" in shown
 
 
 def test_a_recorded_call_that_is_never_made_is_named(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:

@@ -188,13 +188,14 @@ def test_what_another_agent_told_its_model_is_a_notice_where_it_cannot_be_right(
 
     forge(run, event=edit)
     code, told = again(proctor, run, "--tools")
-    assert (code, told["commands"], told["divergence"], told["unheard"]) == (0, 4, "", 1)
+    assert (code, told["commands"], told["divergence"], told["unheard"]) == (0, 3, "", 0)
+    assert told["own_programs"] >= 2, "the agent, and what it starts by itself"
     silent, missing = told["notices"]
-    assert (silent["call"], silent["seen"], silent["why"]) == (3, "nothing", SILENT)
+    assert (silent["call"], silent["seen"], silent["why"]) == (2, "nothing", SILENT)
     assert silent["recorded"].startswith('\'{"output": ""')
-    assert (missing["call"], missing["seen"], missing["why"]) == (4, "'unheard of'", RENDERED)
+    assert (missing["call"], missing["seen"], missing["why"]) == (3, "'unheard of'", RENDERED)
     words = proctor("replay", run.name, "--tools").stdout
-    assert "notice: of 1 command the output was not recorded and is not compared" in words
+    assert f"notice: the agent started {told['own_programs']} programs by itself, which were not run again" in words
 
 
 def test_another_environment_is_named(proctor: Proctor, make_contract: Any) -> None:

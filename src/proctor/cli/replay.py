@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from proctor.base.frozen import frozen, items
 from proctor.cli.evidence import require_evidence
 from proctor.cli.output import as_json, counted, print_json, print_table, printable
 from proctor.cli.undecided import no_verdict
@@ -14,10 +15,11 @@ from proctor.judge.status import is_machine_fault
 
 if TYPE_CHECKING:
     from proctor.conduct.divergence import Retraced
+    from proctor.conduct.replay import Divergence, OtherOrder
     from proctor.judge.compare import Difference
     from proctor.record.rundir import RunDirectory
 
-NOT_REPEATED = ("jobs", "task_usd", "batch_usd", "pilot", "stage")
+NOT_REPEATED = ("jobs", "task_usd", "batch_usd", "pilot", "stage", "retry_invalid")
 """Settings of a batch that a run which is repeated from it does not get: it spends nothing, and is none of a pilot."""
 
 
@@ -103,21 +105,17 @@ def _judge_again(found: RunDirectory, contract: Path | None, json_: bool) -> int
 
 
 def _act_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
-    from proctor.base.errors import UsageFault
-    from proctor.base.frozen import items
     from proctor.cli.replay_agent import files_again
     from proctor.cli.wiring import agent_for, machine
     from proctor.conduct.batch import load_batch
     from proctor.conduct.divergence import Retraced
-    from proctor.conduct.recorded import is_plain, recorded_commands
+    from proctor.conduct.recorded import is_plain
     from proctor.conduct.rerun import find_base
     from proctor.conduct.retrace import retrace
     from proctor.judge.compare import Difference
 
     here = machine()
     base = find_base(here, found, contract)
-    if not recorded_commands(base.evidence):
-        raise UsageFault("the run recorded no command", where=found.path.name, hint="--acceptance judges its patch")
     differences, result = base.differences, Retraced(0, ())
     if base.prepared is not None:
         manifest = base.evidence.manifest
@@ -129,7 +127,7 @@ def _act_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
         digest = agent.describe().digest
         if is_plain(base.evidence) and digest != manifest["agent"]["digest"]:
             differences += (Difference("agent", "agent.digest", str(manifest["agent"]["digest"]), digest),)
-        result = retrace(here, base.prepared, base.evidence, agent.mounts(), found)
+        result = retrace(here, base.prepared, base.evidence, agent, found)
     same = base.prepared is not None and not differences and not result.divergence
     if json_:
         print_json(
@@ -143,6 +141,7 @@ def _act_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
                 "divergence": result.divergence,
                 "notices": [dict(items(one)) for one in result.notices],
                 "unheard": result.unheard,
+                "own_programs": result.own,
             }
         )
         return 0 if same else 1
@@ -154,6 +153,8 @@ def _act_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
         click.echo(printable(f"{result.where}: {result.divergence}"))
     if result.unheard:
         click.echo(f"notice: of {counted(result.unheard, 'command')} the output was not recorded and is not compared")
+    if result.own:
+        click.echo(f"notice: the agent started {counted(result.own, 'program')} by itself, which were not run again")
     words = _retraced(result, bool(differences)) if base.prepared else "NOT run again: the contract is another"
     click.echo(f"{found.path.name}: {words}")
     return 0 if same else 1
@@ -209,7 +210,14 @@ def _run_again(found: RunDirectory, json_: bool) -> int:
     from proctor.cli.run import why
     from proctor.cli.wiring import machine
     from proctor.conduct.batch import load_batch
-    from proctor.conduct.replay import first_difference, first_divergence, never_asked, tool_calls
+    from proctor.conduct.replay import (
+        first_difference,
+        first_divergence,
+        never_asked,
+        other_orders,
+        out_of_memory,
+        tool_calls,
+    )
     from proctor.conduct.rerun import find_base, require_whole
     from proctor.conduct.variation import setting_of
     from proctor.record.rundir import RunDirectory
@@ -227,7 +235,7 @@ def _run_again(found: RunDirectory, json_: bool) -> int:
     here = machine()
     base = find_base(here, found)
     if base.prepared is None:
-        return _tell_model(found, base.differences, "", "", json_)
+        return _tell_model(found, base.differences, "", Again(), json_)
     before = load_batch(here.home, batch_id)
     known = before.settings_of(str(asked.get("method", "")))
     kept = {name: text for name, text in known.items() if name not in NOT_REPEATED}
@@ -244,27 +252,54 @@ def _run_again(found: RunDirectory, json_: bool) -> int:
     outcome = result.outcomes[0][1]
     status = str(found.read_json(found.report)["status"])
     again = RunDirectory(outcome.directory)
-    calls = tool_calls(found), tool_calls(again)
-    difference = first_divergence(again) or first_difference(*calls) or never_asked(again)
+    divergence = first_divergence(again)
+    difference = divergence.words if divergence else first_difference(tool_calls(found), tool_calls(again))
+    difference = difference or never_asked(again)
     if not difference and is_machine_fault(outcome.report) and outcome.status != status:
         raise no_verdict(outcome.run_id, why(outcome.report))
     if not difference and outcome.status != status:
         difference = f"the recorded status is {status}, now it is {outcome.status}"
-    return _tell_model(found, base.differences, outcome.run_id, difference, json_)
+    if difference and (out_of_memory(found) or out_of_memory(again)):
+        difference += " (the kernel ended processes for want of memory, which need not end in the same place twice)"
+    told = Again(difference, divergence, other_orders(again))
+    return _tell_model(found, base.differences, outcome.run_id, told, json_)
 
 
-def _tell_model(found: RunDirectory, base: tuple[Difference, ...], again: str, difference: str, json_: bool) -> int:
+@frozen
+class Again:
+    """How a run with its model differs from its record: in words, in which request, and in which order."""
+
+    difference: str = ""
+    divergence: Divergence | None = None
+    orders: tuple[OtherOrder, ...] = ()
+
+
+def _tell_model(found: RunDirectory, base: tuple[Difference, ...], again: str, result: Again, json_: bool) -> int:
     """Tell how a run with its model came out ``again``, or that it was not run because its contract is another."""
-    same = bool(again) and not base and not difference
+    same = bool(again) and not base and not result.difference
     if json_:
-        told = {"again": again, "same": same, "base": [_difference(item) for item in base], "difference": difference}
+        told = {"again": again, "same": same, "base": [_difference(item) for item in base]}
+        divergence = dict(items(result.divergence)) if result.divergence else None
+        orders = [dict(items(one)) for one in result.orders]
+        told |= {"difference": result.difference, "divergence": divergence, "other_orders": orders}
         print_json({"run": found.path.name, **told})
         return 0 if same else 1
     _print_base(base)
     if not again:
         click.echo(f"{found.path.name}: NOT run again: the contract is another")
         return 1
-    words = printable(difference) or "the same tool calls and the same status"
+    for order in result.orders:
+        click.echo(printable(f"notice: {order.words}"))
+    if result.divergence:
+        _print_divergence(result.divergence)
+    difference = "the request above is not as recorded" if result.divergence else printable(result.difference)
+    words = difference or "the same tool calls and the same status"
     words = words if same else f"DIFFERENT: {words}" if difference else f"{words}, on another base: DIFFERENT"
     click.echo(f"{found.path.name} again as {again}: {words}")
     return 0 if same else 1
+
+
+def _print_divergence(one: Divergence) -> None:
+    click.echo(printable(f"model call {one.call}, {one.part or 'request'}, at {one.pointer or '/'}{one.more}"))
+    click.echo(printable(f"  recorded  {one.marked(one.recorded)}"))
+    click.echo(printable(f"  now       {one.marked(one.now)}"))

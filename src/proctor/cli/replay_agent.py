@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.errors import UsageFault
+from proctor.cli.agent_options import kind_of
 from proctor.cli.wiring import identified_agent
 from proctor.conduct.batch import Batch
 from proctor.conduct.batch_words import Words
@@ -29,7 +30,7 @@ def files_again(machine: Machine, batch: Batch, manifest: Mapping[str, Any]) -> 
     files = batch.files_of(method)
     if files and not Path(files).is_dir():
         raise UsageFault("the agent's files are not at hand", where=files, hint="put them where they were for the run")
-    if not batch.settings.get("pilot") or words.partition(":")[0] not in WITH_FILES:
+    if not batch.settings.get("pilot") or kind_of(words) not in WITH_FILES:
         return files
     now = identified_agent(machine, words, files, model, batch.settings_of(method)).digest
     if now == manifest["agent"]["digest"]:

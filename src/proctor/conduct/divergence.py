@@ -28,7 +28,8 @@ class Notice:
 class Retraced:
     """What came of it: how many commands ran, which changes were put in place, and the first divergence, if any.
 
-    ``unheard`` counts the commands that ran and of whose output nothing was recorded to hold it against.
+    ``unheard`` counts the commands that ran and of whose output nothing was recorded to compare it with, and ``own``
+    the programs that the agent had started by itself and that were not run again.
     """
 
     commands: int
@@ -37,6 +38,7 @@ class Retraced:
     divergence: str = ""
     notices: tuple[Notice, ...] = ()
     unheard: int = 0
+    own: int = 0
 
 
 Printed = dict[int, tuple[Differs, ...]]
@@ -50,6 +52,8 @@ def other_ending(command: Recorded, finished: Finished) -> str:
         return f"{words}: could not be started: {finished.problem}"
     if command.timed_out and not finished.timed_out:
         return f"{words}: exit code {finished.exit_code}, recorded was that it had to be ended"
+    if command.exit_code is not None and command.exit_code < 0 and finished.timed_out:
+        return ""  # it was ended from outside then, too
     if command.exit_code is not None and finished.timed_out:
         return f"{words}: had to be ended, recorded was exit code {command.exit_code}"
     if command.exit_code is not None and finished.exit_code != command.exit_code:

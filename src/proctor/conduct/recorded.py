@@ -1,22 +1,22 @@
 """What a finished trace says about an agent's commands and about what became of its files. Pure.
 
 For an agent that is a plain program without a model, the commands are those that the harness ran (``tool.invocation``),
-with the digests of what they printed. For any other agent they are its tool calls: the programs that its own process
-was seen to start, with their exit codes, and with what the model was told of each where one was.
+with the digests of what they printed. For an agent with a model they are what the model asked for (see ``tool_calls``),
+with what the model was told of each. For any other agent they are the programs that its own process was seen to start.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from proctor.base.canonical import canonical
-from proctor.base.frozen import frozen, replace
+from proctor.base.frozen import frozen
 from proctor.conduct.outputs import Stream, masked
+from proctor.conduct.tool_calls import asked_commands, is_asked_for
 from proctor.execute.sandbox.guard import Observation
 from proctor.execute.watch.calls import Calls
-from proctor.judge.causes import WORDS, programs_of
+from proctor.judge.causes import programs_of, while_acting
 from proctor.judge.evidence import Evidence
 from proctor.record.redact import MARK
 from proctor.record.trace.event import Event
@@ -70,13 +70,27 @@ def is_plain(evidence: Evidence) -> bool:
     return manifest["agent"]["kind"] == "command" and not manifest["configuration"].get("model")
 
 
-def recorded_commands(evidence: Evidence) -> tuple[Recorded, ...]:
+def recorded_commands(evidence: Evidence, blob: Blob) -> tuple[Recorded, ...]:
     """The commands of the run's agent, in the order in which they were started."""
+    redacted = is_redacted(evidence)
     if is_plain(evidence):
-        return tuple(_invocation(event, is_redacted(evidence)) for event in evidence.of("tool.invocation"))
+        return tuple(_invocation(event, redacted) for event in evidence.of("tool.invocation"))
+    if evidence.manifest["configuration"].get("model"):
+        asked = asked_commands(evidence.events, lambda content: _whole(content, blob))
+        return tuple(
+            Recorded(
+                seq=one.seq,
+                argv=one.argv,
+                directory=one.directory,
+                exit_code=one.exit_code,
+                at_ns=one.at_ns,
+                wall_ns=one.wall_ns,
+                told=_told(one.result, blob, redacted),
+            )
+            for one in asked
+        )
     watch = evidence.manifest["configuration"].get("watch", {})
     calls = Calls(watch.get("call_depth", 1), tuple(watch.get("test_commands", ())))
-    redacted = is_redacted(evidence)
     begun: dict[int, Event] = {}
     found: dict[int, Recorded] = {}
     for event in evidence.of("guard.exec", "guard.exit", "tool.invocation"):
@@ -90,18 +104,12 @@ def recorded_commands(evidence: Evidence) -> tuple[Recorded, ...]:
     return tuple(found[number] for number in sorted(found))
 
 
-def with_results(evidence: Evidence, commands: tuple[Recorded, ...], blob: Blob) -> tuple[Recorded, ...]:
-    """The same, each with the result that a model was told of the call that asked for it by its own words."""
-    programs = [one for one in programs_of(evidence.events) if one.cause is not None and one.cause.how == WORDS]
-    ids = {one.event.seq: str(one.cause.event.payload.get("id", "")) for one in programs if one.cause is not None}
-    once = Counter(ids.values())
-    results = {str(event.payload["id"]): event.payload["content"] for event in evidence.of("tool.result")}
-    return tuple(
-        replace(one, told=_told(results.get(name), blob, is_redacted(evidence)))
-        if (name := ids.get(one.seq, "")) and once[name] == 1
-        else one
-        for one in commands
-    )
+def own_programs(evidence: Evidence) -> int:
+    """How many programs the agent started with no tool call of its model behind them, so far as the record shows."""
+    if is_plain(evidence) or not evidence.manifest["configuration"].get("model"):
+        return 0
+    asked = {one.event.seq for one in programs_of(evidence.events) if is_asked_for(one)}
+    return sum(event.seq not in asked for event in while_acting(evidence.events) if event.type == "guard.exec")
 
 
 def is_redacted(evidence: Evidence) -> bool:
@@ -116,6 +124,13 @@ def hidden_words(evidence: Evidence, commands: Iterable[Recorded]) -> str:
     said: list[tuple[str, list[Any]]] = [(" ".join(one.argv), [*one.argv, one.directory]) for one in commands]
     said += [(one.path, [one.path, one.diff]) for one in recorded_steps(evidence)]
     return next((name for name, value in said if MARK in canonical(value)), "")
+
+
+def _whole(content: Mapping[str, Any], blob: Blob) -> Mapping[str, Any]:
+    """A text of a conversation with all of it at hand."""
+    if "text" in content or "blob" not in content:
+        return content
+    return {**content, "text": blob(str(content["blob"])).decode("utf-8", "replace")}
 
 
 def _told(content: Mapping[str, Any] | None, blob: Blob, redacted: bool) -> str | None:

@@ -8,6 +8,7 @@ from itertools import zip_longest
 from proctor.base.canonical import canonical
 from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.base.frozen import frozen
+from proctor.execute.gateway.differences import TOOL_LIST
 from proctor.execute.watch.panel import Panel
 from proctor.execute.watch.replay import Replay, replay
 from proctor.execute.watch.settings import Settings, settings_from
@@ -73,13 +74,83 @@ def first_difference(recorded: Sequence[Called], again: Sequence[Called]) -> str
     return ""
 
 
-def first_divergence(run: RunDirectory) -> str:
-    """The first call of ``run`` that its cassette could not answer, and what differs in it; empty when all were."""
+@frozen
+class Divergence:
+    """The first text in which a request is not as recorded; see ``differences`` of the gateway for its fields."""
+
+    call: int
+    pointer: str
+    part: str
+    before: str
+    recorded: str
+    now: str
+    after: str
+    places: int = 1
+    others: int = 0
+
+    @property
+    def words(self) -> str:
+        """Where it is, and what stands there."""
+        part = f", {self.part}," if self.part else ""
+        place = f"model call {self.call}{part} at {self.pointer or '/'}"
+        return f"{place}: recorded {self.marked(self.recorded)}, now {self.marked(self.now)}{self.more}"
+
+    @property
+    def more(self) -> str:
+        """How much else differs."""
+        counts = ((self.places - 1, "place of this text", "places of this text"), (self.others, "part", "parts"))
+        told = [f"{count} other {one if count == 1 else many}" for count, one, many in counts if count]
+        verb = "differs" if self.places - 1 + self.others == 1 else "differ"
+        return f" ({' and '.join(told)} {verb})" if told else ""
+
+    def marked(self, text: str) -> str:
+        """One side between marks, with what stands around it."""
+        return repr(f"{self.before}>>>{text}<<<{self.after}")
+
+
+def first_divergence(run: RunDirectory) -> Divergence | None:
+    """The first call of ``run`` that its cassette could not answer, and what differs in it; nothing when all were."""
     events, _ = read_finished_events(run.events)
     found = next((event.payload for event in events if event.type == "model.diverged"), None)
     if found is None:
-        return ""
-    return f"model call {found['call']} at {found['pointer'] or '/'}: recorded {found['expected']}, now {found['got']}"
+        return None
+    return Divergence(
+        call=int(found["call"]),
+        pointer=str(found["pointer"]),
+        part=str(found.get("part", "")),
+        before=str(found.get("before", "")),
+        recorded=str(found["expected"]),
+        now=str(found["got"]),
+        after=str(found.get("after", "")),
+        places=int(found.get("places", 1)),
+        others=int(found.get("others", 0)),
+    )
+
+
+@frozen
+class OtherOrder:
+    """A part of a request that is as recorded but for the order of its lines or entries."""
+
+    call: int
+    pointer: str
+    part: str
+    lines: int
+
+    @property
+    def words(self) -> str:
+        what = "entries" if self.part == TOOL_LIST else "lines"
+        return f"model call {self.call}, {self.part}: equal but for the order of {self.lines} {what}"
+
+
+def other_orders(run: RunDirectory) -> tuple[OtherOrder, ...]:
+    """What of the requests of ``run`` stood in another order on its cassette."""
+    events, _ = read_finished_events(run.events)
+    return tuple(
+        OtherOrder(int(event.payload["call"]), str(one["pointer"]), str(one["part"]), int(one["lines"]))
+        for event in events
+        if event.type == "model.reordered"
+        for one in event.payload["parts"]
+    )
 
 
 def never_asked(run: RunDirectory) -> str:
@@ -91,6 +162,12 @@ def never_asked(run: RunDirectory) -> str:
         return ""
     more = f", and {count - 1} more" if count > 1 else ""
     return f"model call {found.get('first_unplayed', '')} was recorded and is not made now{more}"
+
+
+def out_of_memory(run: RunDirectory) -> bool:
+    """Whether the kernel ended processes of ``run`` for want of memory: then it need not come to the same end again."""
+    events, _ = read_finished_events(run.events)
+    return any(int(event.payload.get("oom_kills") or 0) > 0 for event in events if event.type == "monitor.sample")
 
 
 def _shown(call: Called | None) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 
 from proctor.base.errors import UsageFault
 from proctor.base.files import write_whole
-from proctor.base.frozen import frozen, replace
+from proctor.base.frozen import EMPTY, frozen, replace
 from proctor.base.names import name_text
 from proctor.conduct.divergence import Printed, Retraced, other_ending, other_program, outputs_of, settled
 from proctor.conduct.machine import Machine
@@ -31,16 +31,17 @@ from proctor.conduct.recorded import (
     hidden_words,
     is_plain,
     observed_programs,
+    own_programs,
     recorded_commands,
     recorded_programs,
     recorded_steps,
     same_programs,
-    with_results,
 )
 from proctor.conduct.refile import Refile
 from proctor.conduct.rerun import as_recorded
 from proctor.conduct.variation import variables_of
-from proctor.execute.agents.interface import BRIEFING
+from proctor.execute.agents.interface import BRIEFING, Agent
+from proctor.execute.agents.with_options import WithOptions
 from proctor.execute.prepare import Prepared, declared_mounts, limits_of, secret_directories
 from proctor.execute.sandbox.guard import GuardPlan, Observation
 from proctor.execute.sandbox.interface import Command, Mount, Sandbox, SandboxPlan
@@ -71,26 +72,30 @@ class Script:
     briefing: str
     shown: Callable[[Any], Any]
     """Tells what is seen now with the placeholders that a redacted run has for secrets."""
+    variables: Mapping[str, str] = EMPTY
 
 
-def retrace(
-    machine: Machine, prepared: Prepared, evidence: Evidence, mounts: tuple[Mount, ...], run: RunDirectory
-) -> Retraced:
-    """Run the recorded commands of ``run`` again; ``mounts`` shows the files that the agent brought along."""
-    commands = recorded_commands(evidence)
-    if not is_plain(evidence):
-        hidden = hidden_words(evidence, commands)
-        if hidden:
-            hint = "--acceptance judges its patch again"
-            raise UsageFault("what was called held a secret, which is not on record", where=hidden[:200], hint=hint)
-        commands = with_results(evidence, commands, lambda name: run.read(run.blobs / name, BLOB_BYTES))
+def retrace(machine: Machine, prepared: Prepared, evidence: Evidence, agent: Agent, run: RunDirectory) -> Retraced:
+    """Run the recorded commands of ``run`` again, with the files and the variables that ``agent`` brings along."""
+    commands = recorded_commands(evidence, lambda name: run.read(run.blobs / name, BLOB_BYTES))
+    has_model = bool(evidence.manifest["configuration"].get("model"))
+    if not commands and not has_model:
+        raise UsageFault("the run recorded no command", where=run.path.name, hint="--acceptance judges its patch")
+    hidden = "" if is_plain(evidence) else hidden_words(evidence, commands)
+    if hidden:
+        hint = "--acceptance judges its patch again"
+        raise UsageFault("what was called held a secret, which is not on record", where=hidden[:200], hint=hint)
     briefing = next((str(event.payload["text"]) for event in evidence.of("briefing")), "")
-    script = Script(prepared, evidence, commands, briefing, lambda value: as_recorded(machine, evidence, value))
+    variables = agent.variables if isinstance(agent, WithOptions) else EMPTY
+    script = Script(
+        prepared, evidence, commands, briefing, lambda value: as_recorded(machine, evidence, value), variables
+    )
+    mounts = agent.mounts()
     found, printed = _pass(machine, script, mounts)
     if all(one.why for differing in printed.values() for one in differing):
-        return settled(found, commands, printed, {})
+        return replace(settled(found, commands, printed, {}), own=own_programs(evidence))
     second, again = _pass(machine, script, mounts)
-    return settled(found, commands, printed, again, second)
+    return replace(settled(found, commands, printed, again, second), own=own_programs(evidence))
 
 
 def _pass(machine: Machine, script: Script, mounts: tuple[Mount, ...]) -> tuple[Retraced, Printed]:
@@ -173,7 +178,7 @@ def _command(command: Recorded, script: Script, stdin: str) -> Command:
     patience = max(LEAST_SECONDS, PATIENCE * command.wall_ns // 10**9) if command.wall_ns else budget.wall_seconds
     return Command(
         arguments=command.argv,
-        environment={**script.prepared.environment, **varied, "PROCTOR_BRIEFING": BRIEFING},
+        environment={**script.prepared.environment, **varied, **script.variables, "PROCTOR_BRIEFING": BRIEFING},
         directory=command.directory,
         stdin=stdin.encode(),
         timeout_seconds=min(patience, budget.wall_seconds),
