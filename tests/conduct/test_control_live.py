@@ -67,6 +67,7 @@ def test_a_paused_agent_stands_still_and_its_clock_too(proctor: Proctor, make_co
     assert again.returncode == 2 and "nothing was done: the run is paused already" in again.stderr
     assert proctor("runs", "--status", "paused").stdout.splitlines()[-1].split()[0] == directory.name
     assert "is paused by an operator" in proctor("show", directory.name).stderr
+    assert proctor("verify", directory.name).returncode == 3
     before = ticks.stat().st_size
     time.sleep(1.5)
     assert ticks.stat().st_size == before

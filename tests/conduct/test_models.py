@@ -43,6 +43,19 @@ def test_the_reference_agent_mends_a_bug_and_does_it_again(
     check(proctor, json.loads(again.stdout)["again"])
 
 
+@pytest.mark.parametrize("dialect", ["responses", "anthropic", "gemini"])
+def test_the_reference_agent_does_the_same_in_other_dialects(
+    proctor: Proctor, make_contract: Any, tmp_path: Path, dialect: str
+) -> None:
+    model = ("--model", "scripted/mender", "--script", script(tmp_path), "--dialect", dialect)
+    seen = talk(proctor, make_contract(), "--agent", "builtin:steps=9", *model)
+    assert seen.report["status"] == "success"
+    assert (seen.report["conversation"]["calls"], seen.report["conversation"]["tool_calls"]) == (4, 4)
+    assert [(one["dialect"], one["changes"]) for one in seen.of("model.request")] == [(dialect, [])] * 4
+    again = proctor("replay", seen.run, "--model", "--json")
+    assert again.returncode == 0 and json.loads(again.stdout)["same"] is True, again.stdout + again.stderr
+
+
 def test_a_conversation_is_shown(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
     model = ("--model", "scripted/mender", "--script", script(tmp_path))
     seen = talk(proctor, make_contract(), "--agent", "builtin", *model)

@@ -10,6 +10,7 @@ import pytest
 from tests.conduct.live import Proctor
 from tests.conduct.talking import FIX
 
+DATED = ["--model", "scripted/m-2026-01-01", "--script", "good.yaml"]
 WRONG: list[tuple[list[str], str]] = [
     (["--model", "nobody/m"], "the provider 'nobody' is not known"),
     (["--model", "openai"], "not a model: 'openai'"),
@@ -35,6 +36,12 @@ WRONG: list[tuple[list[str], str]] = [
     (["--endpoint", "http://127.0.0.1:1"], "--endpoint needs a --model"),
     (["--redact", "all"], "--redact needs a --model"),
     ([], "the built-in agent needs a model"),
+    ([*DATED, "--prices", "others.csv"], "no prices for the model 'm-2026-01-01'"),
+    (
+        [*DATED, "--prices", "others.csv", "--batch-usd", "1.00"],
+        "others.csv: the price table has no prices for the model",
+    ),
+    ([*DATED, "--prices", "half.csv"], "proctor prices import --model PROVIDER/NAME"),
 ]
 
 
@@ -47,6 +54,9 @@ def files(tmp_path: Path) -> None:
     (tmp_path / "empty").write_text("\n")
     (tmp_path / "prose").write_text("this is not a key\n")
     (tmp_path / "key").write_text("sk-0123456789\n")
+    head = "action_type,unit,unit_price,model\n"
+    (tmp_path / "others.csv").write_text(f"{head}llm_input,token,1,n\nllm_output,token,1,n\nrun,run,1,\n")
+    (tmp_path / "half.csv").write_text(f"{head}llm_input,token,1,m\n")
 
 
 @pytest.mark.usefixtures("files")

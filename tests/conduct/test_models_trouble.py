@@ -84,7 +84,7 @@ def test_a_call_that_fits_after_one_that_did_not_ends_nothing(
     proctor: Proctor, make_contract: Any, tmp_path: Path
 ) -> None:
     prices = tmp_path / "prices.csv"
-    prices.write_text("action_type,unit,unit_price\nllm_output,token,0.0001\n")
+    prices.write_text("action_type,unit,unit_price\nllm_input,token,0\nllm_output,token,0.0001\n")
     contract = make_contract(budget={"wall_seconds": 60, "memory_bytes": 1 << 30, "usd": "0.10"})
     again = "print(urllib.request.urlopen(urllib.request.Request(url, json.dumps(body | {'max_tokens': 10}).encode())))"
     agent = asking(more="{'max_tokens': 5000}", after=again)

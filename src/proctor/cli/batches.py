@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from proctor.base.errors import ContractError, Mistake, UsageFault
 from proctor.base.frozen import EMPTY, frozen, replace
+from proctor.cli.agent_options import asked_agent, kind_of
 from proctor.cli.progress import Progress
 from proctor.cli.wiring import (
     acts_in_sandbox,
@@ -19,25 +20,29 @@ from proctor.cli.wiring import (
     planned_model,
     read_prices,
     refuse_secrets_in_files,
+    require_prices,
 )
 from proctor.conduct.batch import (
+    RETRIES,
     Batch,
-    BatchResult,
     Place,
+    Try,
     finished_places,
     load_batch,
     new_batch,
     newest_batch,
-    run_places,
     save_batch,
+    tries_left,
 )
 from proctor.conduct.batch_lock import batch_lock
+from proctor.conduct.batch_runs import BatchResult, run_places
 from proctor.conduct.batch_words import Words
 from proctor.conduct.machine import Machine
 from proctor.conduct.variants import ensure_pool
 from proctor.contract.digest import content_id
 from proctor.contract.load import load_contract
 from proctor.contract.model import Contract
+from proctor.execute.agents.agent_file import is_agent_file
 from proctor.execute.agents.interface import Agent
 from proctor.execute.agents.registry import WITHOUT_FILES
 from proctor.execute.prepare import Prepared
@@ -57,7 +62,7 @@ class Plan:
 
     batch: Batch
     contracts: dict[str, Contract]
-    places: tuple[Place, ...]
+    places: tuple[Place | Try, ...]
     held: ExitStack
     earlier: tuple[Mapping[str, str], ...] = ()
 
@@ -81,21 +86,23 @@ def begin(
 
     ``settings`` are kept with the batch: the price table, envelopes, and the options of the models.
     """
-    agents = [_absolute_patch(agent) for agent in agents]
+    agents = [absolute_agent(agent) for agent in agents]
     _require_once("--agent", agents)
     _require_once("--model", models)
+    _require_names(agents, settings)
     contracts = _load_all(paths, machine, settings)
     files = str(Path(agent_files).absolute()) if agent_files else ""
     if files:
         _require_takes_files(agents)
-    pairs = [(agent, model) for agent in agents for model in models or ("",)]
+    pairs = [(agent, model) for agent in agents for model in models_of(agent, models)]
     kept = {"jobs": str(jobs), **settings}
     if kept.get("prices"):
         kept["prices"] = str(Path(kept["prices"]).absolute())
     digests = {(words, model): described_agent(machine, words, files, model, kept).digest for words, model in pairs}
     for contract in contracts.values():
-        refuse_secrets_in_files(contract, files)
-    read_prices(kept.get("prices", ""))
+        for agent in agents:
+            refuse_secrets_in_files(contract, agent, files, kept)
+    _require_prices(kept, pairs)
     machine.require(contracts.values(), acting=any(acts_in_sandbox(words) for words, _ in pairs))
     machine.require_no_answers_in_images(contracts.values())
     named = [(path, content_id(contract)) for path, contract in contracts.items()]
@@ -106,6 +113,13 @@ def begin(
         return Plan(batch, contracts, batch.places, held.pop_all())
 
 
+def _require_prices(settings: Mapping[str, str], pairs: Iterable[tuple[str, str]]) -> None:
+    """Refuse a price table that does not price every model that the agents of ``pairs`` may ask for."""
+    path = settings.get("prices", "")
+    plans = [plan for agent, model in pairs if (plan := planned_model(agent, model, settings)) is not None]
+    require_prices(read_prices(path), path, [name for plan in plans for name in plan.models])
+
+
 def _require_once(option: str, values: Sequence[str]) -> None:
     """Refuse a value that is given twice, because it would count once."""
     for value in values:
@@ -114,27 +128,48 @@ def _require_once(option: str, values: Sequence[str]) -> None:
             raise UsageFault("given more than once", where=f"{option} {value[:200]}", hint=hint)
 
 
+def _require_names(agents: Sequence[str], settings: Mapping[str, str]) -> None:
+    """Refuse one name for several agents: reports could not tell them apart."""
+    seen: dict[str, str] = {}
+    for agent in agents:
+        name = asked_agent(agent, settings).name
+        if name and seen.setdefault(name, agent) != agent:
+            hint = "give each agent file a name of its own" if is_agent_file(agent) else "use --name with one agent"
+            raise UsageFault(f"two agents have the name {name}", where=f"--agent {agent[:200]}", hint=hint)
+
+
+def models_of(agent: str, models: Sequence[str]) -> tuple[str, ...]:
+    """The models that ``agent`` is run with: the one of its agent file, or those of the command line."""
+    own = asked_agent(agent).model
+    return (own,) if own else tuple(models) or ("",)
+
+
 def _require_takes_files(agents: Sequence[str]) -> None:
     """Refuse files for agents of which some cannot use any: all agents of a batch get the same."""
-    without = [agent for agent in agents if agent.partition(":")[0] in WITHOUT_FILES]
+    without = [agent for agent in agents if kind_of(agent) in WITHOUT_FILES]
     if without:
         mixed = len(without) < len(agents)
         hint = "run these agents without --agent-files, in a batch of their own" if mixed else "leave out --agent-files"
         raise UsageFault(f"cannot be used by {', '.join(without)}", where="--agent-files", hint=hint)
 
 
-def take_up(machine: Machine, batch_id: str, agents: Sequence[str] = ()) -> Plan:
+def take_up(machine: Machine, batch_id: str, agents: Sequence[str] = (), retries: int | None = None) -> Plan:
     """The rest of an earlier batch; its contracts and agents must still be what they were.
 
-    ``agents`` are the words of those that held a secret: the batch itself does not keep them.
+    ``agents`` are the words of those that held a secret: the batch itself does not keep them. ``retries`` says how
+    often invalid runs are repeated from now on.
     """
     batch = load_batch(machine.home, batch_id) if batch_id else newest_batch(machine.home)
     if batch.settings.get("pilot"):
         raise UsageFault(f"batch {batch.id} belongs to a pilot", hint="proctor pilot run PILOT goes on with it")
     with ExitStack() as held:
         held.enter_context(batch_lock(machine.home, batch.id))
-        done = finished_places(machine.home, batch)
-        places = tuple(place for place in batch.places if place not in done)
+        if retries is not None:
+            batch = replace(batch, settings={**batch.settings, RETRIES: str(retries)})
+            save_batch(machine.home, batch)
+        left = tries_left(machine.home, batch)
+        places = tuple(one.place for one in left)
+        done = {place: run for place, run in finished_places(machine.home, batch).items() if place not in places}
         words = Words(machine.home, batch.settings)
         _require_shown(words, batch, places)
         _require_known(words, batch, agents)
@@ -142,7 +177,8 @@ def take_up(machine: Machine, batch_id: str, agents: Sequence[str] = ()) -> Plan
         paths = dict.fromkeys(place.contract for place in places)
         contracts = _load_all((Path(path) for path in paths), machine, batch.settings)
         for contract in contracts.values():
-            refuse_secrets_in_files(contract, batch.agent_files)
+            for agent in asked.values():
+                refuse_secrets_in_files(contract, agent, batch.agent_files, batch.settings)
         for place in places:
             if content_id(contracts[place.contract]) != place.content_id:
                 raise _changed("contract", place.contract)
@@ -152,11 +188,12 @@ def take_up(machine: Machine, batch_id: str, agents: Sequence[str] = ()) -> Plan
             now = words.digest(agent, now)
             if now != batch.digests.get(pair, now):
                 raise _changed("agent", pair[0])
+        _require_prices(batch.settings, dict.fromkeys((asked[place.agent], place.model) for place in places))
         machine.require(contracts.values(), acting=any(acts_in_sandbox(place.agent) for place in places))
         machine.require_no_answers_in_images(contracts.values())
-        places = tuple(replace(place, agent=asked[place.agent]) for place in places)
+        tries = tuple(replace(one, place=replace(one.place, agent=asked[one.place.agent])) for one in left)
         earlier = tuple(_finished(RunDirectory(path)) for path in done.values())
-        return Plan(batch, contracts, places, held.pop_all(), earlier)
+        return Plan(batch, contracts, tries, held.pop_all(), earlier)
 
 
 def _require_shown(words: Words, batch: Batch, places: Iterable[Place]) -> None:
@@ -229,7 +266,7 @@ def fill(machine: Machine, plan: Plan, jobs: int, *, quiet: bool) -> BatchResult
     def attempt(place: Place, prepared: Prepared) -> tuple[Agent, ModelPlan | None]:
         settings = plan.batch.settings
         agent = agent_for(place.agent, plan.batch.agent_files, prepared, machine, place.model, settings)
-        return agent, planned_model(place.model, settings)
+        return agent, planned_model(place.agent, place.model, settings)
 
     prices = read_prices(plan.batch.settings.get("prices", ""))
     total = len(plan.batch.places)
@@ -254,7 +291,9 @@ def _load_all(paths: Iterable[Path], machine: Machine, settings: Mapping[str, st
     return contracts
 
 
-def _absolute_patch(agent: str) -> str:
-    """A patch file is remembered by its full path, so that the batch can be resumed from anywhere."""
+def absolute_agent(agent: str) -> str:
+    """An agent file or a patch is remembered by its full path, so that the batch can be resumed from anywhere."""
+    if is_agent_file(agent):
+        return str(Path(agent).absolute())
     kind, _, argument = agent.partition(":")
     return f"patch:{Path(argument).absolute()}" if kind == "patch" and argument else agent

@@ -8,36 +8,31 @@ not run because an envelope was used up are written down with the batch; they ar
 
 from __future__ import annotations
 
-import queue
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from proctor.base.canonical import canonical, parse
 from proctor.base.clock import Clock, Entropy
-from proctor.base.errors import BudgetExceeded, ProctorError, UsageFault
+from proctor.base.errors import ProctorError, UsageFault
 from proctor.base.files import write_whole
 from proctor.base.frozen import EMPTY, frozen
 from proctor.base.ids import new_run_id
-from proctor.conduct.batch_words import Words, redactor_of
-from proctor.conduct.machine import Machine
-from proctor.conduct.run import STOPPED, Outcome, conduct
-from proctor.conduct.variation import variation_of
-from proctor.conduct.watcher import Watcher
+from proctor.conduct.batch_words import Words
+from proctor.conduct.run import STOPPED
 from proctor.execute.agents.interface import Agent
 from proctor.execute.home import Home
-from proctor.execute.prepare import Prepared
-from proctor.execute.watch.prices import PriceTable
+from proctor.judge.status import is_repeatable
 from proctor.record.rundir import RunDirectory
 
 if TYPE_CHECKING:
-    from proctor.conduct.envelopes import Envelopes
     from proctor.conduct.model import ModelPlan
 
     Attempt = tuple[Agent, ModelPlan | None]
 
 SCHEMA = 1
+RETRIES = "retry_invalid"
+"""The setting that says how often a run is repeated that is invalid and not by the agent's doing."""
 METHOD_FILES = "agent_files"
 """What the path of a method's files is called among its settings."""
 
@@ -73,6 +68,11 @@ class Batch:
     digests: Mapping[tuple[str, str], str]
     begun: int
     methods: Mapping[str, Mapping[str, str]] = EMPTY
+
+    @property
+    def retries(self) -> int:
+        """How often a run of one place is repeated that is invalid and not by the agent's doing."""
+        return int(self.settings.get(RETRIES, "0"))
 
     def files_of(self, method: str) -> str:
         """The directory that the agent of a method finds at /agent; empty for none."""
@@ -157,7 +157,7 @@ def newest_batch(home: Home) -> Batch:
     Batches that other commands made for themselves name those in their settings; nobody wants to resume them.
     """
     filled: dict[str, set[Place]] = {}
-    for batch_id, place, _ in _sealed(home):
+    for batch_id, place, *_ in _sealed(home):
         filled.setdefault(batch_id, set()).add(place)
     newest: Batch | None = None
     batches = sorted((_load(home, name) for name in _names(home)), key=lambda batch: batch.begun, reverse=True)
@@ -198,12 +198,43 @@ def _batch(data: Mapping[str, Any]) -> Batch:
 
 
 def finished_places(home: Home, batch: Batch) -> dict[Place, Path]:
-    """The places of a batch that a sealed run holds."""
-    return {place: path for batch_id, place, path in _sealed(home) if batch_id == batch.id}
+    """The places of a batch that a sealed run holds; of several the last one does."""
+    return dict(_runs_of(home, batch))
 
 
-def _sealed(home: Home) -> Iterator[tuple[str, Place, Path]]:
-    """Batch, place and directory of every run that holds its place; one that an operator stopped holds none."""
+def _runs_of(home: Home, batch: Batch) -> list[tuple[Place, Path]]:
+    """Every place with a run that may hold it, first attempts first."""
+    found = [(attempt, place, path) for batch_id, place, attempt, path in _sealed(home) if batch_id == batch.id]
+    return [(place, path) for _, place, path in sorted(found, key=lambda one: one[0])]
+
+
+@frozen
+class Try:
+    """A run to be made: its place, the run that it repeats, if any, and which attempt at the place it is, from 1."""
+
+    place: Place
+    retry_of: str = ""
+    number: int = 1
+
+
+def tries_left(home: Home, batch: Batch) -> list[Try]:
+    """What is left to run of a batch: the places that no run holds, and those whose run is to be repeated."""
+    made: dict[Place, list[Path]] = {}
+    for place, path in _runs_of(home, batch):
+        made.setdefault(place, []).append(path)
+    found = []
+    for place in batch.places:
+        runs = made.get(place, [])
+        last = RunDirectory(runs[-1]) if runs else None
+        if last is None:
+            found.append(Try(place))
+        elif len(runs) <= batch.retries and is_repeatable(last.read_json(last.report)):
+            found.append(Try(place, last.path.name, len(runs) + 1))
+    return found
+
+
+def _sealed(home: Home) -> Iterator[tuple[str, Place, int, Path]]:
+    """Batch, place, attempt and directory of every run that may hold its place; one that was stopped holds none."""
     for path in sorted(home.runs.iterdir()) if home.runs.is_dir() else ():
         run = RunDirectory(path)
         if not run.seal.is_file():
@@ -213,7 +244,7 @@ def _sealed(home: Home) -> Iterator[tuple[str, Place, Path]]:
             configuration = manifest["configuration"]
             ended = run.read_json(run.report)["termination"]["code"]
             if ended != STOPPED and manifest["run"] == path.name:
-                yield str(configuration["batch"]), _place(configuration), path
+                yield str(configuration["batch"]), _place(configuration), int(configuration.get("attempt", 1)), path
         except (ProctorError, KeyError, TypeError):
             continue
 
@@ -221,162 +252,3 @@ def _sealed(home: Home) -> Iterator[tuple[str, Place, Path]]:
 def _place(configuration: Mapping[str, Any]) -> Place:
     names = ("contract_path", "contract", "repeat", "agent", "model")
     return Place(*(configuration[name] for name in names), *filter(None, [configuration.get("method")]))
-
-
-class BatchWatcher(Watcher):
-    """A watcher that also learns of faults before a run could begin."""
-
-    def unprepared(self, place: Place, error: ProctorError) -> None:
-        """The contract of ``place`` could not be made ready."""
-
-    def finished(self, place: Place, outcome: Outcome) -> None:
-        """The run at ``place`` has ended."""
-
-
-@frozen
-class BatchResult:
-    """What came of a batch in this call; ``refused`` are places that were not run because an envelope was used up."""
-
-    outcomes: tuple[tuple[Place, Outcome], ...]
-    errors: tuple[tuple[Place, ProctorError], ...]
-    stopped: bool
-    refused: tuple[tuple[Place, ProctorError], ...] = ()
-
-
-def run_places(
-    machine: Machine,
-    batch: Batch,
-    places: Iterable[Place],
-    prepare: Callable[[Place], Prepared],
-    attempt: Callable[[Place, Prepared], Attempt],
-    watcher: BatchWatcher,
-    jobs: int,
-    prices: PriceTable | None = None,
-    envelopes: Envelopes | None = None,
-) -> BatchResult:
-    """Fill ``places``, ``jobs`` at a time, within the batch's envelopes.
-
-    A contract that cannot be prepared costs its own places only. Who fills a batch piece by piece gives the
-    ``envelopes`` of all pieces, so that earlier runs are read once.
-    """
-    shared = envelopes if envelopes is not None else envelopes_of(machine.home, batch, prices)
-    waiting: queue.SimpleQueue[Place] = queue.SimpleQueue()
-    for place in places:
-        waiting.put(place)
-    outcomes: list[tuple[Place, Outcome]] = []
-    errors: list[tuple[Place, ProctorError]] = []
-    refused: list[tuple[Place, ProctorError]] = []
-    crashed = threading.Event()
-
-    def work() -> None:
-        while not watcher.stopped() and not crashed.is_set():
-            try:
-                place = waiting.get_nowait()
-            except queue.Empty:
-                return
-            try:
-                prepared = prepare(place)
-                outcome = _run(machine, batch, place, prepared, attempt(place, prepared), watcher, prices, shared)
-            except ProctorError as error:
-                (refused if isinstance(error, BudgetExceeded) else errors).append((place, error))
-                watcher.unprepared(place, error)
-            except BaseException:
-                crashed.set()
-                raise
-            else:
-                outcomes.append((place, outcome))
-                watcher.finished(place, outcome)
-
-    _in_threads(work, jobs)
-    if shared.capped or refused:
-        save_batch(machine.home, batch, refused)
-    return BatchResult(tuple(outcomes), tuple(errors), watcher.stopped(), tuple(refused))
-
-
-def envelopes_of(home: Home, batch: Batch, prices: PriceTable | None) -> Envelopes:
-    """The envelopes that the batch was begun with, less what its runs have spent."""
-    from proctor.conduct.envelopes import Envelopes, spent_before, start_usd
-
-    task_usd, batch_usd = batch.settings.get("task_usd"), batch.settings.get("batch_usd")
-    spent = spent_before(home, batch.id, batch.settings.get("pilot", "")) if task_usd or batch_usd else ()
-    return Envelopes(task_usd, batch_usd, spent, start_usd(prices))
-
-
-def _run(
-    machine: Machine,
-    batch: Batch,
-    place: Place,
-    prepared: Prepared,
-    attempt: Attempt,
-    watcher: Watcher,
-    prices: PriceTable | None,
-    envelopes: Envelopes,
-) -> Outcome:
-    """One run, within its share of the envelopes. What is not known to be left of a share counts as spent."""
-    from proctor.conduct.envelopes import least_usd, spent_usd
-
-    agent, model = attempt
-    _require_same(machine, batch, place, agent)
-    run_usd = batch.settings.get("run_usd")
-    share = envelopes.take(place.content_id, least_usd(prepared.contract.budget.usd, run_usd), watcher.stopped)
-    spent = share.usd
-    try:
-        outcome = conduct(
-            machine,
-            prepared,
-            agent,
-            model=model,
-            configuration=_configuration(batch, place),
-            watcher=watcher,
-            prices=prices,
-            envelopes={**envelopes.settings(share), **({"run_usd": run_usd} if run_usd else {})},
-            rehearse=bool(batch.settings.get("rehearse")),
-            redactor=redactor_of(machine.home, batch.settings),
-        )
-        spent = spent_usd(outcome.report["usage"]["cost"])
-    finally:
-        envelopes.settle(share, spent)
-    return outcome
-
-
-def _require_same(machine: Machine, batch: Batch, place: Place, agent: Agent) -> None:
-    """All runs of a batch are made with the same files: those that it began with."""
-    expected = batch.digests.get((place.method or place.agent, place.model))
-    if expected is None or not agent.mounts():
-        return
-    found = agent.describe().digest
-    if expected not in (found, Words(machine.home, batch.settings).digest(place.agent, found)):
-        raise UsageFault(
-            "the agent has changed since its runs were begun",
-            where=place.method or place.agent,
-            hint="put its files back; the same command goes on",
-        )
-
-
-def _in_threads(work: Callable[[], None], jobs: int) -> None:
-    """Run ``work`` in ``jobs`` threads. One job runs here, so that nothing stands between it and an interrupt."""
-    if jobs == 1:
-        work()
-        return
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(jobs, thread_name_prefix="job") as pool:
-        for future in [pool.submit(work) for _ in range(jobs)]:
-            future.result()
-
-
-def _configuration(batch: Batch, place: Place) -> dict[str, Any]:
-    """What a run says of its place; of a pilot also the digest of its protocol, the stage and the method."""
-    bound = {name: batch.settings[name] for name in ("replay_of", "pilot", "stage") if batch.settings.get(name)}
-    varied = variation_of(batch.settings, place.repeat)
-    return {
-        **bound,
-        **({"method": place.method} if place.method else {}),
-        **({"variation": varied} if varied else {}),
-        "batch": batch.id,
-        "contract": place.content_id,
-        "contract_path": place.contract,
-        "repeat": place.repeat,
-        "agent": place.agent,
-        "model": place.model,
-    }

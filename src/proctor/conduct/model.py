@@ -18,7 +18,8 @@ from proctor.conduct.watch_post import WatchPost
 from proctor.execute.agents.interface import ModelAccess
 from proctor.execute.gateway.meter import Meter
 from proctor.execute.gateway.service import Gateway
-from proctor.execute.gateway.settings import Caps, Settings
+from proctor.execute.gateway.settings import Caps, Limits, Settings
+from proctor.execute.gateway.silence import GIVEN_UP, HEARD, PROVIDER_SILENCE, SILENT
 from proctor.execute.network.listeners import LOOPBACK, Inhabited, Wanted, open_listeners
 from proctor.execute.watch.panel import envelopes_of
 from proctor.execute.watch.prices import FALLBACK
@@ -33,17 +34,27 @@ PORT = 4141
 
 REDACTION_KEY_BYTES = 32
 
+GRACE_PART = 10
+"""The part of the agent's time that a provider may be silent before that stops; more than this is never its time."""
+
 
 @frozen
 class ModelPlan:
     """A model by the name that agents ask for, and the gateway's settings, which hold the key.
 
     ``redact`` hides texts of the conversation (``spans`` or ``all``); each run draws its own key for that.
+    ``wait_seconds`` is how long a run waits for a silent provider in all; without it, as long as its agent may act.
     """
 
     name: str
     gateway: Settings
     redact: str = "none"
+    wait_seconds: int | None = None
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Every model that the provider may be asked for."""
+        return tuple(dict.fromkeys(filter(None, (self.name, *self.gateway.models.values()))))
 
     def record(self) -> dict[str, Any]:
         """What the manifest says of it: everything but the key."""
@@ -58,6 +69,7 @@ class ModelPlan:
             "provider_tools": gateway.provider_tools,
             "unknown_fields": gateway.unknown_fields,
             "output_tokens": gateway.output_tokens,
+            "wait_seconds": self.wait_seconds,
             "redact": self.redact,
             "secrets": list(gateway.secrets),
             "rules": usual_rules().id if self.redact == "spans" else "",
@@ -70,6 +82,7 @@ def model_for(plan: ModelPlan, watch: WatchSettings, post: WatchPost) -> Iterato
     tokens = {canary.name: canary.content for canary in post.canaries.canaries if not canary.is_file}
     settings = replace(
         plan.gateway,
+        limits=_silences(plan, post.contract.budget.wall_seconds),
         canaries=tokens,
         words_off=post.contract.policy.words.off,
         redact=plan.redact,
@@ -90,11 +103,24 @@ def model_for(plan: ModelPlan, watch: WatchSettings, post: WatchPost) -> Iterato
         post.interventions.gateway = None
         summary = gateway.stop()
     kept = post.keep(summary.cassette) if summary.cassette else ""
-    post.trace.append("model.closed", {**summary.payload(), "blob": kept})
+    closed = post.trace.append("model.closed", {**summary.payload(), "blob": kept})
     if summary.diverged:
         raise InfrastructureFault(f"the agent asked for what is not on the cassette: {summary.diverged[0]}")
+    if summary.given_up:
+        given_up = {"code": PROVIDER_SILENCE, "rationale": summary.outage, "evidence": f"events.jsonl#{closed.seq}"}
+        post.trace.append("run.terminated", given_up)
     if summary.outage:
         raise InfrastructureFault(f"the model could not be reached: {summary.outage}")
+
+
+def _silences(plan: ModelPlan, wall_seconds: int) -> Limits:
+    """The gateway's limits, with those on silences of the provider in proportion to the time of the agent."""
+    limits = plan.gateway.limits
+    return replace(
+        limits,
+        silence_seconds=min(limits.silence_seconds, wall_seconds / GRACE_PART),
+        most_silence_seconds=plan.wait_seconds or min(limits.most_silence_seconds, wall_seconds),
+    )
 
 
 def _caps(watch: WatchSettings) -> Caps:
@@ -106,6 +132,10 @@ def _caps(watch: WatchSettings) -> Caps:
 def _recorder(post: WatchPost) -> Callable[[str, Mapping[str, Any]], None]:
     def record(kind: str, payload: Mapping[str, Any]) -> None:
         post.trace.append(kind, payload)
+        if kind in (SILENT, HEARD):
+            post.interventions.on_sandbox(lambda sandbox: sandbox.stop_clock(kind == SILENT))
+        elif kind == GIVEN_UP:
+            post.trace.later(post.interventions.give_up)
         for canary in payload.get("canaries", ()) if kind == "model.request" else ():
             post.note_canary("canary-used", f"the canary {canary} in a prompt")
 

@@ -243,6 +243,7 @@ def _note_termination(trace: WatchedTrace, ending: Ending, wall_seconds: int) ->
 
 def _logged(sandbox: Box, trace: WatchedTrace, post: WatchPost) -> Run:
     def run(command: Command, ends: tuple[int, int] | None = None) -> Finished:
+        post.wrappers.update(command.wrappers)
         try:
             finished = sandbox.run(command, ends)
         except CommandLost as lost:

@@ -1,6 +1,7 @@
 """The time in which an agent acts: from its first command to its last, without what comes before and after.
 
-Pauses and questions of operators, and pauses from outside Proctor, are not the agent's time.
+Pauses and questions of operators, pauses from outside Proctor, and silences of the model's provider are not the
+agent's time.
 """
 
 from __future__ import annotations
@@ -37,5 +38,5 @@ class Span:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.wall_ns = max(0, self._clock.steady_ns() - self._start - self._trace.paused_ns)
+        self.wall_ns = max(0, self._clock.steady_ns() - self._start - self._trace.idle_ns)
         self._trace.append("agent.rested", {"wall_seconds": seconds_text(self.wall_ns)})

@@ -23,7 +23,10 @@ from proctor.record.trace.read import iterate_events
 
 @frozen
 class Spending:
-    """The items and their sum; ``billed_usd`` is missing where nothing was billed, ``retained`` where all is there."""
+    """The items and their sum; ``billed_usd`` is missing where nothing was billed, ``retained`` where all is there.
+
+    ``waited_ns`` is how long the provider of the model was silent, which costs nothing here.
+    """
 
     items: tuple[Item, ...]
     projected: Decimal
@@ -32,6 +35,7 @@ class Spending:
     billed_usd: Decimal | None
     cap_usd: str | None
     retained: Retained | None = None
+    waited_ns: int = 0
 
 
 def spending_of(run: RunDirectory) -> Spending:
@@ -48,6 +52,7 @@ def spending_of(run: RunDirectory) -> Spending:
         schedule=ledger.table.id,
         billed_usd=ledger.observed_usd if ledger.billed_requests else None,
         cap_usd=panel.settings.caps.usd,
+        waited_ns=panel.facts.clock.waited_ns,
     )
 
 
@@ -79,4 +84,8 @@ def _item(item: Mapping[str, Any], later: int, phase: str) -> Item:
     quantity, price, amount = (Decimal(item[name]) for name in ("quantity", "price", "amount"))
     if (item["action"], item["phase"]) == ("trace_event", phase):
         quantity, amount = quantity + later, amount + price * later
-    return Item(item["phase"], item["part"], item["action"], item["unit"], item["model"], quantity, price, amount)
+    return Item(
+        *(item["phase"], item["part"], item["action"], item["unit"], item["model"]),
+        *(quantity, price, amount),
+        item.get("tier", ""),
+    )

@@ -69,6 +69,8 @@ class WatchPost:
         self.trace = trace
         self.interventions = interventions
         self.deaths = Deaths()
+        self.wrappers: set[tuple[str, ...]] = set()
+        """Command lines that the harness wrote around those of the agent."""
         self._turn = threading.Lock()
         self._changes: Mutations | None = None
         self._scripts: Scripts | None = None
@@ -196,7 +198,8 @@ class WatchPost:
         self.trace.append(f"guard.{observation.kind}", observation.payload())
         if observation.kind == "exec":
             off = self.contract.policy.words.off
-            self._read_words(read_command(observation.argv, off=off, cut=observation.cut))
+            if tuple(observation.argv) not in self.wrappers:
+                self._read_words(read_command(observation.argv, off=off, cut=observation.cut))
             for said in self._scripts.read(observation) if self._scripts else ():
                 self._read_words(said)
             code = "canary-leak" if sends(observation.argv) else "canary-used"

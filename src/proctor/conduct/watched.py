@@ -110,10 +110,11 @@ class WatchedTrace(TraceWriter):
         return self._panel.facts.calls.count if self._panel is not None else 0
 
     @property
-    def paused_ns(self) -> int:
-        """How long the agent has stood still for what does not count as its time, up to the last event."""
+    def idle_ns(self) -> int:
+        """How long the agent was paused or waited for a silent provider, up to the last event: not its time."""
         with self._turn:
-            return self._panel.facts.clock.paused_ns if self._panel is not None else 0
+            clock = self._panel.facts.clock if self._panel is not None else None
+            return clock.paused_ns + clock.waited_ns if clock is not None else 0
 
     def processes_of(self, call: int) -> tuple[int, ...]:
         """The processes of a tool call that were seen to start a program and not to end."""
