@@ -36,7 +36,12 @@ DOORS = {
     ),
     "execute.network": ("execute.sandbox.interface",),
     "execute.observe": ("execute.sandbox.interface", "execute.workspace"),
-    "execute.gateway": ("execute.watch.money", "execute.watch.prices", "execute.watch.words"),
+    "execute.gateway": (
+        "execute.watch.model_names",
+        "execute.watch.money",
+        "execute.watch.prices",
+        "execute.watch.words",
+    ),
     "judge.inverted": (
         "judge.attempt",
         "judge.bench",

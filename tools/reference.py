@@ -1,7 +1,7 @@
 """Writes docs/reference from the code: ``python tools/reference.py``; with ``--check`` it tells what is out of date.
 
-The pages are the commands' own help, the fields of contracts and pilots as the loaders know them, the table of event
-types and the exit codes. Nothing in docs/reference is written by hand.
+The pages are the commands' own help, the fields of contracts, pilots and agent files as the loaders know
+them, the table of event types and the exit codes. Nothing in docs/reference is written by hand.
 """
 
 from __future__ import annotations
@@ -64,6 +64,13 @@ def pilot() -> str:
     from proctor.study.pilot.fields import json_schema
 
     return _form("Pilot files", "`proctor schema pilot`", json_schema())
+
+
+def agent() -> str:
+    """Every field of an agent file."""
+    from proctor.execute.agents.agent_file import json_schema
+
+    return _form("Agent files", "`proctor schema agent`", json_schema())
 
 
 def _form(title: str, command: str, schema: dict[str, Any]) -> str:
@@ -185,6 +192,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands,
     "contract.md": contract,
     "pilot.md": pilot,
+    "agent.md": agent,
     "events.md": events,
     "exit-codes.md": exit_codes,
 }

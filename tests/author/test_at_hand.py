@@ -129,6 +129,17 @@ def test_another_archive_than_the_pinned_one(proctor: Proctor, make_contract: An
     assert "is not the pinned file" in mistake["message"]
 
 
+def test_another_archive_than_the_pinned_one_which_a_run_has_fetched_before(
+    proctor: Proctor, make_contract: Any
+) -> None:
+    contract = make_contract()
+    assert said(proctor, contract) == (0, [], [])
+    (archive,) = contract.glob("*.tar*")
+    archive.write_bytes(b"damaged")
+    code, (mistake,), _ = said(proctor, contract)
+    assert code == 2 and "is not the pinned file" in mistake["message"] and "contract.yaml" in mistake["hint"]
+
+
 def test_a_commit_that_is_there(proctor: Proctor, make_contract: Any, repository: tuple[Path, str]) -> None:
     path, commit = repository
     contract = make_contract(repository={"git": str(path), "commit": commit})

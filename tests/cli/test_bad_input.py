@@ -138,3 +138,23 @@ def test_a_file_name_that_is_not_utf_8_survives_the_whole_run(proctor: Proctor, 
     changes = json.loads((Path(row["evidence"]) / "workspace" / "changes.json").read_bytes())
     assert [change["path"] for change in changes["changes"]] == ["odd\\xffname"]
     assert proctor("verify", row["run"]).returncode == 0
+
+
+@pytest.mark.parametrize("command", [("runs",), ("show", "last"), ("doctor",)])
+def test_a_home_that_is_a_file(proctor: Proctor, tmp_path: Path, command: tuple[str, ...]) -> None:
+    (tmp_path / "file").write_text("")
+    done = proctor(*command, PROCTOR_HOME=str(tmp_path / "file"))
+    assert done.returncode == 2 and "home is not a directory" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_contract_where_nothing_can_be_written(proctor: Proctor) -> None:
+    done = proctor("init", "/proc/greeting")
+    assert done.returncode == 2 and "/proc/greeting/contract.yaml: cannot be written" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "options", [("--why", " "), ("--why", "x", "--code", ""), ("--why", "x", "--code", "two words")]
+)
+def test_a_decision_without_a_reason_or_with_a_bad_code(proctor: Proctor, options: tuple[str, ...]) -> None:
+    done = proctor("decide", "last", "approve", *options)
+    assert done.returncode == 2 and options[-2] in done.stderr, done.stderr

@@ -250,12 +250,14 @@ def test_questions_that_make_no_sense(words: list[str], folder: Path, capsys: py
     assert (code, words[0] in err) == (2, True)
 
 
+PRICED = [{"name": "x", "agent": "builtin", "model": "openai/m-2026-01-01"}]
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"methods": [{"name": "x", "agent": "nobody"}]}, "method x: there is no agent 'nobody'"),
     ({"methods": [{"name": "x", "agent": "codex", "model": "openai/m"}]}, "proctor agents install codex"),
     ({"methods": [{"name": "x", "agent": "noop", "model": "openai/m"}]}, "the agent noop uses no model"),
     ({"methods": [{"name": "x", "agent": "command:a", "files": "contracts"}]}, " overlap"),
     ({"prices": "pilot.yaml"}, "no column 'action_type'"),
+    ({"prices": "others.csv", "methods": PRICED}, "no prices for the model 'm-2026-01-01'"),
     ({"strata": ["language"]}, "one has no label 'language'"),
     ({"strata": ["complexity"]}, "proctor validate fetches it"),
     ({"tasks": [{"contract": "nowhere"}]}, "there is no directory 'nowhere'"),
@@ -267,6 +269,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 def test_bad_input_is_one_message(
     parts: dict[str, Any], words: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (folder / "others.csv").write_text("action_type,unit,unit_price,model\nllm_input,token,1,n\n")
     code, out, err = call(capsys, "plan", write_pilot(folder, **parts))
     assert (code, out) == (2, "")
     assert words in err

@@ -16,7 +16,7 @@ Proctor = Callable[..., subprocess.CompletedProcess[str]]
 
 def test_gates_that_a_run_never_came_to_are_not_called_failures(proctor: Proctor, make_contract: Any) -> None:
     done = proctor("run", make_contract(), "--agent", "command:no-such-program", "--json")
-    assert done.returncode == 3
+    assert done.returncode == 2
     assert json.loads(done.stdout)["runs"][0]["status"] == "invalid"
     shown = proctor("show", "last").stdout
     assert "ended        the agent could not be started\n" in shown

@@ -82,7 +82,7 @@ def test_i2_without_a_program_nothing_is_begun(
 
 def test_i2_a_git_that_applies_nothing_is_no_verdict(proctor: Proctor, make_contract: Any, programs: Path) -> None:
     path = without(programs, "git")
-    (programs / "git").write_text('#!/bin/sh\n[ "$1" = --version ] && exec /usr/bin/git --version\nexit 128\n')
+    (programs / "git").write_text('#!/bin/sh\ncase " $* " in *" apply "*) exit 128;; esac\nexec /usr/bin/git "$@"\n')
     (programs / "git").chmod(0o755)
     said = proctor("run", make_contract(), "--agent", "reference", PATH=path)
     assert said.returncode == 3, said.stdout + said.stderr

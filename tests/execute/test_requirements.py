@@ -91,6 +91,14 @@ def test_i2_a_program_that_will_not_do_is_named(
     assert raised.value.exit_code == 3
 
 
+def test_i2_a_git_that_only_prints_its_version_is_noticed(
+    tmp_path: Path, programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shadowed(monkeypatch, programs, "git", "echo git version 2.39.5")
+    one = found(tmp_path / "home", sandbox=False)["git"]
+    assert one.state == MISSING and "git hash-object" in one.detail and one.advice
+
+
 def test_i2_a_bubblewrap_that_isolates_nothing_is_noticed(
     tmp_path: Path, programs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

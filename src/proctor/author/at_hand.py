@@ -20,7 +20,7 @@ from proctor.contract.load import CONTRACT_NAME
 from proctor.contract.model import ArchiveRepository, Check, Contract, GitRepository
 from proctor.execute.agents.patch import PATCH_BYTES
 from proctor.execute.inputs.archive import is_address
-from proctor.execute.inputs.fetch import InputCache
+from proctor.execute.inputs.fetch import InputCache, require_digest
 from proctor.execute.inputs.place import hidden_files
 from proctor.execute.workspace.archive import read_members
 from proctor.execute.workspace.git import BadRepository, read_commit
@@ -145,6 +145,9 @@ def _archive_reader(
     source = repository.source
     is_local = source.kind == "archive" and not is_address(source.spec)
     try:
+        if is_local and (contract.directory / source.spec).is_file():
+            for file in source.files:  # the cache may still hold the right one
+                require_digest(contract.directory / source.spec, file, source)
         found = inputs.ensure(source, contract.directory) if is_local else [inputs.path(file) for file in source.files]
         if len(found) != 1 or found[0] is None:
             return None

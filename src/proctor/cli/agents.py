@@ -10,8 +10,9 @@ import click
 from proctor.cli.output import Group, as_json, print_json, print_table
 
 if TYPE_CHECKING:
+    from proctor.execute.agents.adapters.interface import Adapter
     from proctor.execute.agents.install.lock import AgentLock
-    from proctor.execute.agents.install.store import AgentStore, Installation
+    from proctor.execute.agents.install.store import AgentStore, Installable, Installation
 
 
 @click.group(cls=Group, invoke_without_command=True, epilog="Example: proctor agents install mini-swe-agent")
@@ -27,15 +28,11 @@ def command(context: click.Context, json_: bool) -> None:
 @as_json
 def list_(json_: bool) -> None:
     """List all agents: built in, from registries, from installed packages."""
-    from proctor.execute.agents.adapters.table import NAMES, find_adapter
+    from proctor.cli.adapter_rows import adapter_rows
     from proctor.execute.agents.registry import BUILT_IN, WORDS, plug_ins
 
     rows = [[kind, "built in", "", WORDS[kind]] for kind in BUILT_IN]
-    store = _store()
-    for name in NAMES:
-        adapter, found = find_adapter(name), store.get(name)
-        version = found.lock.version if found else "not installed"
-        rows.append([name, adapter.recipe.registry, version, f"{adapter.words} ({', '.join(adapter.dialects)})"])
+    rows += adapter_rows(_store())
     rows += [[kind, "plug-in", "", ""] for kind in plug_ins()]
     if json_:
         names = ("kind", "from", "installed", "words")
@@ -47,7 +44,7 @@ def list_(json_: bool) -> None:
 
 
 @command.command(epilog="Example: proctor agents install mini-swe-agent codex")
-@click.argument("names", nargs=-1, required=True)
+@click.argument("names", nargs=-1, required=True, metavar="AGENT...")
 @click.option(
     "--lock",
     "lock_file",
@@ -58,29 +55,55 @@ def list_(json_: bool) -> None:
 def install(names: tuple[str, ...], lock_file: Path | None, json_: bool) -> None:
     """Install agents from PyPI or npm into Proctor's home, for use inside sandboxes. Nothing of theirs runs here.
 
-    What was installed before is left as it is; what was cut off is taken up again.
+    AGENT is a name, or NAME@VERSION for another release, which is installed beside the usual one. With an agent file
+    (FILE.yaml) its agent and its MCP servers are installed. What was installed before is left as it is; what was cut
+    off is taken up again.
     """
     from proctor.base.errors import UsageFault
-    from proctor.cli.known import require_installable
-    from proctor.execute.agents.adapters.table import find_adapter
 
-    for name in names:
-        require_installable(name)
-    adapters = [find_adapter(name) for name in names]
+    wanted = [one for name in names for one in _wanted(name)]
     lock = _read_lock(lock_file) if lock_file else None
-    if lock is not None and len(adapters) > 1:
+    if lock is not None and len(wanted) > 1:
         raise UsageFault("a lock is the lock of one agent", hint="proctor agents install NAME --lock FILE")
     store = _store()
     installed = []
-    for adapter in adapters:
-        found = store.install(adapter, lambda words: click.echo(words, err=True), lock)
-        installed.append(_fields(adapter.name, found))
+    for one, beside in wanted:
+        if lock is not None and beside and lock.version != one.recipe.version:
+            raise UsageFault(f"the lock is one of version {lock.version}", where=str(lock_file))
+        found = store.install(one, lambda words: click.echo(words, err=True), lock, beside=beside)
+        installed.append(_fields(one.name, found))
         if not json_:
-            click.echo(
-                f"{adapter.name} {found.lock.version}: {found.size_bytes >> 20} MiB, {found.layer.entries_digest}"
-            )
+            click.echo(f"{one.name} {found.lock.version}: {found.size_bytes >> 20} MiB, {found.layer.entries_digest}")
     if json_:
         print_json(installed)
+
+
+def _wanted(name: str) -> list[tuple[Installable, bool]]:
+    """What ``install`` is asked for by one argument, and whether it goes beside the usual version."""
+    from proctor.execute.agents.adapters.table import is_adapted
+    from proctor.execute.agents.agent_file import is_agent_file, load_agent_file, parse_agent
+    from proctor.execute.agents.install.servers import package_of
+
+    if not is_agent_file(name):
+        return [_adapter(name)]
+    asked = load_agent_file(Path(name))
+    kind, version, argument = parse_agent(asked.agent)
+    agent = argument if kind == "acp" else f"{kind}@{version}" if version else kind
+    servers: list[tuple[Installable, bool]] = [(package_of(one), True) for one in asked.wanted.mcp]
+    return [*([_adapter(agent)] if is_adapted(agent.partition("@")[0]) else []), *servers]
+
+
+def _adapter(name: str) -> tuple[Adapter, bool]:
+    """The adapter that ``NAME`` or ``NAME@VERSION`` asks for, and whether it is another version than its own."""
+    from proctor.cli.adapter_rows import loaded
+    from proctor.cli.known import require_installable
+    from proctor.execute.agents.install.versions import of_version
+
+    agent, _, version = name.partition("@")
+    require_installable(agent)
+    adapter = loaded(agent)
+    asked = of_version(adapter, version)
+    return asked, asked is not adapter
 
 
 @command.command(epilog="Example: proctor agents show codex")
@@ -90,26 +113,25 @@ def install(names: tuple[str, ...], lock_file: Path | None, json_: bool) -> None
 def show(name: str, as_lock: bool, json_: bool) -> None:
     """Show what is known of agent NAME and of its installation."""
     from proctor.base.errors import UsageFault
-    from proctor.cli.known import require_installable
-    from proctor.execute.agents.adapters.table import find_adapter
 
-    require_installable(name)
-    adapter = find_adapter(name)
-    found = _store().get(name)
+    adapter, _ = _adapter(name)
+    found = _store().get(adapter.name, name.partition("@")[2])
     if as_lock:
         if found is None:
             raise UsageFault(f"{name} is not installed", hint=f"proctor agents install {name}")
         print_json(found.lock.payload())
         return
     whole: dict[str, Any] = {
-        "agent": name,
+        "agent": adapter.name,
         "words": adapter.words,
         "packages": list(adapter.recipe.packages),
         "registry": adapter.recipe.registry,
         "dialects": list(adapter.dialects),
         "acp": adapter.acp is not None,
+        "options": sorted(adapter.options),
         "trajectory": list(adapter.trajectory),
-        "installed": _fields(name, found) if found else None,
+        "package": adapter.package or "proctor",
+        "installed": _fields(adapter.name, found) if found else None,
     }
     if json_:
         print_json(whole)
@@ -148,3 +170,31 @@ def _read_lock(path: Path) -> AgentLock:
 
 def _fields(name: str, found: Installation) -> dict[str, Any]:
     return {"agent": name, **found.settings(), "bytes": found.size_bytes, "releases": len(found.lock.releases)}
+
+
+@command.command(epilog="Example: proctor agents new my-agent --npm @acme/agent@1.4.0 --dialect anthropic")
+@click.argument("name")
+@click.option("--npm", metavar="PACKAGE@VERSION", help="The agent's own package on npm.")
+@click.option("--pypi", metavar="PACKAGE==VERSION", help="The agent's own package on PyPI.")
+@click.option("--program", default="", help="Its program: a path below node_modules, or a Python module.")
+@click.option("--dialect", "dialects", multiple=True, help="A dialect that it speaks.  [default: chat]")
+@click.option("--to", type=click.Path(path_type=Path), help="The directory to write.  [default: proctor-NAME]")
+@as_json
+def new(
+    name: str, npm: str | None, pypi: str | None, program: str, dialects: tuple[str, ...], to: Path | None, json_: bool
+) -> None:
+    """Write a package with an adapter for agent NAME, to be filled in: entry point, adapter, test and README."""
+    from proctor.base.errors import UsageFault
+    from proctor.execute.agents.adapters.skeleton import write_skeleton
+
+    if bool(npm) == bool(pypi):
+        raise UsageFault("name one package of the agent", hint="--npm PACKAGE@VERSION or --pypi PACKAGE==VERSION")
+    registry, package = ("npm", npm) if npm else ("pypi", pypi)
+    place = to or Path(f"proctor-{name}")
+    written = write_skeleton(place, name, registry, package or "", program, dialects or ("chat",))
+    if json_:
+        print_json({"written": [str(path) for path in written]})
+        return
+    for path in written:
+        click.echo(str(path))
+    click.echo("next: fill in the adapter, then follow README.md")

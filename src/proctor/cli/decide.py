@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 ANSWERS = ("approve", "deny", "rollback")
 ACTIONS = ("stop", "pause", "resume")
+CODE = re.compile(r"[a-z0-9][a-z0-9-]{0,59}")
 
 
 @click.command(epilog="Example: proctor decide 20260307T120000 deny --why 'it reads the key file' --code unsafe")
@@ -47,6 +49,10 @@ def command(run: str, decision: str, why: str, code: str, to: str, identity_file
     from proctor.cli.wiring import shelf
     from proctor.record.identity import load_identity
 
+    if not why.strip():
+        raise UsageFault("the reason is empty", where="--why", hint="say why in a sentence")
+    if not CODE.fullmatch(code):
+        raise UsageFault(f"not a code: {code[:40]!r}", where="--code", hint="small letters, digits and -")
     if to and decision != "rollback":
         raise UsageFault(f"--to belongs to a rollback, not to {decision!r}")
     identity = load_identity(identity_file) if identity_file else None

@@ -14,18 +14,18 @@ LEAST_PART = 3
 
 def require_agent(name: str) -> None:
     """Refuse the name of an agent that is neither built in, nor in a registry, nor a plug-in's."""
-    from proctor.execute.agents.adapters.table import NAMES
+    from proctor.execute.agents.adapters.table import adapter_names, is_adapted
     from proctor.execute.agents.registry import BUILT_IN, plug_ins
 
-    if name not in BUILT_IN and name not in NAMES:
-        _require(name, (*BUILT_IN, *NAMES, *plug_ins()), f"there is no agent {name!r}", "known agents: ")
+    if name not in BUILT_IN and not is_adapted(name):
+        _require(name, (*BUILT_IN, *adapter_names(), *plug_ins()), f"there is no agent {name!r}", "known agents: ")
 
 
 def require_installable(name: str) -> None:
     """Refuse the name of an agent that no registry has."""
-    from proctor.execute.agents.adapters.table import NAMES
+    from proctor.execute.agents.adapters.table import adapter_names
 
-    _require(name, NAMES, f"there is no agent {name!r} that can be installed", "there are ")
+    _require(name, adapter_names(), f"there is no agent {name!r} that can be installed", "there are ")
 
 
 def near(word: str, known: Iterable[str]) -> list[str]:

@@ -5,6 +5,7 @@ A key comes from a variable or a file by name, is read when a run begins, and is
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ import click
 from proctor.base.errors import UsageFault
 from proctor.base.files import read_bounded
 from proctor.base.frozen import frozen
+from proctor.execute.agents.agent_file import AgentFile
 from proctor.record.rundir import RunDirectory
 
 if TYPE_CHECKING:
@@ -46,10 +48,15 @@ PROVIDERS = {
 
 _OPTIONS = (
     click.option("--model", "models", multiple=True, help="PROVIDER/NAME, such as openai/NAME; several make a matrix."),
-    click.option("--endpoint", default="", help="The base URL of the model's provider, with any path and query."),
-    click.option("--key-env", default="", help="The variable that holds the key; never given to the agent."),
-    click.option("--key-file", default="", help="A file that holds the key."),
-    click.option("--dialect", type=click.Choice(ALL_DIALECTS), default=None, help="The one way to talk to the model."),
+    click.option(
+        "--endpoint",
+        multiple=True,
+        help="The base URL of the model's provider, with any path and query; MODEL=URL for one model of several. "
+        "--key-env, --key-file and --dialect can be given for one model in the same way.",
+    ),
+    click.option("--key-env", multiple=True, help="The variable that holds the key; never given to the agent."),
+    click.option("--key-file", multiple=True, help="A file that holds the key."),
+    click.option("--dialect", multiple=True, help=f"The one way to talk to the model: {', '.join(ALL_DIALECTS)}."),
     click.option("--script", default="", help="With --model scripted/NAME: the YAML of turns that answers."),
     click.option("--cassette", default="", help="Answer from the recorded calls of this run, with no provider."),
     click.option(
@@ -74,6 +81,13 @@ _OPTIONS = (
         "budget needs one.",
     ),
     click.option(
+        "--provider-wait",
+        type=click.IntRange(1, 86_400),
+        default=None,
+        help="The most seconds that a run waits for a silent provider in all, which is not the agent's time. By "
+        "default as many as the contract gives the agent, and at most 1800.",
+    ),
+    click.option(
         "--redact",
         type=click.Choice(["spans", "all"]),
         default=None,
@@ -84,9 +98,12 @@ _OPTIONS = (
 
 NAMES = (
     *("endpoint", "key_env", "key_file", "dialect", "script", "cassette", "redact", "secrets"),
-    *("provider_tools", "unknown_fields", "output_tokens"),
+    *("provider_tools", "unknown_fields", "output_tokens", "provider_wait"),
 )
 """The options that a batch keeps beside the models themselves."""
+
+PER_MODEL = ("endpoint", "key_env", "key_file", "dialect")
+"""The options that can be given for one model of several; those values are kept as JSON, by model."""
 
 
 def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -100,18 +117,63 @@ def kept_options(
     options: Mapping[str, Any], models: Sequence[str], find: Callable[[str], RunDirectory]
 ) -> dict[str, str]:
     """The options as a batch keeps them: texts, with full paths; nothing where no model was asked for."""
-    given = {name: str(options[name]) for name in NAMES if options[name] not in ("", None)}
+    given = {name: str(options[name]) for name in NAMES if options[name] not in ("", None, ())}
     if not models:
         stray = [name for name in NAMES[:8] if name in given]
         if stray:
             raise UsageFault(f"--{stray[0].replace('_', '-')} needs a --model", hint="--model PROVIDER/NAME")
         return {}
-    for name in ("key_file", "script", "secrets"):
+    given |= _per_model(options, models)
+    given = {name: text for name, text in given.items() if text}
+    for name in ("script", "secrets"):
         if name in given:
             given[name] = str(Path(given[name]).absolute())
     if "cassette" in given:
         given["cassette"] = str(find(given["cassette"]).path.absolute())
     return given
+
+
+def _per_model(options: Mapping[str, Any], models: Sequence[str]) -> dict[str, str]:
+    """The options that may name a model: the values for all models, and those for one as JSON."""
+    common: dict[str, str] = dict.fromkeys(PER_MODEL, "")
+    named: dict[str, dict[str, str]] = {}
+    for name in PER_MODEL:
+        option = f"--{name.replace('_', '-')}"
+        for text in options[name]:
+            model, value = _model_and_value(text)
+            if model and model not in models:
+                hint = f"models of this command: {', '.join(models)}"
+                raise UsageFault(f"there is no model {model[:100]!r} in this command", where=option, hint=hint)
+            held = named.setdefault(model, {}) if model else common
+            if held.get(name):
+                which = f"for {model}" if model else "for all models"
+                hint = f"{option} MODEL=VALUE gives a value for one model"
+                raise UsageFault(f"given twice {which}", where=option, hint=hint)
+            if name == "dialect" and value not in ALL_DIALECTS:
+                raise UsageFault(f"not a dialect: {value[:100]!r}", where=option, hint=", ".join(ALL_DIALECTS))
+            held[name] = str(Path(value).absolute()) if name == "key_file" and value else value
+    return {**common, "per_model": json.dumps(named, sort_keys=True) if named else ""}
+
+
+def _model_and_value(text: str) -> tuple[str, str]:
+    """The two parts of ``PROVIDER/NAME=VALUE``; the first is empty for a URL, a path or a name alone."""
+    start, equals, value = text.partition("=")
+    provider, slash, name = start.partition("/")
+    is_model = equals and slash and name and provider not in ("", ".", "..", "~") and not provider.endswith(":")
+    return (start, value) if is_model else ("", text)
+
+
+def settings_of_model(model: str, settings: Mapping[str, str], asked: AgentFile) -> dict[str, str]:
+    """The settings of a batch for one model: those for all models, then those of the agent file, then its own."""
+    flat = dict(settings)
+    of_file = {name: getattr(asked, name) for name in PER_MODEL} if asked.model else {}
+    of_model = json.loads(settings.get("per_model", "{}")).get(model, {})
+    for given in (of_file, of_model):
+        own = {name: text for name, text in given.items() if text}
+        if "key_env" in own or "key_file" in own:
+            flat = {name: text for name, text in flat.items() if name not in ("key_env", "key_file")}
+        flat |= own
+    return flat | ({"small_model": asked.wanted.small_model} if asked.wanted.small_model else {})
 
 
 def dialects_of(model: str, options: Mapping[str, str]) -> tuple[str, ...]:
@@ -135,10 +197,11 @@ def plan_model(model: str, options: Mapping[str, str]) -> ModelPlan | None:
     if not slash or not provider or not name:
         raise UsageFault(f"not a model: {model[:100]!r}", hint="--model PROVIDER/NAME, such as openai/NAME")
     tape = _tape(options.get("cassette", ""))
+    small = options.get("small_model", "")
     redact = options.get("redact", "none")
     hidden = redact != "none" or "redact_secrets" in options
     common: dict[str, Any] = {
-        "models": {"*": name},
+        "models": {"*": name, **({small: small} if small else {})},
         "provider_tools": options.get("provider_tools", "strip"),
         "unknown_fields": options.get("unknown_fields", "strip"),
         "output_tokens": int(options["output_tokens"]) if "output_tokens" in options else None,
@@ -146,14 +209,15 @@ def plan_model(model: str, options: Mapping[str, str]) -> ModelPlan | None:
         "tape": tape,
         "secrets": _secrets(redact, options.get("secrets", "")),
     }
+    wait = int(options["provider_wait"]) if "provider_wait" in options else None
     if tape is not None:
-        return ModelPlan(name, Settings(**common), redact)
+        return ModelPlan(name, Settings(**common), redact, wait)
     script = options.get("script", "")
     if (provider == SCRIPTED) != bool(script):
         raise UsageFault("a script answers for the provider 'scripted'", hint="--model scripted/NAME --script FILE")
     if script:
-        return ModelPlan(name, Settings(script=_script(script), **common), redact)
-    return ModelPlan(name, Settings(upstreams=_upstreams(provider, options, Upstream), **common), redact)
+        return ModelPlan(name, Settings(script=_script(script), **common), redact, wait)
+    return ModelPlan(name, Settings(upstreams=_upstreams(provider, options, Upstream), **common), redact, wait)
 
 
 def _script(path: str) -> bytes:

@@ -15,7 +15,8 @@ import click
 from proctor.cli.planned import Draft
 from proctor.cli.progress import Progress
 from proctor.cli.wiring import agent_for, planned_model
-from proctor.conduct.batch import Batch, BatchResult, Place, envelopes_of, run_places
+from proctor.conduct.batch import Batch, Place
+from proctor.conduct.batch_runs import BatchResult, envelopes_of, run_places
 from proctor.conduct.machine import Machine
 from proctor.conduct.run import Outcome
 from proctor.conduct.variants import ensure_pool
@@ -107,7 +108,7 @@ class Crew:
         settings = model_settings(pilot, method)
         files = agent_files(pilot, method)
         agent = agent_for(place.agent, files, prepared, self._machine, place.model, settings)
-        return agent, planned_model(place.model, settings)
+        return agent, planned_model(place.agent, place.model, settings)
 
 
 def done_of(here: Standing) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from proctor.base.errors import ContractError, Mistake, ProctorError, UsageFault
 from proctor.base.frozen import frozen
+from proctor.execute.agents.options import option_settings
 from proctor.execute.watch.prices import PriceTable
 from proctor.study.pilot.model import Pilot
 from proctor.study.pilot.plan import Plan, changed_lines, load_plan, plan_folder, refuse_changes
@@ -17,6 +18,7 @@ from proctor.study.pilot.suite import SuiteTask
 if TYPE_CHECKING:
     from proctor.conduct.machine import Machine
     from proctor.contract.model import Contract
+    from proctor.execute.agents.interface import AgentDescription
     from proctor.execute.home import Home
 
 _FIELDS = {
@@ -58,7 +60,7 @@ def draft(machine: Machine, path: Path) -> Draft:
 
     Every mistake in the file is told at once; so is, where it has none, every mistake in its contracts and its agents.
     """
-    from proctor.cli.wiring import read_prices
+    from proctor.cli.wiring import read_prices, require_prices
     from proctor.study.pilot.file import load_pilot
     from proctor.study.pilot.model import located
     from proctor.study.pilot.protocol import protocol_of
@@ -75,7 +77,14 @@ def draft(machine: Machine, path: Path) -> Draft:
     if mistakes:
         raise ContractError(mistakes)
     prices = read_prices(str(located(pilot, pilot.prices)) if pilot.prices else "")
-    protocol = protocol_of(pilot, suite, lambda method: known.get(method.name, ""), prices)
+    require_prices(prices, pilot.prices, _model_names(pilot))
+    protocol = protocol_of(
+        pilot,
+        suite,
+        lambda method: known[method.name].digest if method.name in known else "",
+        prices,
+        lambda method: option_settings(known[method.name].settings) if method.name in known else {},
+    )
     return Draft(pilot, suite, prices, protocol)
 
 
@@ -137,28 +146,42 @@ def _tier(machine: Machine, contract: Contract) -> str:
 
 def _identities(
     machine: Machine, pilot: Pilot, suite: tuple[SuiteTask, ...], mistakes: list[Mistake]
-) -> dict[str, str]:
-    """The digest of each method's agent; baselines have none, their contracts pin what they do.
+) -> dict[str, AgentDescription]:
+    """The description of each method's agent; baselines have none, their contracts pin what they do.
 
     What is wrong with an agent is added to ``mistakes``, with its place in the pilot file.
     """
+    from proctor.cli.agent_options import kind_of
     from proctor.cli.known import require_agent
     from proctor.cli.wiring import identified_agent, refuse_secrets_in_files
     from proctor.study.pilot.model import agent_files, agent_words, model_settings
 
-    found: dict[str, str] = {}
+    found: dict[str, AgentDescription] = {}
     for method in pilot.methods:
         files, settings = agent_files(pilot, method), model_settings(pilot, method)
         words = agent_words(pilot, method, pilot.tasks[0])
         try:
-            require_agent(words.partition(":")[0])
-            found[method.name] = identified_agent(machine, words, files, method.model, settings).digest
+            require_agent(kind_of(words))
+            found[method.name] = identified_agent(machine, words, files, method.model, settings)
             for task in suite:
-                refuse_secrets_in_files(task.loaded, files)
+                refuse_secrets_in_files(task.loaded, words, files, settings)
         except UsageFault as fault:
             told = f"method {method.name}: {_as_fields(fault.message)}"
             mistakes.append(Mistake(str(pilot.file), method.line, method.column, told, _as_fields(fault.hint)))
     return found
+
+
+def _model_names(pilot: Pilot) -> list[str]:
+    """The names of all models that the methods of ``pilot`` may ask for."""
+    from proctor.cli.agent_options import asked_agent
+    from proctor.study.pilot.model import agent_words, model_settings
+
+    found = []
+    for method in pilot.methods:
+        if method.model:
+            asked = asked_agent(agent_words(pilot, method, pilot.tasks[0]), model_settings(pilot, method))
+            found += [method.model.partition("/")[2], asked.wanted.small_model]
+    return [name for name in found if name]
 
 
 def _as_fields(words: str) -> str:

@@ -18,7 +18,8 @@ from types import FrameType, TracebackType
 
 from proctor.base.errors import ProctorError
 from proctor.cli.output import printable
-from proctor.conduct.batch import BatchWatcher, Place
+from proctor.conduct.batch import Place
+from proctor.conduct.batch_runs import BatchWatcher
 from proctor.conduct.run import Outcome
 from proctor.execute.sandbox.interface import Sandbox
 
@@ -120,6 +121,12 @@ class Progress(BatchWatcher):
             name = str(outcome.report["contract"]["name"])
             who = place.method or str(outcome.report["agent"]["name"])
             self._line(f"[{self._done}/{self._total}] {outcome.run_id}  {name}  {who}  {outcome.status}")
+            self._draw()
+
+    def repeats(self, place: Place, outcome: Outcome) -> None:
+        with self._lock:
+            self._total += 1
+            self._line(f"{outcome.run_id} is invalid, not by the agent's doing, and will be repeated")
             self._draw()
 
     def note(self, line: str) -> None:

@@ -8,11 +8,12 @@ from typing import Any
 
 import click
 
+from proctor.cli.agent_options import agent_options, kept_agent_options
 from proctor.cli.models import kept_options, model_options
 from proctor.cli.options import judge_slots_option
 from proctor.cli.output import as_json, print_json, print_table, printable, shortened
-from proctor.cli.undecided import UNDECIDED, tell_undecided
-from proctor.judge.status import is_machine_fault
+from proctor.cli.undecided import AGENT, UNDECIDED, USAGE, cause_of, tell_undecided
+from proctor.judge.status import NEVER_CALLED, is_machine_fault
 
 WIDEST = 120
 """Characters of a cell in the table of results; JSON has all of it."""
@@ -27,7 +28,8 @@ WIDEST = 120
     "--agent",
     "agents",
     multiple=True,
-    help="Who attempts: noop, reference, patch:FILE, 'command:PROGRAM ARGUMENTS', or one of `proctor agents`. "
+    help="Who attempts: noop, reference, patch:FILE, 'command:PROGRAM ARGUMENTS', one of `proctor agents`, also as "
+    "NAME@VERSION, or an agent file (FILE.yaml). "
     "With --resume only for words that held a secret, which a batch with --redact-secrets does not keep.",
 )
 @click.option("--agent-files", default="", help="A directory that the agent finds read-only at /agent.")
@@ -45,9 +47,17 @@ WIDEST = 120
     help="Record placeholders for secrets; originals go to the vault (proctor vault init), and no cassette is made.",
 )
 @click.option(
+    "--retry-invalid",
+    type=click.IntRange(0, 100),
+    default=None,
+    help="Repeat a run that is invalid and not by the agent's doing, such as after an outage, up to N times. The last "
+    "run counts, the others stay as evidence.",
+)
+@click.option(
     "--resume", "resume", is_flag=True, help="Finish the newest batch with runs left, or the one given by --batch."
 )
 @click.option("--batch", default="", help="With --resume: the id of the batch, or its beginning.")
+@agent_options
 @model_options
 @as_json
 def command(
@@ -61,6 +71,7 @@ def command(
     task_usd: str,
     batch_usd: str,
     redact_secrets: bool,
+    retry_invalid: int | None,
     resume: bool,
     batch: str,
     json_: bool,
@@ -69,14 +80,15 @@ def command(
 ) -> int:
     """Run agents on CONTRACTS, each with each model. Runs are judged on a pristine copy and leave sealed directories.
 
-    Exits with 0 when every run is a success, 1 when some are not, 3 when some could not be decided, whatever the result
-    of the others; with --resume the runs that were made before count too. When a spending limit is reached, the
-    remaining runs are skipped. Skipped runs do not count as failures. Without a price table the limits are compared
-    with the units of the fallback schedule.
+    Exits with 0 when every run is a success, 1 when some are not, 2 when the agent could not be started, 3 when some
+    could not be decided, whatever the result of the others; with --resume the runs that were made before count too.
+    When a spending limit is reached, the remaining runs are skipped. Skipped runs do not count as failures. Without a
+    price table the limits are compared with the units of the fallback schedule.
     """
     from proctor.base.errors import UsageFault
-    from proctor.cli.batches import begin, fill, resume_command, take_up
+    from proctor.cli.batches import begin, fill, models_of, resume_command, take_up
     from proctor.cli.wiring import machine, shelf
+    from proctor.conduct.batch import RETRIES
 
     if (resume and contracts) or not (resume or contracts or agents) or (batch and not resume):
         raise UsageFault(
@@ -87,17 +99,22 @@ def command(
         raise UsageFault("no agent was given", hint="use --agent noop, reference, patch:FILE or 'command:...'")
     if not resume and not contracts:
         raise UsageFault("no contract was given", hint="proctor run CONTRACT... --agent AGENT")
-    if resume and (task_usd or batch_usd or models or redact_secrets):
+    own = kept_agent_options(options, agents)
+    if resume and (task_usd or batch_usd or models or redact_secrets or own):
         raise UsageFault(
-            "a batch keeps the models, envelopes and redaction it was begun with", hint="proctor run --resume"
+            "a batch keeps the models, options, envelopes and redaction it was begun with", hint="proctor run --resume"
         )
     amounts = {"task_usd": _dollars("--task-usd", task_usd), "batch_usd": _dollars("--batch-usd", batch_usd)}
     envelopes = {name: usd for name, usd in amounts.items() if usd}
     here = machine(judge_slots)
     if resume:
-        plan = take_up(here, batch, agents)
+        plan = take_up(here, batch, agents, retry_invalid)
     else:
-        kept = {"prices": prices, **envelopes, **kept_options(options, models, lambda name: shelf().find(name))}
+        matrix = list(dict.fromkeys(model for agent in agents for model in models_of(agent, models) if model))
+        of_models = kept_options(options, matrix, lambda name: shelf().find(name))
+        kept = {"prices": prices, **envelopes, **own, **of_models}
+        if retry_invalid:
+            kept[RETRIES] = str(retry_invalid)
         if redact_secrets:
             from proctor.record.vault import Vault
 
@@ -105,7 +122,9 @@ def command(
             kept["redact_secrets"] = "yes"
         plan = begin(here, contracts, agents, agent_files, repeats, jobs or 1, models, kept)
     result = fill(here, plan, jobs or plan.jobs, quiet=json_)
-    rows = [_row(outcome.report, str(outcome.directory)) for _, outcome in result.outcomes]
+    made = [_row(outcome.report, str(outcome.directory)) for _, outcome in result.outcomes]
+    again = {row["retry_of"] for row in made}
+    rows, repeated = [row for row in made if row["run"] not in again], [row for row in made if row["run"] in again]
     if json_:
         errors = [{"contract": place.contract, "error": str(error)} for place, error in result.errors]
         refused = [
@@ -116,6 +135,7 @@ def command(
             {
                 "batch": plan.batch.id,
                 "runs": rows,
+                "repeated": repeated,
                 "earlier": list(plan.earlier),
                 "errors": errors,
                 "refused": refused,
@@ -128,10 +148,13 @@ def command(
         if plan.earlier:
             click.echo(f"run before: {', '.join(_counts(row['status'] for row in plan.earlier))}")
         _print(rows)
+        if again - {""}:
+            told = ", ".join(row["retry_of"] for row in made if row["retry_of"])
+            click.echo(f"repeated, because they are invalid and not by the agent's doing: {told}")
         for place, error in (*result.errors, *result.refused):
             click.echo(f"proctor: {place.contract}: {error}", err=True)
         for words, row in {row["why"]: row for row in rows if is_machine_fault(row)}.items():
-            tell_undecided(row["run"], row["contract"], words)
+            tell_undecided(row["run"], row["contract"], words, row["cause"])
         if result.stopped:
             click.echo(f"stopped; the rest is run by: {resume_command(plan.batch)}", err=True)
     return _code([*plan.earlier, *rows], result.errors, result.stopped or bool(result.refused))
@@ -156,8 +179,11 @@ def _row(report: Mapping[str, Any], directory: str) -> dict[str, Any]:
         "contract": report["contract"]["name"],
         "agent": report["agent"]["name"],
         "model": report.get("model", ""),
+        "retry_of": report.get("retry_of", ""),
+        "attempt": report.get("attempt", 1),
         "status": report["status"],
         "attribution": report["attribution"],
+        "cause": cause_of(report) if is_machine_fault(report) else "",
         "ended": report["termination"]["code"],
         "failed": _failed(report),
         "why": why(report),
@@ -171,6 +197,8 @@ def why(report: Mapping[str, Any]) -> str:
     ending = f"ended: {termination['code']}; " if termination["code"] else ""
     if _failed(report):
         ending = f"the agent exited with {termination['exit_code']}; "
+    if any(one["message"] == NEVER_CALLED for one in report.get("deviations", ())):
+        ending += f"{NEVER_CALLED}; "
     if report["status"] == "invalid" and termination["code"]:
         return f"{ending}{termination['rationale']}"
     if report["problems"]:
@@ -209,8 +237,10 @@ def _code(rows: Sequence[Mapping[str, Any]], errors: Any, unfinished: bool) -> i
     """The largest exit code of the parts of the batch."""
     codes = [int(error.exit_code) for _, error in errors]
     undecided = [row for row in rows if row["status"] == "invalid" or _not_the_agents(row)]
-    if undecided or unfinished:
+    if unfinished or any(row.get("cause") != AGENT for row in undecided):
         codes.append(UNDECIDED)
+    elif undecided:
+        codes.append(USAGE)
     if any(row["status"] != "success" for row in rows):
         codes.append(1)
     return max(codes, default=0)

@@ -7,7 +7,7 @@ import click
 from proctor.cli.output import as_json, print_json, print_table, printable
 from proctor.record.shelf import STATES
 
-RARE = ("METHOD", "REPLAY OF")
+RARE = ("METHOD", "REPLAY OF", "RETRY OF")
 """Columns that are shown only when something stands in them."""
 
 STATUSES = ("success", "failure", "acceptance-error", "invalid", *STATES)
@@ -54,6 +54,7 @@ def command(status: str | None, contract: str, last: int | None, json_: bool) ->
                     "started": item.started,
                     "path": str(item.path),
                     "replay_of": item.replay_of,
+                    "retry_of": item.retry_of,
                     "copy_of": item.copy_of,
                 }
                 for item in found
@@ -68,6 +69,7 @@ def command(status: str | None, contract: str, last: int | None, json_: bool) ->
         "MODEL": [item.model for item in found],
         "STATUS": [item.word for item in found],
         "REPLAY OF": [item.replay_of for item in found],
+        "RETRY OF": [item.retry_of for item in found],
     }
     shown = {name: cells for name, cells in columns.items() if name not in RARE or any(cells)}
     print_table(list(shown), [[cell or "-" for cell in row] for row in zip(*shown.values(), strict=True)])

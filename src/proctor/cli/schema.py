@@ -1,4 +1,4 @@
-"""``proctor schema``: print the JSON Schema of contracts, or that of pilots."""
+"""``proctor schema``: print the JSON Schema of contracts, of pilots, or of agent files."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from proctor.cli.output import as_json, print_json
 
 
 @click.command(epilog="Example: proctor schema > contract.schema.json")
-@click.argument("form", type=click.Choice(["contract", "pilot"]), default="contract")
+@click.argument("form", type=click.Choice(["contract", "pilot", "agent"]), default="contract")
 @as_json
 def command(form: str, json_: bool) -> None:
-    """Print the JSON Schema that contract.yaml follows, or that of a pilot file, for editors and other tools."""
+    """Print the JSON Schema of contract.yaml, of a pilot file or of an agent file, for editors and other tools."""
     if form == "pilot":
         from proctor.study.pilot.fields import json_schema
+    elif form == "agent":
+        from proctor.execute.agents.agent_file import json_schema
     else:
         from proctor.contract.schema import json_schema
 

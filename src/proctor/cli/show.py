@@ -175,11 +175,29 @@ def _output(run: RunDirectory) -> None:
             click.echo(printable(text.rstrip("\n")))
 
 
+def _options(run: RunDirectory) -> list[str]:
+    """The options of the run's agent; none if the manifest does not say."""
+    from proctor.base.errors import ProctorError
+    from proctor.execute.agents.options import shown_options
+
+    try:
+        settings = run.read_json(run.manifest)["agent"]["settings"]
+        return shown_options({str(name): str(text) for name, text in settings.items()})
+    except (ProctorError, OSError, KeyError, TypeError, AttributeError):
+        return []
+
+
 def _report(report: Mapping[str, Any], run: RunDirectory) -> None:
     from proctor.judge.gates import word
 
     who = report["agent"]["name"] + (f" with {report['model']}" if report.get("model") else "")
     click.echo(printable(f"{report['run']}: {report['contract']['name']} by {who}"))
+    for line in _options(run):
+        click.echo(printable(f"option       {line}"))
+    if report.get("retry_of"):
+        click.echo(
+            printable(f"attempt      {report['attempt']}, in the place of {report['retry_of']}, which is invalid")
+        )
     if report.get("replay_of"):
         click.echo(printable(f"replay of    {report['replay_of']}, on its recorded answers"))
     whose = "" if report["status"] == "success" else f" (attributed to {report['attribution']})"
@@ -214,6 +232,9 @@ def _report(report: Mapping[str, Any], run: RunDirectory) -> None:
         click.echo(printable(f"no replay    {reason['why']}"))
     if report.get("conversation"):
         _conversation(report["conversation"])
+    if waited := report["durations"].get("waited_for_provider_seconds"):
+        acted = report["durations"]["agent_seconds"]
+        click.echo(f"provider     silent for {waited} s, which are no part of the agent's {acted} s")
     if report["score"]:
         click.echo(f"score        {report['score']['value']}")
     if report.get("scores"):

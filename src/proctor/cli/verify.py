@@ -48,6 +48,8 @@ def command(
 ) -> int:
     """Check every byte of RUNS against their seals: ids (or their beginnings) or paths. Exits with 4 on any change.
 
+    A run in progress has no seal yet; for such a run the exit code is 3.
+
     Every value that follows from others is computed again and compared: the contract's id, the report, decisions of
     checks, counts, digests and costs. docs/evidence.md lists them.
 
@@ -59,9 +61,11 @@ def command(
     """
     from proctor.base.frozen import replace
     from proctor.cli.rescore import notes
+    from proctor.cli.undecided import UNDECIDED
     from proctor.cli.wiring import key_file, shelf
     from proctor.conduct.recompute import recompute
     from proctor.record.identity import load_person
+    from proctor.record.lock import is_held
     from proctor.record.problems import Problem
     from proctor.record.retain import NAME as RETENTION
     from proctor.record.signed_acts import COMPARISON
@@ -87,7 +91,8 @@ def command(
             found = (Problem(f"events.jsonl#{event.seq}", _unknown(one), COMPARISON) for event, one in unknown)
             result = replace(result, status="broken", problems=(*result.problems, *found))
         sound = result.sound and not signed.get("problem")
-        code = code if sound else 4
+        in_progress = result.status == "unsealed" and is_held(run)
+        code = max(code, 0 if sound else UNDECIDED if in_progress else 4)
         if json_:
             problems = [{"where": p.where, "message": p.message, "comparison": p.code} for p in result.problems]
             counts = {"events": result.events, "seal": result.digest, "attestation": signed or None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,13 +13,16 @@ from proctor.base.clock import SystemClock, system_entropy
 from proctor.base.errors import InfrastructureFault, ProctorError, UsageFault
 from proctor.base.files import read_bounded
 from proctor.base.frozen import EMPTY
+from proctor.cli.agent_options import asked_agent, kind_of
 from proctor.cli.known import require_agent
 from proctor.conduct.machine import Machine
 from proctor.conduct.watcher import Interrupted
 from proctor.contract.model import Contract
+from proctor.execute.agents.agent_file import parse_agent
 from proctor.execute.agents.description import at_fault
 from proctor.execute.agents.interface import REASONS, Agent, AgentDescription, AgentRequest, Ending, Scene
-from proctor.execute.agents.registry import WITHOUT_MODEL, make_agent, package_of
+from proctor.execute.agents.registry import NO_MODEL, WITHOUT_MODEL, make_agent, package_of
+from proctor.execute.agents.resolve import resolve
 from proctor.execute.home import Home
 from proctor.execute.prepare import Prepared
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
@@ -93,7 +96,7 @@ def key_file(name: str, suffix: str) -> Path:
 def agent_for(
     words: str, files: str, prepared: Prepared, machine: Machine, model: str = "", settings: Mapping[str, str] = EMPTY
 ) -> Agent:
-    """The agent that ``kind:argument`` names, for one prepared contract and the model it is to use."""
+    """The agent that ``words`` name, for one prepared contract and the model it is to use."""
     from proctor.conduct.reference import reference_patch
 
     def reference() -> bytes:
@@ -104,8 +107,8 @@ def agent_for(
 
 
 def acts_in_sandbox(words: str) -> bool:
-    """Whether the agent that ``kind:argument`` names acts in a sandbox, and does not just hand over a patch."""
-    return words.partition(":")[0] not in WITHOUT_MODEL
+    """Whether the agent that ``words`` name acts in a sandbox, and does not just hand over a patch."""
+    return kind_of(words) not in WITHOUT_MODEL
 
 
 class PlugIn:
@@ -137,7 +140,7 @@ class PlugIn:
 
 def _made(request: AgentRequest) -> Agent:
     """The agent of ``request``. An exception in the code of another package is reported as an error of that package."""
-    package = package_of(request.kind)
+    package = package_of(request.argument.partition("@")[0] if request.kind == "acp" else request.kind)
     try:
         agent = make_agent(request)
         return PlugIn(agent, request.kind, package) if package else agent
@@ -149,13 +152,13 @@ def _made(request: AgentRequest) -> Agent:
         raise at_fault(request.kind, package, f"{type(error).__name__}: {error}") from None
 
 
-def planned_model(model: str, settings: Mapping[str, str]) -> ModelPlan | None:
-    """The model of a run by the words and settings of its batch; nothing where none was asked for."""
+def planned_model(words: str, model: str, settings: Mapping[str, str]) -> ModelPlan | None:
+    """The model of a run of the agent ``words``, by the settings of its batch; nothing where none was asked for."""
     if not model:
         return None
-    from proctor.cli.models import plan_model
+    from proctor.cli.models import plan_model, settings_of_model
 
-    return plan_model(model, settings)
+    return plan_model(model, settings_of_model(model, settings, asked_agent(words, settings)))
 
 
 def _request(
@@ -166,13 +169,18 @@ def _request(
     settings: Mapping[str, str],
     reference: Callable[[], bytes],
 ) -> AgentRequest:
-    kind, _, argument = words.partition(":")
+    asked = asked_agent(words, settings)
+    kind, version, argument = parse_agent(asked.agent)
     require_agent(kind)
     dialects: tuple[str, ...] = ()
     if model:
-        from proctor.cli.models import dialects_of
+        from proctor.cli.models import dialects_of, settings_of_model
 
-        dialects = dialects_of(model, settings)
+        dialects = dialects_of(model, settings_of_model(model, settings, asked))
+    brings = bool(files or asked.wanted.skills)
+    copied_to = machine.place_of_copies(kept=not settings.get("redact_secrets")) if brings else None
+    hint = f"proctor agents install {asked.path}"
+    options, provided = resolve(asked.wanted, machine.home.agents, copied_to, machine.copies, hint)
     return AgentRequest(
         kind=kind,
         argument=argument,
@@ -182,7 +190,11 @@ def _request(
         dialects=dialects,
         installations=machine.home.agents,
         copies=machine.copies,
-        copied_to=machine.place_of_copies(kept=not settings.get("redact_secrets")) if files else None,
+        copied_to=copied_to,
+        version=version,
+        name=asked.name,
+        options=options,
+        provided=provided,
     )
 
 
@@ -196,11 +208,23 @@ def read_prices(path: str) -> PriceTable | None:
         raise UsageFault(f"the price table cannot be read: {error.strerror}", where=path) from None
 
 
+def require_prices(prices: PriceTable | None, path: str, models: Iterable[str]) -> None:
+    """Refuse a price table without prices for one of ``models``: no limit in dollars would hold its calls."""
+    for model in models:
+        if prices is not None and not prices.covers(model):
+            raise UsageFault(
+                f"the price table has no prices for the model {model[:100]!r}: rows for it must price llm_input and "
+                "llm_output, or llm_request",
+                where=path,
+                hint="proctor prices import --model PROVIDER/NAME prints the rows of a model",
+            )
+
+
 def described_agent(
     machine: Machine, words: str, files: str, model: str, settings: Mapping[str, str]
 ) -> AgentDescription:
     """What identifies the agent that is asked for; what is wrong with the words is said before anything is begun."""
-    planned_model(model, settings)
+    planned_model(words, model, settings)
     return identified_agent(machine, words, files, model, settings)
 
 
@@ -208,17 +232,22 @@ def identified_agent(
     machine: Machine, words: str, files: str, model: str, settings: Mapping[str, str]
 ) -> AgentDescription:
     """The same where no key is needed yet, because nothing is run."""
-    kind = words.partition(":")[0]
-    if model and kind in WITHOUT_MODEL:
-        raise UsageFault(f"the agent {kind} uses no model", where=f"--model {model}", hint="run it without --model")
+    kind = kind_of(words)
+    if model and kind in NO_MODEL:
+        program = ", or as 'endpoint:PROGRAM ARGUMENTS'" if kind == "command" else ""
+        hint = f"run it without --model{program}"
+        raise UsageFault(f"the agent {kind} uses no model", where=f"--model {model}", hint=hint)
     return _made(_request(machine, words, files, model, settings, bytes)).describe()
 
 
-def refuse_secrets_in_files(contract: Contract, files: str) -> None:
-    """An agent must not be handed the contract or Proctor's home: they hold hidden files and the reference."""
-    if not files:
-        return
-    shown = Path(files).resolve()
-    for held, words in ((contract.directory.resolve(), "the contract"), (home().path.resolve(), "Proctor's home")):
-        if held.is_relative_to(shown) or shown.is_relative_to(held):
-            raise UsageFault(f"the agent's files and {words} overlap", where=files)
+def refuse_secrets_in_files(contract: Contract, words: str, files: str, settings: Mapping[str, str]) -> None:
+    """An agent must not be handed the contract or Proctor's home: they hold hidden files and the reference.
+
+    This is about its files, its rules and its skills.
+    """
+    wanted = asked_agent(words, settings).wanted
+    for path in filter(None, (files, *wanted.rules, wanted.skills)):
+        shown = Path(path).resolve()
+        for held, what in ((contract.directory.resolve(), "the contract"), (home().path.resolve(), "Proctor's home")):
+            if held.is_relative_to(shown) or shown.is_relative_to(held):
+                raise UsageFault(f"the agent's files and {what} overlap", where=path)

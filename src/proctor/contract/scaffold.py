@@ -141,11 +141,14 @@ def scaffold(directory: Path, name: str) -> list[Path]:
         "reference.patch": _PATCH.encode(),
     }
     written = []
-    for path, data in files.items():
-        place = directory / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(place, data)
-        written.append(place)
+    try:
+        for path, data in files.items():
+            place = directory / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(place, data)
+            written.append(place)
+    except OSError as error:
+        raise UsageFault(f"cannot be written: {error.strerror}", where=str(place)) from None
     return written
 
 

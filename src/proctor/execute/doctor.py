@@ -60,8 +60,8 @@ def _identity() -> Finding:
 def _privacy(home: Home) -> Finding:
     problem = home.shared()
     if not problem:
-        return Finding("home", OK, f"no other user can write to {home.path}")
-    return Finding("home", REDUCED, problem, "use a directory of your own: set PROCTOR_HOME")
+        return Finding("privacy", OK, f"no other user can write to {home.path}")
+    return Finding("privacy", REDUCED, problem, "use a directory of your own: set PROCTOR_HOME")
 
 
 def _overlay(home: Home) -> Finding:

@@ -54,9 +54,9 @@ class Home:
         """``PROCTOR_HOME``, or ``proctor`` in the user's data directory; where it really is, if that is a link."""
         named = variables.get("PROCTOR_HOME")
         if named:
-            return cls(Path(named).resolve())
+            return cls(_directory(Path(named).resolve()))
         data = variables.get("XDG_DATA_HOME") or os.path.join(variables.get("HOME") or _users_home(), ".local", "share")
-        return cls((Path(data) / "proctor").resolve())
+        return cls(_directory((Path(data) / "proctor").resolve()))
 
     def shared(self) -> str:
         """Why other users could change or read what is stored here; empty if they cannot."""
@@ -87,6 +87,13 @@ class Home:
                 where=str(self.path),
                 hint="set PROCTOR_HOME to a directory that you can write to",
             ) from None
+
+
+def _directory(path: Path) -> Path:
+    """``path`` unless it is something else than a directory."""
+    if path.exists() and not path.is_dir():
+        raise UsageFault("Proctor's home is not a directory", where=str(path), hint="set PROCTOR_HOME to a directory")
+    return path
 
 
 def _users_home() -> str:

@@ -18,7 +18,7 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -46,6 +46,9 @@ GIT_VERSION = (2, 32)
 
 BUBBLEWRAP_VERSION = (0, 8)
 """The first bubblewrap that can forbid further user namespaces (``--disable-userns``)."""
+
+EMPTY_FILE = b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+"""What git calls a file without content."""
 
 HELPER_USAGE = 70
 """The exit code of the helper when it is started without a task."""
@@ -117,7 +120,15 @@ def _git(home: Home) -> Finding:
     if path is None:
         return Finding("git", MISSING, "git is not installed: not on PATH", "apt-get install git")
     advice = f"install git {_text(GIT_VERSION)} or later"
-    return _program(home, "git", os.path.abspath(path), GIT_VERSION, advice)
+    return _program(home, "git", os.path.abspath(path), GIT_VERSION, advice, _git_problem)
+
+
+def _git_problem(path: str) -> str:
+    """Why the git at ``path`` cannot be used: it must know the name of the empty file."""
+    done = run([path, "hash-object", "--stdin"], environment=facts.ENVIRONMENT, timeout_seconds=PROBE_SECONDS)
+    if done.exit_code == 0 and done.stdout.strip() == EMPTY_FILE:
+        return ""
+    return f"{path} prints a version, but `git hash-object` fails (exit code {done.exit_code})"
 
 
 def _bubblewrap(home: Home) -> Finding:
@@ -129,8 +140,15 @@ def _bubblewrap(home: Home) -> Finding:
     return _program(home, "bubblewrap", path, BUBBLEWRAP_VERSION, INSTALL)
 
 
-def _program(home: Home, name: str, path: str, least: tuple[int, ...], advice: str) -> Finding:
-    """A program that must start and have the version ``least`` or later."""
+def _program(
+    home: Home,
+    name: str,
+    path: str,
+    least: tuple[int, ...],
+    advice: str,
+    problem_of: Callable[[str], str] = lambda path: "",
+) -> Finding:
+    """A program that must start, have the version ``least`` or later, and work."""
 
     def find() -> dict[str, str]:
         done = run([path, "--version"], environment=facts.ENVIRONMENT, timeout_seconds=PROBE_SECONDS)
@@ -140,6 +158,9 @@ def _program(home: Home, name: str, path: str, least: tuple[int, ...], advice: s
         version = match[0].decode()
         if _numbers(version) < least:
             raise InfrastructureFault(f"{path} has version {version}, and {_text(least)} or later is needed")
+        problem = problem_of(path)
+        if problem:
+            raise InfrastructureFault(problem)
         return {"version": version}
 
     try:

@@ -91,6 +91,31 @@ def asked_by_call(arguments: Mapping[str, Any]) -> Asked:
     return _asked(texts, lists, others)
 
 
+def command_by_call(arguments: Mapping[str, Any]) -> str | tuple[str, ...] | None:
+    """The one command that a tool call asks for, as text for a shell or as words; nothing where that is not known."""
+    text, whole = shown_text(arguments)
+    try:
+        values = orjson.loads(text) if whole else None
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(values, dict):
+        values = {"command": values}
+    for name in _COMMANDS:
+        value = values.get(name)
+        if isinstance(value, str) and value.strip():
+            return value.strip()
+        if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
+            return tuple(value)
+    return None
+
+
+def command_by_message(content: Mapping[str, Any]) -> str | None:
+    """The one block of code in a message; nothing where there are more or none, or where the text is not all here."""
+    text, whole = shown_text(content)
+    blocks = [found[1].strip() for found in _FENCED.finditer(text)] if whole else []
+    return blocks[0] if len(blocks) == 1 and blocks[0] else None
+
+
 def asked_by_message(content: Mapping[str, Any]) -> Asked:
     """What a message without tool calls asks for: the blocks of code in it, for agents that read those."""
     return _asked([found[1] for found in _FENCED.finditer(shown_text(content)[0])])
@@ -109,6 +134,11 @@ def _asked(texts: list[str], lists: Sequence[tuple[str, ...]] = (), others: Sequ
     )
 
 
+def is_part(asked: Asked, words: Words) -> bool:
+    """Whether a program is one of the simple commands of what is asked for."""
+    return words.line in asked.parts
+
+
 def is_same(asked: Asked, words: Words) -> bool:
     """Whether a program was given exactly what is asked for."""
     return words.line in asked.lines or not asked.texts.isdisjoint(words.texts)
@@ -118,7 +148,7 @@ def evidence_of(asked: Asked, words: Words) -> int:
     """How strongly the words of a program speak for its having been asked for."""
     if is_same(asked, words):
         return SAME
-    if words.line in asked.parts:
+    if is_part(asked, words):
         return PART
     if any(_holds(word, text) for text in asked.inner for word in words.argv):
         return CONTAINED

@@ -74,14 +74,15 @@ class _Wish:
 
 def programs_of(events: Iterable[Event]) -> tuple[Program, ...]:
     """The programs of the agent that started after the model was first asked, in the order in which the guard saw."""
-    told = list(_while_acting(events))
+    told = list(while_acting(events))
     wishes = _wishes(told)
     first = next((moment_ns(event.t) for event in told if event.type == "model.request"), _NEVER)
     matching = _Matching(wishes)
     return tuple(found for event in told if (found := matching.see(event, first)) is not None)
 
 
-def _while_acting(events: Iterable[Event]) -> Iterator[Event]:
+def while_acting(events: Iterable[Event]) -> Iterator[Event]:
+    """The events up to the end of the agent."""
     for event in events:
         if event.type == "agent.finished":
             return

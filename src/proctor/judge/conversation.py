@@ -5,16 +5,13 @@ Counts are of events; ``None`` stands for a run without a model. Long lists show
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import Any
 
+from proctor.execute.watch.model_names import is_same_model
 from proctor.judge.causes import DESCENT, ORDER, WORDS, Program, programs_of
 from proctor.judge.evidence import Evidence, pointer
 from proctor.record.trace.event import Event
-
-_VERSION = re.compile(r"([-@:](latest|\d{3,8}|\d{4}-\d{2}-\d{2}))+$")
-"""How providers mark the version of a model at the end of its name."""
 
 MOST_SHOWN = 100
 MOST_WORDS = 20
@@ -55,10 +52,16 @@ def conversation(evidence: Evidence) -> dict[str, Any] | None:
                 Counter(str(one.payload["format"]) for one in evidence.of("words.hit") if "call" in one.payload).items()
             )
         ),
-        "outage": closed.payload["outage"] if closed is not None else None,
+        **_outage(closed),
         "programs": _programs(evidence),
         "evidence": [pointer(closed)] if closed is not None else [],
     }
+
+
+def _outage(closed: Event | None) -> dict[str, Any]:
+    """How the provider or the set-up failed, and its class where one is recorded."""
+    told = closed.payload if closed is not None else {}
+    return {name: told.get(name) for name in ("outage", "outage_class") if name == "outage" or name in told}
 
 
 def unaffordable(evidence: Evidence) -> Event | None:
@@ -81,12 +84,6 @@ def other_models(evidence: Evidence) -> dict[tuple[str, str], list[Event]]:
         if all(names) and not is_same_model(*names):
             found.setdefault(names, []).append(event)
     return found
-
-
-def is_same_model(asked: str, answered: str) -> bool:
-    """Whether the name in an answer is the one that was asked for, or a dated version of it."""
-    wanted, found = (name.lower().rpartition("/")[2] for name in (asked, answered))
-    return _VERSION.sub("", found) == _VERSION.sub("", wanted)
 
 
 def _programs(evidence: Evidence) -> dict[str, Any]:

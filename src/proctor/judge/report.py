@@ -26,7 +26,7 @@ from proctor.judge.replayable import replayable
 from proctor.judge.rules import rules_digest
 from proctor.judge.score import distance_of, score
 from proctor.judge.sentinels import forgeable
-from proctor.judge.status import SUCCESS, status
+from proctor.judge.status import NEVER_CALLED, SUCCESS, status
 from proctor.judge.tags import tags
 from proctor.judge.taxonomy import taxonomy_digest
 from proctor.record.rundir import RunDirectory
@@ -67,6 +67,13 @@ def _replay(manifest: Mapping[str, Any]) -> dict[str, str]:
     return {"replay_of": str(replayed)} if replayed else {}
 
 
+def _retry(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Which invalid run this one was made in the place of, and which attempt it is; nothing for a first one."""
+    configuration = manifest.get("configuration", {})
+    names = ("retry_of", "attempt")
+    return {name: configuration[name] for name in names} if all(name in configuration for name in names) else {}
+
+
 def report(evidence: Evidence, schema: int = SCHEMA) -> dict[str, Any]:
     """The report as data."""
     verdicts = gates(evidence)
@@ -81,6 +88,7 @@ def report(evidence: Evidence, schema: int = SCHEMA) -> dict[str, Any]:
         "agent": {key: manifest.get("agent", {}).get(key, "") for key in ("name", "kind", "digest")},
         "model": str(manifest.get("configuration", {}).get("model", "")),
         **_replay(manifest),
+        **_retry(manifest),
         "status": standing.status,
         "attribution": standing.attribution,
         "problems": list(standing.problems),
@@ -250,7 +258,7 @@ def deviations(evidence: Evidence) -> list[dict[str, Any]]:
         found.append({"id": "model", "message": message, "evidence": pointer(events[0])})
     closed = evidence.last("model.closed")
     if closed is not None and closed.payload.get("never_called"):
-        found.append({"id": "model", "message": "the agent never called its model", "evidence": pointer(closed)})
+        found.append({"id": "model", "message": NEVER_CALLED, "evidence": pointer(closed)})
     isolation = evidence.manifest.get("sandbox", {}).get("isolation", {})
     for name, means in sorted(isolation.items()):
         if means in REDUCED:
@@ -310,8 +318,16 @@ def _durations(evidence: Evidence, schema: int) -> dict[str, str]:
         "tool_seconds": _sum(event.payload["wall_seconds"] for event in evidence.of("tool.invocation")),
         "tool_cpu_seconds": _sum(event.payload["cpu_seconds"] for event in evidence.of("tool.invocation")),
         "check_seconds": _sum(_observed(evidence, "check.finished")),
+        **_waited(evidence),
         **({"inverted_seconds": _sum(_observed(evidence, "check.inverted"))} if schema > 2 else {}),
     }
+
+
+def _waited(evidence: Evidence) -> dict[str, str]:
+    """How long the agent's time stood still because its provider was silent; nothing where it never was."""
+    silences = any(True for _ in evidence.of("model.silent"))
+    heard = (event.payload["seconds"] for event in evidence.of("model.heard"))
+    return {"waited_for_provider_seconds": _sum(heard)} if silences else {}
 
 
 def _observed(evidence: Evidence, name: str) -> Iterable[Any]:

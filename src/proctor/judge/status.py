@@ -23,6 +23,7 @@ from proctor.record.manifest import check_manifest
 
 SUCCESS, FAILURE, ACCEPTANCE_ERROR, INVALID = "success", "failure", "acceptance-error", "invalid"
 AGENT, HARNESS, NOBODY = "agent", "harness", "nobody"
+NEVER_CALLED = "the agent never called its model"
 SAFETY_CODES = ("safety", "quarantine")
 """How the codes begin with which a run is ended for safety."""
 
@@ -39,6 +40,11 @@ class Status:
 def is_machine_fault(report: Mapping[str, Any]) -> bool:
     """Whether the machine or the harness kept a run from its verdict, so it says nothing about agent or contract."""
     return report["status"] in (INVALID, ACCEPTANCE_ERROR) and report["attribution"] == HARNESS
+
+
+def is_repeatable(report: Mapping[str, Any]) -> bool:
+    """Whether a run is invalid for a reason that is neither the agent's doing nor an operator's."""
+    return report["status"] == INVALID and report["attribution"] not in (AGENT, NOBODY)
 
 
 def status(evidence: Evidence, gates: Sequence[Gate]) -> Status:

@@ -55,6 +55,8 @@ class Shelved:
     """The model that the agent was given; empty for none."""
     method: str = ""
     """What the pilot of the run calls what it tries; empty outside of pilots."""
+    retry_of: str = ""
+    """The invalid run in whose place this one was made; empty for none."""
     copy_of: str = ""
     """The run in the directory, if the directory is named like another run."""
 
@@ -141,6 +143,7 @@ class Shelf:
             state=NEWER if standing == "finished" and NEWER in (manifest, report) else standing,
             path=run.path,
             replay_of=_text(manifest, "configuration", "replay_of"),
+            retry_of=_text(manifest, "configuration", "retry_of"),
             model=_text(manifest, "configuration", "model"),
             method=_text(manifest, "configuration", "method"),
             copy_of=other,

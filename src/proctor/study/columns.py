@@ -69,8 +69,9 @@ COLUMNS = (
     Column("setup_overhead_usd", NUMBER, "the part of overhead_usd before the agent began"),
     Column("agent_overhead_usd", NUMBER, "the part of overhead_usd while the agent acted"),
     Column("acceptance_overhead_usd", NUMBER, "the part of overhead_usd in acceptance"),
+    Column("retry_of", TEXT, "the invalid run in whose place this one was made; missing for a first attempt"),
 )
-LATER = ("exit_code", "changed_files", "review_usd", "review")
+LATER = ("exit_code", "changed_files", "review_usd", "review", "retry_of")
 """Columns that files of earlier versions do not have."""
 NAMES = tuple(column.name for column in COLUMNS)
 TEXT_NAMES = tuple(column.name for column in COLUMNS if column.kind == TEXT)

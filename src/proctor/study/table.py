@@ -204,6 +204,7 @@ class Table:
     setup_overhead_usd: Floats
     agent_overhead_usd: Floats
     acceptance_overhead_usd: Floats
+    retry_of: Coded
 
     def __init__(self, length: int, columns: Mapping[str, Any]) -> None:
         import numpy as np

@@ -107,3 +107,13 @@ def test_places_of_agents_with_one_task_are_not_guessed() -> None:
     caveats = findings(table(outcomes))["headline"]["caveats"]
     assert any(text.startswith("1 of 20 outcomes are unknown") for text in caveats)
     assert not any("the first place" in text for text in caveats)
+
+
+def test_a_place_whose_run_was_repeated_counts_once() -> None:
+    rows = [{**row, "run": f"r{number}"} for number, row in enumerate(runs({"a": {"t": [1], "u": [0]}}))]
+    spoilt = {**rows[0], "run": "spoilt", "status": "invalid", "scorable": 0, "success": None}
+    again = {**rows[0], "retry_of": "spoilt"}
+    found = findings(Table.from_rows([spoilt, again, rows[1]]))
+    (agent,) = found["agents"]
+    assert (agent["attempted"], agent["scorable"], found["source"]["rows"]) == (2, 2, 2)
+    assert any(text.startswith("1 run was invalid through no fault") for text in found["headline"]["caveats"])

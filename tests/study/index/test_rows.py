@@ -67,6 +67,7 @@ def test_every_column_comes_from_its_place(runs: Runs) -> None:
         "stage": "two",
         "begun": "2026-03-07T12:00:00Z",
         "batch": "b1",
+        "retry_of": None,
         "cost_method": "sha256:prices",
         "billed_usd": 1.25,
         "human_minutes": None,

@@ -12,7 +12,8 @@ import pytest
 from proctor.base.canonical import canonical
 from proctor.base.errors import BudgetExceeded, InfrastructureFault, UsageFault
 from proctor.cli.wiring import machine
-from proctor.conduct.batch import Batch, BatchResult, Place, batches_of
+from proctor.conduct.batch import Batch, Place, batches_of
+from proctor.conduct.batch_runs import BatchResult
 from proctor.conduct.run import Outcome
 from proctor.execute import requirements
 from proctor.execute.home import Home

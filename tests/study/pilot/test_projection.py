@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from proctor.base.frozen import replace
-from proctor.execute.watch.prices import PriceTable, load_prices
+from proctor.execute.watch.prices import Price, PriceTable, load_prices
 from proctor.study.pilot.checks import money, monotonicity
 from proctor.study.pilot.power import question_of
 from proctor.study.pilot.projection import BlockCost, Projection, inputs
@@ -52,6 +52,16 @@ def test_a_run_by_hand() -> None:
     assert expected(plan(), "y") == expected(plan(), "x") + Decimal("1.00") + Decimal("0.03")
     # A baseline does nothing and is judged.
     assert expected(plan(), "noop") == Decimal("0.01") + Decimal("0.01")
+
+
+def test_cached_input_costs_what_a_table_says_and_without_a_price_what_input_costs() -> None:
+    made = plan(assumed={"usage": {**USAGE, "tokens_cached": 80_000}})
+    assert expected(made, "y") == expected(plan(), "y")
+    rows = Price("llm_cached_input", "token", Decimal("0.000001"), "large")
+    table = PriceTable("t", "usd", (*PRICES.prices, rows))
+    # 20,000 fresh tokens at 10 USD a million and 80,000 at 1, in the place of 100,000 at 10.
+    saved = Decimal("1.00") - Decimal("0.20") - Decimal("0.08")
+    assert expected(plan(), "y") - expected(made, "y", table) == saved
 
 
 def test_low_and_high_are_the_factors() -> None:
@@ -122,7 +132,10 @@ def test_sums_and_envelopes() -> None:
 
 def test_what_it_was_made_from_is_written_down() -> None:
     declared, usual = inputs(plan(), PRICES), inputs(protocol(), None)
-    assert (declared["usage"], declared["usage_is"]) == (USAGE, "declared by the pilot")
+    assert (declared["usage"], declared["usage_is"]) == (
+        {**USAGE, "tokens_cached": 0},
+        "declared by the pilot",
+    )
     assert (usual["usage_is"], usual["prices"]["units_per_usd"]) == ("assumed by this program", "1000.00")
     assert ["llm_input", "token", "0.00001", "large"] in declared["prices"]["rows"]
 

@@ -133,13 +133,7 @@ class InputCache:
         path = directory / file.name
         if _state(path) is None:
             raise NoSuchInput(f"{source.kind} source {source.spec} has no file {file.name}", hint="run proctor lock")
-        observed = hash_file(path)
-        if observed != file.sha256:
-            raise DigestMismatch(
-                f"{file.name} of {source.spec} is not the pinned file:"
-                f"\n  expected sha256 {file.sha256}\n  fetched  sha256 {observed}",
-                hint="if the new file is the right one, correct the digest or run proctor lock",
-            )
+        require_digest(path, file, source)
         self.keep(path, file.name)
 
     def _mark(self, digest: str, state: str) -> None:
@@ -179,6 +173,18 @@ def hash_file(path: Path) -> str:
         while data := file.read(CHUNK_BYTES):
             summer.update(data)
     return summer.hexdigest()
+
+
+def require_digest(path: Path, file: InputFile, source: Source) -> None:
+    """Refuse the file at ``path`` if it is not the pinned ``file`` of ``source``."""
+    observed = hash_file(path)
+    if observed != file.sha256:
+        again = "write its digest into contract.yaml" if source.kind == "archive" else "run proctor lock"
+        raise DigestMismatch(
+            f"{file.name} of {source.spec} is not the pinned file:"
+            f"\n  expected sha256 {file.sha256}\n  found    sha256 {observed}",
+            hint=f"if the new file is the right one, {again}",
+        )
 
 
 def _check_name(file: InputFile) -> None:

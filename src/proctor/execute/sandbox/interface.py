@@ -136,6 +136,8 @@ class Command:
     output_bytes: int = 1 << 20
     stretch: int = 1
     """How many timeouts the command may take, because time in which the machine kept it from running does not count."""
+    wrappers: tuple[tuple[str, ...], ...] = ()
+    """Command lines that the harness wrote around the agent's own: rules on text do not apply to them."""
 
 
 @frozen

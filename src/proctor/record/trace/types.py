@@ -285,10 +285,29 @@ _CONVERSED = (
         "A request to the gateway that was not forwarded.",
     ),
     EventType(
+        "model.silent",
+        "monitor",
+        ("calls", "grace_seconds"),
+        "The provider sends nothing to calls in flight; the agent's time stops.",
+    ),
+    EventType("model.heard", "monitor", ("seconds",), "The provider's silence ended, after so many seconds."),
+    EventType(
+        "model.unavailable",
+        "monitor",
+        ("seconds", "most_seconds"),
+        "The provider was silent for longer than a run waits; the agent is ended.",
+    ),
+    EventType(
         "model.diverged",
         "monitor",
         ("call", "pointer", "expected", "got", "nearest"),
-        "A request that is not on the cassette, with the first field that differs.",
+        "A request that is not on the cassette, with the first text that differs.",
+    ),
+    EventType(
+        "model.reordered",
+        "monitor",
+        ("call", "parts"),
+        "A request that is on the cassette but for the order of lists, with the parts and how many lines moved.",
     ),
     EventType(
         "model.closed",

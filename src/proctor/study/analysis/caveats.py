@@ -55,6 +55,9 @@ def caveats(cells: Cells, question: Question, agents: list[dict[str, Any]]) -> l
         found.append(f"{unknown} of {attempted} outcomes are unknown ({percent(unknown / attempted)}%).")
     if invalid:
         found.append(f"{invalid} of {attempted} runs are invalid ({percent(invalid / attempted)}%).")
+    if cells.repeated:
+        told = "1 run was" if cells.repeated == 1 else f"{cells.repeated} runs were"
+        found.append(f"{told} invalid through no fault of the agent and repeated; only the last run of a place counts.")
     rated = all(agent["intention_to_treat"].value is not None for agent in agents)
     if (unknown or invalid) and question.endpoint != INTENTION_TO_TREAT and len(agents) > 1 and rated:
         found.append(f"With every such run counted as no success, {_first_then(agents)}.")

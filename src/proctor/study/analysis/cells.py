@@ -1,7 +1,8 @@
 """Runs counted by agent and task: the one pass over the rows that everything else builds on.
 
 Rows are first brought into one order (agent, task, trial, run), so that sums do not depend on the order in which runs
-were read. A count is an array with a line for each agent and a column for each task.
+were read. A count is an array with a line for each agent and a column for each task. An invalid run that was repeated
+does not count: its place is counted once, by the last run.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class Cells:
 
         if not len(table):
             raise UsageFault("there are no runs to analyse", hint="run something first, or give a table with rows")
+        table, self.repeated = _without_repeated(table)
         agents, tasks = named(table.method), named(table.task)
         if len(agents.names) > MAX_AGENTS:
             raise UsageFault(
@@ -94,6 +96,17 @@ class Cells:
         import numpy as np
 
         return slice(int(np.searchsorted(self.agent, agent)), int(np.searchsorted(self.agent, agent, side="right")))
+
+
+def _without_repeated(table: Table) -> tuple[Table, int]:
+    """The table without invalid runs in whose place others were made, and how many of those there are."""
+    import numpy as np
+
+    again = {run for run in table.retry_of if run}
+    if not again:
+        return table, 0
+    counts = np.array([run not in again for run in table.run], dtype=bool)
+    return table.select(counts), int((~counts).sum())
 
 
 def named(column: Coded) -> Coded:

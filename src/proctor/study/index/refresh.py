@@ -29,7 +29,7 @@ from proctor.study.index.store import connect, ingest, merge, read_stamps, read_
 from proctor.study.table import Table
 
 DIRECTORY, FILE, LOCK = "index", "runs.parquet", ".lock"
-VERSION = 4
+VERSION = 5
 """Counts up when rows are made in another way, so that every older row is made again."""
 
 

@@ -22,6 +22,7 @@ from typing import Any
 from proctor.base.canonical import parse_canonical
 from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.contract.codes import SEEN
+from proctor.execute.gateway.silence import PROVIDER_SILENCE
 from proctor.execute.watch.prices import FALLBACK
 from proctor.judge.status import SAFETY_CODES
 from proctor.record import reviews
@@ -106,6 +107,7 @@ def _identity(manifest: Mapping[str, Any], declared: Mapping[str, Any], strata: 
         "stage": _text(configuration, "stage"),
         "begun": _text(manifest, "started", "text"),
         "batch": _text(configuration, "batch"),
+        "retry_of": _text(configuration, "retry_of"),
     }
 
 
@@ -137,6 +139,8 @@ def ending(report: Mapping[str, Any]) -> str:
     if code:
         if code.startswith(SAFETY_CODES) or code in SEEN or code == _UNDONE:
             return SAFETY
+        if code == PROVIDER_SILENCE:
+            return INFRASTRUCTURE
         return OPERATOR if code.startswith("operator") else RESOURCE
     faults = any(str(problem).startswith("fault while agent") for problem in report.get("problems", ()))
     return FINISHED if reason in OWN_ENDS and not faults else INFRASTRUCTURE

@@ -91,7 +91,7 @@ def rates_of(plan: Plan) -> Rates:
     if COST_INPUTS not in plan.protocol.get(ARTEFACTS, {}):
         return Rates()
     known = parse(read_bounded(plan.current / COST_INPUTS, FILE_BYTES))["prices"]
-    rows = tuple(Price(action, unit, Decimal(price), model) for action, unit, price, model in known["rows"])
+    rows = tuple(Price(row[0], row[1], Decimal(row[2]), row[3]) for row in known["rows"])
     return Rates(PriceTable(known["id"], known["currency"], rows), Decimal(known["units_per_usd"]))
 
 

@@ -18,8 +18,9 @@ from proctor.base.errors import BudgetExceeded, InfrastructureFault, ProctorErro
 from proctor.base.files import read_bounded, write_whole
 from proctor.base.frozen import frozen, replace
 from proctor.base.ids import new_run_id
-from proctor.conduct.batch import METHOD_FILES, Batch, BatchResult, Place, batches_of, save_batch
+from proctor.conduct.batch import METHOD_FILES, Batch, Place, batches_of, save_batch
 from proctor.conduct.batch_lock import batch_lock, is_at_work
+from proctor.conduct.batch_runs import BatchResult
 from proctor.conduct.machine import Machine
 from proctor.conduct.variation import setting_of
 from proctor.execute.home import Home

@@ -157,6 +157,7 @@ USAGE = Shape(
     (
         Field("requests", _COUNT, "Requests to the model.", 0),
         Field("tokens_in", _COUNT, "Tokens that the model reads.", 0),
+        Field("tokens_cached", _COUNT, "Those of tokens_in that are read from a cache.", 0),
         Field("tokens_out", _COUNT, "Tokens that the model writes.", 0),
         Field("tool_calls", _COUNT, "Commands that the agent runs.", 0),
         Field("seconds", _COUNT, "Seconds that the agent takes.", 0),

@@ -20,6 +20,7 @@ from proctor.contract.kinds import did_you_mean, quoted
 from proctor.contract.load import CONTRACT_NAME
 from proctor.contract.shapes import Part
 from proctor.contract.strict_yaml import Report, TooManyMistakes, parse_yaml
+from proctor.execute.agents.agent_file import is_agent_file, load_agent_file
 from proctor.study.pilot import model
 from proctor.study.pilot.fields import PILOT
 from proctor.study.pilot.model import Pilot
@@ -29,6 +30,8 @@ _NEED_A_MODEL = (
     *("endpoint", "key_env", "key_file", "dialect", "script"),
     *("provider_tools", "unknown_fields", "output_tokens"),
 )
+_OF_THE_MODEL = ("model", "endpoint", "key_env", "key_file", "dialect")
+"""What an agent file can say of its model."""
 
 
 def load_pilot(path: Path) -> Pilot:
@@ -124,7 +127,7 @@ class _Reader:
         if part["name"] in model.BASELINES:
             words = f"{quoted(part['name'])} is the name of a baseline"
             self.report.add(part.place("name"), words, "call the method otherwise, or ask for it under baselines")
-        for name in _NEED_A_MODEL:
+        for name in _NEED_A_MODEL if not is_agent_file(part["agent"]) else ():
             if part.given(name) and not part["model"] and part.place("model").kind != "bad":
                 self.report.add(part.place(name), f"{name!r} makes no sense without a model")
         for name in ("key_file", "script"):
@@ -132,12 +135,34 @@ class _Reader:
                 self.there(part, name, part[name])
         if part["files"]:
             self.there(part, "files", part["files"], directory=True)
+        known = {**part, "configuration": _mapping(part["configuration"])}
         kind, _, argument = part["agent"].partition(":")
-        if kind == "patch" and argument:
+        if is_agent_file(part["agent"]):
+            known |= self.agent_file(part)
+        elif kind == "patch" and argument:
             self.there(part, "agent", argument)
         place = part.place("agent")
-        known = {**part, "configuration": _mapping(part["configuration"])}
         return model.Method(**known, line=place.line, column=place.column)
+
+    def agent_file(self, part: Part) -> dict[str, str]:
+        """The fields of a method that come from the agent file that it names."""
+        path = part["agent"]
+        if not self.there(part, "agent", path):
+            return {}
+        try:
+            asked = load_agent_file(Path(self.directory, path))
+        except ContractError as error:
+            self.report.mistakes.extend(error.mistakes)
+            return {}
+        own = {"agent": asked.agent, "agent_file": path}
+        if not asked.model:
+            return own
+        for name in _OF_THE_MODEL:
+            if part.given(name) and part[name]:
+                self.report.add(
+                    part.place(name), f"the agent file has a model, so it has {name!r}", "leave it out here"
+                )
+        return own | {name: getattr(asked, name) for name in _OF_THE_MODEL}
 
     def names(self, part: Part, methods: tuple[model.Method, ...]) -> None:
         """Methods have names of their own, and no two are the same but for the name."""

@@ -27,7 +27,8 @@ class Method:
     """One thing that is compared: an agent in the words of ``proctor run --agent``, its model and its settings.
 
     ``configuration`` is what the agent itself is told to do (temperature, tools); it is declared and shown, and makes
-    nothing happen by itself. ``line`` and ``column`` are where the agent stands in the pilot file.
+    nothing happen by itself. ``agent_file`` is the path of the agent file, if the method names one; then ``agent`` and
+    the model are those of that file. ``line`` and ``column`` are where the agent stands in the pilot file.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Method:
     baseline: bool = False
     line: int = 0
     column: int = 0
+    agent_file: str = ""
 
 
 @frozen
@@ -102,7 +104,10 @@ class Endpoints:
 
 @frozen
 class Usage:
-    """What one run of an agent is assumed to use; people's minutes are an average over all runs."""
+    """What one run of an agent is assumed to use; people's minutes are an average over all runs.
+
+    ``tokens_cached`` are those of ``tokens_in`` that are read from a cache.
+    """
 
     requests: int = 0
     tokens_in: int = 0
@@ -111,6 +116,7 @@ class Usage:
     seconds: int = 0
     judge_seconds: int = 0
     review_minutes: str = "0"
+    tokens_cached: int = 0
 
 
 @frozen
@@ -231,7 +237,9 @@ def located(pilot: Pilot, path: str) -> Path:
 
 
 def agent_words(pilot: Pilot, method: Method, task: Task) -> str:
-    """The words of ``--agent`` for one task; a patch is named by its full path."""
+    """The words of ``--agent`` for one task; a patch or an agent file is named by its full path."""
+    if method.agent_file:
+        return str(located(pilot, method.agent_file).absolute())
     if method.name == "human" and method.baseline:
         return f"patch:{located(pilot, task.human_patch).absolute()}"
     kind, _, argument = method.agent.partition(":")

@@ -14,7 +14,7 @@ from typing import Any
 from proctor.base.frozen import frozen
 from proctor.execute.watch.ledger import PROGRAM_EVENTS, Item, priced
 from proctor.execute.watch.money import plain, total_of
-from proctor.execute.watch.prices import FALLBACK, PriceTable
+from proctor.execute.watch.prices import FALLBACK, PriceTable, TokenCounts, by_meter, meters_of
 from proctor.study.pilot.randomise import Slot
 
 LEVELS = ("low", "expected", "high")
@@ -22,13 +22,14 @@ SECOND = 10**9
 USUAL: Mapping[str, Any] = {
     "requests": 40,
     "tokens_in": 400_000,
+    "tokens_cached": 0,
     "tokens_out": 20_000,
     "tool_calls": 40,
     "seconds": 300,
     "judge_seconds": 30,
     "review_minutes": "0",
 }
-"""What one run uses where a pilot says nothing. Assumptions: nothing measured them."""
+"""What one run uses where a pilot says nothing. Assumptions: nothing measured them. All input counts as fresh."""
 
 RUN_EVENTS = 40
 RUN_BYTES = 500_000
@@ -167,16 +168,17 @@ class Projection:
 
         talks = acting and bool(method["model"])
         came, went = much("tokens_in", caps["tokens"], talks), much("tokens_out", caps["tokens"], talks)
+        cached = much("tokens_cached", caps["tokens"], talks)
+        meters = meters_of(self.table, method["model"].partition("/")[2])
+        tokens = by_meter(TokenCounts(came, went, cached), meters)
         calls = much("tool_calls", caps["tool_calls"], acting)
         judged = much("judge_seconds", caps["judge_seconds"], True) * self.protocol["adjudication"]["reruns"]
         minutes = Decimal(usage["review_minutes"]) * factor if acting else Decimal(0)
         if paid:
             minutes += Decimal(self.protocol["baselines"]["human_minutes"])
         return [
+            *(("agent", meter, quantity) for meter, quantity in tokens.items() if meter != "requests"),
             ("agent", "requests", much("requests", None, talks)),
-            ("agent", "tokens", came + went),
-            ("agent", "input_tokens", came),
-            ("agent", "output_tokens", went),
             ("agent", "calls", calls),
             ("agent", "execution_ns", much("seconds", caps["wall_seconds"], acting) * SECOND),
             ("acceptance", "execution_ns", judged * SECOND),
@@ -196,7 +198,10 @@ def inputs(protocol: Mapping[str, Any], prices: PriceTable | None) -> dict[str, 
         "prices": {
             **protocol["prices"],
             "units_per_usd": "1" if prices is not None else plain(FALLBACK.units_per_usd),
-            "rows": [[one.action, one.unit, plain(one.price), one.model] for one in table.prices],
+            "rows": [
+                [one.action, one.unit, plain(one.price), one.model, *([one.tier] if one.tier else [])]
+                for one in table.prices
+            ],
         },
         "usage": {**USUAL, **(protocol["assumed"]["usage"] or {})},
         "usage_is": "declared by the pilot" if protocol["assumed"]["usage"] else "assumed by this program",

@@ -14,7 +14,7 @@ from proctor.base.canonical import sha256
 from proctor.base.frozen import EMPTY, items
 from proctor.contract.model import Contract
 from proctor.execute.watch.prices import FALLBACK, PriceTable, schedule_digest
-from proctor.study.pilot.model import PLANNED_SEED, PREFACE_BYTES, Method, Pilot, Variation
+from proctor.study.pilot.model import PLANNED_SEED, PREFACE_BYTES, Method, Pilot, Usage, Variation
 from proctor.study.pilot.randomise import FRAMEWORK, Design
 from proctor.study.pilot.suite import SuiteTask, file_digest
 
@@ -24,7 +24,7 @@ SCRIPT_BYTES = 4 << 20
 ARTEFACTS, DEVIATIONS = "artefacts", "deviations"
 NOT_SO = ("There is no baseline without a change: tasks that are solved already would not be noticed.",)
 """What earlier plans told as a deviation and is none: stage one tries every task without a change, whatever runs."""
-_LEFT_OUT = ("agent", "key_env", "key_file", "files", "script", "configuration", "line", "column")
+_LEFT_OUT = ("agent", "key_env", "key_file", "files", "script", "configuration", "line", "column", "agent_file")
 _CAPS = ("usd", "wall_seconds", "command_seconds", "tokens", "tool_calls", "failed_cycles", "cpu_seconds")
 
 _ABSENT = object()
@@ -32,13 +32,20 @@ _ABSENT = object()
 Identify = Callable[[Method], str]
 """The digest of a method's agent, or nothing where it cannot be known before it is run."""
 
+Options = Callable[[Method], Mapping[str, str]]
+"""The options of a method's agent, as its description has them."""
+
 
 def protocol_of(
-    pilot: Pilot, suite: Sequence[SuiteTask], identify: Identify, prices: PriceTable | None
+    pilot: Pilot,
+    suite: Sequence[SuiteTask],
+    identify: Identify,
+    prices: PriceTable | None,
+    options: Options = lambda method: EMPTY,
 ) -> dict[str, Any]:
     """The protocol, without its artefacts."""
     wanted, assumed = pilot.stages, pilot.assumed
-    methods = [_method(pilot, method, identify(method)) for method in pilot.arms]
+    methods = [_method(pilot, method, identify(method), options(method)) for method in pilot.arms]
     return {
         "schema": SCHEMA,
         "kind": KIND,
@@ -60,7 +67,7 @@ def protocol_of(
             **dict(items(assumed)),
             "icc": list(assumed.icc),
             "correlation": list(assumed.correlation),
-            "usage": None if assumed.usage is None else dict(items(assumed.usage)),
+            "usage": None if assumed.usage is None else _usage(assumed.usage),
         },
         "flakes": dict(items(pilot.flakes)),
         "adjudication": dict(items(pilot.adjudication)),
@@ -127,13 +134,15 @@ def _fields(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield name, value
 
 
-def _method(pilot: Pilot, method: Method, known: str) -> dict[str, Any]:
+def _method(pilot: Pilot, method: Method, known: str, options: Mapping[str, str]) -> dict[str, Any]:
     """A method by what it is; a patch and a script by what is in them."""
     kind, _, argument = method.agent.partition(":")
     words = "patch" if kind == "patch" and argument else method.agent
     script = file_digest(pilot, method.script, SCRIPT_BYTES) if method.script else ""
     kept = {name: value for name, value in items(method) if name not in _LEFT_OUT}
-    return {**kept, "agent": words, "script": script, "configuration": dict(method.configuration), "digest": known}
+    shown = {"options": dict(options)} if options else {}
+    declared = dict(method.configuration)
+    return {**kept, "agent": words, "script": script, "configuration": declared, "digest": known, **shown}
 
 
 def _variation(pilot: Pilot, one: Variation) -> dict[str, Any]:
@@ -157,6 +166,11 @@ def _task(task: SuiteTask) -> dict[str, Any]:
         "human_patch": task.human_patch,
         "caps": {**caps, "judge_seconds": judge},
     }
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    """The assumed usage; what plans of earlier versions did not have is left out where there is none of it."""
+    return {name: value for name, value in items(usage) if value or name != "tokens_cached"}
 
 
 def _prices(prices: PriceTable | None) -> dict[str, str]:

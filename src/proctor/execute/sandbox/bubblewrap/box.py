@@ -42,6 +42,9 @@ class Box:
         self._frozen_ns = 0
         self._outside_since: int | None = None
         """Since when a process outside Proctor keeps the sandbox frozen."""
+        self._waiting_at: int | None = None
+        """The reading of the clock at which it stopped for a silent provider."""
+        self._waited_ns = 0
         self._command_cpu_ns = 0
         self._reaped_cpu_ns = 0
         """The CPU time of all processes that were dead at the last ``end_all``, including orphans."""
@@ -169,10 +172,23 @@ class Box:
             return remount_workspace(self._guarded.init_pid, self.init_start, writable=writable)
 
     def active_ns(self) -> int:
-        """A steady clock that stands still while the sandbox is frozen."""
+        """A steady clock that stands still while the sandbox is frozen, or its time is not the agent's."""
         with self._turn:
-            since = self._frozen_since if self._frozen_since is not None else self._outside_since
-            return (time.monotonic_ns() if since is None else since) - self._frozen_ns
+            now = self._unfrozen_ns() if self._waiting_at is None else self._waiting_at
+            return now - self._waited_ns
+
+    def stop_clock(self, stopped: bool) -> None:
+        """Let ``active_ns`` stand still, or go on, while the processes of the sandbox run."""
+        with self._turn:
+            if stopped and self._waiting_at is None:
+                self._waiting_at = self._unfrozen_ns()
+            elif not stopped and self._waiting_at is not None:
+                self._waited_ns += self._unfrozen_ns() - self._waiting_at
+                self._waiting_at = None
+
+    def _unfrozen_ns(self) -> int:
+        since = self._frozen_since if self._frozen_since is not None else self._outside_since
+        return (time.monotonic_ns() if since is None else since) - self._frozen_ns
 
     def paused_outside(self) -> bool:
         """Whether a process outside Proctor keeps the sandbox frozen at this moment; ``active_ns`` then stands still.
@@ -203,7 +219,7 @@ class Box:
 
     def _wait_ms(self, deadline: int, longest_ms: int) -> int:
         """How long a step may wait; short enough to notice that the sandbox was frozen or thawed meanwhile."""
-        if self._frozen():
+        if self._frozen() or self._waiting_at is not None:
             return 50
         return max(1, min(longest_ms, (deadline - self.active_ns()) // 1_000_000 + 1))
 
