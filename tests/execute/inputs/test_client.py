@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proctor.execute.inputs.client import MESSAGE_CHARACTERS, client_environment, last_words, unreachable, with_retries
-from proctor.execute.inputs.interface import NoSuchInput, Unreachable
+from proctor.execute.inputs.interface import DigestMismatch, NoSuchInput, Unreachable
 
 
 def test_settings_of_the_machine_reach_clients_and_steering_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,9 +48,18 @@ def test_what_is_out_of_reach_is_tried_three_times() -> None:
     assert (patient.calls, hopeless.calls) == (3, 3)
 
 
-def test_a_definite_answer_is_not_doubted() -> None:
-    action = Flaky(9, NoSuchInput("gone"))
+def test_a_release_that_one_server_of_a_registry_does_not_know_is_asked_for_again() -> None:
+    known_elsewhere = Flaky(1, NoSuchInput("gone"))
+    assert with_retries(known_elsewhere) == "done"
+    unknown = Flaky(9, NoSuchInput("gone"))
     with pytest.raises(NoSuchInput):
+        with_retries(unknown)
+    assert (known_elsewhere.calls, unknown.calls) == (2, 2)
+
+
+def test_other_bytes_are_not_asked_for_again() -> None:
+    action = Flaky(9, DigestMismatch("other bytes"))
+    with pytest.raises(DigestMismatch):
         with_retries(action)
     assert action.calls == 1
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from proctor.base.process import Completed, run
-from proctor.execute.inputs.interface import Unreachable
+from proctor.execute.inputs.interface import NoSuchInput, Unreachable
 
 T = TypeVar("T")
 
@@ -48,11 +48,20 @@ def run_client(arguments: Sequence[str], directory: Path, *, stdin: bytes = b"")
 
 
 def with_retries(action: Callable[[], T]) -> T:
-    """The result of ``action``, tried again after a pause while what it needs is out of reach."""
+    """The result of ``action``, tried again after a pause while what it needs is out of reach.
+
+    An answer that a release does not exist is checked once: not every server of a registry knows every release.
+    """
+    denials = 0
     for pause in PAUSES_SECONDS:
         try:
             return action()
         except Unreachable:
+            time.sleep(pause)
+        except NoSuchInput:
+            denials += 1
+            if denials == 2:
+                raise
             time.sleep(pause)
     return action()
 

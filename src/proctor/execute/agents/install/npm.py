@@ -8,6 +8,7 @@ programs as packages for each platform do.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from proctor.execute.inputs.interface import DigestMismatch, NoSuchInput
 
 FLAGS = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
 MISSING = (b"E404", b"ETARGET", b"ENOVERSIONS")
+_RELEASE = re.compile(rb"(?:No matching version found for |The requested resource ')([^\s']{1,200})")
+"""The package that npm does not find: the agent, or something that it depends on."""
 LOCK_FILE = "package-lock.json"
 _HINT = "remove the agent's record and install again"
 
@@ -77,7 +80,9 @@ def _npm(arguments: list[str], what: str, directory: Path) -> None:
         if b"EINTEGRITY" in said:
             raise DigestMismatch("the npm registry offers other bytes than the lock says", where=what)
         if any(word in said for word in MISSING):
-            raise NoSuchInput("the npm registry has no such release", where=what)
+            found = _RELEASE.search(said)
+            release = found[1].decode(errors="replace").rstrip(".") if found else what
+            raise NoSuchInput(f"the npm registry has no release {release}", where=what)
         raise unreachable(what, "npm", said)
 
     with_retries(attempt)
