@@ -77,6 +77,47 @@ def test_in_results_only_entries_of_lists_may_move(then: str, now: str, same: bo
     assert reordered(asked(then), asked(now)) is not None, "but in a prompt any line may"
 
 
+def skill_tool(description: str, *names: str) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {"name": {"type": "string", "enum": list(names)}}}
+    return {"model": "m", "tools": [{"name": "activate", "description": description, "parameters": schema}]}
+
+
+def test_m11_names_in_another_order_are_the_same_tool() -> None:
+    then = skill_tool("Use a skill (Available: 'maker', 'support'). Returns text.", "maker", "support")
+    now = skill_tool("Use a skill (Available: 'support', 'maker'). Returns text.", "support", "maker")
+    moved = reordered(then, now)
+    assert moved is not None
+    assert [one.pointer for one in moved] == ["/tools/0/description", "/tools/0/parameters/properties/name/enum"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        skill_tool("Use a skill (Available: 'support', 'other').", "maker", "support"),
+        skill_tool("Use a skill (Available: 'maker', 'support', 'maker').", "maker", "support"),
+        skill_tool("Use a skill (Available: 'maker support').", "maker", "support"),
+        skill_tool("Use a skill (Available: 'maker', 'support').", "maker", "other"),
+        skill_tool("Use a skill (Available: 'maker', 'support').", "maker", "support", "support"),
+    ],
+)
+def test_other_names_are_a_difference(other: dict[str, Any]) -> None:
+    then = skill_tool("Use a skill (Available: 'maker', 'support').", "maker", "support")
+    assert reordered(then, other) is None
+
+
+def test_names_in_the_result_of_a_tool_must_keep_their_order() -> None:
+    then, now = asked("found 'a', 'b'", "tool"), asked("found 'b', 'a'", "tool")
+    assert reordered(then, now) is None
+
+
+def test_a_difference_is_shown_before_another_order() -> None:
+    then = {"system": "a\nb\nc", "messages": [{"role": "user", "content": "five"}]}
+    now = {"system": "c\nb\na", "messages": [{"role": "user", "content": "six"}]}
+    found = difference(then, now, now)
+    assert found is not None
+    assert (found.pointer, found.others) == ("/messages/0/content", 1)
+
+
 def test_tools_may_move_and_not_change() -> None:
     tools = [{"name": "read", "parameters": {"a": 1}}, {"name": "write", "parameters": {}}]
     (order,) = reordered({"tools": tools}, {"tools": tools[::-1]}) or ()

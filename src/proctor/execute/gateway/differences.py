@@ -5,10 +5,11 @@ of: which message, the result of which tool call, which tool.
 
 Order does not count where nothing but order differs:
 
-- in the texts of a prompt (system, developer and user messages, descriptions of tools): the lines of one text
+- in the texts of a prompt (system, developer and user messages, descriptions of tools): the lines of one text, and
+  quoted names behind each other with commas
 - in any other text (results of tools, the model's own words): lines that are entries of a list (a path, or a word or
   more behind a bullet or a number)
-- the list of tools
+- the list of tools, and the values of ``enum`` and ``required`` in a schema
 
 Each line and each tool must be there as often as before, so nothing new and nothing missing passes for order.
 """
@@ -38,8 +39,11 @@ _CONVERSATIONS = ("messages", "input", "contents")
 _SYSTEM = ("system", "instructions", "systemInstruction", "system_instruction")
 _RESULT_IDS = ("tool_call_id", "tool_use_id")
 _TOOL_LISTS = ("tools", "functionDeclarations", "function_declarations")
+_SCHEMA_SETS = ("enum", "required")
 _PROMPT_ROLES = ("system", "developer", "user")
 _ENTRY = pattern(r"\s{0,40}(?:(?:[-*+•]|\d{1,4}[.)]) .{1,2000}|[\w@%+=.,~<>-]{0,200}/?[\w@%+=.,~/<>-]{1,2000}:?)?")
+_ONE = r"""(?:'[^'\n]{1,200}'|"[^"\n]{1,200}"|`[^`\n]{1,200}`)"""
+_NAME, _QUOTED = pattern(_ONE), pattern(rf"{_ONE}(?:, ?{_ONE}){{1,999}}")
 
 
 @frozen
@@ -73,7 +77,7 @@ def difference(expected: Any, got: Any, raw: Any) -> Difference | None:
     found = list(_differing(expected, got, ()))
     if not found:
         return None
-    path, one, other = found[0]
+    path, one, other = next((place for place in found if not _is_order(place)), found[0])
     both = isinstance(one, str) and isinstance(other, str)
     excerpt = _excerpt(one, other) if both else ("", _shown(one), _shown(other), "", 1)
     part = part_of(raw if other is not _NOTHING else expected, path)
@@ -113,14 +117,18 @@ def _same_but_order(expected: Any, got: Any, path: Path, prompt: bool, body: Any
     if isinstance(expected, list) and isinstance(got, list):
         if len(expected) != len(got):
             return False
-        if expected != got and path and path[-1] in _TOOL_LISTS and _as_bag(expected) == _as_bag(got):
-            found.append(Reordered(pointer_of(path), TOOL_LIST, len(got)))
+        named = path[-1] if path else ""
+        if expected != got and named in (*_TOOL_LISTS, *_SCHEMA_SETS) and _as_bag(expected) == _as_bag(got):
+            part = TOOL_LIST if named in _TOOL_LISTS else part_of(body, path)
+            found.append(Reordered(pointer_of(path), part, len(got)))
             return True
         pairs = enumerate(zip(expected, got, strict=True))
         return all(_same_but_order(one, other, (*path, at), prompt, body, found) for at, (one, other) in pairs)
     if expected == got and type(expected) is type(got):
         return True
-    lines = _moved(expected, got) if isinstance(expected, str) and isinstance(got, str) else []
+    if not isinstance(expected, str) or not isinstance(got, str):
+        return False
+    lines = _moved(expected, got, prompt)
     if not lines or not (prompt or all(_ENTRY.fullmatch(line) for line in lines)):
         return False
     found.append(Reordered(pointer_of(path), part_of(body, path), len(lines)))
@@ -134,13 +142,25 @@ def _is_prompt(value: Mapping[str, Any]) -> bool:
     return not said_by_others and not is_result
 
 
-def _moved(one: str, other: str) -> list[str]:
-    """The lines between the first and the last that stand elsewhere; none where a line is new or gone."""
+def _is_order(place: tuple[Path, Any, Any]) -> bool:
+    """Whether two texts differ in order alone."""
+    _, one, other = place
+    return isinstance(one, str) and isinstance(other, str) and bool(_moved(one, other, prompt=True))
+
+
+def _moved(one: str, other: str, prompt: bool) -> list[str]:
+    """The lines between the first and the last that differ; none where a line is new, gone or more than reordered."""
     lines, others = one.split("\n"), other.split("\n")
-    if len(lines) != len(others) or Counter(lines) != Counter(others):
+    known, found = (Counter(map(_sorted_names, text) if prompt else text) for text in (lines, others))
+    if known != found:
         return []
     apart = [at for at, (here, there) in enumerate(zip(lines, others, strict=True)) if here != there]
     return others[apart[0] : apart[-1] + 1]
+
+
+def _sorted_names(line: str) -> str:
+    """A line whose lists of quoted names are sorted."""
+    return _QUOTED.sub(lambda names: ", ".join(sorted(_NAME.findall(names[0]))), line)
 
 
 def _as_bag(items: list[Any]) -> Counter[bytes]:
