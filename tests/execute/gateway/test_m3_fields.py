@@ -138,6 +138,18 @@ def test_parts_of_thinking_in_gemini_are_known_in_both_spellings() -> None:
     assert "stripped thinkingConfig.spare" in changes
 
 
+@pytest.mark.parametrize("name", ["generationConfig", "generation_config"])
+def test_a_configuration_of_unknown_fields_alone_is_stripped(name: str) -> None:
+    body, changes = prepared("gemini", {name: {"responseModalities": ["IMAGE"]}})
+    assert body.get(name, {}) == {} and "stripped responseModalities" in changes
+
+
+@pytest.mark.parametrize("name", ["generation_Config", "tools_", "tools__", "system_Instruction"])
+def test_a_name_in_neither_spelling_is_not_known(name: str) -> None:
+    body, changes = prepared("gemini", {name: {"x": 1}})
+    assert name not in body and f"stripped {name}" in changes
+
+
 REMOTE = [
     ("chat", {"messages": [{"role": "user", "content": [{"type": "document_url", "document_url": "https://x"}]}]}),
     ("chat", {"messages": [{"role": "user", "content": [{"type": "video_url", "video_url": {"url": "https://x"}}]}]}),

@@ -17,11 +17,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from proctor.base.frozen import EMPTY, frozen
+from proctor.base.pattern import pattern
 from proctor.execute.gateway.dialects.interface import Body, Refused, Rules
 
 STRIP, REFUSE = "strip", "refuse"
 MOST_NAMED = 20
 NAME_CHARACTERS = 60
+_SNAKE = pattern(r"_?[a-z0-9]+(_[a-z0-9]+)+")
 
 
 @frozen
@@ -200,7 +202,9 @@ def _filter(body: Body, fields: Fields, rules: Rules, spelled: bool, within: str
 
 
 def camel_case(name: str) -> str:
-    """A name such as ``max_output_tokens`` as ``maxOutputTokens``."""
+    """A name such as ``max_output_tokens`` as ``maxOutputTokens``; one that is not in snake case as it is."""
+    if not _SNAKE.fullmatch(name):
+        return name
     first, *others = name[1:].split("_")
     return name[:1] + first + "".join(part[:1].upper() + part[1:] for part in others)
 

@@ -43,6 +43,7 @@ _METHODS = {"generateContent": GENERATE, "streamGenerateContent": GENERATE, "cou
 _OWN = frozenset(("functionDeclarations", "function_declarations", "computerUse", "computer_use"))
 _BLOCKED = frozenset(("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY"))
 _LIMIT = "maxOutputTokens"
+_CONFIGS = frozenset(("generationConfig", "generation_config"))
 _STATUSES = {400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND"}
 
 
@@ -91,7 +92,7 @@ class Gemini:
         choices = config.get("candidateCount", 1)
         if type(choices) is not int or not 1 <= choices <= 128:
             raise Refused("malformed", "candidateCount must be a whole number from 1 to 128")
-        if config:
+        if config or not _CONFIGS.isdisjoint(body):
             body.pop("generation_config", None)
             body["generationConfig"] = config
         return changes
