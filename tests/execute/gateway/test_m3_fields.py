@@ -206,6 +206,41 @@ def test_what_is_billed_beside_the_answer_is_reserved(more: dict[str, Any], toke
     assert TABLE["chat"].asked(body_of("chat", **more), found).more_output == tokens
 
 
+ODD_VALUES: list[tuple[str, dict[str, Any]]] = [
+    ("chat", {"reasoning": {"max_tokens": 1e5}}),
+    ("chat", {"thinking_budget": "100000"}),
+    ("chat", {"thinking": {"type": "enabled", "budget_tokens": [9000]}}),
+    ("anthropic", {"max_tokens": 100, "thinking": {"type": "enabled", "budget_tokens": 50_000.0}}),
+    ("gemini", {"generationConfig": {"thinkingConfig": {"thinkingBudget": "9000"}}}),
+    *((dialect, {"stream": 1}) for dialect in ("chat", "responses", "anthropic")),
+    *((dialect, {"stream": "true"}) for dialect in ("chat", "responses", "anthropic")),
+]
+
+
+@pytest.mark.parametrize(("dialect", "more"), ODD_VALUES)
+def test_what_a_provider_may_read_as_a_number_or_a_switch_is_refused(dialect: str, more: dict[str, Any]) -> None:
+    found = route("POST", PATHS[dialect])
+    assert found is not None
+    with pytest.raises(Refused) as refused:
+        prepare(found, orjson.dumps(body_of(dialect, **more)), {}, "", Settings())
+    assert refused.value.code == "malformed"
+
+
+def test_of_two_spellings_of_a_budget_the_larger_is_reserved() -> None:
+    found = route("POST", PATHS["gemini"])
+    assert found is not None
+    for thinking in ({"thinkingBudget": 0, "thinking_budget": 900}, {"thinkingBudget": 900, "thinking_budget": -1}):
+        body = body_of("gemini", generationConfig={"thinkingConfig": thinking})
+        assert TABLE["gemini"].asked(body, found).more_output == 900
+
+
+def test_contents_that_are_one_object_are_read() -> None:
+    found = route("POST", PATHS["gemini"])
+    assert found is not None
+    asked = TABLE["gemini"].asked({"contents": {"role": "user", "parts": {"text": "hello"}}}, found)
+    assert [message.text for message in asked.messages] == ["hello"]
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(0, 9) | st.sampled_from(["a", "data:x", "https://x"]),
     lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inside, max_size=4),

@@ -21,6 +21,7 @@ from proctor.execute.gateway.dialects.interface import (
 )
 from proctor.execute.gateway.dialects.reading import (
     both_counts,
+    budget,
     count,
     filter_tools,
     inner,
@@ -62,7 +63,7 @@ class Anthropic:
             messages=tuple(messages),
             tools=tuple(_tool(tool) for tool in objects(body.get("tools"))),
             max_output=most,
-            more_output=max(0, count(inner(body, "thinking").get("budget_tokens")) - (most or 0)),
+            more_output=max(0, budget(inner(body, "thinking").get("budget_tokens")) - (most or 0)),
             stream=body.get("stream") is True,
         )
 

@@ -24,6 +24,7 @@ from proctor.execute.gateway.dialects.interface import (
 )
 from proctor.execute.gateway.dialects.reading import (
     both_counts,
+    budget,
     count,
     filter_tools,
     inner,
@@ -66,7 +67,7 @@ class Gemini:
     def asked(self, body: Body, route: Route) -> Asked:
         system = _either(body, "systemInstruction", "system_instruction")
         messages = [Message("system", _said(_parts(system)))] if system else []
-        for item in objects(body.get("contents")):
+        for item in objects(listed(body.get("contents"))):
             messages += _messages(item)
         config = _config(body)
         choices = config.get("candidateCount")
@@ -75,7 +76,7 @@ class Gemini:
             messages=tuple(messages),
             tools=tuple(_tools(body)),
             max_output=maximum(config, _LIMIT),
-            more_output=count(_thinking(config)),
+            more_output=_thinking(config),
             stream=bool(route.stream),
             choices=choices if type(choices) is int and choices > 0 else 1,
         )
@@ -208,9 +209,10 @@ def _config(body: Body) -> Body:
     return {camel_case(name): value for name, value in spelled}
 
 
-def _thinking(config: Body) -> Any:
-    found = _either(config, "thinkingConfig", "thinking_config")
-    return found.get("thinkingBudget", found.get("thinking_budget"))
+def _thinking(config: Body) -> int:
+    """The budget for reasoning, by its larger name: which one holds is the provider's choice."""
+    found = inner(config, "thinkingConfig")
+    return budget(found.get("thinkingBudget"), found.get("thinking_budget"))
 
 
 def _tools(body: Body) -> list[Tool]:

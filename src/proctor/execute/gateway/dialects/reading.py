@@ -112,6 +112,14 @@ def keep_one_limit(body: Body, *names: str) -> list[str]:
     return [f"left one limit, {names[0]} {body[names[0]]}, of {', '.join(found)}"]
 
 
+def budget(*values: Any) -> int:
+    """The largest of the budgets of tokens that a request states; :class:`Refused` when one is no whole number."""
+    stated: list[int] = [value for value in values if value is not None]
+    if any(type(value) is not int or value > MOST_TOKENS for value in stated):
+        raise Refused("malformed", "a budget for reasoning must be a whole number of tokens")
+    return max([0, *stated])
+
+
 def _maxima(body: Body, names: Iterable[str]) -> dict[str, int]:
     found = {}
     for name in names:
