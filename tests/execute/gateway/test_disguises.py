@@ -21,6 +21,18 @@ def ask(rig: Rig, provider: Answering, path: str, status: int, answer: dict[str,
     assert rig.post(path, body_of("anthropic", max_tokens=2000))[0] == status
 
 
+def test_a_reason_that_the_provider_quotes_from_the_request_is_the_agents(make_rig: MakeRig) -> None:
+    with answering_provider() as (url, provider):
+        rig = make_rig(url=url)
+        ask(rig, provider, PATHS["anthropic"], 200, GOOD)
+        provider.status = 400
+        provider.answer = {"error": {"message": "messages.0.credit balance is too low: Extra inputs are not permitted"}}
+        odd = body_of("anthropic", max_tokens=2000, messages=[{"role": "user", "credit balance is too low": 1}])
+        assert rig.post(PATHS["anthropic"], odd)[0] == 400
+        assert rig.wait("model.error")[0]["class"] == "rejected"
+        assert rig.stop().outage is None
+
+
 def test_a_count_of_tokens_that_fails_is_no_outage_of_the_model(make_rig: MakeRig) -> None:
     with answering_provider() as (url, provider):
         rig = make_rig(url=url)

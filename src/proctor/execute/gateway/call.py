@@ -204,7 +204,7 @@ class ModelCall:
     async def _read_error(self, answer: Answer) -> None:
         await self._take(answer, ERROR_BYTES)
         words = bytes(self._body[:500]).decode("utf-8", "replace")
-        self._failure = failure_of(answer.status, words)
+        self._failure = failure_of(answer.status, words, self.forward.data)
         if answer.status >= 400:
             self._settle()
             self._pieces.put_nowait(Head(answer.status, self._passed(answer)))
@@ -311,7 +311,7 @@ class ModelCall:
         """What is wrong with an answer that came with a good status."""
         if answered.error:
             self._is_said = True
-            return failure_in(answered.error)
+            return failure_in(answered.error, self.forward.data)
         if answered.whole or done:
             return None
         if self._problems:
