@@ -65,7 +65,7 @@ class Desk:
         """
         asked, limits = forward.asked, self.settings.limits
         wanted, limit, waited = asked.max_output or limits.assumed_output_tokens, None, 0.0
-        input_tokens = most_input(len(forward.data), len(asked.messages), tools=bool(asked.tools))
+        input_tokens = most_input(len(forward.data), asked)
         while True:
             output = ((limit or wanted) + asked.more_output) * asked.choices
             got = self.meter.reserve(asked.model, input_tokens, output)

@@ -15,7 +15,7 @@ import orjson
 
 from proctor.base.frozen import frozen, replace
 from proctor.execute.gateway.dialects.interface import GENERATE, Body, Refused, Route, Rules
-from proctor.execute.gateway.dialects.reading import parse_request
+from proctor.execute.gateway.dialects.reading import count_media, parse_request
 from proctor.execute.gateway.dialects.table import DIALECTS
 from proctor.execute.gateway.settings import Settings
 from proctor.execute.gateway.sources.interface import Forward
@@ -63,7 +63,7 @@ def prepare(
     difference = _difference(original, body)
     body = _apply(original, difference)
     path = dialect.forwarded_path(route, rules)
-    asked = dialect.asked(body, route)
+    asked = replace(dialect.asked(body, route), media=count_media(body))
     if route.model:
         asked = replace(asked, model=path.rpartition("/")[2].partition(":")[0])
     forward = Forward(
