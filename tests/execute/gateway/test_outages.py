@@ -75,3 +75,12 @@ def test_m6_an_overflow_is_the_agents_when_it_asks_for_a_larger_answer_than_befo
     talks.answered(call("main", most=4000))
     assert not talks.is_setup(call("main", most=10**7), OVERFLOW)
     assert talks.is_setup(call("main", most=4000), OVERFLOW)
+
+
+def test_m6_an_agent_that_worked_without_tools_has_a_model_that_fits_it() -> None:
+    talks = Conversations()
+    talks.answered(call("work", tools=False))
+    talks.answered(call("work", tools=False))
+    assert talks.is_setup(call("other"), REJECTED)
+    talks.answered(call("work", tools=False))
+    assert not talks.is_setup(call("other"), REJECTED)
