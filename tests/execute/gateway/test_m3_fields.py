@@ -150,6 +150,18 @@ def test_a_name_in_neither_spelling_is_not_known(name: str) -> None:
     assert name not in body and f"stripped {name}" in changes
 
 
+def test_edits_of_a_context_that_are_billed_apart_are_not_known() -> None:
+    clear, compact = {"type": "clear_tool_uses_20250919"}, {"type": "compact_20260112"}
+    more = {"context_management": {"edits": [clear, compact]}}
+    body, changes = prepared("anthropic", more)
+    assert body["context_management"] == {"edits": [clear]} and "stripped edits of context_management" in changes
+    with pytest.raises(Refused, match="edits"):
+        prepared("anthropic", more, unknown_fields="refuse")
+    body, changes = prepared("anthropic", more, unknown_fields="pass")
+    assert body["context_management"] == more["context_management"] and "passed edits of context_management" in changes
+    assert not prepared("anthropic", {"context_management": {"edits": [clear]}}, unknown_fields="refuse")[1]
+
+
 REMOTE = [
     ("chat", {"messages": [{"role": "user", "content": [{"type": "document_url", "document_url": "https://x"}]}]}),
     ("chat", {"messages": [{"role": "user", "content": [{"type": "video_url", "video_url": {"url": "https://x"}}]}]}),

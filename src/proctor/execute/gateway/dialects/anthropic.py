@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from proctor.execute.gateway.dialects.fields import ANTHROPIC, filter_fields
+from proctor.execute.gateway.dialects.fields import ANTHROPIC, filter_edits, filter_fields
 from proctor.execute.gateway.dialects.interface import (
     COUNT,
     GENERATE,
@@ -68,7 +68,7 @@ class Anthropic:
         )
 
     def prepare(self, body: Body, route: Route, rules: Rules) -> list[str]:
-        changes = filter_fields(body, ANTHROPIC, rules)
+        changes = filter_fields(body, ANTHROPIC, rules) + filter_edits(body, rules)
         refuse_remote([body.get("messages"), body.get("system")], rules)
         changes += filter_tools(body, rules, lambda tool: (text(tool.get("type")) or "custom").startswith(_OWN), _kind)
         body["model"] = map_model(text(body.get("model")), rules)
