@@ -91,6 +91,17 @@ def test_repeats_are_bounded_and_go_on_with_resume(proctor: Proctor, make_contra
     assert len(list((tmp_path / "home" / "runs").iterdir())) == 4
 
 
+def test_resume_means_a_batch_with_a_repetition_left(proctor: Proctor, make_contract: Any) -> None:
+    contract = make_contract()
+    with failing_provider(2) as url:
+        first = json.loads(proctor("run", contract, *asking(after=MEND), *model(url), "--retry-invalid", "1").stdout)
+        (Path(first["runs"][0]["evidence"]) / "seal.json").unlink()
+        proctor("run", contract, "--agent", "reference")
+        again = json.loads(proctor("run", "--resume", "--json").stdout)
+    assert again["batch"] == first["batch"]
+    assert [(row["status"], row["attempt"]) for row in again["runs"]] == [("success", 2)]
+
+
 def test_a_failure_of_the_agent_is_not_repeated(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
     done = proctor("run", make_contract(), "--agent", "command:true", "--retry-invalid", "3", "--json")
     said = json.loads(done.stdout)

@@ -152,7 +152,7 @@ def batches_of(home: Home, pilot: str) -> Iterator[Batch]:
 
 
 def newest_batch(home: Home) -> Batch:
-    """The newest batch of ``proctor run`` that has places left, or the newest of all where none has.
+    """The newest batch of ``proctor run`` that has runs left, or the newest of all where none has.
 
     Batches that other commands made for themselves name those in their settings; nobody wants to resume them.
     """
@@ -164,7 +164,8 @@ def newest_batch(home: Home) -> Batch:
     for batch in batches:
         if batch.settings.get("command"):
             continue
-        if not filled.get(batch.id, set()).issuperset(batch.places):
+        is_filled = filled.get(batch.id, set()).issuperset(batch.places)
+        if not is_filled or (batch.retries and tries_left(home, batch)):
             return batch
         newest = newest or batch
     if newest is None:

@@ -32,9 +32,10 @@ def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
 
 
 class Answering:
-    """The answer, which a test may change, and the paths with their queries that were asked for."""
+    """The answer and its status, which a test may change, and the paths with their queries that were asked for."""
 
     def __init__(self) -> None:
+        self.status = 200
         self.answer: dict[str, Any] = {}
         self.paths: list[str] = []
 
@@ -51,7 +52,7 @@ def answering_provider() -> Iterator[tuple[str, Answering]]:
             self.rfile.read(int(self.headers["Content-Length"]))
             provider.paths.append(self.path)
             data = json.dumps(provider.answer).encode()
-            self.send_response(200)
+            self.send_response(provider.status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()

@@ -183,6 +183,22 @@ def test_bytes_that_no_provider_sends(make_rig: MakeRig, what: str, dialect: str
         assert rig.stop().outage is not None
 
 
+@pytest.mark.parametrize("limits", [Limits(idle_seconds=0.3), Limits(call_seconds=0.3)], ids=["idle", "call"])
+def test_an_answer_that_is_not_waited_for_costs_what_it_may(make_rig: MakeRig, limits: Limits) -> None:
+    def keep_silent(connection: socket.socket) -> None:
+        while connection.recv(4096):
+            pass
+
+    with raw_server(keep_silent) as url:
+        rig = make_rig(url=url, limits=limits)
+        assert rig.post(PATHS["anthropic"], body_of("anthropic", max_tokens=7000))[0] == 502
+        (error,) = rig.wait("model.error")
+        assert (error["class"], error["status"]) == ("timeout", 0)
+        (usage,) = rig.of("model.usage")
+        assert (usage["estimated"], usage["output_tokens"]) == (True, 7000)
+        assert rig.meter.tokens == usage["input_tokens"] + usage["output_tokens"]
+
+
 def test_a_provider_that_drips(make_rig: MakeRig) -> None:
     """Each byte comes in time, and the whole never does."""
 

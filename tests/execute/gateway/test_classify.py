@@ -28,6 +28,10 @@ CASES = [
     (400, "Unknown model: x", "not-found", True),
     (400, "Your credit balance is too low to access the API", "credentials", True),
     (400, "API key not valid. Please pass a valid API key.", "credentials", True),
+    (400, "You exceeded your current quota, please check your plan and billing details", "credentials", True),
+    (400, "Invalid schema for function 'set_api_key': None is not of type 'object'", "rejected", False),
+    (400, "messages.0.billing: Extra inputs are not permitted", "rejected", False),
+    (400, "Invalid value: 'quota'. Supported values are: 'system', 'user'.", "rejected", False),
 ]
 
 
@@ -36,3 +40,14 @@ def test_m6_the_class_of_an_error(status: int, body: str, kind: str, infrastruct
     failure = failure_of(status, body)
     assert (failure.kind, failure.infrastructure) == (kind, infrastructure)
     assert str(status) in failure.words
+
+
+QUOTED = ["credit balance is too low", "Invalid API key", "safety system", "model x does not exist"]
+
+
+@pytest.mark.parametrize("phrase", QUOTED)
+def test_m6_a_reason_that_is_quoted_from_the_request_is_none(phrase: str) -> None:
+    words = f"messages.0.{phrase}: Extra inputs are not permitted"
+    assert failure_of(400, words).infrastructure
+    assert failure_of(400, words, b'{"messages": [{"' + phrase.encode() + b'": 1}]}').kind == "rejected"
+    assert failure_of(400, f"{words}; Unknown model", phrase.encode()).kind == "not-found"

@@ -158,6 +158,34 @@ def test_m4_too_little_for_an_answer_is_refused(make_rig: MakeRig) -> None:
     assert rig.of("model.refused")[0]["code"] == "budget"
 
 
+MEDIA: list[tuple[str, dict[str, Any]]] = [
+    ("chat", {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}}),
+    ("chat", {"type": "file", "file": {"file_data": "QUJD", "filename": "x.pdf"}}),
+    ("chat", {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "wav"}}),
+    ("responses", {"type": "input_image", "image_url": "data:image/png;base64,QUJD"}),
+    ("anthropic", {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QUJD"}}),
+    ("gemini", {"inlineData": {"mimeType": "image/png", "data": "QUJD"}}),
+]
+
+
+@pytest.mark.parametrize(("dialect", "part"), MEDIA)
+def test_an_image_is_reserved_by_what_it_may_cost_and_not_by_its_bytes(
+    make_rig: MakeRig, dialect: str, part: dict[str, Any]
+) -> None:
+    rig = make_rig("  - {say: x}\n")
+    body = body_of(dialect)
+    (said,) = body[{"responses": "input", "gemini": "contents"}.get(dialect, "messages")]
+    said["parts" if dialect == "gemini" else "content"] = [part]
+    assert rig.post(PATHS[dialect], body)[0] == 200
+    assert rig.of("model.request")[0]["reserved"]["input_tokens"] > 5000
+
+
+def test_a_document_that_is_counted_as_more_than_its_bytes_is_charged_as_counted() -> None:
+    asked = Asked("m", (Message("user", "y" * 300),), media=1)
+    usage, estimated = charge(Usage(90_000, 5), HELD, asked, 390, Message("assistant", "z"), came_bytes=9, whole=True)
+    assert (usage.input_tokens, estimated) == (90_000, False)
+
+
 ASKED = Asked("m", (Message("user", "y" * 300),))
 HELD = Reservation("m", 500, 1000, total_of(()))
 

@@ -138,6 +138,30 @@ def test_parts_of_thinking_in_gemini_are_known_in_both_spellings() -> None:
     assert "stripped thinkingConfig.spare" in changes
 
 
+@pytest.mark.parametrize("name", ["generationConfig", "generation_config"])
+def test_a_configuration_of_unknown_fields_alone_is_stripped(name: str) -> None:
+    body, changes = prepared("gemini", {name: {"responseModalities": ["IMAGE"]}})
+    assert body.get(name, {}) == {} and "stripped responseModalities" in changes
+
+
+@pytest.mark.parametrize("name", ["generation_Config", "tools_", "tools__", "system_Instruction"])
+def test_a_name_in_neither_spelling_is_not_known(name: str) -> None:
+    body, changes = prepared("gemini", {name: {"x": 1}})
+    assert name not in body and f"stripped {name}" in changes
+
+
+def test_edits_of_a_context_that_are_billed_apart_are_not_known() -> None:
+    clear, compact = {"type": "clear_tool_uses_20250919"}, {"type": "compact_20260112"}
+    more = {"context_management": {"edits": [clear, compact]}}
+    body, changes = prepared("anthropic", more)
+    assert body["context_management"] == {"edits": [clear]} and "stripped edits of context_management" in changes
+    with pytest.raises(Refused, match="edits"):
+        prepared("anthropic", more, unknown_fields="refuse")
+    body, changes = prepared("anthropic", more, unknown_fields="pass")
+    assert body["context_management"] == more["context_management"] and "passed edits of context_management" in changes
+    assert not prepared("anthropic", {"context_management": {"edits": [clear]}}, unknown_fields="refuse")[1]
+
+
 REMOTE = [
     ("chat", {"messages": [{"role": "user", "content": [{"type": "document_url", "document_url": "https://x"}]}]}),
     ("chat", {"messages": [{"role": "user", "content": [{"type": "video_url", "video_url": {"url": "https://x"}}]}]}),
@@ -192,6 +216,41 @@ def test_what_is_billed_beside_the_answer_is_reserved(more: dict[str, Any], toke
     found = route("POST", PATHS["chat"])
     assert found is not None
     assert TABLE["chat"].asked(body_of("chat", **more), found).more_output == tokens
+
+
+ODD_VALUES: list[tuple[str, dict[str, Any]]] = [
+    ("chat", {"reasoning": {"max_tokens": 1e5}}),
+    ("chat", {"thinking_budget": "100000"}),
+    ("chat", {"thinking": {"type": "enabled", "budget_tokens": [9000]}}),
+    ("anthropic", {"max_tokens": 100, "thinking": {"type": "enabled", "budget_tokens": 50_000.0}}),
+    ("gemini", {"generationConfig": {"thinkingConfig": {"thinkingBudget": "9000"}}}),
+    *((dialect, {"stream": 1}) for dialect in ("chat", "responses", "anthropic")),
+    *((dialect, {"stream": "true"}) for dialect in ("chat", "responses", "anthropic")),
+]
+
+
+@pytest.mark.parametrize(("dialect", "more"), ODD_VALUES)
+def test_what_a_provider_may_read_as_a_number_or_a_switch_is_refused(dialect: str, more: dict[str, Any]) -> None:
+    found = route("POST", PATHS[dialect])
+    assert found is not None
+    with pytest.raises(Refused) as refused:
+        prepare(found, orjson.dumps(body_of(dialect, **more)), {}, "", Settings())
+    assert refused.value.code == "malformed"
+
+
+def test_of_two_spellings_of_a_budget_the_larger_is_reserved() -> None:
+    found = route("POST", PATHS["gemini"])
+    assert found is not None
+    for thinking in ({"thinkingBudget": 0, "thinking_budget": 900}, {"thinkingBudget": 900, "thinking_budget": -1}):
+        body = body_of("gemini", generationConfig={"thinkingConfig": thinking})
+        assert TABLE["gemini"].asked(body, found).more_output == 900
+
+
+def test_contents_that_are_one_object_are_read() -> None:
+    found = route("POST", PATHS["gemini"])
+    assert found is not None
+    asked = TABLE["gemini"].asked({"contents": {"role": "user", "parts": {"text": "hello"}}}, found)
+    assert [message.text for message in asked.messages] == ["hello"]
 
 
 JSON = st.recursive(

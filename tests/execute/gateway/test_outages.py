@@ -14,9 +14,9 @@ DOWN = Outage("upstream", "it is down")
 OVERFLOW, REJECTED = Failure("context-overflow", "too long", 400), Failure("rejected", "no", 400)
 
 
-def call(name: str, size: int = 100, *, tools: bool = True) -> Forward:
+def call(name: str, size: int = 100, *, tools: bool = True, most: int | None = None) -> Forward:
     """A request of the conversation ``name``, of about ``size`` bytes."""
-    asked = Asked("m", (Message("user", name),), (Tool("run"),) if tools else ())
+    asked = Asked("m", (Message("user", name),), (Tool("run"),) if tools else (), most)
     body = {"text": "x" * size}
     return Forward("chat", "generate", "/v1/chat/completions", "", {}, body, orjson.dumps(body), asked)
 
@@ -67,3 +67,20 @@ def test_m6_an_overflow_is_the_agents_when_its_own_conversation_grew() -> None:
     assert talks.is_setup(call("main", SMALL_REQUEST_BYTES * 3 // 2), OVERFLOW), "most of it was there at the start"
     assert not talks.is_setup(call("main", SMALL_REQUEST_BYTES * 5), OVERFLOW)
     assert not talks.is_setup(call("main"), Failure("client-abort", "gone"))
+
+
+def test_m6_an_overflow_is_the_agents_when_it_asks_for_a_larger_answer_than_before() -> None:
+    talks = Conversations()
+    assert talks.is_setup(call("main", most=10**7), OVERFLOW), "nothing was ever answered"
+    talks.answered(call("main", most=4000))
+    assert not talks.is_setup(call("main", most=10**7), OVERFLOW)
+    assert talks.is_setup(call("main", most=4000), OVERFLOW)
+
+
+def test_m6_an_agent_that_worked_without_tools_has_a_model_that_fits_it() -> None:
+    talks = Conversations()
+    talks.answered(call("work", tools=False))
+    talks.answered(call("work", tools=False))
+    assert talks.is_setup(call("other"), REJECTED)
+    talks.answered(call("work", tools=False))
+    assert not talks.is_setup(call("other"), REJECTED)

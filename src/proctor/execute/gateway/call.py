@@ -204,7 +204,7 @@ class ModelCall:
     async def _read_error(self, answer: Answer) -> None:
         await self._take(answer, ERROR_BYTES)
         words = bytes(self._body[:500]).decode("utf-8", "replace")
-        self._failure = failure_of(answer.status, words)
+        self._failure = failure_of(answer.status, words, self.forward.data)
         if answer.status >= 400:
             self._settle()
             self._pieces.put_nowait(Head(answer.status, self._passed(answer)))
@@ -311,7 +311,7 @@ class ModelCall:
         """What is wrong with an answer that came with a good status."""
         if answered.error:
             self._is_said = True
-            return failure_in(answered.error)
+            return failure_in(answered.error, self.forward.data)
         if answered.whole or done:
             return None
         if self._problems:
@@ -325,8 +325,7 @@ class ModelCall:
             return
         usage: Usage | None = self._answer.counted if self._answer is not None else None
         estimated = self._answer.estimated if self._answer is not None else False
-        was_sent = self._status == 200 or (self._failure is not None and self._failure.kind == self.aborted)
-        if usage is None and was_sent:
+        if usage is None and self._may_be_billed:
             usage, estimated = charge(
                 answered.usage,
                 self._desk.meter.reserved(self._reservation),
@@ -338,6 +337,12 @@ class ModelCall:
             )
         self._desk.settle(self.number, self.forward, answered, self._reservation, usage, estimated)
         self._counted = usage, estimated
+
+    @property
+    def _may_be_billed(self) -> bool:
+        """Whether the provider may have worked on the request: it answered, or was not waited for any longer."""
+        kind = self._failure.kind if self._failure is not None else ""
+        return self._status == 200 or kind == self.aborted or (self._status == 0 and kind == TIMEOUT)
 
     def _tape(self) -> None:
         headers = tuple(self._passed(self._answer).items()) if self._answer is not None else ()

@@ -15,6 +15,8 @@ from proctor.execute.gateway.meter import Reservation
 
 BYTES_PER_TOKEN = 3
 """For estimates, on the high side for prose and code."""
+MOST_MEDIA_TOKENS = 1_000_000
+"""What a small document of many pages can be counted as."""
 MOST_BYTES_PER_TOKEN = 32
 """Of a text as a whole; a single token may be longer."""
 
@@ -36,10 +38,11 @@ def charge(
         found = estimate
     else:
         most = max(reserved.output_tokens, came_bytes)
+        most_input = reserved.input_tokens + MOST_MEDIA_TOKENS * bool(asked.media)
         given = sum(_bytes_of(one) for one in asked.messages)
         found = replace(
             said,
-            input_tokens=_plausible(said.input_tokens, given, reserved.input_tokens, estimate.input_tokens),
+            input_tokens=_plausible(said.input_tokens, given, most_input, estimate.input_tokens),
             output_tokens=_plausible(said.output_tokens, seen, most, estimate.output_tokens),
         )
     if not whole:

@@ -48,7 +48,12 @@ _REASONS = (
     ),
     (
         "credentials",
-        re.compile(r"api.?key|credit balance|billing|quota|insufficient.{0,20}(funds|balance)", re.IGNORECASE),
+        re.compile(
+            r"api.?key( is)? (not|invalid|expired)|(valid|incorrect|missing|wrong|expired|no) api.?key"
+            r"|credit balance.{0,20}(low|insufficient|exhausted)|billing.(hard|not|details|account)"
+            r"|(exceeded|insufficient|current|your).{0,20}quota|quota.{0,20}exceeded|insufficient.{0,20}(funds|balance)",
+            re.IGNORECASE,
+        ),
     ),
 )
 """What providers say in the body of an error whose status says little, in this order."""
@@ -81,11 +86,14 @@ def form_of(headers: Mapping[str, str]) -> str | None:
     return WHOLE if kind in _WHOLES else None
 
 
-def failure_of(status: int, words: str) -> Failure:
-    """What a status other than 200 means; ``words`` is the beginning of the body."""
+def failure_of(status: int, words: str, request: bytes = b"") -> Failure:
+    """What a status other than 200 means; ``words`` is the beginning of the body.
+
+    A reason that stands in the ``request`` too may be quoted from there, so it is none: an agent would choose it.
+    """
     kind = _CLASSES.get(status, "upstream" if status >= 500 else "rejected" if status >= 400 else "malformed")
     if kind in ("rejected", "not-found"):
-        kind = next((name for name, pattern in _REASONS if pattern.search(words)), kind)
+        kind = next((name for name, pattern in _REASONS if _says(pattern, words, request)), kind)
     elif status == 403 and _FILTERED.search(words):
         kind = "content-filter"
     elif status == 429 and _NO_CREDIT.search(words):
@@ -94,7 +102,11 @@ def failure_of(status: int, words: str) -> Failure:
     return Failure(kind, f"status {status}{outage}: {words}", status)
 
 
-def failure_in(error: str) -> Failure:
+def _says(pattern: re.Pattern[str], words: str, request: bytes) -> bool:
+    return any(found[0].encode() not in request for found in pattern.finditer(words))
+
+
+def failure_in(error: str, request: bytes = b"") -> Failure:
     """What an error inside an answer with the status 200 means; ``error`` is its JSON."""
     try:
         value = orjson.loads(error)
@@ -104,7 +116,7 @@ def failure_in(error: str) -> Failure:
     names = [str(fields.get(name)).lower() for name in ("code", "type", "status")]
     statuses = [int(name) for name in names if re.fullmatch("[45][0-9][0-9]", name)]
     statuses += [_NAMES[name] for name in names if name in _NAMES]
-    found = failure_of(statuses[0] if statuses else 400, error)
+    found = failure_of(statuses[0] if statuses else 400, error, request)
     kind = "upstream" if found.kind == "rejected" and not statuses else found.kind
     return Failure(kind, f"an error in the answer: {text(fields.get('message')) or error}", 200)
 

@@ -6,7 +6,7 @@ import hashlib
 
 from proctor.base.frozen import replace
 from proctor.execute.gateway.cassette import Tape, Taped
-from proctor.execute.gateway.dialects.interface import Answered, Refused, Usage
+from proctor.execute.gateway.dialects.interface import GENERATE, Answered, Refused, Usage
 from proctor.execute.gateway.meter import Meter, TooMuch, most_input
 from proctor.execute.gateway.outages import Conversations, Outage
 from proctor.execute.gateway.settings import Settings
@@ -65,7 +65,7 @@ class Desk:
         """
         asked, limits = forward.asked, self.settings.limits
         wanted, limit, waited = asked.max_output or limits.assumed_output_tokens, None, 0.0
-        input_tokens = most_input(len(forward.data), len(asked.messages), tools=bool(asked.tools))
+        input_tokens = most_input(len(forward.data), asked)
         while True:
             output = ((limit or wanted) + asked.more_output) * asked.choices
             got = self.meter.reserve(asked.model, input_tokens, output)
@@ -118,16 +118,17 @@ class Desk:
         self.errors += 1
         if len(self._failed) < _MOST_REMEMBERED:
             self._failed[_digest(forward)] = number
-        if self._talks.is_setup(forward, failure):
+        if forward.kind == GENERATE and self._talks.is_setup(forward, failure):
             failure = replace(failure, is_setup=True)
-        if failure.infrastructure:
+        if forward.kind == GENERATE and failure.infrastructure:
             why = f"call {number}: {failure.kind}: {self.teller.texts.quoted(failure.words)[:300]}"
             self._talks.failed(forward, Outage(failure.kind, why))
         self.teller.error(number, failure, body, retry_after)
 
     def succeeded(self, forward: Forward) -> None:
-        """A call came to its end."""
-        self._talks.answered(forward)
+        """A call came to its end; a count of tokens says nothing about the model."""
+        if forward.kind == GENERATE:
+            self._talks.answered(forward)
 
     @property
     def outage(self) -> Outage | None:

@@ -14,8 +14,8 @@ from urllib.parse import parse_qsl, urlencode
 import orjson
 
 from proctor.base.frozen import frozen, replace
-from proctor.execute.gateway.dialects.interface import GENERATE, Body, Route, Rules
-from proctor.execute.gateway.dialects.reading import parse_request
+from proctor.execute.gateway.dialects.interface import GENERATE, Body, Refused, Route, Rules
+from proctor.execute.gateway.dialects.reading import count_media, parse_request
 from proctor.execute.gateway.dialects.table import DIALECTS
 from proctor.execute.gateway.settings import Settings
 from proctor.execute.gateway.sources.interface import Forward
@@ -54,6 +54,8 @@ def prepare(
     original = parse_request(data)
     body = dict(original)
     changes = dialect.prepare(body, route, rules)
+    if type(body.get("stream")) not in (bool, type(None)):
+        raise Refused("malformed", "stream must be true or false")
     if limit is not None:
         changes.append(f"set {dialect.limit(body, limit)} to {limit}, which is what the budget still allows")
     elif rules.output_tokens and route.kind == GENERATE and dialect.asked(body, route).max_output is None:
@@ -61,7 +63,7 @@ def prepare(
     difference = _difference(original, body)
     body = _apply(original, difference)
     path = dialect.forwarded_path(route, rules)
-    asked = dialect.asked(body, route)
+    asked = replace(dialect.asked(body, route), media=count_media(body))
     if route.model:
         asked = replace(asked, model=path.rpartition("/")[2].partition(":")[0])
     forward = Forward(

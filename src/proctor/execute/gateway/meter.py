@@ -12,6 +12,7 @@ import threading
 from decimal import Decimal
 
 from proctor.base.frozen import frozen
+from proctor.execute.gateway.dialects.interface import Asked
 from proctor.execute.gateway.settings import Caps
 from proctor.execute.watch.model_names import is_same_model
 from proctor.execute.watch.money import EXACT, total_of
@@ -20,7 +21,8 @@ from proctor.execute.watch.prices import INPUT, OUTPUT, PriceTable, TokenCounts,
 _TEMPLATE_TOKENS = 64
 _MESSAGE_TOKENS = 16
 _TOOLS_TOKENS = 1024
-"""What providers add around a conversation, around each of its messages, and where tools are offered."""
+_MEDIA_TOKENS = 5000
+"""What providers add around a conversation, each of its messages, and where tools are offered, and for an image."""
 
 _UNLISTED = "?"
 """A tier that no table names, whose prices are the dearest of all tiers."""
@@ -48,9 +50,13 @@ class TooMuch:
     later: bool
 
 
-def most_input(body_bytes: int, messages: int, *, tools: bool) -> int:
-    """The most input tokens that a request can be counted as: one for each byte, and what is put around it."""
-    return body_bytes + _TEMPLATE_TOKENS + _MESSAGE_TOKENS * messages + _TOOLS_TOKENS * tools
+def most_input(body_bytes: int, asked: Asked) -> int:
+    """The most input tokens that a request can be counted as: one for each byte, and what is put around it.
+
+    Images are not counted by their bytes. A document of many pages may be counted as more, which shows when it is.
+    """
+    around = _TEMPLATE_TOKENS + _MESSAGE_TOKENS * len(asked.messages) + _TOOLS_TOKENS * bool(asked.tools)
+    return body_bytes + around + _MEDIA_TOKENS * asked.media
 
 
 class Meter:

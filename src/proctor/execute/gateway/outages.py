@@ -24,6 +24,8 @@ SMALL_REQUEST_BYTES = 128 << 10
 """About 32,000 tokens: a model that cannot take a request of this size is too small for the work of an agent."""
 
 _GROWTH = 2
+_WORK = 3
+"""So many calls of one conversation are more than a title or a summary: an agent may work without tools."""
 
 
 @frozen
@@ -53,10 +55,12 @@ class Conversations:
     def __init__(self) -> None:
         self._by_name: dict[str, _Conversation] = {}
         self._now = 0
+        self._most_output = 0
 
     def answered(self, forward: Forward) -> None:
         """A call was answered."""
         found = self._of(forward)
+        self._most_output = max(self._most_output, forward.asked.max_output or 0)
         if found is not None:
             found.answered = self._now
             found.outage = None
@@ -71,15 +75,17 @@ class Conversations:
     def is_setup(self, forward: Forward, failure: Failure) -> bool:
         """Whether a request that the provider does not take shows that agent and model do not fit each other.
 
-        It does when no such request was ever answered. An overflow does as well when the request is small, or has not
-        grown much since the conversation began.
+        It does when no such request was ever answered: none with tools if it has tools, but for an agent that has
+        worked without them. An overflow does as well when the request is small, or has not grown much since the
+        conversation began, unless it is a larger answer that the agent asks for.
         """
         if failure.kind not in (OVERFLOW, REJECTED):
             return False
-        alike = [one for one in self._by_name.values() if one.has_tools or not forward.asked.tools]
+        tools = forward.asked.tools
+        alike = [one for one in self._by_name.values() if one.has_tools or not tools or one.calls >= _WORK]
         if not any(one.answered for one in alike):
             return True
-        if failure.kind == REJECTED:
+        if failure.kind == REJECTED or (forward.asked.max_output or 0) > self._most_output:
             return False
         size, begun = len(forward.data), self._by_name.get(_name(forward))
         return size < SMALL_REQUEST_BYTES or (begun is not None and size < _GROWTH * begun.first_bytes)

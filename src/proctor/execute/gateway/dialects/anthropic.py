@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from proctor.execute.gateway.dialects.fields import ANTHROPIC, filter_fields
+from proctor.execute.gateway.dialects.fields import ANTHROPIC, filter_edits, filter_fields
 from proctor.execute.gateway.dialects.interface import (
     COUNT,
     GENERATE,
@@ -21,6 +21,7 @@ from proctor.execute.gateway.dialects.interface import (
 )
 from proctor.execute.gateway.dialects.reading import (
     both_counts,
+    budget,
     count,
     filter_tools,
     inner,
@@ -62,12 +63,12 @@ class Anthropic:
             messages=tuple(messages),
             tools=tuple(_tool(tool) for tool in objects(body.get("tools"))),
             max_output=most,
-            more_output=max(0, count(inner(body, "thinking").get("budget_tokens")) - (most or 0)),
+            more_output=max(0, budget(inner(body, "thinking").get("budget_tokens")) - (most or 0)),
             stream=body.get("stream") is True,
         )
 
     def prepare(self, body: Body, route: Route, rules: Rules) -> list[str]:
-        changes = filter_fields(body, ANTHROPIC, rules)
+        changes = filter_fields(body, ANTHROPIC, rules) + filter_edits(body, rules)
         refuse_remote([body.get("messages"), body.get("system")], rules)
         changes += filter_tools(body, rules, lambda tool: (text(tool.get("type")) or "custom").startswith(_OWN), _kind)
         body["model"] = map_model(text(body.get("model")), rules)

@@ -22,6 +22,7 @@ from proctor.execute.gateway.dialects.interface import (
 )
 from proctor.execute.gateway.dialects.reading import (
     both_counts,
+    budget,
     count,
     filter_tools,
     inner,
@@ -184,8 +185,7 @@ def _more_output(body: Body) -> int:
     """What may be billed beside the answer: the largest budget for reasoning, and every byte of a prediction."""
     thought = inner(body, "reasoning").get("max_tokens"), inner(body, "thinking").get("budget_tokens")
     predicted = inner(body, "prediction").get("content")
-    budget = max(map(count, (body.get("thinking_budget"), *thought)))
-    return budget + (len(json_text(predicted).encode()) if predicted else 0)
+    return budget(body.get("thinking_budget"), *thought) + (len(json_text(predicted).encode()) if predicted else 0)
 
 
 def _message(item: Body) -> Message:

@@ -17,11 +17,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from proctor.base.frozen import EMPTY, frozen
+from proctor.base.pattern import pattern
 from proctor.execute.gateway.dialects.interface import Body, Refused, Rules
 
 STRIP, REFUSE = "strip", "refuse"
 MOST_NAMED = 20
 NAME_CHARACTERS = 60
+_SNAKE = pattern(r"_?[a-z0-9]+(_[a-z0-9]+)+")
 
 
 @frozen
@@ -199,8 +201,27 @@ def _filter(body: Body, fields: Fields, rules: Rules, spelled: bool, within: str
     return changes
 
 
+def filter_edits(body: Body, rules: Rules) -> list[str]:
+    """Treat edits of a context as unknown that do more than leave parts of it out: a summary is billed apart."""
+    context = body.get("context_management")
+    edits = context.get("edits") if isinstance(context, dict) else None
+    if not isinstance(edits, list):
+        return []
+    kept = [one for one in edits if isinstance(one, dict) and str(one.get("type")).startswith("clear_")]
+    if len(kept) == len(edits):
+        return []
+    if rules.unknown_fields == REFUSE:
+        raise Refused("unknown-field", "context_management.edits has an edit that is not known here")
+    if rules.unknown_fields != STRIP:
+        return ["passed edits of context_management"]
+    body["context_management"] = {**body["context_management"], "edits": kept}
+    return ["stripped edits of context_management"]
+
+
 def camel_case(name: str) -> str:
-    """A name such as ``max_output_tokens`` as ``maxOutputTokens``."""
+    """A name such as ``max_output_tokens`` as ``maxOutputTokens``; one that is not in snake case as it is."""
+    if not _SNAKE.fullmatch(name):
+        return name
     first, *others = name[1:].split("_")
     return name[:1] + first + "".join(part[:1].upper() + part[1:] for part in others)
 

@@ -24,6 +24,7 @@ from proctor.execute.gateway.dialects.interface import (
 )
 from proctor.execute.gateway.dialects.reading import (
     both_counts,
+    budget,
     count,
     filter_tools,
     inner,
@@ -43,6 +44,7 @@ _METHODS = {"generateContent": GENERATE, "streamGenerateContent": GENERATE, "cou
 _OWN = frozenset(("functionDeclarations", "function_declarations", "computerUse", "computer_use"))
 _BLOCKED = frozenset(("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY"))
 _LIMIT = "maxOutputTokens"
+_CONFIGS = frozenset(("generationConfig", "generation_config"))
 _STATUSES = {400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND"}
 
 
@@ -65,7 +67,7 @@ class Gemini:
     def asked(self, body: Body, route: Route) -> Asked:
         system = _either(body, "systemInstruction", "system_instruction")
         messages = [Message("system", _said(_parts(system)))] if system else []
-        for item in objects(body.get("contents")):
+        for item in objects(listed(body.get("contents"))):
             messages += _messages(item)
         config = _config(body)
         choices = config.get("candidateCount")
@@ -74,7 +76,7 @@ class Gemini:
             messages=tuple(messages),
             tools=tuple(_tools(body)),
             max_output=maximum(config, _LIMIT),
-            more_output=count(_thinking(config)),
+            more_output=_thinking(config),
             stream=bool(route.stream),
             choices=choices if type(choices) is int and choices > 0 else 1,
         )
@@ -91,7 +93,7 @@ class Gemini:
         choices = config.get("candidateCount", 1)
         if type(choices) is not int or not 1 <= choices <= 128:
             raise Refused("malformed", "candidateCount must be a whole number from 1 to 128")
-        if config:
+        if config or not _CONFIGS.isdisjoint(body):
             body.pop("generation_config", None)
             body["generationConfig"] = config
         return changes
@@ -207,9 +209,10 @@ def _config(body: Body) -> Body:
     return {camel_case(name): value for name, value in spelled}
 
 
-def _thinking(config: Body) -> Any:
-    found = _either(config, "thinkingConfig", "thinking_config")
-    return found.get("thinkingBudget", found.get("thinking_budget"))
+def _thinking(config: Body) -> int:
+    """The budget for reasoning, by its larger name: which one holds is the provider's choice."""
+    found = inner(config, "thinkingConfig")
+    return budget(found.get("thinkingBudget"), found.get("thinking_budget"))
 
 
 def _tools(body: Body) -> list[Tool]:

@@ -82,7 +82,7 @@ class Asked:
     """A request, read.
 
     ``max_output`` is the most tokens of one answer that it asks for, ``more_output`` those that a provider may bill
-    besides, such as a budget for reasoning.
+    besides, such as a budget for reasoning. ``media`` counts the images and documents in it.
     """
 
     model: str
@@ -92,6 +92,7 @@ class Asked:
     more_output: int = 0
     stream: bool = False
     choices: int = 1
+    media: int = 0
 
 
 @frozen

@@ -23,6 +23,8 @@ _SEARCHING = ("search-preview", "search-api", "deep-research", ":online")
 _KEPT = ("file_id", "fileUri", "file_uri")
 _LINKS = ("url", "uri")
 """How the names of fields end that hold addresses."""
+_MEDIA_TYPES = frozenset(("media_type", "mimeType", "mime_type", "format"))
+"""What names the type of content that stands beside it."""
 _FOREIGN = ("input", "args", "arguments", "response", "annotations", "citations")
 """Where words of models and tools stand, in which an address is only a word."""
 
@@ -112,6 +114,14 @@ def keep_one_limit(body: Body, *names: str) -> list[str]:
     return [f"left one limit, {names[0]} {body[names[0]]}, of {', '.join(found)}"]
 
 
+def budget(*values: Any) -> int:
+    """The largest of the budgets of tokens that a request states; :class:`Refused` when one is no whole number."""
+    stated: list[int] = [value for value in values if value is not None]
+    if any(type(value) is not int or value > MOST_TOKENS for value in stated):
+        raise Refused("malformed", "a budget for reasoning must be a whole number of tokens")
+    return max([0, *stated])
+
+
 def _maxima(body: Body, names: Iterable[str]) -> dict[str, int]:
     found = {}
     for name in names:
@@ -134,6 +144,17 @@ def opaque(part: Any) -> str:
     data = orjson.dumps(part, option=orjson.OPT_SORT_KEYS)
     kind = text(part.get("type")) if isinstance(part, dict) else ""
     return f"[{kind[:40] or 'part'} sha256:{hashlib.sha256(data).hexdigest()} {len(data)} bytes]"
+
+
+def count_media(value: Any) -> int:
+    """How many images, documents and recordings are in a request, at any depth."""
+    if isinstance(value, list):
+        return sum(map(count_media, value))
+    if not isinstance(value, dict):
+        return 0
+    typed = "data" in value and not _MEDIA_TYPES.isdisjoint(value)
+    held = [name for name, item in value.items() if name == "file_data" or text(item).startswith("data:")]
+    return typed + len(held) + sum(map(count_media, value.values()))
 
 
 def map_model(name: str, rules: Rules) -> str:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from proctor.base.frozen import EMPTY, frozen
+from proctor.base.frozen import frozen
 from proctor.execute.gateway.dialects.interface import Asked, Body, Usage
 from proctor.execute.gateway.differences import Difference, Reordered
 
@@ -70,6 +70,3 @@ class Source(Protocol):
     async def close(self) -> None:
         """Give back what is held."""
         ...
-
-
-NO_HEADERS: Mapping[str, str] = EMPTY

@@ -50,6 +50,8 @@ class Provider:
             async with self._session.post(url, data=forward.data, headers=headers, allow_redirects=False) as response:
                 lower = {name.lower(): value for name, value in response.headers.items()}
                 yield Answer(response.status, lower, _chunks(response))
+        except aiohttp.ConnectionTimeoutError:
+            raise SourceFault(NETWORK, "the provider could not be reached in time") from None
         except TimeoutError:
             raise SourceFault(TIMEOUT, "the provider did not answer in time") from None
         except aiohttp.ClientError as error:
