@@ -63,7 +63,7 @@ def test_without_the_package_the_message_says_what_to_install(monkeypatch: pytes
     assert isinstance(done.exception, UsageFault) and done.exception.exit_code == 2
     hint = str(done.exception.hint)
     assert "the extra 'prices' of proctor" in hint and f"{sys.executable} " in hint
-    assert ("-m pip install" in hint) is (find_spec("pip") is not None) is not ("uv pip install --python" in hint)
+    assert ("-m pip install" in hint) is (find_spec("pip") is not None) is not ("pip --python" in hint)
 
 
 def test_a_day_before_the_list_begins_is_refused() -> None:

@@ -23,7 +23,12 @@ WRONG: list[tuple[list[str], str]] = [
     (["--model", "openai/m", "--key-file", "prose"], "is not a key"),
     (["--model", "openai/m", "--key-file", "prose", "--key-env", "X"], "not from both"),
     (["--model", "openai/m", "--endpoint", "ftp://x"], "an endpoint is http:// or https://"),
-    (["--model", "openai/m", "--endpoint", "http://me:word@x"], "an endpoint is http:// or https://"),
+    *(
+        (["--model", "openai/m", "--endpoint", f"http://{place}/v1"], "an endpoint is http:// or https://")
+        for place in ("127.0.0.1:abc", "127.0.0.1:99999", "127.0.0.1:-1", "127.0.0.1:0", "[::1", ":80")
+    ),
+    (["--model", "openai/m", "--endpoint", "http://me:word@x"], "a key has no place in an endpoint"),
+    (["--model", "scripted/m", "--script", "."], "the script cannot be read: not a regular file"),
     (["--model", "anthropic/m", "--dialect", "chat", "--key-file", "key"], "anthropic does not speak 'chat'"),
     (["--model", "scripted/m"], "a script answers for the provider 'scripted'"),
     (["--model", "openai/m", "--script", "good.yaml"], "a script answers for the provider 'scripted'"),

@@ -85,3 +85,19 @@ def test_a_run_without_a_model_cannot_be_run_again_on_one(proctor: Proctor, make
     (row,) = json.loads(done.stdout)["runs"]
     refused = proctor("replay", row["run"], "--model")
     assert refused.returncode == 2 and "the run had no model" in refused.stderr
+
+
+def test_a_contract_that_was_moved_is_named_with_an_option(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    script = tmp_path / "turns.yaml"
+    script.write_text("schema: 1\nturns:\n  - {say: hello}\n")
+    contract = make_contract()
+    done = proctor("run", contract, "--agent", "builtin", "--model", "scripted/any", "--script", script, "--json")
+    (row,) = json.loads(done.stdout)["runs"]
+    moved = contract.rename(tmp_path / "moved")
+    for depth in ("--model", "--tools", "--acceptance"):
+        refused = proctor("replay", row["run"], depth)
+        assert refused.returncode == 2
+        assert "--contract" in refused.stderr
+        assert proctor("replay", row["run"], depth, "--contract", moved).returncode == 0

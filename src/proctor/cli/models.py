@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from proctor.base.errors import UsageFault
+from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.base.files import read_bounded
 from proctor.base.frozen import frozen
 from proctor.execute.agents.agent_file import AgentFile
@@ -300,3 +300,5 @@ def _read(path: str, limit: int, words: str) -> bytes:
         return read_bounded(Path(path), limit)
     except OSError as error:
         raise UsageFault(f"the {words} cannot be read: {error.strerror}", where=path) from None
+    except InfrastructureFault as fault:
+        raise UsageFault(f"the {words} cannot be read: {fault.message}", where=path) from None

@@ -101,7 +101,7 @@ def price_table(models: Sequence[str], at: datetime) -> str:
 def _install_hint() -> str:
     """How to add the package to the environment that this program runs in."""
     python = sys.executable
-    installer = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
+    installer = f"{python} -m pip install" if find_spec("pip") else f"pip --python {python} install"
     return f"the extra 'prices' of proctor has it; for this environment: {installer} genai-prices"
 
 

@@ -32,7 +32,7 @@ NOT_REPEATED = ("jobs", "task_usd", "batch_usd", "pilot", "stage", "retry_invali
 @click.option(
     "--contract",
     type=click.Path(exists=True, path_type=Path),
-    help="Where the contract lies now, with --acceptance and --tools.",
+    help="Where the contract is now, if it was moved; with --acceptance, --tools or --model.",
 )
 @as_json
 def command(
@@ -50,14 +50,14 @@ def command(
 
     if breakers + acceptance + tools + model > 1:
         raise UsageFault("one thing is replayed at a time", hint="--breakers, --acceptance, --tools or --model")
-    if contract is not None and not acceptance and not tools:
-        raise UsageFault("--contract goes with --acceptance or --tools")
+    if contract is not None and not (acceptance or tools or model):
+        raise UsageFault("--contract goes with --acceptance, --tools or --model")
     found = shelf().find(run)
     if acceptance:
         return _judge_again(found, contract, json_)
     if tools:
         return _act_again(found, contract, json_)
-    return _run_again(found, json_) if model else _decide_again(found, json_)
+    return _run_again(found, contract, json_) if model else _decide_again(found, json_)
 
 
 def _judge_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
@@ -203,7 +203,7 @@ def _decide_again(found: RunDirectory, json_: bool) -> int:
     return 0 if result.agree else 4
 
 
-def _run_again(found: RunDirectory, json_: bool) -> int:
+def _run_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
     from proctor.base.errors import BrokenSeal, UsageFault
     from proctor.cli.batches import begin, fill
     from proctor.cli.replay_agent import files_again
@@ -226,14 +226,14 @@ def _run_again(found: RunDirectory, json_: bool) -> int:
     try:
         manifest = found.read_json(found.manifest)
         asked = manifest["configuration"]
-        paths = [Path(asked["contract_path"])]
+        paths = [contract or Path(asked["contract_path"])]
         batch_id, agents, models = str(asked["batch"]), [str(asked["agent"])], [str(asked["model"])]
     except (KeyError, TypeError, ValueError):
         raise BrokenSeal("the manifest does not say what was asked for", where=found.path.name) from None
     if not models[0]:
         raise UsageFault("the run had no model", where=found.path.name)
     here = machine()
-    base = find_base(here, found)
+    base = find_base(here, found, contract)
     if base.prepared is None:
         return _tell_model(found, base.differences, "", Again(), json_)
     before = load_batch(here.home, batch_id)

@@ -70,10 +70,14 @@ def find_base(machine: Machine, run: RunDirectory, place: Path | None = None) ->
     evidence = read_evidence(run)
     recorded = evidence.manifest
     try:
-        contract = load_contract(place or Path(recorded["configuration"]["contract_path"]))
+        place = place or Path(recorded["configuration"]["contract_path"])
         expected = str(recorded["contract"]["id"])
     except (KeyError, TypeError):
         raise BrokenSeal("the manifest does not say which contract the run had", where=run.path.name) from None
+    if not place.exists():
+        hint = "say where it is now with --contract"
+        raise UsageFault("the contract of the run is not there any longer", where=str(place), hint=hint)
+    contract = load_contract(place)
     found = content_id(contract)
     if found != expected:
         now = {**recorded, "contract": {**recorded["contract"], "id": found}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from decimal import Decimal
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
 from proctor.base.errors import UsageFault
 from proctor.base.frozen import EMPTY, frozen
@@ -33,11 +33,12 @@ class Upstream:
 
     def __post__(self) -> None:
         where = self.url.partition("?")[0].rpartition("@")[2][:200]
-        if not _ENDPOINT.fullmatch(self.url) or any(mark in self.url for mark in "#@"):
-            raise UsageFault("an endpoint is http:// or https:// with a host", where=where)
-        if any(name.lower() in _KEYS for name, _ in parse_qsl(self._query, keep_blank_values=True)):
+        names = {name.lower() for name, _ in parse_qsl(self._query, keep_blank_values=True)}
+        if names & _KEYS or "@" in self.url.partition("?")[0]:
             hint = "an endpoint is recorded: use --key-env or --key-file"
             raise UsageFault("a key has no place in an endpoint", where=where, hint=hint)
+        if not _ENDPOINT.fullmatch(self.url) or "#" in self.url or not _has_host_and_port(self.url):
+            raise UsageFault("an endpoint is http:// or https:// with a host and a valid port", where=where)
 
     def __repr__(self) -> str:
         return f"Upstream({self.url!r})"
@@ -57,6 +58,14 @@ class Upstream:
             path = path[path.index("/", 1) :]
         both = "&".join(filter(None, (self._query, query)))
         return f"{base}{path}?{both}" if both else f"{base}{path}"
+
+
+def _has_host_and_port(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 @frozen

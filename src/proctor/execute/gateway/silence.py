@@ -2,9 +2,11 @@
 
 The time until the first byte of an answer is the agent's time, as long as it is not longer than the grace. What a
 provider is silent beyond that is not: the agent's clock stops until a byte comes, a call begins or none is left. The
-sum of these times has a maximum, after which the run is given up as an outage. So an agent gains nothing by calls of
-its own: a new call ends a silence, a provider that answers is never silent, and an agent that has gone away from its
-call does not wait for it.
+sum of these times has a maximum, after which the run is given up as an outage. A new call ends a silence, a provider
+that answers is never silent, and an agent that has gone away from its call does not wait for it.
+
+What an agent can gain: a call that is not streamed and takes long looks like silence. What the agent computes meanwhile
+is not counted, up to the maximum, and if it leaves such a call, the run may be given up as an outage.
 
 :class:`Silence` is pure and is given the time; :class:`SilenceWatch` gives it that of an event loop.
 """
