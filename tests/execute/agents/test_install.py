@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.base.frozen import replace
 from proctor.execute.agents.adapters.interface import Adapter, Launch, Recipe, node_program, python_program
 from proctor.execute.agents.install.lock import AgentLock, Release, read_lock
+from proctor.execute.agents.install.pypi import interpreter_of
 from proctor.execute.agents.install.store import AgentStore
 from proctor.execute.inputs.fetch import InputCache
 from proctor.execute.inputs.interface import DigestMismatch, NoSuchInput
@@ -272,3 +274,16 @@ def test_a_mistake_on_the_command_line_is_one_message(
     done = proctor(*arguments)
     assert done.returncode == 2
     assert words in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_python_of_pyenv_serves_where_the_path_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shim, real = tmp_path / "shims" / "python3.98", tmp_path / "versions" / "3.98.1" / "bin" / "python3.98"
+    for path, code in ((shim, 127), (real, 0)):
+        path.parent.mkdir(parents=True)
+        path.write_text(f"#!/bin/sh\nexit {code}\n")
+        path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{shim.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    assert interpreter_of("3.98") == str(real)
+    with pytest.raises(InfrastructureFault, match=r"needs Python 3\.99"):
+        interpreter_of("3.99")

@@ -86,7 +86,7 @@ def _from(links: Path) -> list[str]:
 
 def _pip(python: str, arguments: list[str], what: str, directory: Path) -> None:
     if python:
-        command = [_interpreter(python), "-m", "pip"]
+        command = [interpreter_of(python), "-m", "pip"]
     else:
         command = [*python_with_pip(directory), "-m", "pip"]
         command += [] if command[0] == SANDBOX_PYTHON else ["--python", SANDBOX_PYTHON]
@@ -106,20 +106,25 @@ def _pip(python: str, arguments: list[str], what: str, directory: Path) -> None:
 
 def _compile(python: str, into: Path) -> None:
     """Compile all modules with names as the sandbox will see them; sources that do not compile stay as they are."""
-    program = _interpreter(python) if python else SANDBOX_PYTHON
+    program = interpreter_of(python) if python else SANDBOX_PYTHON
     flags = ["-q", "-q", "-j", "0", "--invalidation-mode", "unchecked-hash", "-s", str(into), "-p", PLACE]
     run_client([program, "-I", "-m", "compileall", *flags, str(into)], into)
 
 
-def _interpreter(version: str) -> str:
-    """The path of this machine's Python of one version."""
-    found = shutil.which(f"python{version}")
-    if found is None or run_client([found, "-c", ""], Path("/")).exit_code != 0:
-        raise InfrastructureFault(
-            f"this agent needs Python {version}, which this machine does not have",
-            hint=f"install python{version} and put it on the PATH",
-        )
-    return found
+def interpreter_of(version: str) -> str:
+    """The path of this machine's Python of one version: the one on the PATH, or one that pyenv has."""
+    pyenv = Path(os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv"))
+    candidates = (
+        shutil.which(f"python{version}"),
+        *sorted(map(str, pyenv.glob(f"versions/{version}.*/bin/python{version}")), reverse=True),
+    )
+    for found in candidates:
+        if found and run_client([found, "-c", ""], Path("/")).exit_code == 0:
+            return found
+    raise InfrastructureFault(
+        f"this agent needs Python {version}, which this machine does not have",
+        hint=f"install python{version} and put it on the PATH, or install it with pyenv",
+    )
 
 
 def _version(python: str, directory: Path) -> str:
@@ -132,7 +137,7 @@ def _version(python: str, directory: Path) -> str:
 def _copy_interpreter(version: str, into: Path) -> None:
     """Copy the interpreter and its library, without tests and installed packages; it finds itself where it lies."""
     script = "import sys; print(sys.base_prefix)"
-    prefix = Path(run_client([_interpreter(version), "-I", "-c", script], Path("/")).stdout.decode().strip())
+    prefix = Path(run_client([interpreter_of(version), "-I", "-c", script], Path("/")).stdout.decode().strip())
     (into / "bin").mkdir(parents=True)
     name = f"python{version}"
     shutil.copy2(prefix / "bin" / name, into / "bin" / name)
