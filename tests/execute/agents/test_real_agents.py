@@ -91,6 +91,9 @@ CASES = [
 MODELS = {("continue", "responses"): "gpt-5"}
 """The name of the model where it decides the dialect."""
 
+WITHOUT_TOOL_CALLS = ("aider", "acp:gptme")
+"""Agents whose models write edits and commands into their text."""
+
 MEMORY_BYTES = 4 << 30
 
 RULE = "Every change is explained to the grey heron of Uppsala."
@@ -211,7 +214,7 @@ def test_a_real_agent_solves_a_real_contract(
     assert at_home("verify", run).returncode == 0
     assert at_home("rescore", run).returncode == 0
     calls = calls_of_tools(at_home, run)
-    assert calls or agent == "aider"
+    assert calls or agent in WITHOUT_TOOL_CALLS
     assert_replays(at_home, run)
 
 
