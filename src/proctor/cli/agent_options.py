@@ -35,6 +35,8 @@ _OPTIONS = (
     click.option("--agent-env", multiple=True, help="NAME=VALUE, one more variable of the agent's program."),
 )
 
+_FREE_TEXTS = {"small_model": "--small-model", "arguments": "--agent-arg", "environment": "--agent-env"}
+
 
 def agent_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options above to a command."""
@@ -64,8 +66,18 @@ def kept_agent_options(options: dict[str, Any], agents: Sequence[str]) -> dict[s
         "arguments": list(options.pop("agent_arg")),
         "environment": _variables(options.pop("agent_env")),
     }
+    for field, option in _FREE_TEXTS.items():
+        _require_unicode(option, given[field])
     kept = {name: value for name, value in given.items() if value}
     return {SETTING: json.dumps(kept, sort_keys=True)} if kept else {}
+
+
+def _require_unicode(option: str, value: Any) -> None:
+    """Refuse text that no manifest can hold. It may be a secret, so it is not repeated."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise UsageFault("not text in UTF-8", where=option) from None
 
 
 def _variables(given: Sequence[str]) -> dict[str, str]:

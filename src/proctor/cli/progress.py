@@ -126,7 +126,7 @@ class Progress(BatchWatcher):
     def repeats(self, place: Place, outcome: Outcome) -> None:
         with self._lock:
             self._total += 1
-            self._line(f"{outcome.run_id} is invalid, not by the agent's doing, and will be repeated")
+            self._line(f"{outcome.run_id} is invalid, not because of the agent, and will be repeated")
             self._draw()
 
     def note(self, line: str) -> None:

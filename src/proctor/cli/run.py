@@ -50,7 +50,7 @@ WIDEST = 120
     "--retry-invalid",
     type=click.IntRange(0, 100),
     default=None,
-    help="Repeat a run that is invalid and not by the agent's doing, such as after an outage, up to N times. The last "
+    help="Repeat a run that is invalid and not because of the agent, such as after an outage, up to N times. The last "
     "run counts, the others stay as evidence.",
 )
 @click.option(
@@ -150,7 +150,7 @@ def command(
         _print(rows)
         if again - {""}:
             told = ", ".join(row["retry_of"] for row in made if row["retry_of"])
-            click.echo(f"repeated, because they are invalid and not by the agent's doing: {told}")
+            click.echo(f"repeated, because they are invalid and not because of the agent: {told}")
         for place, error in (*result.errors, *result.refused):
             click.echo(f"proctor: {place.contract}: {error}", err=True)
         for words, row in {row["why"]: row for row in rows if is_machine_fault(row)}.items():

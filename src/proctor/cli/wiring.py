@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from proctor.execute.agents.description import at_fault
 from proctor.execute.agents.interface import REASONS, Agent, AgentDescription, AgentRequest, Ending, Scene
 from proctor.execute.agents.registry import NO_MODEL, WITHOUT_MODEL, make_agent, package_of
 from proctor.execute.agents.resolve import resolve
+from proctor.execute.agents.with_options import WithOptions
 from proctor.execute.home import Home
 from proctor.execute.prepare import Prepared
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
@@ -117,13 +119,21 @@ class PlugIn:
     def __init__(self, agent: Agent, kind: str, package: str) -> None:
         self.needs_sandbox = agent.needs_sandbox
         self._agent = agent
+        self._kind, self._package = kind, package
         self._name = f"the agent {kind!r} of the package {package}"
 
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The variables that the options set for the agent and for what it starts."""
+        return self._agent.variables if isinstance(self._agent, WithOptions) else EMPTY
+
     def describe(self) -> AgentDescription:
-        return self._agent.describe()
+        with blamed(self._kind, self._package):
+            return self._agent.describe()
 
     def mounts(self) -> tuple[Mount, ...]:
-        return self._agent.mounts()
+        with blamed(self._kind, self._package):
+            return self._agent.mounts()
 
     def act(self, scene: Scene) -> Ending:
         """Let the agent act; :class:`InfrastructureFault` for an error in its code."""
@@ -141,15 +151,22 @@ class PlugIn:
 def _made(request: AgentRequest) -> Agent:
     """The agent of ``request``. An exception in the code of another package is reported as an error of that package."""
     package = package_of(request.argument.partition("@")[0] if request.kind == "acp" else request.kind)
-    try:
+    with blamed(request.kind, package):
         agent = make_agent(request)
-        return PlugIn(agent, request.kind, package) if package else agent
+    return PlugIn(agent, request.kind, package) if package else agent
+
+
+@contextmanager
+def blamed(kind: str, package: str) -> Iterator[None]:
+    """Report an exception inside as an error of ``package``; as it is if there is no package."""
+    try:
+        yield
     except ProctorError:
         raise
     except (Exception, SystemExit) as error:
         if not package:
             raise
-        raise at_fault(request.kind, package, f"{type(error).__name__}: {error}") from None
+        raise at_fault(kind, package, f"{type(error).__name__}: {error}") from None
 
 
 def planned_model(words: str, model: str, settings: Mapping[str, str]) -> ModelPlan | None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 RETRIES = "retry_invalid"
-"""The setting that says how often a run is repeated that is invalid and not by the agent's doing."""
+"""The setting that says how often a run is repeated that is invalid and not because of the agent."""
 METHOD_FILES = "agent_files"
 """What the path of a method's files is called among its settings."""
 
@@ -71,7 +71,7 @@ class Batch:
 
     @property
     def retries(self) -> int:
-        """How often a run of one place is repeated that is invalid and not by the agent's doing."""
+        """How often a run of one place is repeated that is invalid and not because of the agent."""
         return int(self.settings.get(RETRIES, "0"))
 
     def files_of(self, method: str) -> str:

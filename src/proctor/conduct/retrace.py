@@ -41,7 +41,6 @@ from proctor.conduct.refile import Refile
 from proctor.conduct.rerun import as_recorded
 from proctor.conduct.variation import variables_of
 from proctor.execute.agents.interface import BRIEFING, Agent
-from proctor.execute.agents.with_options import WithOptions
 from proctor.execute.prepare import Prepared, declared_mounts, limits_of, secret_directories
 from proctor.execute.sandbox.guard import GuardPlan, Observation
 from proctor.execute.sandbox.interface import Command, Mount, Sandbox, SandboxPlan
@@ -86,7 +85,7 @@ def retrace(machine: Machine, prepared: Prepared, evidence: Evidence, agent: Age
         hint = "--acceptance judges its patch again"
         raise UsageFault("what was called held a secret, which is not on record", where=hidden[:200], hint=hint)
     briefing = next((str(event.payload["text"]) for event in evidence.of("briefing")), "")
-    variables = agent.variables if isinstance(agent, WithOptions) else EMPTY
+    variables: Mapping[str, str] = getattr(agent, "variables", EMPTY)
     script = Script(
         prepared, evidence, commands, briefing, lambda value: as_recorded(machine, evidence, value), variables
     )

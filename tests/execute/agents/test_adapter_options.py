@@ -97,12 +97,20 @@ def test_a_server_keeps_its_arguments_and_variables() -> None:
 
 
 @pytest.mark.parametrize(
-    ("agent", "model", "effort"),
-    [("cline", "m", "minimal"), ("claude-code", "m", "minimal"), ("gemini-cli", "gemini-2.5-pro", "low")],
+    ("agent", "dialect", "model", "effort"),
+    [
+        ("cline", "chat", "m", "minimal"),
+        ("claude-code", "anthropic", "m", "minimal"),
+        ("goose", "chat", "m", "minimal"),
+        ("vibe", "chat", "m", "minimal"),
+        ("opencode", "anthropic", "m", "minimal"),
+        ("kilocode", "anthropic", "m", "minimal"),
+        ("gemini-cli", "gemini", "gemini-2.5-pro", "low"),
+    ],
 )
-def test_an_effort_that_an_agent_does_not_have_is_refused(agent: str, model: str, effort: str) -> None:
+def test_an_effort_that_an_agent_does_not_have_is_refused(agent: str, dialect: str, model: str, effort: str) -> None:
     adapter = find_adapter(agent)
-    order = Order("Mend it.", ModelAccess("", model), adapter.dialects[0], AgentOptions(effort=effort))
+    order = Order("Mend it.", ModelAccess("", model), dialect, AgentOptions(effort=effort))
     with pytest.raises(UsageFault, match="has no effort"):
         adapter.launch(order)
 

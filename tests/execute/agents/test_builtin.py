@@ -67,6 +67,17 @@ def test_edit_replaces_one_place_and_keeps_every_other_byte(tree: Path) -> None:
     assert use("edit", path="deep/new.py", old="", new="y\n").startswith("error: deep/new.py exists")
 
 
+def test_an_edit_that_cannot_be_written_leaves_the_file_as_it_is(tree: Path) -> None:
+    assert use("edit", path="a.py", old="one", new="\ud83d").startswith("error: 'utf-8' codec can't encode")
+    assert (tree / "a.py").read_text() == "one\ntwo\nthree\n"
+    assert use("edit", path="deep/new.py", old="", new="\ud83d").startswith("error: ")
+    assert not (tree / "deep").exists()
+
+
+def test_arguments_that_are_nested_too_deeply_are_an_error() -> None:
+    assert program.use("read", "[" * 100_000).startswith("error: maximum recursion depth exceeded")
+
+
 def test_run_tells_output_and_exit_code(tree: Path) -> None:
     assert use("run", command="echo out; echo err >&2; exit 3") == "out\nerr\n\nexit code 3"
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.execute.agents.builtin import program
+from proctor.execute.agents.builtin.agent import PROGRAM
 from proctor.execute.agents.interface import DIALECTS
 from proctor.execute.gateway.dialects.interface import Call, Message, Result, Route
 from proctor.execute.gateway.dialects.table import DIALECTS as READERS
@@ -241,6 +244,36 @@ def test_an_answer_that_is_cut_off_or_empty_is_not_the_end(dialect: str, make_ri
     with stub_provider([saying(dialect, "")]) as (url, seen), pytest.raises(program.Stopped, match="neither calls"):
         agent(url, dialect).work()
     assert len(seen) == program.REMINDERS + 1
+
+
+@every_dialect
+def test_each_call_gets_a_result_even_if_it_names_no_tool(dialect: str, tree: Path) -> None:
+    first, _ = calling(dialect, "", {}, 1)
+    with stub_provider([first, saying(dialect, "Done.")]) as (url, seen):
+        agent(url, dialect).work()
+    messages = read(dialect, seen[1])
+    assert len([call for message in messages for call in message.calls]) == 1
+    (result,) = [result for message in messages for result in message.results]
+    assert "there is no tool ''" in result.text
+
+
+@pytest.mark.parametrize("given", [None, {}, {"path": "."}])
+@pytest.mark.parametrize("dialect", ["chat", "responses"])
+def test_arguments_that_are_no_text_are_read(dialect: str, given: Body | None, tree: Path) -> None:
+    first, _ = calling(dialect, "read", {}, 1)
+    called = first.body["output"][1] if dialect == "responses" else first.body["choices"][0]["message"]["tool_calls"][0]
+    called.get("function", called)["arguments"] = given
+    (tree / "a.py").write_text("")
+    with stub_provider([first, saying(dialect, "Done.")]) as (url, seen):
+        agent(url, dialect).work()
+    assert ("a.py" if given else "missing 1 required positional argument") in json.dumps(seen[1])
+
+
+def test_text_that_is_not_valid_unicode_is_printed(tree: Path) -> None:
+    with stub_provider([saying("chat", "Done \ud83d.")]) as (url, _):
+        variables = {"PROCTOR_MODEL": "m", "PROCTOR_MODEL_URL": url, "PROCTOR_MODEL_KEY": "k", "LC_ALL": "C.UTF-8"}
+        done = subprocess.run([sys.executable, "-I", PROGRAM], input=b"Mend it.", env=variables, capture_output=True)
+    assert done.returncode == 0 and done.stdout.startswith(b"Done ?.\n"), done
 
 
 @every_dialect

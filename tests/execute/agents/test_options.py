@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,41 @@ def test_rules_are_text_of_some_length(tmp_path: Path, name: str, content: bytes
         resolved(tmp_path, Wanted(rules=(str(tmp_path / name),)))
     with pytest.raises(UsageFault, match="the rules file cannot be read: No such file"):
         resolved(tmp_path, Wanted(rules=(str(tmp_path / "none.md"),)))
+
+
+def test_rules_may_be_a_link_but_not_a_directory(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text(RULES)
+    (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
+    options, _ = resolved(tmp_path, Wanted(rules=(str(tmp_path / "CLAUDE.md"),)))
+    assert options.rules == RULES
+    with pytest.raises(UsageFault, match="the rules file is not a file"):
+        resolved(tmp_path, Wanted(rules=(str(tmp_path),)))
+
+
+@pytest.mark.parametrize("linked", ["review", "review/SKILL.md"])
+def test_a_skill_that_is_a_link_to_another_place_is_refused(top: Path, linked: str) -> None:
+    (top / "elsewhere" / "review").mkdir(parents=True)
+    (top / "elsewhere" / "review" / "SKILL.md").write_text("Look twice.")
+    link = top / "skills" / linked
+    link.parent.mkdir(parents=True)
+    link.symlink_to(top / "elsewhere" / linked)
+    with pytest.raises(UsageFault, match="the skill review is a link to a place outside of this directory"):
+        resolved(top, Wanted(skills=str(top / "skills")))
+    link.unlink()
+    (top / "skills" / "shared" / "review").mkdir(parents=True)
+    (top / "skills" / "shared" / "review" / "SKILL.md").write_text("Look twice.")
+    own = top / "skills" / "shared" / linked
+    link.symlink_to(os.path.relpath(own, link.parent))
+    assert resolved(top, Wanted(skills=str(top / "skills")))[0].skills == ("review",)
+
+
+@pytest.mark.parametrize("name", [b"\xff", b"a\x1b[31m", b"a\nb"])
+def test_a_skill_with_a_name_that_no_manifest_can_hold_is_refused(top: Path, name: bytes) -> None:
+    skill = top / "skills" / os.fsdecode(name)
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text("Look twice.")
+    with pytest.raises(UsageFault, match="not a name for a skill"):
+        resolved(top, Wanted(skills=str(top / "skills")))
 
 
 def test_a_directory_without_skills_is_refused(top: Path) -> None:

@@ -12,6 +12,13 @@ from typing import Any
 
 import pytest
 
+from proctor.base.errors import UsageFault
+from proctor.cli.wiring import PlugIn
+from proctor.execute.agents.interface import AgentDescription, AgentRequest
+from proctor.execute.agents.noop import NoopAgent
+from proctor.execute.agents.options import AgentOptions
+from proctor.execute.agents.registry import make_agent
+from proctor.execute.sandbox.interface import Mount
 from tests.execute.agents.test_real_agents import FINDING
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
@@ -104,6 +111,27 @@ def test_m12_a_broken_adapter_is_an_error_of_its_package(proctor: Proctor, tmp_p
         done = proctor(*arguments, PYTHONPATH=str(site))
         assert done.returncode == 2 and "acme-adapters" in done.stderr and says in done.stderr, done.stderr
         assert "Traceback" not in done.stderr and "defect" not in done.stderr
+
+
+def test_an_adapter_that_fails_later_is_an_error_of_its_package() -> None:
+    class Failing(NoopAgent):
+        def describe(self) -> AgentDescription:
+            raise KeyError("large")
+
+        def mounts(self) -> tuple[Mount, ...]:
+            raise SystemExit(3)
+
+    agent = PlugIn(Failing(), "mine", "acme-adapters")
+    with pytest.raises(UsageFault, match="of the package acme-adapters cannot be used: KeyError: 'large'"):
+        agent.describe()
+    with pytest.raises(UsageFault, match="of the package acme-adapters cannot be used: SystemExit: 3"):
+        agent.mounts()
+
+
+def test_the_variables_of_an_agent_of_a_package_are_known_to_replays() -> None:
+    request = AgentRequest("command", "x", options=AgentOptions(environment={"MINE": "yes"}))
+    assert PlugIn(make_agent(request), "mine", "acme-adapters").variables == {"MINE": "yes"}
+    assert PlugIn(NoopAgent(), "mine", "acme-adapters").variables == {}
 
 
 @pytest.mark.parametrize("name", ["codex", "noop"])

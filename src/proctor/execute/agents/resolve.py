@@ -8,6 +8,7 @@ variables by their names and a digest, because their values may be secrets.
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -93,7 +94,10 @@ def _rules(paths: tuple[str, ...]) -> str:
     texts = []
     for path in paths:
         try:
-            texts.append(read_bounded(Path(path), RULES_BYTES).decode())
+            if not Path(path).is_file():
+                os.stat(path)
+                raise UsageFault("the rules file is not a file", where=path)
+            texts.append(read_bounded(Path(os.path.realpath(path)), RULES_BYTES).decode())
         except InfrastructureFault:
             raise _too_long(path) from None
         except OSError as error:
@@ -113,7 +117,18 @@ def _too_long(path: str) -> UsageFault:
 
 
 def _skill_names(content: Path, where: str) -> tuple[str, ...]:
-    found = tuple(sorted(path.parent.name for path in content.glob(f"*/{SKILL}") if path.is_file()))
+    files = [path for path in content.glob(f"*/{SKILL}") if path.is_file()]
+    found = tuple(sorted(path.parent.name for path in files))
+    strange = [name for name in found if not name.isprintable()]
+    if strange:
+        raise UsageFault(f"not a name for a skill: {strange[0][:100]!a}", where=where, hint="rename its directory")
+    outside = [path.parent.name for path in files if not path.resolve().is_relative_to(content.resolve())]
+    if outside:
+        raise UsageFault(
+            f"the skill {outside[0][:100]} is a link to a place outside of this directory, which no sandbox shows",
+            where=where,
+            hint="copy the skill into the directory",
+        )
     if not found:
         raise UsageFault(
             "there is no skill in this directory", where=where, hint=f"a skill is a directory in it with a {SKILL}"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 
 from proctor.execute.agents.adapters.interface import MODULES, Adapter, Launch, Order, Recipe, processor
-from proctor.execute.agents.adapters.translate import checked_effort, mcp_servers, rules_file, skill_links
+from proctor.execute.agents.adapters.translate import EFFORTS, checked_effort, mcp_servers, rules_file, skill_links
 
 SETTINGS = ".claude/settings.json"
 SERVERS = ".claude/proctor-mcp.json"
 RULES = ".claude/CLAUDE.md"
 SKILLS = ".claude/skills"
-EFFORTS = ("low", "medium", "high")
 
 
 def _launch(order: Order) -> Launch:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 
 from proctor.execute.agents.adapters.interface import Adapter, Launch, Order, Recipe, node_program
-from proctor.execute.agents.adapters.translate import checked_effort, mcp_servers, rules_file
+from proctor.execute.agents.adapters.translate import EFFORTS, checked_effort, mcp_servers, rules_file
 
 PROGRAM = "cline/bin/cline"
 PROVIDER = "openai-compatible"
 SERVERS = ".cline/data/settings/cline_mcp_settings.json"
 RULES = ".cline/rules/rules.md"
-EFFORTS = ("low", "medium", "high")
 
 
 def _launch(order: Order) -> Launch:

@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from proctor.execute.agents.adapters.interface import MODULES, Adapter, Launch, Order, Recipe
-from proctor.execute.agents.adapters.translate import rules_file, skill_links
+from proctor.execute.agents.adapters.translate import EFFORTS, checked_effort, rules_file, skill_links
 
 SETTINGS = ".config/goose/config.yaml"
 RULES = ".config/goose/.goosehints"
@@ -17,7 +17,8 @@ PROVIDERS = {"chat": "openai", "responses": "openai", "anthropic": "anthropic", 
 
 
 def _variables(order: Order) -> dict[str, str]:
-    address, key, options = order.model.address, order.model.key, order.options
+    address, key = order.model.address, order.model.key
+    effort = checked_effort("goose", order.options, EFFORTS)
     return {
         "OPENAI_HOST": address,
         "OPENAI_BASE_PATH": "v1/responses" if order.dialect == "responses" else "v1/chat/completions",
@@ -29,7 +30,7 @@ def _variables(order: Order) -> dict[str, str]:
         "GOOSE_DISABLE_KEYRING": "1",
         "GOOSE_TELEMETRY_ENABLED": "false",
         "GOOSE_TELEMETRY_OFF": "1",
-        **({"GOOSE_THINKING_EFFORT": options.effort} if options.effort else {}),
+        **({"GOOSE_THINKING_EFFORT": effort} if effort else {}),
     }
 
 

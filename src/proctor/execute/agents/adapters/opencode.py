@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from proctor.execute.agents.adapters.interface import MODULES, Adapter, Launch, Order, Recipe, processor
-from proctor.execute.agents.adapters.translate import ALL, rules_file, skill_links
+from proctor.execute.agents.adapters.translate import ALL, EFFORTS, checked_effort, rules_file, skill_links
 
 SETTINGS = ".config/opencode/opencode.json"
 RULES = ".config/opencode/AGENTS.md"
@@ -20,8 +20,9 @@ def settings(order: Order, permission: dict[str, str], agent: str = "build") -> 
     options = order.options
     model: dict[str, Any] = {"tool_call": True}
     if options.effort:
-        name = "effort" if order.dialect == "anthropic" else "reasoningEffort"
-        model |= {"reasoning": True, "options": {name: options.effort}}
+        anthropic = order.dialect == "anthropic"
+        effort = checked_effort("the dialect anthropic", options, EFFORTS) if anthropic else options.effort
+        model |= {"reasoning": True, "options": {"effort" if anthropic else "reasoningEffort": effort}}
     if options.temperature:
         model["temperature"] = True
     small = options.small_model or order.model.name

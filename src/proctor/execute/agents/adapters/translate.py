@@ -9,6 +9,9 @@ from proctor.execute.agents.options import SKILLS_PLACE, AgentOptions
 
 ALL = frozenset({"effort", "temperature", "small_model", "rules", "skills", "mcp"})
 
+EFFORTS = ("low", "medium", "high")
+"""The efforts of agents and of providers that do not have ``minimal``."""
+
 
 def mcp_servers(options: AgentOptions) -> dict[str, dict[str, Any]]:
     """The servers as ``mcpServers`` has them in most settings."""

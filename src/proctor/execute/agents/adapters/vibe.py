@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from proctor.execute.agents.adapters.interface import PLACE, PYTHON, Adapter, Launch, Order, Recipe, python_program
-from proctor.execute.agents.adapters.translate import rules_file, skill_links
+from proctor.execute.agents.adapters.translate import EFFORTS, checked_effort, rules_file, skill_links
 
 PROGRAM = f"{PLACE}/lib/python3.12/site-packages/vibe/_bin/vibe-rs"
 SETTINGS = ".vibe/config.toml"
@@ -21,7 +21,8 @@ def _settings(order: Order) -> str:
     """TOML, whose basic strings are spelled as JSON's."""
     address = order.model.address if order.dialect == "anthropic" else f"{order.model.address}/v1"
     name = json.dumps(order.model.name)
-    thinking = f'thinking = "{order.options.effort}"\n' if order.options.effort else ""
+    effort = checked_effort("vibe", order.options, EFFORTS)
+    thinking = f'thinking = "{effort}"\n' if effort else ""
     temperature = f"temperature = {float(order.options.temperature)}\n" if order.options.temperature else ""
     return f"""\
 active_model = {name}

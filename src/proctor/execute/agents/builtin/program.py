@@ -36,6 +36,8 @@ themselves in the background. When you are done, answer with a short summary and
 LEFT_OUT = "(left out to save space; call the tool again if you need this)"
 EARLIER = "\n\n(The first steps of your work are left out to save space. The files show what you changed.)"
 CUT_OFF = "Your answer was cut off at its output limit. Go on in smaller steps."
+NO_NAME = "no_name"
+"""The tool of a call that names none: the result of each call needs a name, since a reply without one is a reminder."""
 SILENT = "You called no tool and said nothing. Go on, or end with a short summary."
 TOO_LONG = r"(?i)context.?(length|window|size|limit)|maximum context|(prompt|input).{0,20} too long|too many tokens"
 TOO_LONG += r"|input token count|reduce the length"
@@ -83,9 +85,10 @@ def edit(path: str, old: str, new: str) -> str:
     text = _text(path) if old else ""
     if old and text.count(old) != 1:
         raise Refusal(f"the old text occurs {text.count(old)} times in {path}; give a text that occurs once")
+    data = (text.replace(old, new) if old else new).encode("utf-8", "surrogateescape")
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     with open(path, "wb") as file:
-        file.write((text.replace(old, new) if old else new).encode("utf-8", "surrogateescape"))
+        file.write(data)
     return f"changed {path}" if old else f"made {path}"
 
 
@@ -186,7 +189,7 @@ def use(name: str, arguments: str) -> str:
         if wrong:
             raise Refusal(f"{name} has no parameter {wrong[0]!r}, or one of another type")
         result = TOOLS[name](**given)
-    except (Refusal, OSError, ValueError, TypeError, re.error) as error:
+    except (Refusal, OSError, ValueError, TypeError, RecursionError, re.error) as error:
         result = f"error: {error}"
     return shortened(result.encode("utf-8", "replace").decode() or "(empty)")
 
@@ -218,6 +221,11 @@ class Reply(NamedTuple):
     call: str
     name: str
     text: str
+
+
+def as_json(arguments: Any) -> str:
+    """The arguments of a call as JSON; some servers send an object, or nothing."""
+    return arguments if isinstance(arguments, str) else json.dumps(arguments or {})
 
 
 class Turn(NamedTuple):
@@ -252,9 +260,8 @@ def chat_request(agent: Agent) -> Body:
 def chat_answer(body: Body) -> Turn:
     choice, message = body["choices"][0], body["choices"][0]["message"]
     said = {"role": "assistant", "content": "", **{name: value for name, value in message.items() if value}}
-    calls = [
-        (call["id"], call["function"]["name"], call["function"]["arguments"]) for call in said.get("tool_calls", ())
-    ]
+    called = [(call["id"], call["function"]) for call in said.get("tool_calls", ())]
+    calls = [(id_, function["name"], as_json(function.get("arguments"))) for id_, function in called]
     tokens = (body.get("usage") or {}).get("total_tokens") or 0
     return Turn([said], said["content"], calls, tokens, choice.get("finish_reason") == "length")
 
@@ -276,7 +283,8 @@ def responses_answer(body: Body) -> Turn:
     said = body["output"]
     parts = [part for item in said if item["type"] == "message" for part in item["content"]]
     text = "".join(part.get("text") or part.get("refusal") or "" for part in parts)
-    calls = [(one["call_id"], one["name"], one["arguments"]) for one in said if one["type"] == "function_call"]
+    called = [one for one in said if one["type"] == "function_call"]
+    calls = [(one["call_id"], one["name"], as_json(one.get("arguments"))) for one in called]
     tokens = (body.get("usage") or {}).get("total_tokens") or 0
     return Turn(said, text, calls, tokens, body.get("status") == "incomplete")
 
@@ -413,7 +421,7 @@ class Agent:
             replies = []
             for call, name, arguments in turn.calls:
                 print(f"> {name} {arguments[:300]}", flush=True)
-                replies.append(Reply(call, name, use(name, arguments)))
+                replies.append(Reply(call, name or NO_NAME, use(name, arguments)))
             if not replies:
                 if turn.text and not turn.is_cut:
                     return
@@ -484,6 +492,7 @@ class Agent:
 
 
 def main() -> int:
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     agent = Agent(sys.stdin.read(), os.environ)
     why, code = "the model says that it is done", 0
     signal.signal(signal.SIGALRM, agent.out_of_time)
