@@ -118,7 +118,10 @@ def test_a_matrix_is_completed_after_a_stop(proctor: Proctor, make_contract: Any
     ]
     pairs = sorted((row["agent"]["kind"], row["model"]) for row in rows if row["status"] == "success")
     assert pairs == [(kind, f"scripted/{model}") for kind in ("builtin", "endpoint") for model in ("one", "two")]
-    assert proctor("run", "--resume", "--model", "scripted/three").returncode == 2
+    for given in (("--model", "scripted/three"), ("--dialect", "chat"), ("--effort", "low"), ("-n", "2")):
+        refused = proctor("run", "--resume", *given)
+        assert refused.returncode == 2
+        assert "does not go with --resume" in refused.stderr
 
 
 @pytest.mark.parametrize("way", ["env", "file"])

@@ -201,7 +201,7 @@ def plan_model(model: str, options: Mapping[str, str]) -> ModelPlan | None:
     redact = options.get("redact", "none")
     hidden = redact != "none" or "redact_secrets" in options
     common: dict[str, Any] = {
-        "models": {"*": name, **({small: small} if small else {})},
+        "models": {**({small: small} if small else {}), "*": name},
         "provider_tools": options.get("provider_tools", "strip"),
         "unknown_fields": options.get("unknown_fields", "strip"),
         "output_tokens": int(options["output_tokens"]) if "output_tokens" in options else None,

@@ -18,6 +18,9 @@ from proctor.judge.status import NEVER_CALLED, is_machine_fault
 WIDEST = 120
 """Characters of a cell in the table of results; JSON has all of it."""
 
+WITH_RESUME = frozenset(("contracts", "agents", "jobs", "judge_slots", "retry_invalid", "resume", "batch", "json_"))
+"""What can be given when a batch is finished; ``contracts`` get a message of their own."""
+
 
 @click.command(
     epilog="Example: proctor run examples/parse-time-zone --agent 'command:python3 /agent/fix.py' "
@@ -99,11 +102,9 @@ def command(
         raise UsageFault("no agent was given", hint="use --agent noop, reference, patch:FILE or 'command:...'")
     if not resume and not contracts:
         raise UsageFault("no contract was given", hint="proctor run CONTRACT... --agent AGENT")
+    if resume:
+        _refuse_new_options()
     own = kept_agent_options(options, agents)
-    if resume and (task_usd or batch_usd or models or redact_secrets or own):
-        raise UsageFault(
-            "a batch keeps the models, options, envelopes and redaction it was begun with", hint="proctor run --resume"
-        )
     amounts = {"task_usd": _dollars("--task-usd", task_usd), "batch_usd": _dollars("--batch-usd", batch_usd)}
     envelopes = {name: usd for name, usd in amounts.items() if usd}
     here = machine(judge_slots)
@@ -158,6 +159,19 @@ def command(
         if result.stopped:
             click.echo(f"stopped; the rest is run by: {resume_command(plan.batch)}", err=True)
     return _code([*plan.earlier, *rows], result.errors, result.stopped or bool(result.refused))
+
+
+def _refuse_new_options() -> None:
+    from click.core import ParameterSource
+
+    from proctor.base.errors import UsageFault
+
+    context = click.get_current_context()
+    for option in context.command.params:
+        name = option.name or ""
+        if name not in WITH_RESUME and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            hint = "a batch keeps the options that it was begun with: proctor run --resume"
+            raise UsageFault(f"{option.opts[-1]} does not go with --resume", hint=hint)
 
 
 def _dollars(option: str, text: str) -> str:

@@ -90,7 +90,7 @@ def _normal(name: str) -> str:
 def _node_command(source: McpSource, content: Path, place: str) -> tuple[str, ...]:
     package = source.package.rpartition("@")[0]
     described = json.loads(read_bounded(content / "node_modules" / package / "package.json", PACKAGE_BYTES))
-    given = described.get("bin", {})
+    given = described.get("bin") or {}
     programs = {package.rpartition("/")[2]: given} if isinstance(given, str) else dict(given)
     path = _chosen(source, programs).removeprefix("./")
     return (NODE, f"{place}/node_modules/{package}/{path}")
