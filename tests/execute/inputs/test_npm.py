@@ -92,7 +92,7 @@ def test_a_release_that_does_not_exist_is_the_contracts_mistake(
     calls = program("npm", "echo 'npm error code ETARGET' >&2; exit 1")
     with pytest.raises(NoSuchInput, match=r"leaf@9\.0\.0"):
         resolve(Wish(Source("npm", "leaf@9.0.0")), tmp_path, cache)
-    assert len(calls.read_text().splitlines()) == 1
+    assert len(calls.read_text().splitlines()) == 2
 
 
 def test_a_registry_out_of_reach_is_tried_three_times(cache: InputCache, program: Program, tmp_path: Path) -> None:
