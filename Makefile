@@ -5,7 +5,7 @@ export UV_PYTHON_DOWNLOADS := never
 export PYTHONDONTWRITEBYTECODE :=
 PYTHON := .venv/bin/python
 
-.PHONY: demo test soak containers browser agents style lint bench mutants docs clean
+.PHONY: demo test soak pythons oldest dist containers browser agents style lint bench mutants docs clean
 
 demo:             ## run a bundled task with three agents, and catch the one that cheats
 	@tools/bootstrap demo
@@ -17,8 +17,20 @@ test: style       ## style, types and every test but the long ones and those tha
 	    types='$(PYTHON) -m mypy'
 
 soak:             ## the long tests
-	@tools/bootstrap test
+	@tools/bootstrap release
 	$(PYTHON) -m pytest -n 2 --dist worksteal -m "soak and not container and not browser"
+
+pythons:          ## what users install, outside the checkout and on each supported Python that is here
+	@tools/bootstrap test
+	$(PYTHON) -m pytest -n 2 tests/install --deselect tests/install/test_oldest.py
+
+oldest:           ## the parts that use dependencies, with the lowest versions that the package allows
+	@tools/bootstrap test
+	$(PYTHON) -m pytest -n 0 tests/install/test_oldest.py
+
+dist:             ## the files of a release, built and checked in dist; RELEASE=--tagged refuses an untagged tree
+	@tools/bootstrap release
+	$(PYTHON) tools/release.py $(RELEASE)
 
 containers:       ## the tests that start Docker and podman themselves; engine faults at more instants with INSTANTS=30
 	@tools/bootstrap containers
@@ -28,9 +40,9 @@ browser:          ## the report in a real browser, and what axe holds against it
 	@tools/bootstrap browser
 	$(PYTHON) -m pytest -n 0 -m browser
 
-agents:           ## real agents, installed and run; some of them with AGENTS="pi or codex"
+agents:           ## real agents, installed, run and replayed five times (REPEATS=1); some with AGENTS="pi or codex"
 	@tools/bootstrap test
-	$(PYTHON) -m pytest -n 0 -m agents $(if $(AGENTS),-k "$(AGENTS)")
+	PROCTOR_REPLAYS=$(or $(REPEATS),5) $(PYTHON) -m pytest -n 0 -m agents $(if $(AGENTS),-k "$(AGENTS)")
 
 style:            ## style and format
 	@tools/bootstrap test

@@ -1,15 +1,31 @@
-"""Builds the static helper that lives inside every sandbox, when the package is built or installed for development."""
+"""Build the static helper that every sandbox starts, when a wheel is built or Proctor is installed for development.
+
+``PROCTOR_WHEEL`` says which wheel is built: the name of a processor (``x86_64``, ``aarch64``) for Linux wheels with the
+helper, cross-compiled where necessary, or ``pure`` for the wheel without it. Without the variable, a wheel for this
+machine is built: with the helper on Linux, without it elsewhere.
+"""
 
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 COMPILERS = ("cc", "gcc", "clang")
-HINT = "\n  install a C compiler with a static C library and try again: apt-get install gcc libc6-dev"
+HINT = "\n  install a C compiler with a static C library and try again: apt-get install {packages}"
+PACKAGES = {
+    "": "gcc libc6-dev",
+    "x86_64": "gcc-x86-64-linux-gnu libc6-dev-amd64-cross",
+    "aarch64": "gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
+}
+"""The Debian packages of the compiler for this machine, and of those for the processors that wheels are built for."""
+PURE = "pure"
+TAGS = "py3-none-manylinux_2_17_{0}.musllinux_1_1_{0}"
+"""The helper is linked statically and the rest is Python, so one wheel serves every C library and Python 3."""
 FLAGS = (
     *("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE"),
     *("-static-pie", "-fPIE", "-fstack-protector-strong", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"),
@@ -36,21 +52,24 @@ def compile_sanitized(target: Path, log: Path, *more: Path, helper: bool = True)
     return target
 
 
-def compile_helper() -> Path:
-    """Compile all C sources of the sandbox into ``bin/proctor-init`` and return its path.
+def compile_helper(target: Path = SOURCES / "bin" / "proctor-init", processor: str = "") -> Path:
+    """Compile all C sources of the sandbox into ``target`` and return it; for this machine, or for ``processor``.
 
     Without a compiler, or when it fails, the build ends with one message and no traceback.
     """
-    compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
+    if processor == platform.machine():
+        processor = ""
+    compilers = (f"{processor}-linux-gnu-gcc",) if processor else COMPILERS
+    compiler = next(filter(None, map(shutil.which, compilers)), None)
+    hint = HINT.format(packages=PACKAGES[processor])
     if compiler is None:
-        raise SystemExit(f"proctor: the native helper cannot be built: none of {', '.join(COMPILERS)} is on PATH{HINT}")
-    target = SOURCES / "bin" / "proctor-init"
+        raise SystemExit(f"proctor: the native helper cannot be built: none of {', '.join(compilers)} is on PATH{hint}")
     target.parent.mkdir(exist_ok=True)
     fresh = target.with_name(f"proctor-init.{os.getpid()}")
     sources = sorted(str(path) for path in (SOURCES / "native").glob("*.c"))
     if subprocess.run([compiler, *FLAGS, "-o", str(fresh), *sources]).returncode != 0:
         fresh.unlink(missing_ok=True)
-        raise SystemExit(f"proctor: the native helper cannot be built: {compiler} failed, see above{HINT}")
+        raise SystemExit(f"proctor: the native helper cannot be built: {compiler} failed, see above{hint}")
     fresh.chmod(0o755)
     fresh.replace(target)
     return target
@@ -66,10 +85,26 @@ else:
         """Hatchling calls this before it packs a wheel or makes an editable install."""
 
         def initialize(self, version: str, build_data: dict[str, object]) -> None:
-            if self.target_name == "wheel":
+            """Compile the helper, add it to the wheel and name the machines that the wheel is for."""
+            wanted = os.environ.get("PROCTOR_WHEEL", "")
+            if wanted not in {*PACKAGES, PURE}:
+                known = ", ".join(sorted(filter(None, PACKAGES)))
+                raise SystemExit(f"proctor: PROCTOR_WHEEL={wanted}: not {PURE} or one of {known}")
+            if self.target_name != "wheel" or wanted == PURE or (not wanted and sys.platform != "linux"):
+                return
+            build_data["pure_python"] = False
+            if version == "editable":
                 compile_helper()
-                build_data["pure_python"] = False
-                build_data["infer_tag"] = True
+                return
+            self._compiled = tempfile.TemporaryDirectory()
+            helper = compile_helper(Path(self._compiled.name) / "proctor-init", wanted)
+            build_data["force_include"] = {str(helper): "proctor/execute/sandbox/bin/proctor-init"}
+            build_data["tag"] = TAGS.format(wanted) if wanted else f"py3-none-linux_{platform.machine()}"
+
+        def finalize(self, version: str, build_data: dict[str, object], artifact_path: str) -> None:
+            """Remove the helper that was compiled for the wheel."""
+            if hasattr(self, "_compiled"):
+                self._compiled.cleanup()
 
 
 if __name__ == "__main__":

@@ -10,14 +10,13 @@ languages are written by hand. Tests of the example's own, which notice what tho
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-
-from proctor.base.frozen import frozen
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
 
-@frozen
+@dataclass(frozen=True)
 class Example:
     """One bug fix between two releases of a project on the Python package index."""
 

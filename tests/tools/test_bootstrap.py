@@ -22,7 +22,10 @@ def bare_path(directory: Path) -> str:
 
 def test_an_unknown_purpose_is_refused(project: Path) -> None:
     done = subprocess.run([project / "tools" / "bootstrap", "dance"], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (3, "bootstrap: say demo, test, containers or browser, not dance\n")
+    assert (done.returncode, done.stderr) == (
+        3,
+        "bootstrap: say demo, test, release, containers or browser, not dance\n",
+    )
 
 
 def test_missing_packages_are_named_where_they_cannot_be_installed(project: Path, tmp_path: Path) -> None:
