@@ -82,7 +82,7 @@ BAD = {
         {"description": 'AgentDescription("mine", "mine", (), "1", {"é": "1"})'},
         "settings has a name",
     ),
-    "missing field": ({"description": 'AgentDescription("mine")'}, "TypeError: AgentDescription: missing field"),
+    "missing field": ({"description": 'AgentDescription("mine")'}, "TypeError: AgentDescription.__init__() missing"),
     "a dictionary": ({"description": '{"name": "mine", "digest": "1"}'}, "not an AgentDescription"),
     "nothing": ({"description": "None"}, "not an AgentDescription"),
     "an error": ({"description": "1 / 0"}, "ZeroDivisionError"),

@@ -6,12 +6,12 @@ import json
 import os
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from proctor.base.errors import InfrastructureFault, UsageFault
-from proctor.base.frozen import replace
 from proctor.execute.agents.adapters.interface import Adapter, Launch, Recipe, node_program, python_program
 from proctor.execute.agents.install.lock import AgentLock, Release, read_lock
 from proctor.execute.agents.install.pypi import interpreter_of
@@ -244,8 +244,8 @@ Proctor = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def test_the_command_line_lists_and_shows_agents(proctor: Proctor) -> None:
-    rows = json.loads(proctor("agents", "list", "--json").stdout)
-    assert rows == json.loads(proctor("agents", "--json").stdout)
+    rows = json.loads(proctor("agents", "list", "--json").stdout)["agents"]
+    assert rows == json.loads(proctor("agents", "--json").stdout)["agents"]
     found = {row["kind"]: row for row in rows}
     assert found["codex"]["from"] == "npm" and found["codex"]["installed"] == ""
     assert {"builtin", "endpoint", "acp"} <= set(found)

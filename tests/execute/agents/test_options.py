@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import replace
 from proctor.execute.agents.adapted import command_line, extended
 from proctor.execute.agents.adapters.interface import Launch, Recipe
 from proctor.execute.agents.adapters.table import find_adapter
@@ -165,7 +165,7 @@ def test_rules_may_be_a_link_but_not_a_directory(tmp_path: Path) -> None:
     (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
     options, _ = resolved(tmp_path, Wanted(rules=(str(tmp_path / "CLAUDE.md"),)))
     assert options.rules == RULES
-    with pytest.raises(UsageFault, match="the rules file is not a file"):
+    with pytest.raises(UsageFault, match="the rules file is a directory"):
         resolved(tmp_path, Wanted(rules=(str(tmp_path),)))
 
 

@@ -13,19 +13,20 @@ from typing import Any
 import pytest
 
 from proctor.base.errors import UsageFault
-from proctor.cli.wiring import PlugIn
+from proctor.conduct.session.agents import PlugIn
 from proctor.execute.agents.interface import AgentDescription, AgentRequest
 from proctor.execute.agents.noop import NoopAgent
 from proctor.execute.agents.options import AgentOptions
 from proctor.execute.agents.registry import make_agent
 from proctor.execute.sandbox.interface import Mount
+from tests.conftest import ContractMaker
 from tests.execute.agents.test_real_agents import FINDING
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 
 MODULE = """
 from proctor.execute.agents.adapters.interface import *
-from proctor.base.frozen import replace
+from dataclasses import replace
 
 def launch(order):
     return Launch(("/opt/agent/bin/python", "-m", "mine", order.task), {"URL": order.model.address}, extra=1)
@@ -48,7 +49,7 @@ def install(place: Path, change: str = "", name: str = "mine", package: str = "a
 def listed(proctor: Proctor, site: Path) -> dict[str, dict[str, str]]:
     done = proctor("agents", "list", "--json", PYTHONPATH=str(site))
     assert done.returncode == 0, done.stderr
-    return {row["kind"]: row for row in json.loads(done.stdout) if row["from"] != "built in"}
+    return {row["kind"]: row for row in json.loads(done.stdout)["agents"] if row["from"] != "built in"}
 
 
 def test_an_adapter_of_a_package_is_listed_and_shown_like_the_others(proctor: Proctor, tmp_path: Path) -> None:
@@ -65,6 +66,8 @@ def test_an_adapter_of_a_package_is_listed_and_shown_like_the_others(proctor: Pr
 
 BAD = {
     "no adapter": ("ADAPTER = {}", "it is a dict, not an Adapter"),
+    "no text of Python": ("def (", "SyntaxError: invalid syntax"),
+    "no such object": ("del ADAPTER", "has no attribute 'ADAPTER'"),
     "no module": ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
     "leaves instead of loading": ("exit(3)", "SystemExit: 3"),
     "another name": ("ADAPTER = replace(ADAPTER, name='other')", "its name is 'other'"),
@@ -85,7 +88,10 @@ BAD = {
     "another option": ("ADAPTER = replace(ADAPTER, options=frozenset({'speed'}))", "its options are not"),
     "no function": ("ADAPTER = replace(ADAPTER, launch=None)", "its launch is not a function"),
     "no acp function": ("ADAPTER = replace(ADAPTER, acp=3)", "its acp is not a function"),
-    "a function that fails": ("ADAPTER = replace(ADAPTER, launch=lambda order: 1 / 0)", "ZeroDivisionError"),
+    "a function that fails": (
+        "ADAPTER = replace(ADAPTER, launch=lambda order: 1 / 0)",
+        "launch() raises ZeroDivisionError",
+    ),
     "no launch": ("ADAPTER = replace(ADAPTER, acp=lambda order: None)", "acp() returns a NoneType, not a Launch"),
     "a program by name": ("ADAPTER = replace(ADAPTER, launch=lambda order: Launch(('sh',)))", "without its full path"),
     "a file outside": (
@@ -100,16 +106,23 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_m12_a_broken_adapter_is_an_error_of_its_package(proctor: Proctor, tmp_path: Path, name: str) -> None:
+def test_m12_a_broken_adapter_is_an_error_of_its_package(
+    proctor: Proctor, make_contract: ContractMaker, tmp_path: Path, name: str
+) -> None:
     change, says = BAD[name]
     site = tmp_path / "site"
     install(site, change)
     rows = listed(proctor, site)
-    assert "acme-adapters" in rows["mine"]["words"] and says in rows["mine"]["words"], rows["mine"]
+    blamed, interface = "the adapter 'mine' of the package acme-adapters", "execute/agents/adapters/interface.py"
+    words = rows["mine"]["words"]
+    assert words.startswith(blamed) and says in words and interface in words and "\n" not in words, words
     assert "codex" in rows
-    for arguments in (("agents", "install", "mine"), ("agents", "show", "mine")):
+    run = ("run", make_contract(), "--agent", "mine", "--model", "openai/m", "--endpoint", "http://127.0.0.1:1")
+    once = (run,) if name in ("no text of Python", "a function that fails") else ()
+    for arguments in (("agents", "install", "mine"), ("agents", "show", "mine"), *once):
         done = proctor(*arguments, PYTHONPATH=str(site))
-        assert done.returncode == 2 and "acme-adapters" in done.stderr and says in done.stderr, done.stderr
+        assert done.returncode == 2 and blamed in done.stderr and says in done.stderr, done.stderr
+        assert interface in done.stderr
         assert "Traceback" not in done.stderr and "defect" not in done.stderr
 
 
@@ -139,7 +152,7 @@ def test_a_built_in_agent_cannot_be_replaced(proctor: Proctor, tmp_path: Path, n
     site = tmp_path / "site"
     install(site, f"ADAPTER = replace(ADAPTER, name={name!r})", name)
     done = proctor("agents", "list", "--json", PYTHONPATH=str(site))
-    words = [row["words"] for row in json.loads(done.stdout) if row["kind"] == name]
+    words = [row["words"] for row in json.loads(done.stdout)["agents"] if row["kind"] == name]
     assert len(words) == 2 and words[1] == f"the package acme-adapters cannot replace the built-in agent {name!r}"
     if name == "codex":
         shown = json.loads(proctor("agents", "show", name, "--json", PYTHONPATH=str(site)).stdout)
@@ -170,7 +183,7 @@ def test_a_skeleton_that_cannot_be_written(
     proctor: Proctor, tmp_path: Path, arguments: tuple[str, ...], says: str
 ) -> None:
     place = tmp_path / "new"
-    done = proctor("agents", "new", *arguments, "--to", place)
+    done = proctor("agents", "new", *arguments, "--out", place)
     assert done.returncode == 2 and says in done.stderr, done.stderr
     assert not place.exists()
 
@@ -194,16 +207,21 @@ def test_a_skeleton_that_cannot_be_written(
 )
 def test_the_skeleton_of_a_package_passes_its_own_tests(proctor: Proctor, tmp_path: Path, how: tuple[str, ...]) -> None:
     place = tmp_path / "proctor-mine"
-    done = proctor("agents", "new", "mine", *how, "--to", place)
+    done = proctor("agents", "new", "mine", *how, "--out", place)
     assert done.returncode == 0, done.stderr
     own = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "."], cwd=place, capture_output=True, text=True
     )
     assert own.returncode == 0 and "2 passed" in own.stdout, own.stdout
-    again = proctor("agents", "new", "mine", *how, "--to", place)
+    again = proctor("agents", "new", "mine", *how, "--out", place)
     assert again.returncode == 2 and "not an empty directory" in again.stderr
     readme = (place / "README.md").read_text()
-    for line in ("pip install .", "proctor agents install mine", "proctor run CONTRACT", "proctor verify last"):
+    for line in (
+        "pip --python PYTHON install pytest .",
+        "proctor agents install mine",
+        "proctor run CONTRACT",
+        "proctor verify last",
+    ):
         assert line in readme
 
 
@@ -220,7 +238,7 @@ def test_an_adapter_of_a_third_party_package_from_the_documentation_alone(projec
         return subprocess.run(command, capture_output=True, text=True, timeout=1200, env=variables)
 
     place = tmp_path / "proctor-my-gptme"
-    done = proctor("agents", "new", "my-gptme", "--pypi", "gptme==0.35.1", "--to", place)
+    done = proctor("agents", "new", "my-gptme", "--pypi", "gptme==0.35.1", "--out", place)
     assert done.returncode == 0, done.stderr
     module = place / "proctor_my_gptme.py"
     flags = '"--non-interactive", "--tool-format", "tool", "-m", f"local/{order.model.name}", order.task'

@@ -86,6 +86,7 @@ CASES = [
     ("gptme", "chat"),
     ("gptme", "anthropic"),
     ("acp:gptme", "chat"),
+    ("letta", "chat"),
 ]
 
 MODELS = {("continue", "responses"): "gpt-5"}

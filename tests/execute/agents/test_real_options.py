@@ -56,7 +56,7 @@ def test_a_pilot_compares_an_agent_with_rules_and_with_a_server(
     file = write_pilot(tmp_path, [contract], pilot=head, methods=methods, runs_per_task=1, flakes={"runs": 1})
     folder = planned(at_home, file)
     _, told = run(at_home, file)
-    report = at_home("pilot", "report", file, "--into", tmp_path / "report")
+    report = at_home("pilot", "report", file, "--out", tmp_path / "report")
     assert report.returncode in (0, 1), (report.stderr, told)
     mine = [one for one in runs_in(agents_home) if one["contract_path"] == str(contract)]
     reached = {one["method"]: one["report"]["status"] for one in mine if one["method"] in VARIANTS}

@@ -8,11 +8,11 @@ agents get wrong, and not its own notes, which are kept as a bounded archive for
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from proctor.base.canonical import digest
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import replace
 from proctor.execute.agents.adapters.interface import Adapter, Launch, Order, variables
 from proctor.execute.agents.adapters.plugins import origin
 from proctor.execute.agents.adapters.table import find_adapter

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from proctor.base.errors import ContractError, InfrastructureFault, Mistake
+from proctor.base.errors import ContractError, InfrastructureFault, Mistake, UsageFault
 from proctor.base.files import read_bounded
-from proctor.base.frozen import frozen, replace
 from proctor.contract.kinds import Decimal, Text, Whole
 from proctor.contract.shapes import Either, Field, ListOf, MapOf, Part, Shape, Variants
 from proctor.contract.strict_yaml import Report, TooManyMistakes, parse_yaml
@@ -23,7 +24,11 @@ from proctor.execute.agents.options import EFFORTS, NOTHING_WANTED, McpSource, W
 
 SCHEMA_VERSION = 1
 FILE_BYTES = 1 << 20
+LEFT_OUT = "name an agent as NAME, NAME@VERSION or NAME:ARGUMENT; `proctor agents` lists them"
 ENDINGS = (".yaml", ".yml")
+
+_TELLING = ("patch", "command", "endpoint", "acp")
+"""Agents that say themselves what is to follow their name."""
 
 _KIND = re.compile(r"[a-z][a-z0-9_-]*:")
 _PATH = Text("a path, relative to the agent file", r"[^\u0000-\u001f]+")
@@ -56,7 +61,7 @@ AGENT_FILE = Shape(
     (
         Field("schema", Whole(SCHEMA_VERSION, SCHEMA_VERSION), "The version of this form: 1."),
         Field("agent", WORDS, "The agent, as proctor run --agent names it."),
-        Field("name", replace(NAME, empty=True), "The agent's name in tables and reports; else the file's.", ""),
+        Field("name", NAME, "The agent's name in tables and reports; else the file's.", ""),
         Field("model", _MODEL, "The one model of this agent, as PROVIDER/NAME; those of --model if left out.", ""),
         Field("endpoint", ANY, "The base URL of the model's provider.", ""),
         Field("key_env", _KEY_VARIABLE, "The variable that holds the key.", ""),
@@ -84,11 +89,11 @@ AGENT_FILE = Shape(
 )
 
 
-@frozen
+@dataclass(frozen=True)
 class AgentFile:
     """An agent as a user asked for it. Without a file there is ``agent`` alone, as on the command line.
 
-    ``key_file`` and the paths of ``wanted`` are absolute.
+    ``key_file`` and the paths of ``wanted`` are absolute. ``places`` says where in the file options stand.
     """
 
     agent: str
@@ -100,6 +105,7 @@ class AgentFile:
     key_file: str = ""
     dialect: str = ""
     wanted: Wanted = NOTHING_WANTED
+    places: Mapping[str, str] = field(default_factory=dict)
 
 
 def is_agent_file(words: str) -> bool:
@@ -109,7 +115,22 @@ def is_agent_file(words: str) -> bool:
 
 def read_agent(words: str) -> AgentFile:
     """What ``words``, the value of ``--agent``, ask for; :class:`ContractError` with all mistakes in an agent file."""
-    return load_agent_file(Path(words)) if is_agent_file(words) else AgentFile(words)
+    if is_agent_file(words):
+        return load_agent_file(Path(words))
+    if missing := what_is_missing(words):
+        raise UsageFault(missing, where=f"--agent {words[:200]!r}", hint=LEFT_OUT)
+    return AgentFile(words)
+
+
+def what_is_missing(agent: str) -> str:
+    """What is missing after the ``@`` or the ``:`` of ``agent``; empty if nothing is."""
+    kind, _, argument = parse_agent(agent)
+    if not kind.strip():
+        return "the name of the agent is missing"
+    named = argument if kind == "acp" and " " not in argument else agent.partition(":")[0]
+    if "@" in named and not named.partition("@")[2]:
+        return "the version after the '@' is missing"
+    return "" if argument or ":" not in agent or kind in _TELLING else "what follows the ':' is missing"
 
 
 def parse_agent(agent: str) -> tuple[str, str, str]:
@@ -152,6 +173,8 @@ def _read(path: Path) -> bytes:
 def _build(part: Part, path: Path, report: Report) -> AgentFile:
     if is_agent_file(part["agent"]):
         report.add(part.place("agent"), "an agent file cannot name another agent file", "name the agent itself")
+    elif part["agent"] and (missing := what_is_missing(part["agent"])):
+        report.add(part.place("agent"), missing)
     if not part["model"]:
         for name in ("endpoint", "key_env", "key_file", "dialect"):
             if part[name]:
@@ -180,6 +203,11 @@ def _build(part: Part, path: Path, report: Report) -> AgentFile:
             skills=str(here / part["skills"]) if part["skills"] else "",
             mcp=tuple(_source(name, one) for name, one in part["mcp"].items() if one.variant),
         ),
+        places={
+            name: f"{path}:{part.place(name).line}:{part.place(name).column}"
+            for name in ("rules", "skills")
+            if part.given(name)
+        },
     )
 
 

@@ -7,20 +7,20 @@ does.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
 from proctor.base.canonical import digest
 from proctor.base.errors import UsageFault
-from proctor.base.pattern import pattern
 from proctor.execute.agents.files import copied_files
 from proctor.execute.agents.interface import BRIEFING, AgentDescription, AgentFiles, AgentRequest, Ending, Scene
 from proctor.execute.sandbox.interface import Command, Mount
 from proctor.execute.workspace.store import held
 
 KEPT_OUTPUT_BYTES = 1 << 20
-INTERPRETER = pattern(r"(?:python|pypy|node|bun|ruby|perl|php|lua|Rscript|(?:ba|da|z|k)?sh)[0-9.]*")
+INTERPRETER = re.compile(r"(?:python|pypy|node|bun|ruby|perl|php|lua|Rscript|(?:ba|da|z|k)?sh)[0-9.]*")
 _HARMLESS_OPTIONS = ("-u", "-I", "-B", "-E", "-s")
 """Options of interpreters that may stand before the script."""
 

@@ -7,9 +7,10 @@ replaced.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from proctor.base.canonical import digest
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import replace
 from proctor.execute.agents.command import CommandAgent, requested_command
 from proctor.execute.agents.files import copied_files
 from proctor.execute.agents.interface import BRIEFING, AgentDescription, AgentRequest, Ending, ModelAccess, Scene

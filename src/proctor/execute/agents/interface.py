@@ -8,10 +8,10 @@ sandbox hands over a patch itself. The harness sees what an agent does; it never
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from proctor.base.frozen import EMPTY, frozen
 from proctor.contract.model import Contract
 from proctor.execute.agents.options import NO_OPTIONS, AgentOptions
 from proctor.execute.sandbox.interface import Command, Finished, Mount, Output
@@ -26,7 +26,7 @@ DIALECTS = ("chat", "responses", "anthropic", "gemini")
 """The ways to talk to a model: OpenAI Chat Completions and Responses, Anthropic Messages, Gemini generateContent."""
 
 
-@frozen
+@dataclass(frozen=True)
 class ModelAccess:
     """Where an agent finds its model: an address inside the sandbox, the model's name, and a key that opens nothing."""
 
@@ -35,7 +35,7 @@ class ModelAccess:
     key: str = "proctor-holds-the-key"
 
 
-@frozen
+@dataclass(frozen=True)
 class AgentDescription:
     """What identifies an agent: it is bound into the manifest before the agent acts."""
 
@@ -43,7 +43,7 @@ class AgentDescription:
     kind: str
     command: tuple[str, ...] = ()
     digest: str = ""
-    settings: Mapping[str, str] = EMPTY
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 class Run(Protocol):
@@ -56,7 +56,7 @@ Note = Callable[[str, Mapping[str, Any]], object]
 """Records an event of the given type."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Scene:
     """What an agent gets to act with: the briefing and, if it asked for a sandbox, a way to run commands in it.
 
@@ -78,7 +78,7 @@ class Scene:
 REASONS = ("finished", "failed", "timed-out", "not-started", "killed", "terminated")
 
 
-@frozen
+@dataclass(frozen=True)
 class Ending:
     """How an agent ended: ``finished``, ``failed`` (it said so), ``timed-out``, ``not-started`` or ``killed``.
 
@@ -108,7 +108,7 @@ class Agent(Protocol):
     def act(self, scene: Scene) -> Ending: ...
 
 
-@frozen
+@dataclass(frozen=True)
 class AgentFiles:
     """A verified copy of the files that an agent brings along: their digest, and the layer that holds them."""
 
@@ -119,16 +119,16 @@ class AgentFiles:
         return (Mount(self.layer.path / FILES_CONTENT, AGENT_FILES, sealed=self.layer.seal()),)
 
 
-@frozen
+@dataclass(frozen=True)
 class Provided:
     """What options bring into the sandbox: mounts, the layers behind them, and the settings for the manifest."""
 
     mounts: tuple[Mount, ...] = ()
     layers: tuple[Layer, ...] = ()
-    settings: Mapping[str, str] = EMPTY
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
-@frozen
+@dataclass(frozen=True)
 class AgentRequest:
     """How a person asked for an agent: ``kind@version:argument``, where version and argument may be empty.
 
@@ -140,7 +140,7 @@ class AgentRequest:
     kind: str
     argument: str = ""
     files: Path | None = None
-    settings: Mapping[str, str] = EMPTY
+    settings: Mapping[str, str] = field(default_factory=dict)
     reference: Callable[[], bytes] | None = None
     model: str = ""
     dialects: tuple[str, ...] = ()

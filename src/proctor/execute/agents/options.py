@@ -7,8 +7,7 @@ reports show them. An adapter says which ones its agent has; the others are refu
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from proctor.base.frozen import EMPTY, frozen
+from dataclasses import dataclass, field
 
 SKILLS_PLACE = "/opt/skills"
 """Where the directory of skills is shown read-only; each directory in it that holds a SKILL.md is one skill."""
@@ -19,7 +18,7 @@ MCP_PLACE = "/opt/mcp"
 EFFORTS = ("minimal", "low", "medium", "high")
 
 
-@frozen
+@dataclass(frozen=True)
 class McpServer:
     """A server of the Model Context Protocol that the agent starts and talks to over standard streams.
 
@@ -28,10 +27,10 @@ class McpServer:
 
     name: str
     command: tuple[str, ...]
-    environment: Mapping[str, str] = EMPTY
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
-@frozen
+@dataclass(frozen=True)
 class AgentOptions:
     """The options of one agent; empty values are options that were not set.
 
@@ -43,7 +42,7 @@ class AgentOptions:
     temperature: str = ""
     small_model: str = ""
     arguments: tuple[str, ...] = ()
-    environment: Mapping[str, str] = EMPTY
+    environment: Mapping[str, str] = field(default_factory=dict)
     rules: str = ""
     skills: tuple[str, ...] = ()
     mcp: tuple[McpServer, ...] = ()
@@ -52,7 +51,7 @@ class AgentOptions:
 NO_OPTIONS = AgentOptions()
 
 
-@frozen
+@dataclass(frozen=True)
 class McpSource:
     """Where an MCP server comes from: a release of ``registry`` (pypi or npm), and which of its programs to run.
 
@@ -63,11 +62,11 @@ class McpSource:
     registry: str
     package: str
     run: tuple[str, ...] = ()
-    environment: Mapping[str, str] = EMPTY
+    environment: Mapping[str, str] = field(default_factory=dict)
     beside: tuple[str, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True)
 class Wanted:
     """The options that a user asks for. Rules and skills are paths, and MCP servers are releases of a registry.
 
@@ -78,7 +77,7 @@ class Wanted:
     temperature: str = ""
     small_model: str = ""
     arguments: tuple[str, ...] = ()
-    environment: Mapping[str, str] = EMPTY
+    environment: Mapping[str, str] = field(default_factory=dict)
     rules: tuple[str, ...] = ()
     skills: str = ""
     mcp: tuple[McpSource, ...] = ()
@@ -103,4 +102,12 @@ def shown_options(settings: Mapping[str, str]) -> list[str]:
 
 
 SPECIAL = ("effort", "temperature", "small_model", "rules", "skills", "mcp")
-"""The options that only some agents have; extra arguments and variables can be given to all."""
+"""The options that only some agents have."""
+
+EVERY = ("arguments", "environment")
+"""The options of all agents that are programs; the reference agent takes no arguments."""
+
+
+def option_name(field: str) -> str:
+    """What the field of an agent file is called on the command line."""
+    return {"arguments": "--agent-arg", "environment": "--agent-env"}.get(field, f"--{field.replace('_', '-')}")

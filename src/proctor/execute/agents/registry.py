@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING
+from importlib.metadata import EntryPoint, entry_points
 
 from proctor.base.errors import UsageFault
 from proctor.execute.agents.adapters.plugins import package_named
@@ -22,9 +22,6 @@ from proctor.execute.agents.noop import NoopAgent
 from proctor.execute.agents.options import NO_OPTIONS
 from proctor.execute.agents.patch import PatchAgent
 from proctor.execute.agents.with_options import WithOptions, require_options
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 GROUP = "proctor.agents"
 
@@ -87,8 +84,6 @@ def make_agent(request: AgentRequest) -> Agent:
 
 def plug_ins() -> dict[str, Maker]:
     """The kinds that installed packages add; they are imported only when they are used."""
-    from importlib.metadata import entry_points
-
     found: dict[str, Maker] = {}
     adapted = adapter_names()
     for point in entry_points(group=GROUP):
@@ -112,8 +107,6 @@ def package_of(kind: str) -> str:
         return ""
     if is_adapted(kind):
         return package_named(kind)
-    from importlib.metadata import entry_points
-
     return next((_package(point) for point in entry_points(group=GROUP, name=kind)), "")
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from proctor.base.canonical import digest, sha256
 from proctor.base.errors import InfrastructureFault, UsageFault
+from proctor.base.fields import EMPTY
 from proctor.base.files import read_bounded
 from proctor.execute.agents.files import copy_directory
 from proctor.execute.agents.install.servers import installed_server, server_of
@@ -37,11 +38,15 @@ def resolve(
     copied_to: Path | None,
     copies: dict[Path, AgentFiles],
     install_hint: str,
+    places: Mapping[str, str] = EMPTY,
 ) -> tuple[AgentOptions, Provided]:
-    """The options of an agent, and what they bring into the sandbox; ``install_hint`` is how to install servers."""
+    """The options of an agent, and what they bring into the sandbox; ``install_hint`` is how to install servers.
+
+    ``places`` says where rules and skills were asked for: an option of the command line, or a place in an agent file.
+    """
     mounts: list[Mount] = []
     layers: list[Layer] = []
-    rules = _rules(wanted.rules)
+    rules = _rules(wanted.rules, places.get("rules", ""))
     plain = {"effort": wanted.effort, "temperature": wanted.temperature, "small_model": wanted.small_model}
     settings = {name: text for name, text in plain.items() if text}
     if wanted.arguments:
@@ -51,9 +56,13 @@ def resolve(
         settings |= {"rules": sha256(rules.encode()), "rules_bytes": str(len(rules.encode()))}
     skills: tuple[str, ...] = ()
     if wanted.skills:
+        where = _where(places.get("skills", ""), wanted.skills)
+        if not Path(wanted.skills).is_dir():
+            problem = "is not a directory" if Path(wanted.skills).exists() else "does not exist"
+            raise UsageFault(f"the directory of skills {problem}", where=where)
         copy = copy_directory(Path(wanted.skills), copied_to, copies)
         content = copy.layer.path / FILES_CONTENT
-        skills = _skill_names(content, wanted.skills)
+        skills = _skill_names(content, where)
         mounts.append(Mount(content, SKILLS_PLACE, sealed=copy.layer.seal()))
         layers.append(copy.layer)
         settings |= {"skills": ", ".join(skills), "skills_digest": copy.digest}
@@ -89,31 +98,38 @@ def mcp_servers_json(servers: tuple[McpServer, ...]) -> str:
     return json.dumps({"mcpServers": entries}, sort_keys=True)
 
 
-def _rules(paths: tuple[str, ...]) -> str:
+def _rules(paths: tuple[str, ...], place: str) -> str:
     """The text of all rules files, in their order, with an empty line between them."""
     texts = []
     for path in paths:
+        where = _where(place, path)
+        if Path(path).is_dir():
+            raise UsageFault("the rules file is a directory", where=where, hint="name the file in it")
         try:
-            if not Path(path).is_file():
-                os.stat(path)
-                raise UsageFault("the rules file is not a file", where=path)
             texts.append(read_bounded(Path(os.path.realpath(path)), RULES_BYTES).decode())
-        except InfrastructureFault:
-            raise _too_long(path) from None
+        except InfrastructureFault as fault:
+            if Path(path).is_file():
+                raise _too_long(where) from None
+            raise UsageFault(f"the rules file is {fault.message}", where=where) from None
         except OSError as error:
-            raise UsageFault(f"the rules file cannot be read: {error.strerror}", where=path) from None
+            raise UsageFault(f"the rules file cannot be read: {error.strerror}", where=where) from None
         except UnicodeDecodeError:
-            raise UsageFault("the rules file is not text in UTF-8", where=path) from None
+            raise UsageFault("the rules file is not text in UTF-8", where=where) from None
         if not texts[-1].strip() or "\0" in texts[-1]:
-            raise UsageFault("the rules file is empty or not text", where=path)
+            raise UsageFault("the rules file is empty or not text", where=where)
     whole = "\n\n".join(text.strip("\n") for text in texts) + "\n" if texts else ""
     if len(whole.encode()) > RULES_BYTES:
-        raise _too_long(paths[-1])
+        raise _too_long(_where(place, paths[-1]))
     return whole
 
 
-def _too_long(path: str) -> UsageFault:
-    return UsageFault(f"rules files may hold {RULES_BYTES >> 10} KiB together", where=path, hint="shorten them")
+def _where(place: str, path: str) -> str:
+    """Where a path was asked for, and the path."""
+    return f"{place} {path}" if place.startswith("--") else f"{place}: {path}" if place else path
+
+
+def _too_long(where: str) -> UsageFault:
+    return UsageFault(f"rules files may hold {RULES_BYTES >> 10} KiB together", where=where, hint="shorten them")
 
 
 def _skill_names(content: Path, where: str) -> tuple[str, ...]:

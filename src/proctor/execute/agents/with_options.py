@@ -7,16 +7,16 @@ Adapters translate options for their agents, and the protocol hands over MCP ser
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+from dataclasses import replace
 
 from proctor.base.canonical import digest
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import replace
 from proctor.execute.agents.adapted import command_line, wrappers_of
 from proctor.execute.agents.adapters.interface import Launch
 from proctor.execute.agents.adapters.table import find_adapter, is_adapted
 from proctor.execute.agents.interface import Agent, AgentDescription, AgentRequest, Ending, Scene
-from proctor.execute.agents.options import NO_OPTIONS, SKILLS_PLACE, SPECIAL, AgentOptions
+from proctor.execute.agents.options import EVERY, NO_OPTIONS, SKILLS_PLACE, SPECIAL, AgentOptions, Wanted, option_name
 from proctor.execute.agents.resolve import mcp_servers_json
 from proctor.execute.sandbox.interface import HOME, Command, Finished, Mount
 from proctor.execute.workspace.store import held
@@ -30,27 +30,36 @@ BY_VARIABLES = {"command": SPECIAL, "endpoint": SPECIAL, "builtin": ("effort", "
 
 def require_options(request: AgentRequest) -> None:
     """Refuse options that the agent of ``request`` does not have."""
-    options = request.options
-    has = _has(request)
-    for name in (*SPECIAL, "arguments", "environment"):
+    refuse_others(request.kind, request.argument, request.options)
+
+
+def refuse_others(
+    kind: str, argument: str, options: AgentOptions | Wanted, typed: Container[str] = (), where: str = ""
+) -> None:
+    """Refuse options that the agent does not have; ``typed`` are those of the command line, ``where`` has the rest."""
+    has = options_of(kind, argument)
+    for name in (*SPECIAL, *EVERY):
         if getattr(options, name) and name not in has:
-            shown = ", ".join(has) or "none"
+            given = name in typed
+            shown = ", ".join(option_name(one) if given else one for one in has if not given or one != "mcp")
             raise UsageFault(
-                f"the agent {request.kind} does not have the option {name}", hint=f"options of this agent: {shown}"
+                f"the agent {kind} does not have the option {option_name(name) if given else name}",
+                where="" if given else where,
+                hint=f"options of this agent: {shown or 'none'}",
             )
 
 
-def _has(request: AgentRequest) -> tuple[str, ...]:
-    every = ("arguments", "environment")
-    if request.kind != "acp" and is_adapted(request.kind):
-        return (*(name for name in SPECIAL if name in find_adapter(request.kind).options), *every)
-    if request.kind == "acp":
-        program = request.argument.partition("@")[0]
+def options_of(kind: str, argument: str = "") -> tuple[str, ...]:
+    """The options that an agent has."""
+    if kind != "acp" and is_adapted(kind):
+        return (*(name for name in SPECIAL if name in find_adapter(kind).options), *EVERY)
+    if kind == "acp":
+        program = argument.partition("@")[0]
         own = find_adapter(program).options | {"mcp"} if is_adapted(program) else SPECIAL
-        return (*(name for name in SPECIAL if name in own), *every)
-    if request.kind == "builtin":
+        return (*(name for name in SPECIAL if name in own), *EVERY)
+    if kind == "builtin":
         return (*BY_VARIABLES["builtin"], "environment")
-    return (*BY_VARIABLES[request.kind], *every) if request.kind in BY_VARIABLES else ()
+    return (*BY_VARIABLES[kind], *EVERY) if kind in BY_VARIABLES else ()
 
 
 class WithOptions:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import ExitStack
+from dataclasses import replace
 
 from proctor.base.canonical import digest
 from proctor.base.errors import InfrastructureFault, UsageFault
-from proctor.base.frozen import replace
 from proctor.execute.agents.acp.client import Client
 from proctor.execute.agents.acp.services import end_program, numbered
 from proctor.execute.agents.acp.wire import Broken, Wire

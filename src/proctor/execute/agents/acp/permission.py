@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from proctor.base.frozen import frozen
 from proctor.contract.command_line import matches_command
 from proctor.contract.policy import Policy
 from proctor.execute.sandbox.interface import WORKSPACE
@@ -22,7 +22,7 @@ CHANGES = ("edit", "delete", "move")
 TEXT_CHARACTERS = 4000
 
 
-@frozen
+@dataclass(frozen=True)
 class Asked:
     """What an agent asks leave for, as far as it says."""
 
@@ -32,7 +32,7 @@ class Asked:
     paths: tuple[str, ...]
 
 
-@frozen
+@dataclass(frozen=True)
 class Answer:
     """Whether it may, and why."""
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from proctor.base.errors import InfrastructureFault
-from proctor.base.frozen import frozen, replace
 from proctor.execute.agents.interface import Scene
 from proctor.execute.sandbox.interface import WORKSPACE, Command, Finished
 
@@ -39,7 +39,7 @@ class Unable(Exception):
     """A request that cannot be carried out; the agent is told why."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Ended:
     """A command that ended, or the reason why there was none."""
 

@@ -7,12 +7,13 @@ to a bound, as evidence. Reading waits for the other side and for nothing else; 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import threading
+from dataclasses import dataclass
 from typing import Any
 
 from proctor.base.canonical import parse
-from proctor.base.frozen import frozen
 from proctor.execute.sandbox.interface import Output
 
 LINE_BYTES = 16 << 20
@@ -29,7 +30,7 @@ class Broken(Exception):
     """The other side does not keep to the protocol, or said that it cannot do what it was asked."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Message:
     """One message: a request (``method`` and ``id``), a notification (``method``), or an answer (``id``)."""
 
@@ -56,8 +57,6 @@ class Wire:
 
     def send(self, message: dict[str, Any]) -> None:
         """Say something; a partner that is gone hears nothing, and the next read tells."""
-        import json
-
         line = json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")).encode() + b"\n"
         with self._turn:
             self._keep(b"> ", line)

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import EMPTY, frozen
 from proctor.execute.agents.interface import ModelAccess
 from proctor.execute.agents.options import NO_OPTIONS, AgentOptions
 from proctor.execute.sandbox.interface import HOME, WORKSPACE
@@ -28,7 +28,7 @@ MODULES = f"{PLACE}/node_modules"
 NODE_VERSION = "24.19.0"
 
 
-@frozen
+@dataclass(frozen=True)
 class Recipe:
     """What an installation is made from: releases of one registry, the agent's own first, all pinned.
 
@@ -48,7 +48,7 @@ class Recipe:
         return self.packages[0].rpartition("@" if self.registry == "npm" else "==")[2]
 
 
-@frozen
+@dataclass(frozen=True)
 class Order:
     """What an adapter is asked to start.
 
@@ -64,7 +64,7 @@ class Order:
     workspace: str = WORKSPACE
 
 
-@frozen
+@dataclass(frozen=True)
 class Launch:
     """What to start: ``files`` are texts for the home directory by path, ``first`` are commands to run beforehand.
 
@@ -73,10 +73,10 @@ class Launch:
     """
 
     arguments: tuple[str, ...]
-    environment: Mapping[str, str] = EMPTY
-    files: Mapping[str, str] = EMPTY
+    environment: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
     first: tuple[tuple[str, ...], ...] = ()
-    links: Mapping[str, str] = EMPTY
+    links: Mapping[str, str] = field(default_factory=dict)
     extra: int = 0
 
 
@@ -84,7 +84,7 @@ PLAIN_NODE = {"UV_USE_IO_URING": "0"}
 """Node asks the kernel for io_uring first, which sandboxes refuse and record; so it is told not to."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Adapter:
     """One agent. ``dialects`` are those it speaks, its own choice first; ``trajectory`` are patterns below the home.
 

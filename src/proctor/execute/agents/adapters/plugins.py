@@ -1,27 +1,25 @@
 """Adapters of other packages: entry points of the group ``proctor.adapters``, each an ``Adapter`` object.
 
 Such an adapter is code that Proctor did not write. It is checked when it is loaded, its functions are checked each time
-they answer, and every message names the package. Whatever else its code raises, the command line reports as an error of
-that package. The names of built-in agents cannot be taken. The package, its version and a digest of what it starts are
-part of the agent's identity.
+they answer, and whatever its code raises is reported as an error of its package. The names of built-in agents cannot be
+taken. The package, its version and a digest of what it starts are part of the agent's identity.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from proctor.base.canonical import NotCanonical, digest
-from proctor.base.errors import UsageFault
-from proctor.base.frozen import replace
+from proctor.base.errors import ProctorError, UsageFault
 from proctor.execute.agents.adapters.interface import Adapter, Launch, Order, Recipe
 from proctor.execute.agents.interface import DIALECTS, ModelAccess
 from proctor.execute.agents.options import SPECIAL
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 GROUP = "proctor.adapters"
 HINT = "the interface of adapters is execute/agents/adapters/interface.py; fix or update the package"
@@ -35,8 +33,6 @@ _PATTERN = re.compile(r"[\w.*?@+-]+(?:/[\w.*?@+-]+)*", re.ASCII)
 
 
 def _points() -> tuple[EntryPoint, ...]:
-    from importlib.metadata import entry_points
-
     return tuple(entry_points(group=GROUP))
 
 
@@ -83,7 +79,8 @@ def origin(adapter: Adapter, launch: Launch) -> dict[str, str]:
 
 
 def _loaded(point: EntryPoint, package: str, version: str) -> Adapter:
-    adapter = point.load()
+    with _blamed(point.name, package):
+        adapter = point.load()
     problem = next(adapter_problems(adapter, point.name), "")
     if problem:
         raise _at_fault(point.name, package, problem)
@@ -155,7 +152,8 @@ def _checked(start: Callable[[Order], Launch], what: str, name: str, package: st
     """``start`` with a check of what it answers."""
 
     def checked(order: Order) -> Launch:
-        launch = start(order)
+        with _blamed(name, package, f"{what}() raises "):
+            launch = start(order)
         problem = next(launch_problems(launch), "")
         if problem:
             raise _at_fault(name, package, f"{what}() returns {problem}")
@@ -199,6 +197,18 @@ def _payload(launch: Launch) -> dict[str, Any]:
         "links": [list(pair) for pair in sorted(launch.links.items())],
         "first": [list(command) for command in launch.first],
     }
+
+
+@contextmanager
+def _blamed(name: str, package: str, before: str = "") -> Iterator[None]:
+    """Whatever the code of another package raises is an error of that package."""
+    try:
+        yield
+    except ProctorError:
+        raise
+    except (Exception, SystemExit) as error:
+        said = f"{type(error).__name__}: {error}".splitlines()[0].removesuffix(": ")
+        raise _at_fault(name, package, f"{before}{said}") from None
 
 
 def _at_fault(name: str, package: str, problem: str) -> UsageFault:

@@ -100,15 +100,17 @@ _README = """\
 # An adapter of Proctor for {name}
 
 `{module}.py` says how {name} is installed, started and pointed at its model; its comments say what to fill in.
-`python -m pytest` checks it without running the agent. Then, in the environment that Proctor is installed in:
+The package goes into the environment that Proctor is installed in. With `PYTHON` for the Python of that environment,
+such as `.venv/bin/python` of Proctor's directory, and pip 22.3 or newer:
 
-    pip install .
+    pip --python PYTHON install pytest .
+    PYTHON -m pytest
     proctor agents install {name}
     proctor run CONTRACT --agent {name} --model PROVIDER/NAME
     proctor verify last
 
-A scripted model needs no key and no provider: `--model scripted/demo --script turns.yaml`. `proctor trace last` shows
-what the agent did and which requests it made.
+The tests check the adapter without running the agent. A scripted model needs no key and no provider:
+`--model scripted/demo --script turns.yaml`. `proctor trace last` shows what the agent did and which requests it made.
 """
 
 

@@ -25,6 +25,7 @@ NAMES = (
     "kimi",
     "vibe",
     "gptme",
+    "letta",
     "claude-code",
 )
 

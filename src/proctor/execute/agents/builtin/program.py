@@ -10,6 +10,7 @@ is trimmed, so that providers can cache it.
 from __future__ import annotations
 
 import hashlib
+import http.client
 import json
 import os
 import re
@@ -17,6 +18,8 @@ import signal
 import sys
 import threading
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatch
 from subprocess import DEVNULL, PIPE, STDOUT, Popen, TimeoutExpired
@@ -456,10 +459,6 @@ class Agent:
 
     def post(self) -> Turn | None:
         """One answer, or None if the conversation is too long. What may pass by itself is tried again."""
-        import http.client
-        import urllib.error
-        import urllib.request
-
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self.key}", "x-api-key": self.key}
         headers.update({"x-goog-api-key": self.key, "anthropic-version": "2023-06-01"})
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

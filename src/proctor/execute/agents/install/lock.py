@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from proctor.base.canonical import digest
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import EMPTY, frozen
 
 KIND = "proctor.agent-lock"
 SCHEMA = 1
@@ -31,7 +31,7 @@ _PLACE = re.compile(r"(?:(?:^|/)node_modules/(?:@[\w.-]+/)?[\w-][\w.-]*)+", re.A
 _ASKS = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
 
 
-@frozen
+@dataclass(frozen=True)
 class Release:
     """One release: ``digest`` is what the registry's client checks, as it spells it."""
 
@@ -40,7 +40,7 @@ class Release:
     digest: str
 
 
-@frozen
+@dataclass(frozen=True)
 class AgentLock:
     """Everything that one installation is made from."""
 
@@ -51,7 +51,7 @@ class AgentLock:
     python: str = ""
     node: tuple[str, str] | None = None
     """The name and the digest of the file that Node comes from."""
-    document: Mapping[str, Any] = EMPTY
+    document: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:

@@ -8,6 +8,7 @@ programs as packages for each platform do.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -66,8 +67,6 @@ def _package(packages: tuple[str, ...]) -> dict[str, Any]:
 
 def _write(path: Path, value: dict[str, Any]) -> None:
     """npm's files hold numbers and texts that Proctor's canonical form has no room for."""
-    import json
-
     write_whole(path, json.dumps(value, sort_keys=True).encode(), sync=False)
 
 

@@ -6,6 +6,8 @@ are known to need none, and the recipe of an agent names them one by one. The sa
 
 from __future__ import annotations
 
+import tarfile
+import zipfile
 from pathlib import Path
 
 from proctor.contract.model import Source
@@ -30,8 +32,6 @@ def make_wheels(specs: tuple[str, ...], inputs: InputCache, into: Path) -> Path:
 
 
 def _make_wheel(spec: str, release: Path, into: Path) -> None:
-    import zipfile
-
     name, _, version = spec.partition("==")
     files = _packages(release)
     if not files:
@@ -47,8 +47,6 @@ def _make_wheel(spec: str, release: Path, into: Path) -> None:
 
 def _packages(release: Path) -> dict[str, bytes]:
     """The modules of every package that lies beside the release's own ``setup.py``."""
-    import tarfile
-
     found: dict[str, bytes] = {}
     with tarfile.open(release) as archive:
         for member in archive:

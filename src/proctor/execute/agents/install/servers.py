@@ -9,25 +9,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import Distribution, distributions
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from proctor.base.canonical import digest
 from proctor.base.errors import UsageFault
 from proctor.base.files import read_bounded
-from proctor.base.frozen import frozen
 from proctor.execute.agents.adapters.interface import NODE, PLAIN_NODE, Recipe
 from proctor.execute.agents.install.store import AgentStore, Installation
 from proctor.execute.agents.options import MCP_PLACE, McpServer, McpSource
-
-if TYPE_CHECKING:
-    from importlib.metadata import Distribution
 
 PYTHON = "python"
 PACKAGE_BYTES = 1 << 20
 
 
-@frozen
+@dataclass(frozen=True)
 class ServerPackage:
     """The release that an MCP server comes from, as the store of agents installs it."""
 
@@ -76,8 +73,6 @@ def _python_command(source: McpSource, content: Path, place: str) -> tuple[str, 
 
 def _own(source: McpSource, content: Path) -> list[Distribution]:
     """The distribution of the server's own package."""
-    from importlib.metadata import distributions
-
     name = _normal(source.package.partition("==")[0].partition("[")[0])
     sites = [str(path) for path in content.glob("lib/python*/site-packages")]
     return [one for one in distributions(path=sites) if _normal(one.metadata["Name"]) == name]

@@ -10,8 +10,11 @@ cached; one that is complete is found and left alone.
 from __future__ import annotations
 
 import os
+import shutil
+import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,7 +22,6 @@ from proctor.base.canonical import canonical, parse
 from proctor.base.erase import erase
 from proctor.base.errors import UsageFault
 from proctor.base.files import read_bounded, write_whole
-from proctor.base.frozen import frozen, replace
 from proctor.contract.model import InputFile, Source
 from proctor.execute.agents.adapters.interface import NODE_PLACE, NODE_VERSION, PLACE, Recipe
 from proctor.execute.agents.install import npm, pypi
@@ -53,7 +55,7 @@ class Installable(Protocol):
     def recipe(self) -> Recipe: ...
 
 
-@frozen
+@dataclass(frozen=True)
 class Installation:
     """An installed agent."""
 
@@ -256,9 +258,6 @@ def _bytes_below(place: Path) -> int:
 
 def _extract(archive: Path, member: str, target: Path) -> None:
     """Copy one member of a zip archive to ``target`` and make it a program."""
-    import shutil
-    import zipfile
-
     with zipfile.ZipFile(archive) as wheel, wheel.open(member) as source, open(target, "wb") as out:
         shutil.copyfileobj(source, out, 1 << 20)
     target.chmod(0o755)

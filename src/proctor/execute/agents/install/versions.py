@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import replace
 from proctor.execute.agents.adapters.interface import Adapter
 
 _VERSION = re.compile(r"[0-9][A-Za-z0-9.+!_-]{0,100}")
