@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from proctor.cli.models import settings_of_model
+from proctor.conduct.session.models import settings_of_model
 from proctor.execute.agents.agent_file import AgentFile
 from tests.conduct.live import Proctor, Seen
 from tests.conduct.talking import FIX
@@ -98,8 +98,21 @@ def test_options_of_the_command_line_are_kept_with_the_batch(
 WRONG: list[tuple[list[str], str]] = [
     (["--agent", "noop", "--agent", "reference", "--name", "x"], "--name is the name of one agent"),
     (["--agent", "noop", "--name", "A B"], "expected a name of lower-case letters"),
-    (["--agent", "noop", "--effort", "high"], "the agent noop does not have the option effort"),
-    (["--agent", "builtin", "--model", "openai/m", "--skills", "skills"], "there is no skill in this directory"),
+    (["--agent", "noop", "--effort", "high"], "the agent noop does not have the option --effort"),
+    (["--agent", "command:x", "--skills", "skills"], "there is no skill in this directory"),
+    (["--agent", "command:x", "--skills", "nodir"], "/nodir: the directory of skills does not exist"),
+    (["--agent", "builtin", "--model", "openai/m", "--agent-arg", "x"], "does not have the option --agent-arg\n"),
+    (["--agent", "pi", "--model", "openai/m", "--small-model", "x"], "does not have the option --small-model\n"),
+    (["--agent", "served.yaml", "--model", "openai/m"], "served.yaml: the agent builtin does not have the option mcp"),
+    (["--agent", "pi@", "--model", "openai/m"], "--agent 'pi@': the version after the '@' is missing"),
+    (["--agent", "acp:pi@", "--model", "openai/m"], "--agent 'acp:pi@': the version after the '@' is missing"),
+    (["--agent", "builtin:", "--model", "openai/m"], "--agent 'builtin:': what follows the ':' is missing"),
+    (["--agent", "noop", "--name", ""], "--name '': expected a name"),
+    (["--agent", "nameless.yaml"], "nameless.yaml:3:7: expected a name"),
+    (["--agent", "half.yaml"], "half.yaml:2:8: the version after the '@' is missing"),
+    (["--agent", "command:x", "--rules", "skills"], "/skills: the rules file is a directory"),
+    (["--agent", "command:x", "--rules", ""], "--rules '': the path is empty"),
+    (["--agent", "ruled.yaml"], "/ruled.yaml:3:8: "),
     (["--agent", "command:x", "--agent-env", "PROCTOR_X=1"], "--agent-env takes NAME=VALUE"),
     (["--agent", "command:x", "--agent-env", "sk-secret"], "--agent-env takes NAME=VALUE"),
     (["--agent", "command:x", "--agent-env", "A=1", "--agent-env", "A=2"], "--agent-env A: given twice"),
@@ -143,6 +156,10 @@ def test_what_is_wrong_is_said_before_anything_runs(
 ) -> None:
     (tmp_path / "skills").mkdir()
     (tmp_path / "bad.yaml").write_text("schema: 1\nagent: noop\nefort: high\n")
+    (tmp_path / "nameless.yaml").write_text('schema: 1\nagent: noop\nname: ""\n')
+    (tmp_path / "half.yaml").write_text("schema: 1\nagent: pi@\n")
+    (tmp_path / "ruled.yaml").write_text("schema: 1\nagent: command:x\nrules: NOPE.md\n")
+    agent_file(tmp_path, "served.yaml", agent="builtin", mcp={"time": {"pypi": "mcp-server-time==2026.10.19"}})
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "x.yaml").write_text(f"schema: 1\nagent: 'command:{folder}'\n")
@@ -167,6 +184,29 @@ def test_endpoints_and_keys_can_be_given_for_one_model(proctor: Proctor, make_co
     of_a, of_b = (settings_of_model(model, settings, AgentFile("builtin")) for model in ("scripted/a", "scripted/b"))
     assert of_a["dialect"] == "chat" and "key_env" not in of_a
     assert of_b["key_env"] == "KEY" and "dialect" not in of_b
+
+
+def test_the_model_of_an_agent_file_is_not_replaced_in_silence(
+    proctor: Proctor, make_contract: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "turns.yaml").write_text(FIX)
+    agent_file(tmp_path, "own.yaml", agent="builtin", model="scripted/own")
+    common = ["run", make_contract(), "--agent", "own.yaml", "--script", "turns.yaml"]
+    refused = proctor(*common, "--model", "scripted/other")
+    assert refused.returncode == 2, refused.stdout
+    assert "--model scripted/other: no agent uses it: own.yaml has the model scripted/own" in refused.stderr
+    assert "leave out --model scripted/other, or take 'model' out of own.yaml" in refused.stderr
+    both = proctor(*common, "--model", "scripted/own", "--model", "scripted/other")
+    assert both.returncode == 2 and "--model scripted/other: no agent uses it" in both.stderr
+    assert not list((tmp_path / "home").glob("runs/*")), "nothing has begun"
+    same = proctor(*common, "--model", "scripted/own", "--json")
+    assert [run["model"] for run in runs_of(same)] == ["scripted/own"] and "own model" not in same.stderr
+    mixed = proctor(*common, "--agent", "builtin", "--model", "scripted/other", "--json")
+    assert {(run["agent"], run["model"]) for run in runs_of(mixed)} == {
+        ("own", "scripted/own"),
+        ("builtin", "scripted/other"),
+    }
+    assert "own.yaml is run with its own model scripted/own; --model is for the other agents" in mixed.stderr
 
 
 def test_an_agent_file_has_its_own_model_and_key() -> None:
@@ -197,3 +237,28 @@ def test_a_pilot_names_agent_files_and_freezes_what_they_say(
     (tmp_path / "ruled.yaml").write_text("schema: 1\nagent: noop\nefort: high\n")
     wrong = proctor("pilot", "plan", file)
     assert wrong.returncode == 2 and "ruled.yaml:3:1: unknown key 'efort'" in wrong.stderr
+
+
+def test_what_an_agent_file_cannot_have_is_said_before_anything_is_installed(proctor: Proctor, tmp_path: Path) -> None:
+    agent_file(tmp_path, "served.yaml", agent="builtin", mcp={"time": {"pypi": "mcp-server-time==2026.10.19"}})
+    refused = proctor("agents", "install", "served.yaml")
+    assert refused.returncode == 2, refused.stdout
+    assert refused.stderr.startswith("proctor: served.yaml: the agent builtin does not have the option mcp")
+    half = proctor("agents", "install", "pi@")
+    assert half.returncode == 2 and "pi@: the version after the '@' is missing" in half.stderr
+    agent_file(tmp_path, "plain.yaml", agent="builtin")
+    nothing = proctor("agents", "install", "plain.yaml")
+    assert nothing.returncode == 0 and nothing.stdout.startswith("nothing to install: what plain.yaml names")
+    assert nothing.stdout.count("\n") == 1
+    assert json.loads(proctor("agents", "install", "plain.yaml", "--json").stdout)["installed"] == []
+
+
+def test_agents_that_are_part_of_proctor_are_shown(proctor: Proctor) -> None:
+    shown = proctor("agents", "show", "builtin")
+    assert shown.returncode == 0, shown.stderr
+    assert "options:     effort, environment, rules, temperature\n" in shown.stdout
+    assert "limits:      steps, seconds, tokens, context_tokens\n" in shown.stdout
+    noop = json.loads(proctor("agents", "show", "noop", "--json").stdout)
+    assert noop["options"] == [] and noop["package"] == "proctor"
+    locked = proctor("agents", "show", "builtin", "--lock")
+    assert locked.returncode == 2 and "it has no lock" in locked.stderr

@@ -143,7 +143,7 @@ def test_a_what_if_is_answered_apart_from_the_results(results: Path, capsys: pyt
     assert run_command(["analyse", str(results)]) == 0
     assert "COUNTERFACTUAL" not in capsys.readouterr().out
     assert run_command(["analyse", str(results), "--what-if-seconds", "15"]) == 0
-    asked = capsys.readouterr().out.partition("not seen but computed, and no part of the results:\n")[2]
+    asked = capsys.readouterr().out.partition("hypothetical, not part of the results:\n")[2]
     assert asked.startswith("  COUNTERFACTUAL: cap 15 s of the agent's time: ")
 
 

@@ -20,7 +20,7 @@ def test_sign_verify_prove_and_check(proctor: Proctor, make_contract: Any, tmp_p
     made = json.loads(proctor("keys", "new", "lab", "--json").stdout)
     again = proctor("keys", "new", "lab")
     assert again.returncode == 2 and "never overwritten" in again.stderr
-    assert json.loads(proctor("keys", "list", "--json").stdout)[0]["keyid"] == made["keyid"]
+    assert json.loads(proctor("keys", "list", "--json").stdout)["keys"][0]["keyid"] == made["keyid"]
     unsigned = proctor("verify", run, "--key", "lab")
     assert unsigned.returncode == 4 and "nobody signed this run" in unsigned.stdout
 
@@ -33,7 +33,7 @@ def test_sign_verify_prove_and_check(proctor: Proctor, make_contract: Any, tmp_p
     assert proctor("attest", run).returncode == 2
 
     proof = tmp_path / "proof.json"
-    assert proctor("prove", run, "--event", "2", "--to", proof).returncode == 0
+    assert proctor("prove", run, "--event", "2", "--out", proof).returncode == 0
     shown = proctor("prove", "--check", proof, "--key", "lab", "--json")
     assert json.loads(shown.stdout)["run"] == run
     assert "compare the seal" in proctor("prove", "--check", proof).stdout

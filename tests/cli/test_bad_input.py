@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from proctor.cli.main import run_command
+
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -147,6 +149,23 @@ def test_a_home_that_is_a_file(proctor: Proctor, tmp_path: Path, command: tuple[
     assert done.returncode == 2 and "home is not a directory" in done.stderr and "Traceback" not in done.stderr
 
 
+def test_a_home_inside_a_file(proctor: Proctor, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = proctor("runs", PROCTOR_HOME=str(tmp_path / "file" / "home"))
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"proctor: {tmp_path / 'file'}: Proctor's home would be inside a file\n")
+
+
+def test_a_home_whose_runs_are_a_file(proctor: Proctor, tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "runs").write_text("")
+    for command in (("runs",), ("show", "last")):
+        done = proctor(*command, PROCTOR_HOME=str(tmp_path / "home"))
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"proctor: {tmp_path / 'home' / 'runs'}: the runs cannot be listed: Not a dir")
+        assert "set PROCTOR_HOME" in done.stderr
+
+
 def test_a_contract_where_nothing_can_be_written(proctor: Proctor) -> None:
     done = proctor("init", "/proc/greeting")
     assert done.returncode == 2 and "/proc/greeting/contract.yaml: cannot be written" in done.stderr
@@ -158,3 +177,31 @@ def test_a_contract_where_nothing_can_be_written(proctor: Proctor) -> None:
 def test_a_decision_without_a_reason_or_with_a_bad_code(proctor: Proctor, options: tuple[str, ...]) -> None:
     done = proctor("decide", "last", "approve", *options)
     assert done.returncode == 2 and options[-2] in done.stderr, done.stderr
+
+
+STEERING = "\x1b]0;stolen\x07"
+"""Sets the title of a terminal."""
+
+
+@pytest.mark.parametrize(
+    "arguments", [("lint", STEERING), ("show", f"{STEERING}/contract.yaml"), ("run", STEERING, "--agent", "noop")]
+)
+def test_no_message_steers_the_terminal(
+    arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PROCTOR_HOME", str(tmp_path / "home"))
+    (tmp_path / STEERING).mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert run_command(arguments) == 2
+    assert "?]0;stolen?" in (err := capfd.readouterr().err) and "\x1b" not in err
+
+
+def test_no_error_of_a_run_steers_the_terminal(
+    make_contract: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PROCTOR_HOME", str(tmp_path / "home"))
+    contract = make_contract(setup=[{"run": ["/bin/false"]}])
+    hostile = contract.rename(contract.with_name(STEERING))
+    for arguments in (("run", str(hostile), "--agent", "noop"), ("validate", str(hostile))):
+        assert run_command(arguments) == 2
+        assert "?]0;stolen?" in (err := capfd.readouterr().err) and "\x1b" not in err

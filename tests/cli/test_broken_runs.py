@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from proctor.base.canonical import canonical
 from proctor.cli.main import run_command
 from tests.conftest import ContractMaker
 
@@ -95,11 +96,14 @@ WRITING = ("retain", "review --verdict")
 ALL = {
     "runs": ("runs",),
     "runs --json": ("runs", "--json"),
-    "query": ("query", "--sql", "select run from runs"),
+    "query": ("query", "select run from runs"),
     "review": ("review",),
     "review --agreement": ("review", "--agreement"),
 }
 """Commands about all runs; a broken one is named and stops none of them."""
+
+STEERING = "\x1b]0;stolen\x07"
+"""Sets the title of a terminal."""
 
 RAW = ("Traceback", "defect", "Error:", "Exception", "line 1", "column", "[Errno", "unexpected", "object is not")
 """Words of exceptions, which no message may contain."""
@@ -168,6 +172,7 @@ def plain(text: str) -> bool:
     return not any(words in text for words in RAW)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("name", "how"), CASES)
 def test_j7_every_command_about_a_broken_run(
     place: Place, capfd: pytest.CaptureFixture[str], name: str, how: str
@@ -234,7 +239,7 @@ def test_j7_every_command_about_a_cut_run(
         assert code == 4 and plain(err), (label, code, err)
     assert state_of(place.home / "runs") == before
     code, out, _ = place.ask(capfd, "runs")
-    assert code == 0 and [line.split()[-1] for line in out.splitlines() if place.run in line] == ["cut"]
+    assert code == 0 and ["cut" in line.split() for line in out.splitlines() if place.run in line] == [True]
 
 
 def test_j7_what_is_left_of_a_cut_run_is_printed(place: Place, capfd: pytest.CaptureFixture[str]) -> None:
@@ -256,20 +261,41 @@ def test_j7_a_broken_retention_act(place: Place, capfd: pytest.CaptureFixture[st
     assert state_of(place.home / "runs") == before
 
 
+def hostile(value: Any) -> Any:
+    """``value`` with a sequence that steers a terminal in every text but those that decide what is printed."""
+    if isinstance(value, dict):
+        return {key: one if key in ("kind", "tree", "outcome") else hostile(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [hostile(one) for one in value]
+    return f"{value}{STEERING}" if isinstance(value, str) else value
+
+
+def test_j7_a_report_that_would_steer_the_terminal(place: Place, capfd: pytest.CaptureFixture[str]) -> None:
+    path = place.home / "runs" / place.run / "report.json"
+    report = hostile(json.loads(path.read_bytes()))
+    report["score"] = {"value": f"1{STEERING}"}
+    report["durations"]["waited_for_provider_seconds"] = f"1{STEERING}"
+    report["interpretation"] = {"label": f"a guess{STEERING}", "sentences": []}
+    path.write_bytes(canonical(report))
+    for asked in ((), ("--why",)):
+        code, out, err = place.ask(capfd, "show", "RUN", *asked)
+        assert code == 4 and "?]0;stolen?" in out and "\x1b" not in out + err
+
+
 OTHER_ID = "29990101T000000-0000000000"
 
 
 def test_j7_a_copy_under_another_id_is_no_run(place: Place, capfd: pytest.CaptureFixture[str]) -> None:
     shutil.copytree(place.home / "runs" / place.run, place.home / "runs" / OTHER_ID)
     code, out, err = place.ask(capfd, "runs")
-    assert code == 0 and [line.split()[-1] for line in out.splitlines() if OTHER_ID in line] == ["copy"]
+    assert code == 0 and ["copy" in line.split() for line in out.splitlines() if OTHER_ID in line] == [True]
     assert f"{OTHER_ID} contains the run {place.run}" in err and "does not count" in err
     code, out, _ = place.ask(capfd, "runs", "--status", "success", "--json")
     assert OTHER_ID not in out and place.run in out
-    listed = {row["run"]: row for row in json.loads(place.ask(capfd, "runs", "--json")[1])}
+    listed = {row["run"]: row for row in json.loads(place.ask(capfd, "runs", "--json")[1])["runs"]}
     assert listed[OTHER_ID]["status"] == "" and listed[OTHER_ID]["copy_of"] == place.run
-    code, out, err = place.ask(capfd, "query", "--sql", "select count(*) as n from runs", "--json")
-    assert code == 0 and json.loads(out) == [{"n": 2}] and OTHER_ID in err and place.run in err
+    code, out, err = place.ask(capfd, "query", "select count(*) as n from runs", "--json")
+    assert code == 0 and json.loads(out)["rows"] == [{"n": 2}] and OTHER_ID in err and place.run in err
     copied = Place(place.home, OTHER_ID, place.good)
     for label, arguments in ONE.items():
         code, out, err = copied.ask(capfd, *arguments)

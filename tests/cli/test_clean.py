@@ -38,7 +38,7 @@ def test_what_a_living_batch_uses_is_kept(proctor: Proctor, make_contract: Any, 
     said, _ = child.communicate(timeout=120)
     assert beside["removed"] == []
     assert [what.split()[0] for what in beside["kept"]] == ["layer", "layer", "the"]
-    assert [row["status"] for row in json.loads(proctor("runs", "--json").stdout)] == ["failure"] * 4, said
+    assert [row["status"] for row in json.loads(proctor("runs", "--json").stdout)["runs"]] == ["failure"] * 4, said
     after = json.loads(proctor("clean", "--layers", "--inputs", "--json").stdout)
     assert after["kept"] == []
     assert {what.split()[0] for what in after["removed"]} == {"layer", "input"}

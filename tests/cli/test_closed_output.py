@@ -28,6 +28,13 @@ def proctor(home: Path, *arguments: str, **streams: Any) -> subprocess.Completed
     return subprocess.run([sys.executable, "-m", "proctor", *arguments], env=environment, timeout=300, **streams)
 
 
+def without_streams(home: Path, closing: str, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """A command that a shell starts with closed streams."""
+    command = ["sh", "-c", f'exec "$@" {closing}', "sh", sys.executable, "-m", "proctor", *arguments]
+    environment = {**os.environ, "PROCTOR_HOME": str(home)}
+    return subprocess.run(command, env=environment, capture_output=True, timeout=300)
+
+
 @pytest.mark.parametrize("arguments", [("--help",), ("runs",), ("runs", "--json"), ("schema",), ("taxonomy",)])
 def test_a_command_whose_output_is_closed_ends_without_a_message(
     tmp_path: Path, closed: int, arguments: tuple[str, ...]
@@ -46,6 +53,23 @@ def test_runs_go_on_when_no_one_reads_their_progress(tmp_path: Path, closed: int
     done = proctor(tmp_path, "run", str(make_contract()), *more, stdout=subprocess.PIPE, stderr=closed)
     assert done.returncode == 1, "the no-op fails"
     assert done.stdout.count(b"failure") == 2
+
+
+@pytest.mark.parametrize("arguments", [("runs",), ("runs", "--json"), ("query", "--columns", "--csv"), ("--help",)])
+def test_a_command_without_standard_output_says_nothing(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    done = without_streams(tmp_path, "<&- >&-", *arguments)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_an_error_without_standard_error_keeps_its_code(tmp_path: Path) -> None:
+    done = without_streams(tmp_path, "2>&-", "show", "nothing")
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+def test_runs_without_standard_streams_are_intact(tmp_path: Path, make_contract: Any) -> None:
+    done = without_streams(tmp_path, "<&- >&- 2>&-", "run", str(make_contract()), "--agent", "reference")
+    assert done.returncode == 0
+    assert proctor(tmp_path, "verify", "last", stdout=subprocess.PIPE).returncode == 0
 
 
 def test_another_broken_pipe_is_a_defect_and_not_the_end_of_the_output(

@@ -46,7 +46,7 @@ def test_costs_are_shown_in_their_unit_with_few_digits(proctor: Proctor, batch: 
 
 
 def test_units_and_dollars_are_not_added(proctor: Proctor, batch: str) -> None:
-    runs = [run["run"] for run in json.loads(proctor("runs", "--json").stdout)]
+    runs = [run["run"] for run in json.loads(proctor("runs", "--json").stdout)["runs"]]
     done = proctor("cost", *runs)
     assert (done.returncode, done.stdout) == (2, "")
     assert "the runs are priced in units and in USD" in done.stderr

@@ -8,7 +8,6 @@ import pytest
 
 from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.cli.decide import command
-from proctor.conduct import operator
 from proctor.conduct.operator import Question
 from proctor.record.lock import RunLock
 from proctor.record.rundir import RunDirectory
@@ -24,8 +23,10 @@ def test_an_answer_that_the_run_does_not_take_is_not_reported_as_decided(
     run = RunDirectory(tmp_path / "runs" / RUN)
     run.path.mkdir(parents=True)
     run.events.write_bytes(b"")
-    monkeypatch.setattr(operator, "open_question", lambda run: Question(3, "id", {"1": "before the agent acts"}))
-    monkeypatch.setattr(operator, "TAKEN_SECONDS", 0)
+    monkeypatch.setattr("proctor.cli.decide.require_evidence", lambda run, live: None)
+    question = Question(3, "id", {"1": "before the agent acts"})
+    monkeypatch.setattr("proctor.cli.decide.open_question", lambda run: question)
+    monkeypatch.setattr("proctor.cli.decide.TAKEN_SECONDS", 0)
     with pytest.raises(InfrastructureFault, match="did not take the answer"):
         command.main([str(run.path), decision, "--why", "because"], standalone_mode=False)
 

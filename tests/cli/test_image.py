@@ -39,7 +39,7 @@ def test_without_an_engine_the_message_says_what_to_do(
 
 @pytest.mark.parametrize("arguments", [("Bad Name",), ("base", "--packages", "a b"), ("base", "--suite", "-x")])
 def test_a_build_that_cannot_work_is_a_usage_fault(arguments: tuple[str, ...], tmp_path: Path) -> None:
-    error = called("build", *arguments, "--archive", str(tmp_path / "x.tar")).exception
+    error = called("build", *arguments, "--out", str(tmp_path / "x.tar")).exception
     assert isinstance(error, UsageFault) and isinstance(error, ProctorError)
 
 

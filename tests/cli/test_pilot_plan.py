@@ -373,4 +373,4 @@ def test_what_is_said_of_a_plan_counts_the_tasks_that_are_left(
     code, out, _ = call(capsys, "power", file)
     assert (code, out.splitlines()[0]) == (1, "2 tasks, 3 runs of each by every method, without two")
     assert call(capsys, "power", file, "--tasks", "3")[0] == 0, "who asks what if is asked nothing"
-    assert call(capsys, "power", file, "--out", folder / "elsewhere")[0] == 2
+    assert call(capsys, "power", file, "--plan", folder / "elsewhere")[0] == 2

@@ -66,7 +66,7 @@ def test_a_pilot_is_reported_again_byte_by_byte_held_against_another_and_refused
     assert found["plan"]["projection"]["points"][-1][0] == 24
     assert check_numbers(pilot.with_suffix(".report"))["the head of the page"] == 12
     assert str(tmp_path) not in first["report.html"].decode() + first["findings.json"].decode()
-    report(proctor, pilot, "--into", tmp_path / "again")
+    report(proctor, pilot, "--out", tmp_path / "again")
     assert content(tmp_path / "again") == first
 
     found = report(proctor, pilot, "--against", tmp_path / "again")
@@ -97,10 +97,10 @@ def test_a_pilot_is_reported_again_byte_by_byte_held_against_another_and_refused
 
     shutil.rmtree(tmp_path / "contracts" / "three")
     pilot.write_text(pilot.read_text().replace("Does it work?", "Did it work?"))
-    done = proctor("pilot", "report", pilot, "--into", tmp_path / "alone")
+    done = proctor("pilot", "report", pilot, "--out", tmp_path / "alone")
     assert done.returncode == 0 and "changed since it was frozen, and not in this report: " in done.stderr
     pilot.unlink()
-    done = proctor("pilot", "report", pilot, "--into", tmp_path / "alone")
+    done = proctor("pilot", "report", pilot, "--out", tmp_path / "alone")
     assert done.returncode == 0 and "the pilot file is not there" in done.stderr
     assert content(tmp_path / "alone") == first, "the plan and the runs are enough"
 
@@ -142,7 +142,7 @@ def test_what_is_in_the_way_of_a_report_is_said(proctor: Proctor, make_contract:
     (tmp_path / "pilot.report" / "thesis.txt").write_text("mine")
     occupied = proctor("pilot", "report", file)
     assert (occupied.returncode, "something other than a report" in occupied.stderr) == (2, True)
-    astray = proctor("pilot", "report", file, "--into", tmp_path / "new", "--against", tmp_path)
+    astray = proctor("pilot", "report", file, "--out", tmp_path / "new", "--against", tmp_path)
     assert astray.returncode == 2
     assert "there is no report" in astray.stderr, "told before the runs are looked at, of which there are none"
     assert "Traceback" not in astray.stderr

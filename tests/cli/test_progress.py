@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from proctor.base.frozen import replace
 from proctor.cli.pilot_crew import done_of
 from proctor.cli.progress import MOST_LINES, Attempts
 from proctor.study.pilot.journal import Journal, Removal

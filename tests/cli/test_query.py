@@ -33,7 +33,7 @@ def home(proctor: Proctor, make_contract: Any, tmp_path: Path) -> Path:
 
 
 def test_runs_are_asked_printed_and_followed(proctor: Proctor, home: Path, make_contract: Any) -> None:
-    done = proctor("query", "--sql", SQL)
+    done = proctor("query", SQL)
     assert done.returncode == 0, done.stderr
     assert [line.split() for line in done.stdout.splitlines()] == [
         ["agent", "runs", "good"],
@@ -43,14 +43,14 @@ def test_runs_are_asked_printed_and_followed(proctor: Proctor, home: Path, make_
     ]
     assert done.stderr == "2 runs in the index, 2 of them new or changed\n"
     assert (home / "index" / "runs.parquet").is_file()
-    assert proctor("query", "--table", "--sql", SQL).stdout == done.stdout
-    assert json.loads(proctor("query", "--json", "--sql", SQL).stdout) == [
+    assert proctor("query", "--table", SQL).stdout == done.stdout
+    assert json.loads(proctor("query", "--json", SQL).stdout)["rows"] == [
         {"agent": "noop", "runs": 1, "good": 0},
         {"agent": "reference", "runs": 1, "good": 1},
     ]
-    assert proctor("query", "--csv", "--sql", SQL).stdout == "agent,runs,good\nnoop,1,0\nreference,1,1\n"
-    rows = json.loads(proctor("query", "--json", "--sql", "select * from runs order by agent").stdout)
-    shown = json.loads(proctor("runs", "--json").stdout)
+    assert proctor("query", "--csv", SQL).stdout == "agent,runs,good\nnoop,1,0\nreference,1,1\n"
+    rows = json.loads(proctor("query", "--json", "select * from runs order by agent").stdout)["rows"]
+    shown = json.loads(proctor("runs", "--json").stdout)["runs"]
     assert sorted(row["run"] for row in rows) == sorted(row["run"] for row in shown)
     assert {row["source"] for row in rows} == {row["path"] for row in shown}
     report = json.loads((Path(rows[1]["source"]) / "report.json").read_bytes())
@@ -65,7 +65,7 @@ def test_a_run_that_a_cap_ended_says_so_and_what_it_cost(proctor: Proctor, make_
     contract = make_contract(budget={"tool_calls": 5, "wall_seconds": 60})
     done = proctor("run", contract, "--agent", agent, "--prices", "prices.csv", "--json")
     name = json.loads(done.stdout)["runs"][0]["run"]
-    (row,) = json.loads(proctor("query", "--json", "--sql", "from runs").stdout)
+    (row,) = json.loads(proctor("query", "--json", "from runs").stdout)["rows"]
     assert (row["run"], row["ended"], row["censored"], row["scorable"]) == (name, "resource", 1, 1)
     assert row["tool_calls"] >= 5
     cost = json.loads(proctor("cost", name, "--json").stdout)
@@ -85,7 +85,7 @@ def test_what_has_no_row_is_named(proctor: Proctor, home: Path) -> None:
     cut = home / "runs" / "20260307T120000-0123456789"
     shutil.copytree(first, cut)
     (cut / "seal.json").unlink()
-    done = proctor("query", "--sql", "select run from runs", "--csv")
+    done = proctor("query", "select run from runs", "--csv")
     assert done.stdout == f"run\n{first.name}\n"
     assert done.stderr.splitlines() == [
         "1 run in the index, 1 of them new or changed",
@@ -106,7 +106,7 @@ def test_many_runs_without_a_row_are_counted() -> None:
 def test_columns_are_explained(proctor: Proctor) -> None:
     shown = proctor("query", "--columns").stdout
     assert all(f"{column.name} " in shown and column.meaning in shown for column in COLUMNS)
-    listed = json.loads(proctor("query", "--columns", "--json").stdout)
+    listed = json.loads(proctor("query", "--columns", "--json").stdout)["columns"]
     assert [(one["column"], one["values"], one["meaning"]) for one in listed] == [
         (column.name, column.kind, column.meaning) for column in COLUMNS
     ]
@@ -116,10 +116,10 @@ def test_columns_are_explained(proctor: Proctor) -> None:
 
 
 def test_a_home_without_runs_answers(proctor: Proctor) -> None:
-    done = proctor("query", "--sql", "select count(*) as runs from runs", "--json")
-    assert json.loads(done.stdout) == [{"runs": 0}]
+    done = proctor("query", "select count(*) as runs from runs", "--json")
+    assert json.loads(done.stdout)["rows"] == [{"runs": 0}]
     assert done.stderr == "0 runs in the index, 0 of them new or changed\n"
-    assert proctor("query", "--sql", "select run from runs", "--json").stdout == "[]\n"
+    assert proctor("query", "select run from runs", "--json").stdout == '{"kind":"query","schema":1,"rows":[]}\n'
 
 
 @pytest.fixture
@@ -130,12 +130,12 @@ def results(tmp_path: Path) -> Path:
 
 
 def test_a_table_of_results_is_asked_in_place_of_the_home(proctor: Proctor, results: Path, tmp_path: Path) -> None:
-    done = proctor("query", "--results", results, "--sql", "select run, agent from runs")
+    done = proctor("query", "--results", results, "select run, agent from runs")
     assert len(done.stdout.splitlines()) == MOST_SHOWN + 2
     assert "a?b" in done.stdout, "nothing steers the terminal"
     assert done.stderr == "1,000 of 1,500 rows are shown; --csv and --json print all of them\n"
-    assert len(proctor("query", "--results", results, "--csv", "--sql", "from runs").stdout.splitlines()) == 1501
-    assert len(json.loads(proctor("query", "--results", results, "--json", "--sql", "from runs").stdout)) == 1500
+    assert len(proctor("query", "--results", results, "--csv", "from runs").stdout.splitlines()) == 1501
+    assert len(json.loads(proctor("query", "--results", results, "--json", "from runs").stdout)["rows"]) == 1500
     assert not (tmp_path / "home").exists()
 
 
@@ -145,7 +145,7 @@ def test_values_of_every_kind_are_printed(proctor: Proctor, results: Path) -> No
         " null as gone, true as yes, date '2026-03-07' as day, [1, 2] as list, {'a': 1.5} as map, 'ab'::blob as bytes"
         " from runs"
     )
-    (row,) = json.loads(proctor("query", "--results", results, "--json", "--sql", sql).stdout)
+    (row,) = json.loads(proctor("query", "--results", results, "--json", sql).stdout)["rows"]
     assert row == {
         "big": str(2**50 * 1500 * 1000),
         "sum": 0.1 + 0.2,
@@ -158,9 +158,9 @@ def test_values_of_every_kind_are_printed(proctor: Proctor, results: Path) -> No
         "map": {"a": 1.5},
         "bytes": "6162",
     }
-    (cells,) = list(csv.reader(io.StringIO(proctor("query", "--results", results, "--csv", "--sql", sql).stdout)))[1:]
+    (cells,) = list(csv.reader(io.StringIO(proctor("query", "--results", results, "--csv", sql).stdout)))[1:]
     assert cells[:5] == [str(2**50 * 1500 * 1000), "0.30000000000000004", "1.5", "nan", ""]
-    shown = proctor("query", "--results", results, "--sql", sql).stdout.splitlines()[2]
+    shown = proctor("query", "--results", results, sql).stdout.splitlines()[2]
     assert shown.split()[1:5] == ["0.3", "1.5", "nan", "-"]
 
 
@@ -172,7 +172,7 @@ def test_no_cell_is_a_formula_and_analyse_reads_the_names_back(proctor: Proctor,
         for task in (1, 2)
     ]
     ingest(rows, tmp_path / "hostile.parquet")
-    ask = ("query", "--results", tmp_path / "hostile.parquet", "--csv", "--sql")
+    ask = ("query", "--results", tmp_path / "hostile.parquet", "--csv")
     sql = 'select agent, task, trial, status, score as "=1", -9999999999999999999::hugeint as big from runs'
     done = proctor(*ask, sql)
     table = list(csv.reader(io.StringIO(done.stdout)))
@@ -188,25 +188,31 @@ def test_no_cell_is_a_formula_and_analyse_reads_the_names_back(proctor: Proctor,
 
 def test_the_page_shows_what_is_printed(proctor: Proctor, project: Path) -> None:
     page = (project / "docs" / "queries.md").read_text("utf-8")
-    sql = re.findall(r'^\$ proctor query --sql "(.+)"$', page, re.MULTILINE)[0]
+    sql = re.findall(r'^\$ proctor query "(.+)"$', page, re.MULTILINE)[0]
     shown = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[0]
     assert proctor("demo").returncode == 0
-    assert proctor("query", "--sql", sql).stdout == shown
+    assert proctor("query", sql).stdout == shown
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "give a question or ask for the columns"),
-        (("--columns", "--sql", "select 1"), "give a question or ask for the columns"),
-        (("--sql", "select 1", "--json", "--csv"), "--json, --csv and --table exclude each other"),
-        (("--sql", ""), "--sql: there is no question"),
-        (("--sql", "selec"), '--sql: Parser Error: syntax error at or near "selec"'),
-        (("--sql", "select * from walks"), "--sql: Catalog Error: Table with name walks does not exist"),
-        (("--sql", "copy runs to 'out.csv'"), "--sql: only a SELECT can be asked, not COPY"),
-        (("--sql", "select * from read_text('contracts')"), "--sql: Permission Error"),
-        (("--sql", "select 1 as a, 2 as a", "--json"), "--sql: two columns are called 'a'"),
-        (("--sql", "select 1", "--results", "absent.parquet"), "absent.parquet: is not there"),
+        ((), "give a query or --columns"),
+        (("--columns", "select 1"), "give a query or --columns"),
+        (("select 1", "--json", "--csv"), "--json, --csv and --table exclude each other"),
+        (("",), "SELECT: there is no question"),
+        (("selec",), 'SELECT: Parser Error: syntax error at or near "selec"'),
+        (("select * from walks",), "SELECT: Catalog Error: Table with name walks does not exist"),
+        (("copy runs to 'out.csv'",), "SELECT: only a SELECT can be asked, not COPY"),
+        (("select * from read_text('contracts')",), "SELECT: Permission Error"),
+        (
+            (
+                "select 1 as a, 2 as a",
+                "--json",
+            ),
+            "two columns are called 'a'",
+        ),
+        (("select 1", "--results", "absent.parquet"), "absent.parquet: is not there"),
     ],
 )
 def test_what_cannot_be_asked_is_one_message(proctor: Proctor, arguments: tuple[str, ...], message: str) -> None:

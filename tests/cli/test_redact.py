@@ -19,7 +19,7 @@ def test_a_file_is_checked_and_redacted(proctor: Proctor, tmp_path: Path) -> Non
     file.write_text(f"one\ntwo {TOKEN} three\n")
     checked = proctor("redact", "--check", "--json", file)
     assert checked.returncode == 1
-    assert json.loads(checked.stdout) == [{"bytes": 27, "kind": "gitlab-token", "line": 2}]
+    assert json.loads(checked.stdout)["secrets"] == [{"bytes": 27, "kind": "gitlab-token", "line": 2}]
     refused = proctor("redact", file)
     assert refused.returncode == 2 and "there is no vault" in refused.stderr
     proctor("vault", "identity", "jo", tmp_path / "jo.key")
@@ -29,7 +29,8 @@ def test_a_file_is_checked_and_redacted(proctor: Proctor, tmp_path: Path) -> Non
     file.write_text(clean)
     name = clean.rpartition("]")[0].rpartition(":")[2]
     got = proctor("vault", "get", name, "--identity", tmp_path / "jo.key", "--why", "a test", "--json")
-    assert json.loads(got.stdout) == {"kind": "gitlab-token", "name": name, "secret": TOKEN}
+    answer = {"kind": "vault-get", "schema": 1, "name": name, "secret_kind": "gitlab-token", "secret": TOKEN}
+    assert json.loads(got.stdout) == answer
 
 
 def test_a_plain_file_has_nothing_to_tell(proctor: Proctor, tmp_path: Path) -> None:
@@ -63,7 +64,7 @@ def vault(proctor: Proctor, tmp_path: Path) -> str:
 
 
 def logged(proctor: Proctor) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = json.loads(proctor("vault", "log", "--json").stdout)
+    found: list[dict[str, str]] = json.loads(proctor("vault", "log", "--json").stdout)["entries"]
     return found
 
 

@@ -34,7 +34,7 @@ def test_the_table_says_how_an_agent_failed_and_where_to_look(proctor: Proctor, 
     hint = done.stdout.splitlines()[-1].removeprefix("what the agent printed: proctor ")
     assert "absent.py" in proctor(*hint.split()).stdout, "the hint works as it is printed"
     assert "the agent failed with exit code 2" in proctor("show", "last").stdout
-    row = json.loads(proctor("runs", "--json").stdout)[0]
+    row = json.loads(proctor("runs", "--json").stdout)["runs"][0]
     manifest = json.loads((Path(row["path"]) / "manifest.json").read_bytes())
     assert manifest["agent"]["command"] == ["python3", "/agent/absent.py"]
 
@@ -51,7 +51,7 @@ def test_a_broken_run_is_no_verdict_and_the_hint_works(proctor: Proctor, make_co
     assert proctor("verify", moved).returncode == 4
     moved.rename(directory)
     for words in ((), ("--status", "broken")):
-        assert " broken\n" in proctor("runs", *words).stdout
+        assert "  broken  " in proctor("runs", *words).stdout
     assert row["run"] not in proctor("runs", "--status", "success").stdout
 
 
@@ -60,8 +60,20 @@ def test_a_run_without_a_report_says_why(proctor: Proctor, tmp_path: Path) -> No
     with RunLock.take(run):
         done = proctor("show", "last")
         assert (done.returncode, "is still running: it has no report" in done.stderr) == (3, True)
+        done = proctor("show", "last", "--output")
+        assert (done.returncode, done.stdout) == (3, "")
+        assert f"{run.path.name} is still running: the output of a program is recorded when" in done.stderr
+        done = proctor("verify", "last")
+        assert (done.returncode, "seal.json: missing: the run is still running" in done.stdout) == (3, True)
     done = proctor("show", "last")
     assert (done.returncode, "the run was cut" in done.stderr) == (4, True), done.stderr
+
+
+def test_a_run_whose_agent_is_no_program_has_no_output(proctor: Proctor, make_contract: Any) -> None:
+    proctor("run", make_contract(), "--agent", "noop")
+    done = proctor("show", "last", "--output")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.endswith(" started no program for its agent, so there is no output\n")
 
 
 def test_a_check_that_passes_and_can_be_forged_is_told_so(proctor: Proctor, make_contract: Any) -> None:
@@ -86,7 +98,7 @@ def test_an_event_that_is_shortened_can_be_printed_whole(proctor: Proctor, make_
     check = {**make_contract.CHECK, "run": ["/usr/bin/python3", "-c", say]}
     proctor("run", make_contract(checks=[check]), "--agent", "noop")
     short = proctor("trace", "last", "--type", "check.decided", "--type", "check.finished")
-    cut = sum(line.endswith("...") for line in short.stdout.splitlines())
+    cut = sum("..." in line for line in short.stdout.splitlines())
     assert cut and re.fullmatch(f"{cut} events? shortened; --full prints them whole\n", short.stderr)
     full = proctor("trace", "last", "--type", "check.finished", "--full")
     assert full.stderr == ""

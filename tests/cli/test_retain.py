@@ -83,7 +83,7 @@ def parsed(done: subprocess.CompletedProcess[str]) -> Any:
 
 
 def test_every_statistic_has_the_same_row_before_and_after(scene: Scene) -> None:
-    question = ("query", "--sql", "SELECT * FROM runs", "--json")
+    question = ("query", "SELECT * FROM runs", "--json")
     before = parsed(scene.proctor(*question))
     spent = parsed(scene.proctor("cost", scene.id, "--json"))
     summed = parsed(scene.proctor("cost", scene.id, scene.id, "--json"))
@@ -132,7 +132,7 @@ def test_what_is_left_is_shown_proven_compared_and_reviewed(scene: Scene, tmp_pa
     assert trace.returncode == 0 and trace.stdout == (scene.path / "events.jsonl").read_text()
     shown = scene.proctor("trace", scene.id)
     assert shown.returncode == 0 and "(removed)" in shown.stdout and "run.finished" in shown.stdout
-    assert scene.proctor("prove", scene.id, "--event", "0", "--to", tmp_path / "proof.json").returncode == 0
+    assert scene.proctor("prove", scene.id, "--event", "0", "--out", tmp_path / "proof.json").returncode == 0
     assert scene.proctor("prove", "--check", tmp_path / "proof.json", "--key", "lab").returncode == 0
     assert scene.proctor("compare", scene.id, scene.id).returncode == 0
     said = scene.proctor("review", scene.id, "--verdict", "accept", "--by", "kim", "--minutes", "5", "--why", "fine")

@@ -50,13 +50,13 @@ def test_a_report_and_the_status_are_the_same_after_retention(
     for one, verdict, by in ((risky[0], "reject", "ada"), (risky[0], "reject", "bo"), (risky[1], "accept", "bo")):
         said = ("--verdict", verdict, "--minutes", "2", "--by", by, "--why", "I read it")
         assert proctor("review", one["run"], *said).returncode == 0
-    found = report(proctor, file, "--into", tmp_path / "before")
+    found = report(proctor, file, "--out", tmp_path / "before")
     check_told(found, content(tmp_path / "before"))
     assert "charged   3 reviews, 360 s in all" in proctor("pilot", "status", file).stdout
     standing = proctor("pilot", "status", file, "--json").stdout
     for one in runs_in(tmp_path / "home"):
         done = proctor("retain", one["run"], "--tier", "long-term", "--approve", "jo", "--why", "over", "--json")
         assert done.returncode == 0 and json.loads(done.stdout)["before"] is False
-    report(proctor, file, "--into", tmp_path / "after")
+    report(proctor, file, "--out", tmp_path / "after")
     assert content(tmp_path / "after") == content(tmp_path / "before")
     assert proctor("pilot", "status", file, "--json").stdout == standing

@@ -36,7 +36,7 @@ def run(proctor: Proctor, make_contract: Any, tmp_path: Path) -> Callable[[str],
 def test_a_risky_success_is_queued_reviewed_and_counted(proctor: Proctor, run: Any) -> None:
     risky = run(RISKY)
     name = risky.name
-    queue = json.loads(proctor("review", "--json").stdout)
+    queue = json.loads(proctor("review", "--json").stdout)["runs"]
     assert [(row["run"], row["status"], row["review"], row["reasons"]) for row in queue] == [
         (name, "success", "open", ["security (1)"])
     ]
@@ -50,7 +50,7 @@ def test_a_risky_success_is_queued_reviewed_and_counted(proctor: Proctor, run: A
     assert "no run waits" in proctor("review").stdout
     assert proctor("review", name, *said[2:], "--verdict", "accept").returncode == 0, "one may change one's mind"
     assert proctor("review", name, "--verdict", "reject", "--minutes", "1", "--by", "bo", "--why", "no").returncode == 0
-    (row,) = json.loads(proctor("review", "--json").stdout)
+    (row,) = json.loads(proctor("review", "--json").stdout)["runs"]
     assert (row["review"], row["minutes"]) == ("disputed", "6.0")
     figures = json.loads(proctor("review", "--agreement", "--json").stdout)
     assert figures["reviewers"] == ["ada", "bo"]

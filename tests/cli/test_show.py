@@ -8,8 +8,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+from click.testing import CliRunner
+
 from proctor.base.canonical import canonical
+from proctor.cli.main import run_command
 from proctor.cli.run import why
+from proctor.cli.trace import beginning
+from proctor.cli.trace import command as trace
+from proctor.record.rundir import RunDirectory
+from proctor.record.shelf import Shelf, Shelved
+from proctor.record.trace.event import SALT_BYTES, Event
+from tests.conduct.resealing import Forger
+from tests.corpus_runs import unpack
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -51,9 +62,11 @@ def test_runs_are_listed_with_their_models(proctor: Proctor, make_contract: Any,
     spoken = ("--agent", "builtin", "--model", "scripted/one", "--script", "turns.yaml")
     assert proctor("run", contract, *spoken).returncode == 1
     rows = [line.split() for line in proctor("runs").stdout.splitlines()]
-    assert rows[0] == ["RUN", "CONTRACT", "AGENT", "MODEL", "STATUS"]
+    assert rows[0] == [*("RUN", "CONTRACT", "AGENT", "MODEL", "STATUS"), *("STARTED", "DURATION", "COST", "WHY")]
+    assert [(row[5][-1], row[7], row[9]) for row in rows[2:]] == [("Z", "s", "units")] * 2
+    assert all(row[10:] and row[10] != "-" for row in rows[2:])
     assert [row[2:5] for row in rows[2:]] == [["noop", "-", "failure"], ["builtin", "scripted/one", "failure"]]
-    assert [run["model"] for run in json.loads(proctor("runs", "--json").stdout)] == ["", "scripted/one"]
+    assert [run["model"] for run in json.loads(proctor("runs", "--json").stdout)["runs"]] == ["", "scripted/one"]
 
 
 def test_runs_of_a_pilot_are_listed_with_their_methods_in_a_narrow_table(proctor: Proctor, tmp_path: Path) -> None:
@@ -67,7 +80,100 @@ def test_runs_of_a_pilot_are_listed_with_their_methods_in_a_narrow_table(proctor
     assert head.split() == ["RUN", "CONTRACT", "METHOD", "AGENT", "MODEL", "STATUS"]
     assert [row.split()[2] for row in rows] == ["codex-plain", "codex-careful"]
     assert max(map(len, [head, *rows])) <= 100
-    assert [run["method"] for run in json.loads(proctor("runs", "--json").stdout)] == ["codex-plain", "codex-careful"]
+    assert [run["method"] for run in json.loads(proctor("runs", "--json").stdout)["runs"]] == [
+        "codex-plain",
+        "codex-careful",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("keys", "value"),
+    [
+        (("durations", "wall_seconds"), "nan"),
+        (("durations", "wall_seconds"), "inf"),
+        (("usage", "cost", "usd"), "NaN"),
+        (("usage", "cost", "usd"), "sNaN"),
+    ],
+)
+def test_numbers_that_are_none_do_not_end_the_list(
+    keys: tuple[str, ...],
+    value: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("PROCTOR_HOME", str(tmp_path))
+    run = RunDirectory(unpack("report-2-success", tmp_path / "runs"))
+    Forger(run).forge("report.json", keys, value, scored=False)
+    assert run_command(["runs", "--status", "success"]) == 0
+    assert run.path.name in capsys.readouterr().out
+
+
+def test_the_newest_runs_are_listed_without_reading_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PROCTOR_HOME", str(tmp_path))
+    names = [f"20260307T1200{number:02}-0123456789" for number in range(40)]
+    for name in names:
+        (tmp_path / "runs" / name).mkdir(parents=True)
+    read: list[str] = []
+    describe = Shelf.describe
+
+    def noted(shelf: Shelf, run: RunDirectory) -> Shelved:
+        read.append(run.path.name)
+        return describe(shelf, run)
+
+    monkeypatch.setattr(Shelf, "describe", noted)
+    assert run_command(["runs", "-n", "3"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[2:]] == names[-3:]
+    assert read == names[:-4:-1]
+
+
+def test_the_patch_and_the_log_of_a_check_are_printed(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
+    print_both = (
+        r"import sys, calc; print('two \x1b[31mlines\nhere'); sys.stderr.write('no'); assert calc.add(2, 2) == 4"
+    )
+    check = {**make_contract.CHECK, "run": ["/usr/bin/python3", "-c", print_both]}
+    contract = make_contract(checks=[check, {**make_contract.CHECK, "id": "quiet"}])
+    assert proctor("run", contract, "--agent", "reference").returncode == 0
+    patch = proctor("show", "last", "--patch").stdout
+    (directory,) = (tmp_path / "home" / "runs").iterdir()
+    assert patch == (directory / "workspace" / "final.patch").read_text() and "+    return a + b" in patch
+    log = proctor("show", "last", "--log", "adds").stdout
+    assert "=== adds, patched, attempt 1: pass (exit-code)\n" in log
+    assert "--- stdout, 20 bytes\ntwo ?[31mlines\nhere\n--- stderr, 2 bytes\nno\n" in log
+    assert "nothing was printed" in proctor("show", "last", "--log", "quiet").stdout
+    unknown = proctor("show", "last", "--log", "ads")
+    assert unknown.returncode == 2 and "checks of this run: adds, quiet" in unknown.stderr
+    assert "exclude each other" in proctor("show", "last", "--patch", "--why").stderr
+
+
+def test_long_events_end_at_a_field_or_a_word() -> None:
+    payload = {"a": "word " * 40, "b": [1] * 60, "c": 1, "d": {"key": "x" * 60}, "e": "y" * 40, "f": "z" * 40}
+    line = beginning(payload, 160)
+    assert line == (
+        '{"a": "word word word word word word word word word...", "b": [...], "c": 1, "d": {...}, '
+        '"e": "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy", ...}'
+    )
+
+
+def test_a_role_with_a_newline_cannot_look_like_an_event(
+    proctor: Proctor, make_contract: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert proctor("run", make_contract(), "--agent", "noop").returncode == 1
+    payload = {"call": 1, "role": "user\n    9     1.000s harness", "content": {"text": "hello"}}
+    event = Event(0, "0", "model.message", "agent", payload, "00" * SALT_BYTES, "0" * 64)
+    monkeypatch.setattr("proctor.cli.trace.read_up_to_break", lambda *_, **__: ((event,), 0, None))
+    monkeypatch.setenv("PROCTOR_HOME", str(tmp_path / "home"))
+    done = CliRunner().invoke(trace, ["last"])
+    assert done.exit_code == 0
+    assert len(done.output.splitlines()) == 1 and "user?    9" in done.output
+
+
+def test_an_agent_that_does_not_exist_is_reported_before_a_missing_key(proctor: Proctor, make_contract: Any) -> None:
+    done = proctor("run", make_contract(), "--agent", "codx", "--model", "openai/some", OPENAI_API_KEY="")
+    assert done.returncode == 2
+    assert "did you mean codex?" in done.stderr and "key" not in done.stderr
 
 
 def test_a_gate_that_is_empty_on_purpose_shows_no_check_that_runs(proctor: Proctor, make_contract: Any) -> None:
@@ -82,8 +188,8 @@ def test_a_gate_that_is_empty_on_purpose_shows_no_check_that_runs(proctor: Proct
 def test_what_is_asked_of_a_run_is_not_passed_over_for_a_contract(proctor: Proctor, make_contract: Any) -> None:
     contract = make_contract()
     assert proctor("show", contract).returncode == 0
-    for option in ("--output", "--why"):
-        done = proctor("show", contract, option)
+    for option in (("--output",), ("--why",), ("--patch",), ("--log", "adds")):
+        done = proctor("show", contract, *option)
         assert (done.returncode, done.stdout) == (2, "") and "this is a contract" in done.stderr
 
 

@@ -2,25 +2,10 @@
 
 from __future__ import annotations
 
-from proctor.base.errors import ProctorError, UsageFault
-from proctor.execute.agents.adapters.interface import Adapter
-from proctor.execute.agents.adapters.plugins import package_named, taken_names
+from proctor.base.errors import UsageFault
+from proctor.execute.agents.adapters.plugins import taken_names
 from proctor.execute.agents.adapters.table import NAMES, OTHER_KINDS, adapter_names, find_adapter
-from proctor.execute.agents.description import at_fault
 from proctor.execute.agents.install.store import AgentStore
-
-
-def loaded(name: str) -> Adapter:
-    """The adapter ``name``. An exception in the code of another package is reported as an error of that package."""
-    try:
-        return find_adapter(name)
-    except ProctorError:
-        raise
-    except (Exception, SystemExit) as error:
-        package = package_named(name)
-        if not package:
-            raise
-        raise at_fault(name, package, f"{type(error).__name__}: {error}".splitlines()[0]) from None
 
 
 def adapter_rows(store: AgentStore) -> list[list[str]]:
@@ -28,9 +13,9 @@ def adapter_rows(store: AgentStore) -> list[list[str]]:
     rows = []
     for name in adapter_names():
         try:
-            adapter = loaded(name)
+            adapter = find_adapter(name)
         except UsageFault as fault:
-            rows.append([name, "plug-in", "", str(fault)])
+            rows.append([name, "plug-in", "", f"{fault.message} ({fault.hint})"])
             continue
         found = store.get(name)
         about = f"{adapter.words} ({', '.join(adapter.dialects)})"

@@ -1,41 +1,28 @@
-"""The options of agents on the command line, how a batch keeps them, and how they join those of an agent file.
-
-A value on the command line replaces that of the agent file. A batch keeps the values of the command line as one JSON
-text, with full paths, and names agent files by their full paths.
-"""
+"""The options of agents on the command line."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import click
 
-from proctor.base.errors import UsageFault
-from proctor.base.frozen import EMPTY, replace
-from proctor.contract.kinds import DECIMAL_TEXT
-from proctor.contract.texts import NAME, VARIABLE
-from proctor.execute.agents.agent_file import AgentFile, parse_agent, read_agent
 from proctor.execute.agents.options import EFFORTS
 
-SETTING = "agent_options"
-"""What the options are called among the settings of a batch."""
-
 _OPTIONS = (
-    click.option("--name", "agent_name", default="", help="The agent's name in tables and reports."),
-    click.option("--effort", type=click.Choice(EFFORTS), default=None, help="How much the model is to reason."),
+    click.option("--name", "agent_name", default=None, help="The agent's name in tables and reports."),
+    click.option("--effort", type=click.Choice(EFFORTS), default=None, help="The reasoning effort of the model."),
     click.option("--temperature", default="", help="The temperature of the model's answers."),
-    click.option("--small-model", default="", help="A second model of the provider, for the agent's small tasks."),
+    click.option(
+        "--small-model", default="", help="A second model of the same provider, for small tasks of the agent."
+    ),
     click.option("--rules", multiple=True, help="A file of instructions for the agent, such as an AGENTS.md."),
-    click.option("--skills", default="", help="A directory with skills: each is a directory with a SKILL.md."),
-    click.option("--agent-arg", multiple=True, help="One more argument of the agent's program."),
-    click.option("--agent-env", multiple=True, help="NAME=VALUE, one more variable of the agent's program."),
+    click.option("--skills", default="", help="A directory of skills, each a directory with a SKILL.md."),
+    click.option("--agent-arg", multiple=True, help="An argument for the agent's program; can be given several times."),
+    click.option(
+        "--agent-env", multiple=True, help="NAME=VALUE, a variable for the agent's program; can be given several times."
+    ),
 )
-
-_FREE_TEXTS = {"small_model": "--small-model", "arguments": "--agent-arg", "environment": "--agent-env"}
 
 
 def agent_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,69 +30,3 @@ def agent_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
-
-
-def kept_agent_options(options: dict[str, Any], agents: Sequence[str]) -> dict[str, str]:
-    """The options as a batch keeps them; nothing if none was given. They are taken out of ``options``."""
-    name = options.pop("agent_name")
-    if name and not NAME.matches(name):
-        raise UsageFault(f"expected {NAME.words}", where=f"--name {name[:100]}")
-    if name and len(agents) > 1:
-        raise UsageFault("--name is the name of one agent", hint="an agent file for each agent can have a name")
-    temperature = options.pop("temperature")
-    if temperature and not re.fullmatch(DECIMAL_TEXT, temperature):
-        raise UsageFault("not a decimal number", where=f"--temperature {temperature[:100]}", hint="such as 0.2")
-    skills = options.pop("skills")
-    given = {
-        "name": name,
-        "effort": options.pop("effort") or "",
-        "temperature": temperature,
-        "small_model": options.pop("small_model"),
-        "rules": [str(Path(path).absolute()) for path in options.pop("rules")],
-        "skills": str(Path(skills).absolute()) if skills else "",
-        "arguments": list(options.pop("agent_arg")),
-        "environment": _variables(options.pop("agent_env")),
-    }
-    for field, option in _FREE_TEXTS.items():
-        _require_unicode(option, given[field])
-    kept = {name: value for name, value in given.items() if value}
-    return {SETTING: json.dumps(kept, sort_keys=True)} if kept else {}
-
-
-def _require_unicode(option: str, value: Any) -> None:
-    """Refuse text that no manifest can hold. It may be a secret, so it is not repeated."""
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise UsageFault("not text in UTF-8", where=option) from None
-
-
-def _variables(given: Sequence[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        # The value may be a secret, so it is not repeated.
-        if not equals or not VARIABLE.matches(name):
-            raise UsageFault(f"--agent-env takes NAME=VALUE, and NAME is {VARIABLE.words}")
-        if name in found:
-            raise UsageFault("given twice", where=f"--agent-env {name}")
-        if "\0" in value:
-            raise UsageFault("the value of a variable cannot hold a NUL character", where=f"--agent-env {name}")
-        found[name] = value
-    return found
-
-
-def asked_agent(words: str, settings: Mapping[str, str] = EMPTY) -> AgentFile:
-    """What ``words``, the value of ``--agent``, ask for, with the options that a batch keeps."""
-    asked = read_agent(words)
-    own = json.loads(settings.get(SETTING, "{}"))
-    if not own:
-        return asked
-    name = own.pop("name", "") or asked.name
-    lists = {key: tuple(own.pop(key)) for key in ("rules", "arguments") if key in own}
-    return replace(asked, name=name, wanted=replace(asked.wanted, **own, **lists))
-
-
-def kind_of(words: str) -> str:
-    """The kind of the agent that ``words`` ask for."""
-    return parse_agent(read_agent(words).agent)[0]

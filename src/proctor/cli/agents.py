@@ -3,23 +3,42 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from proctor.cli.output import Group, as_json, print_json, print_table
-
-if TYPE_CHECKING:
-    from proctor.execute.agents.adapters.interface import Adapter
-    from proctor.execute.agents.install.lock import AgentLock
-    from proctor.execute.agents.install.store import AgentStore, Installable, Installation
+from proctor.base.canonical import parse
+from proctor.base.errors import UsageFault
+from proctor.base.files import read_bounded
+from proctor.cli.adapter_rows import adapter_rows
+from proctor.cli.options import Renamed
+from proctor.cli.output import Group, as_json, print_json, print_record, print_table
+from proctor.cli.wiring import home
+from proctor.conduct.session.agent_names import require_agent, require_installable
+from proctor.execute.agents import registry
+from proctor.execute.agents.adapters.interface import Adapter
+from proctor.execute.agents.adapters.skeleton import write_skeleton
+from proctor.execute.agents.adapters.table import find_adapter, is_adapted
+from proctor.execute.agents.agent_file import is_agent_file, load_agent_file, parse_agent
+from proctor.execute.agents.builtin.agent import LIMITS
+from proctor.execute.agents.install.lock import LOCK_BYTES, AgentLock, read_lock
+from proctor.execute.agents.install.servers import package_of
+from proctor.execute.agents.install.store import AgentStore, Installable, Installation
+from proctor.execute.agents.install.versions import of_version
+from proctor.execute.agents.interface import DIALECTS
+from proctor.execute.agents.registry import BUILT_IN, WORDS, plug_ins
+from proctor.execute.agents.with_options import options_of, refuse_others
+from proctor.execute.inputs.fetch import InputCache
 
 
 @click.group(cls=Group, invoke_without_command=True, epilog="Example: proctor agents install mini-swe-agent")
 @as_json
 @click.pass_context
 def command(context: click.Context, json_: bool) -> None:
-    """List the agents that can attempt a contract; install one that comes from a registry."""
+    """List, install and describe agents.
+
+    Without a command, the agents are listed.
+    """
     if context.invoked_subcommand is None:
         context.invoke(list_, json_=json_)
 
@@ -27,18 +46,14 @@ def command(context: click.Context, json_: bool) -> None:
 @command.command("list", epilog="Example: proctor agents list --json")
 @as_json
 def list_(json_: bool) -> None:
-    """List all agents: built in, from registries, from installed packages."""
-    from proctor.cli.adapter_rows import adapter_rows
-    from proctor.execute.agents.registry import BUILT_IN, WORDS, plug_ins
-
+    """List the agents: built in, from registries, from packages."""
     rows = [[kind, "built in", "", WORDS[kind]] for kind in BUILT_IN]
     rows += adapter_rows(_store())
     rows += [[kind, "plug-in", "", ""] for kind in plug_ins()]
     if json_:
         names = ("kind", "from", "installed", "words")
-        print_json(
-            [dict(zip(names, [*row[:2], row[2].replace("not installed", ""), row[3]], strict=True)) for row in rows]
-        )
+        cells = ([*row[:2], row[2].replace("not installed", ""), row[3]] for row in rows)
+        print_json({"agents": [dict(zip(names, row, strict=True)) for row in cells]})
     else:
         print_table(["AGENT", "FROM", "INSTALLED", "WHAT IT DOES"], rows)
 
@@ -49,18 +64,17 @@ def list_(json_: bool) -> None:
     "--lock",
     "lock_file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Install exactly what this lock says, which `proctor agents show NAME --lock` printed.",
+    help="Install exactly these releases; `proctor agents show NAME --lock` prints such a lock.",
 )
 @as_json
 def install(names: tuple[str, ...], lock_file: Path | None, json_: bool) -> None:
-    """Install agents from PyPI or npm into Proctor's home, for use inside sandboxes. Nothing of theirs runs here.
+    """Install agents from PyPI or npm for use in sandboxes.
 
-    AGENT is a name, or NAME@VERSION for another release, which is installed beside the usual one. With an agent file
-    (FILE.yaml) its agent and its MCP servers are installed. What was installed before is left as it is; what was cut
-    off is taken up again.
+    They are installed into Proctor's home, and none of their code runs outside a sandbox. AGENT is a name, or
+    NAME@VERSION for another release, which is installed beside the usual one. With an agent file (FILE.yaml) its agent
+    and its MCP servers are installed. Agents that are installed already stay as they are; an interrupted installation
+    continues.
     """
-    from proctor.base.errors import UsageFault
-
     wanted = [one for name in names for one in _wanted(name)]
     lock = _read_lock(lock_file) if lock_file else None
     if lock is not None and len(wanted) > 1:
@@ -75,19 +89,19 @@ def install(names: tuple[str, ...], lock_file: Path | None, json_: bool) -> None
         if not json_:
             click.echo(f"{one.name} {found.lock.version}: {found.size_bytes >> 20} MiB, {found.layer.entries_digest}")
     if json_:
-        print_json(installed)
+        print_json({"installed": installed})
+    elif not wanted:
+        click.echo(f"nothing to install: what {', '.join(names)} names comes with Proctor or is a program of your own")
 
 
 def _wanted(name: str) -> list[tuple[Installable, bool]]:
     """What ``install`` is asked for by one argument, and whether it goes beside the usual version."""
-    from proctor.execute.agents.adapters.table import is_adapted
-    from proctor.execute.agents.agent_file import is_agent_file, load_agent_file, parse_agent
-    from proctor.execute.agents.install.servers import package_of
-
     if not is_agent_file(name):
         return [_adapter(name)]
     asked = load_agent_file(Path(name))
     kind, version, argument = parse_agent(asked.agent)
+    require_agent(kind)
+    refuse_others(kind, argument, asked.wanted, where=name)
     agent = argument if kind == "acp" else f"{kind}@{version}" if version else kind
     servers: list[tuple[Installable, bool]] = [(package_of(one), True) for one in asked.wanted.mcp]
     return [*([_adapter(agent)] if is_adapted(agent.partition("@")[0]) else []), *servers]
@@ -95,31 +109,34 @@ def _wanted(name: str) -> list[tuple[Installable, bool]]:
 
 def _adapter(name: str) -> tuple[Adapter, bool]:
     """The adapter that ``NAME`` or ``NAME@VERSION`` asks for, and whether it is another version than its own."""
-    from proctor.cli.adapter_rows import loaded
-    from proctor.cli.known import require_installable
-    from proctor.execute.agents.install.versions import of_version
-
-    agent, _, version = name.partition("@")
+    agent, at, version = name.partition("@")
     require_installable(agent)
-    adapter = loaded(agent)
+    if at and not version:
+        raise UsageFault("the version after the '@' is missing", where=name, hint=f"{agent} is its usual version")
+    adapter = find_adapter(agent)
     asked = of_version(adapter, version)
     return asked, asked is not adapter
 
 
 @command.command(epilog="Example: proctor agents show codex")
 @click.argument("name")
-@click.option("--lock", "as_lock", is_flag=True, help="Print the lock of the installation, for `install --lock`.")
+@click.option(
+    "--lock", "as_lock", is_flag=True, help="Print the lock of the installation, for `proctor agents install --lock`."
+)
 @as_json
 def show(name: str, as_lock: bool, json_: bool) -> None:
-    """Show what is known of agent NAME and of its installation."""
-    from proctor.base.errors import UsageFault
-
+    """Show an agent and its installation."""
+    if name in BUILT_IN or name in plug_ins():
+        if as_lock:
+            raise UsageFault(f"{name} is not installed from a registry, so it has no lock")
+        _print_fields(_own_fields(name), json_=json_)
+        return
     adapter, _ = _adapter(name)
     found = _store().get(adapter.name, name.partition("@")[2])
     if as_lock:
         if found is None:
             raise UsageFault(f"{name} is not installed", hint=f"proctor agents install {name}")
-        print_json(found.lock.payload())
+        print_record(found.lock.payload())
         return
     whole: dict[str, Any] = {
         "agent": adapter.name,
@@ -133,6 +150,17 @@ def show(name: str, as_lock: bool, json_: bool) -> None:
         "package": adapter.package or "proctor",
         "installed": _fields(adapter.name, found) if found else None,
     }
+    _print_fields(whole, json_=json_)
+
+
+def _own_fields(kind: str) -> dict[str, Any]:
+    """What is known of an agent that is part of Proctor, or Python code of another package."""
+    more = {"dialects": list(DIALECTS), "limits": list(LIMITS)} if kind == "builtin" else {}
+    whole = {"agent": kind, "words": registry.WORDS.get(kind, ""), **more, "options": sorted(options_of(kind))}
+    return {**whole, "package": registry.package_of(kind) or "proctor"}
+
+
+def _print_fields(whole: dict[str, Any], *, json_: bool) -> None:
     if json_:
         print_json(whole)
         return
@@ -146,21 +174,12 @@ def show(name: str, as_lock: bool, json_: bool) -> None:
 
 
 def _store() -> AgentStore:
-    from proctor.cli.wiring import home
-    from proctor.execute.agents.install.store import AgentStore
-    from proctor.execute.inputs.fetch import InputCache
-
     place = home()
     place.create()
     return AgentStore(place.agents, InputCache(place.inputs))
 
 
 def _read_lock(path: Path) -> AgentLock:
-    from proctor.base.canonical import parse
-    from proctor.base.errors import UsageFault
-    from proctor.base.files import read_bounded
-    from proctor.execute.agents.install.lock import LOCK_BYTES, read_lock
-
     try:
         value = parse(read_bounded(path, LOCK_BYTES))
     except ValueError as error:
@@ -172,25 +191,34 @@ def _fields(name: str, found: Installation) -> dict[str, Any]:
     return {"agent": name, **found.settings(), "bytes": found.size_bytes, "releases": len(found.lock.releases)}
 
 
-@command.command(epilog="Example: proctor agents new my-agent --npm @acme/agent@1.4.0 --dialect anthropic")
+@command.command(epilog="Example: proctor agents new my-agent --npm @acme/agent@1.4.0")
 @click.argument("name")
 @click.option("--npm", metavar="PACKAGE@VERSION", help="The agent's own package on npm.")
 @click.option("--pypi", metavar="PACKAGE==VERSION", help="The agent's own package on PyPI.")
-@click.option("--program", default="", help="Its program: a path below node_modules, or a Python module.")
-@click.option("--dialect", "dialects", multiple=True, help="A dialect that it speaks.  [default: chat]")
-@click.option("--to", type=click.Path(path_type=Path), help="The directory to write.  [default: proctor-NAME]")
+@click.option("--program", default="", help="The program: a path below node_modules, or a Python module.")
+@click.option(
+    "--dialect", "dialects", multiple=True, help="A dialect of the agent; can be given several times.  [default: chat]"
+)
+@click.option(
+    "--out",
+    cls=Renamed,
+    former=["--to"],
+    type=click.Path(path_type=Path),
+    metavar="DIRECTORY",
+    help="The directory to write.  [default: proctor-NAME]",
+)
 @as_json
 def new(
-    name: str, npm: str | None, pypi: str | None, program: str, dialects: tuple[str, ...], to: Path | None, json_: bool
+    name: str, npm: str | None, pypi: str | None, program: str, dialects: tuple[str, ...], out: Path | None, json_: bool
 ) -> None:
-    """Write a package with an adapter for agent NAME, to be filled in: entry point, adapter, test and README."""
-    from proctor.base.errors import UsageFault
-    from proctor.execute.agents.adapters.skeleton import write_skeleton
+    """Write the skeleton of a package with an adapter.
 
+    The package for agent NAME has an entry point, an adapter to fill in, a test and a README.
+    """
     if bool(npm) == bool(pypi):
         raise UsageFault("name one package of the agent", hint="--npm PACKAGE@VERSION or --pypi PACKAGE==VERSION")
     registry, package = ("npm", npm) if npm else ("pypi", pypi)
-    place = to or Path(f"proctor-{name}")
+    place = out or Path(f"proctor-{name}")
     written = write_skeleton(place, name, registry, package or "", program, dialects or ("chat",))
     if json_:
         print_json({"written": [str(path) for path in written]})

@@ -6,16 +6,22 @@ import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from proctor.base.errors import UsageFault
 from proctor.cli.oracle import oracle_option
-from proctor.cli.output import as_json, one_line, print_table, shortened
-
-if TYPE_CHECKING:
-    from proctor.study.analysis.question import Question
-    from proctor.study.results import Reading, Results
+from proctor.cli.output import ANSWER_SCHEMA, as_json, one_line, print_table, shortened
+from proctor.present.amounts import currency
+from proctor.present.data import findings_json
+from proctor.present.departures import worth
+from proctor.present.folder import check_folder, write_report
+from proctor.present.markdown_parts import percents, points, rank, unit_of
+from proctor.study.analysis.findings import findings
+from proctor.study.analysis.question import Extras, Question, measured_from
+from proctor.study.results import Reading, Results, read_results
+from proctor.study.results_choices import choices
 
 COLUMNS = ("agent", "model", "task", "trial", "outcome", "status", "cost", "seconds", "stratum")
 OPEN_PAIRS = 10
@@ -42,10 +48,10 @@ def _once(name: str, metavar: str, text: str) -> Callable[[Any], Any]:
 def _columns(command: Any) -> Any:
     """The options that name columns."""
     what = {
-        "agent": "Column of the agent, or of whatever is compared.",
+        "agent": "Column of the agent, or of whatever else is compared.",
         "model": "Column of the model; an agent with several models counts as several.",
         "task": "Column of the task.",
-        "trial": "Column that tells repeated attempts at a task apart.",
+        "trial": "Column that numbers repeated attempts at a task.",
         "outcome": "Column of the outcome.",
         "status": "Column that says how an attempt ended, such as agent_timeout.",
         "cost": "Column of the cost in USD.",
@@ -57,40 +63,44 @@ def _columns(command: Any) -> Any:
     return command
 
 
-@click.command(epilog="Example: proctor analyse results.csv --against my-agent --minimum-effect 0.05 --out report")
+@click.command(epilog="Example: proctor analyse results.csv --against my-agent --out report")
 @click.argument("results", type=click.Path(path_type=Path))
 @_columns
-@click.option("--tokens", metavar="COLUMN[,COLUMN]", help="Columns of the tokens read and written, or of all tokens.")
-@click.option("--success", multiple=True, metavar="VALUE", help="An outcome that is a success; '>=0.9' is a threshold.")
-@click.option("--unknown", multiple=True, metavar="VALUE", help="An outcome that says nothing.")
-@click.option("--timeout", multiple=True, metavar="VALUE", help="A status that means that a cap cut the attempt short.")
-@click.option("--cap-seconds", type=float, metavar="X", help="Attempts that took this long were cut short.")
-@click.option("--number-trials", is_flag=True, help="Rows of the same agent and task are trials, in the file's order.")
-@click.option("--endpoint", type=click.Choice(["success", "intention-to-treat"]), default="success", show_default=True)
-@_once("--against", "AGENT", "The agent in use: is another one worth a change?")
-@_once("--candidate", "AGENT", "The agent that would replace it; else the best of the others.")
-@click.option("--minimum-effect", type=float, metavar="X", help="The least difference worth a change, such as 0.05.")
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="The chance of a false claim to accept.")
-@click.option("--weight", multiple=True, metavar="STRATUM=X", help="How much a stratum counts in weighted rates.")
-@click.option("--what-if-seconds", multiple=True, type=float, metavar="X", help="Score again under this cap, apart.")
-@click.option("--what-if-usd", multiple=True, type=float, metavar="X", help="Score again under this cap, apart.")
+@click.option("--tokens", metavar="COLUMN[,COLUMN]", help="Columns of input and output tokens, or of all tokens.")
+@click.option(
+    "--success", multiple=True, metavar="VALUE", help="An outcome that counts as a success; '>=0.9' is a threshold."
+)
+@click.option("--unknown", multiple=True, metavar="VALUE", help="An outcome that counts as unknown.")
+@click.option("--timeout", multiple=True, metavar="VALUE", help="A status that means that the attempt ran out of time.")
+@click.option("--cap-seconds", type=float, metavar="X", help="Attempts of at least this duration ran out of time.")
+@click.option(
+    "--number-trials", is_flag=True, help="Number rows of the same agent and task as trials, in the order of the file."
+)
+@click.option(
+    "--endpoint",
+    type=click.Choice(["success", "intention-to-treat"]),
+    default="success",
+    show_default=True,
+    help="Success among attempts with a verdict, or among all attempts.",
+)
+@_once("--against", "AGENT", "The agent in use, with which the candidate is compared.")
+@_once("--candidate", "AGENT", "The agent that would replace it.  [default: the best of the others]")
+@click.option("--minimum-effect", type=float, metavar="X", help="The smallest difference worth a change, such as 0.05.")
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="The accepted probability of a false claim.")
+@click.option("--weight", multiple=True, metavar="STRATUM=X", help="The weight of a stratum in weighted rates.")
+@click.option("--what-if-seconds", multiple=True, type=float, metavar="X", help="Also score under this time limit.")
+@click.option("--what-if-usd", multiple=True, type=float, metavar="X", help="Also score under this cost limit.")
 @oracle_option
 @click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER", help="Write report and tables into FOLDER.")
 @as_json
 def command(results: Path, out: Path | None, json_: bool, **options: Any) -> int:
-    """Rank the agents in a CSV file of RESULTS, with intervals, all comparisons, costs and what cannot be said.
+    """Rank the agents in a table of results.
 
-    One row for each attempt; - is standard input. Columns with usual names are found, such as those of SWE-bench,
-    Terminal-Bench, Harbor and Inspect; the others are named by option. With --against the answer is adopt, keep or
-    undecided, and anything but adopt exits with 1.
+    RESULTS is a CSV file with one row for each attempt; - is standard input. The answer has intervals, all comparisons,
+    costs, and a list of questions that the data cannot answer. Columns with usual names are recognised, such as those
+    of SWE-bench, Terminal-Bench, Harbor and Inspect; options name the others. With --against the answer is adopt, keep
+    or undecided, and the exit code is 1 unless it is adopt.
     """
-    from proctor.present.data import findings_json
-    from proctor.present.folder import check_folder, write_report
-    from proctor.study.analysis.findings import findings
-    from proctor.study.analysis.question import Extras
-    from proctor.study.results import read_results
-    from proctor.study.results_choices import choices
-
     question = _question(options)
     results = STANDARD_INPUT if results == Path("-") else results
     if out is not None:
@@ -114,7 +124,7 @@ def command(results: Path, out: Path | None, json_: bool, **options: Any) -> int
         _tell(f"writing {out}")
         written = write_report(found, read.table, out)
     if json_:
-        sys.stdout.buffer.write(findings_json(found))
+        sys.stdout.buffer.write(findings_json({"kind": "findings", "schema": ANSWER_SCHEMA, **found}))
         sys.stdout.buffer.flush()
     else:
         _show(found, read_as, bool(question.caps), written, out)
@@ -122,9 +132,6 @@ def command(results: Path, out: Path | None, json_: bool, **options: Any) -> int
 
 
 def _reading(options: Mapping[str, Any]) -> Reading:
-    from proctor.base.errors import UsageFault
-    from proctor.study.results import Reading
-
     columns = {role: str(options[role]) for role in COLUMNS if options[role]}
     tokens = [name for name in str(options["tokens"] or "").split(",") if name]
     if len(tokens) > 2:
@@ -145,8 +152,6 @@ def _reading(options: Mapping[str, Any]) -> Reading:
 
 def _check_needs(options: Mapping[str, Any], read: Results) -> None:
     """Refuse what would be passed over, since the table has no column for it."""
-    from proctor.base.errors import UsageFault
-
     for option, role in NEEDS.items():
         if options[option] not in (None, ()) and role not in read.taken:
             words = f"--{option.replace('_', '-')} needs a column of the {role}, and none was found"
@@ -154,9 +159,6 @@ def _check_needs(options: Mapping[str, Any], read: Results) -> None:
 
 
 def _question(options: Mapping[str, Any]) -> Question:
-    from proctor.base.errors import UsageFault
-    from proctor.study.analysis.question import Question, measured_from
-
     if options["against"] is None and (options["minimum_effect"] is not None or options["candidate"] is not None):
         raise UsageFault(
             "a minimum effect or a candidate needs an agent to hold it against", hint="add --against AGENT"
@@ -202,10 +204,6 @@ def _unused(read: Results) -> list[str]:
 
 def _show(found: Mapping[str, Any], notes: Sequence[str], what_if: bool, written: list[str], out: Path | None) -> None:
     """The short version for a terminal."""
-    from proctor.present.amounts import currency
-    from proctor.present.departures import worth
-    from proctor.present.markdown_parts import percents, points, rank, unit_of
-
     head, agents, paid = found["headline"], found["agents"], currency(found)
     most = max(one["k"] for agent in agents for one in agent["pass_at"])
     names = ["RANK", "AGENT", "RUNS", "SUCCESS", "ALL ATTEMPTED", "UNKNOWN", f"{unit_of(paid).upper()} A RUN"]
@@ -259,10 +257,8 @@ def _show(found: Mapping[str, Any], notes: Sequence[str], what_if: bool, written
 
 
 def _show_what_if(scored: list[Mapping[str, Any]]) -> None:
-    """Success under other caps, which nobody has seen."""
-    from proctor.present.markdown_parts import percents
-
-    click.echo("\nnot seen but computed, and no part of the results:")
+    """Success under other caps, computed from the recorded runs."""
+    click.echo("\nhypothetical, not part of the results:")
     for row in scored:
         click.echo(one_line(f"  {row['label']}: {row['agent']} {percents(row['success'])}"))
     if not scored:

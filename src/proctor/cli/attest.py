@@ -6,16 +6,22 @@ from pathlib import Path
 
 import click
 
+from proctor.base.errors import UsageFault
+from proctor.cli.options import complete_runs
 from proctor.cli.output import as_json, print_json
+from proctor.cli.wiring import key_file, shelf
+from proctor.record.attest.attestation import attest, load_attestation
+from proctor.record.attest.keys import load_private
+from proctor.record.attest.timestamp import keep_timestamp
 
 
-@click.command(epilog="Example: proctor attest 20260307T120000 --key lab")
-@click.argument("run")
+@click.command(epilog="Example: proctor attest last --key lab")
+@click.argument("run", shell_complete=complete_runs)
 @click.option("--key", default="", help="The private key: a file, or the name of a key of the home.")
 @click.option(
     "--timestamp",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Keep this RFC 3161 response to a query over attestation.json.",
+    help="Add this RFC 3161 response to a query over attestation.json.",
 )
 @click.option(
     "--authority",
@@ -24,14 +30,11 @@ from proctor.cli.output import as_json, print_json
 )
 @as_json
 def command(run: str, key: str, timestamp: Path | None, authority: Path | None, json_: bool) -> None:
-    """Sign the statement about RUN with a key, or add a time stamp to it; only an intact run is signed.
+    """Sign a run.
 
-    The statement (in-toto Statement v1 in a DSSE envelope) is attestation.json beside the seal.
+    Signs a statement about RUN with a key, or adds a time stamp to it. The run is verified first. The statement is an
+    in-toto Statement v1 in a DSSE envelope, stored as attestation.json beside the seal.
     """
-    from proctor.base.errors import UsageFault
-    from proctor.cli.wiring import key_file, shelf
-    from proctor.record.attest.attestation import attest, load_attestation
-
     if not key and timestamp is None:
         raise UsageFault("nothing to do", hint="--key signs the run, --timestamp keeps a time stamp on its attestation")
     if (timestamp is None) != (authority is None):
@@ -39,12 +42,8 @@ def command(run: str, key: str, timestamp: Path | None, authority: Path | None, 
     found = shelf().find(run)
     stamped = ""
     if key:
-        from proctor.record.attest.keys import load_private
-
         envelope = attest(found, load_private(key_file(key, ".key")))
     if timestamp is not None and authority is not None:
-        from proctor.record.attest.timestamp import keep_timestamp
-
         stamped = keep_timestamp(found, timestamp, authority)
         envelope = load_attestation(found)
     if json_:

@@ -5,25 +5,26 @@ from __future__ import annotations
 import click
 
 from proctor.cli.output import as_json, print_json
+from proctor.cli.wiring import home
+from proctor.conduct.sweep import sweep_home
+from proctor.execute.agents.install.store import AgentStore
+from proctor.execute.inputs.fetch import InputCache
+from proctor.execute.workspace.store import LayerStore
 
 
 @click.command(epilog="Example: proctor clean --layers")
 @click.option(
-    "--layers", is_flag=True, help="Also drop the cached layers and parsed contracts; they are made again when needed."
+    "--layers", is_flag=True, help="Also remove cached layers and parsed contracts; they are made again when needed."
 )
-@click.option("--inputs", is_flag=True, help="Also drop the fetched inputs; they are fetched again when needed.")
-@click.option("--agents", is_flag=True, help="Also uninstall all agents; `proctor agents install` brings them back.")
+@click.option("--inputs", is_flag=True, help="Also remove fetched inputs; they are fetched again when needed.")
+@click.option("--agents", is_flag=True, help="Also uninstall all agents.")
 @as_json
 def command(layers: bool, inputs: bool, agents: bool, json_: bool) -> None:
-    """Take away processes, cgroups and scratch of runs whose harness died. Runs themselves are never removed.
+    """Remove what interrupted runs left behind, and caches.
 
-    Layers and inputs that a living run uses are kept, and named.
+    Removes processes, control groups and temporary files of runs whose harness has ended. Runs themselves are never
+    removed. Layers and inputs that a live run uses are kept, and listed.
     """
-    from proctor.cli.wiring import home
-    from proctor.conduct.sweep import sweep_home
-    from proctor.execute.inputs.fetch import InputCache
-    from proctor.execute.workspace.store import LayerStore
-
     place = home()
     place.create()
     removed = sweep_home(place)
@@ -40,8 +41,6 @@ def command(layers: bool, inputs: bool, agents: bool, json_: bool) -> None:
         removed += [f"input {name}" for name in emptied or ()]
         kept += ["the fetched inputs"] if emptied is None else []
     if agents:
-        from proctor.execute.agents.install.store import AgentStore
-
         gone, used = AgentStore(place.agents, InputCache(place.inputs)).remove_all()
         removed += [f"agent {key}" for key in gone]
         kept += [f"agent {key}" for key in used]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import click
 
+from proctor.base.errors import UsageFault
+from proctor.cli.options import complete_runs
 from proctor.cli.output import as_json, print_json, print_table, printable
-
-if TYPE_CHECKING:
-    from proctor.conduct.comparison import Side
+from proctor.cli.wiring import shelf
+from proctor.conduct.comparison import Side, compare
 
 VARIED = (
     "contract",
@@ -29,25 +29,22 @@ SHOWN = 44
 
 
 @click.command(epilog="Example: proctor compare 20260307T120000 20260307T130000 --vary model")
-@click.argument("runs", nargs=-1, required=True)
+@click.argument("runs", shell_complete=complete_runs, nargs=-1, required=True)
 @click.option(
     "--vary",
     multiple=True,
     type=click.Choice(VARIED),
-    help="What the comparison is about besides the agent; may be repeated.",
+    help="What may differ besides the agent; can be given several times.",
 )
 @as_json
 def command(runs: tuple[str, ...], vary: tuple[str, ...], json_: bool) -> int:
-    """List every field in which RUNS differ from the first of them, then how each came out.
+    """List the differences between runs, and their results.
 
-    Runs are comparable when contract, repository, environment, toolchain, budget, policy, prices, harness, seeds and
-    model agree; the agent is what is compared. Exits with 1 when they are not: nothing is counted together then.
-    A run that is given twice, or a copy of it, is called so and counts once.
+    Each of RUNS is compared with the first, field by field. Runs are comparable when contract, repository, environment,
+    toolchain, budget, policy, prices, harness, seeds and model agree; the agent may differ. If the runs are not
+    comparable, the exit code is 1 and their results are not summed. A run that is given twice, or a copy of it, is
+    reported and counts once.
     """
-    from proctor.base.errors import UsageFault
-    from proctor.cli.wiring import shelf
-    from proctor.conduct.comparison import compare
-
     if len(runs) < 2:
         raise UsageFault("one run cannot be compared", hint="give two or more")
     sides, comparable = compare([shelf().find(name) for name in runs], vary)

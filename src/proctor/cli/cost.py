@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from decimal import Context, Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from proctor.base.clock import seconds_text
+from proctor.base.errors import UsageFault
 from proctor.cli.evidence import require_evidence
+from proctor.cli.options import complete_runs
 from proctor.cli.output import as_json, counted, print_json, print_table, printable
+from proctor.cli.wiring import home, shelf
+from proctor.conduct.batch import load_batch
+from proctor.conduct.envelopes import runs_of
+from proctor.conduct.spending import Spending, spending_of
+from proctor.execute.watch.ledger import Item, by_phase
+from proctor.execute.watch.money import total_of
+from proctor.execute.watch.prices import FALLBACK
+from proctor.record.rundir import RunDirectory
 from proctor.record.verify import verify
-
-if TYPE_CHECKING:
-    from proctor.conduct.spending import Spending
-    from proctor.execute.watch.ledger import Item
-    from proctor.record.rundir import RunDirectory
 
 PLACES = 6
 """How many decimal places tables show."""
@@ -26,20 +31,16 @@ PRICE = Context(prec=6)
 
 
 @click.command(epilog="Example: proctor cost 20260307T120000")
-@click.argument("runs", nargs=-1)
+@click.argument("runs", shell_complete=complete_runs, nargs=-1)
 @click.option("--batch", default="", help="All runs of the batch with this id, or the beginning of it.")
 @as_json
 def command(runs: tuple[str, ...], batch: str, json_: bool) -> None:
-    """Itemise the projected cost of RUNS per phase, apart from what a provider billed.
+    """Itemise the cost of runs.
 
-    Several runs, or a batch, are summed by phase and by task. Without a price table the amounts are abstract units of a
-    versioned schedule. Caps are policy choices. For a run that was cut off, the cost so far is printed and the exit
-    code is 4.
+    The projected cost is listed by phase, separately from what a provider billed. Several runs, or a batch, are summed
+    by phase and by task. Without a price table the amounts are in abstract units of a versioned schedule. For a run
+    that was cut off, the cost so far is printed and the exit code is 4.
     """
-    from proctor.base.errors import UsageFault
-    from proctor.cli.wiring import shelf
-    from proctor.conduct.spending import spending_of
-
     if bool(runs) == bool(batch):
         raise UsageFault("give runs, or one batch", hint="proctor cost RUN..., or proctor cost --batch BATCH")
     named = list(dict.fromkeys(shelf().find(run) for run in runs)) if runs else _of_batch(batch)
@@ -57,11 +58,6 @@ def command(runs: tuple[str, ...], batch: str, json_: bool) -> None:
 
 
 def _of_batch(batch: str) -> list[RunDirectory]:
-    from proctor.base.errors import UsageFault
-    from proctor.cli.wiring import home
-    from proctor.conduct.batch import load_batch
-    from proctor.conduct.envelopes import runs_of
-
     whole = load_batch(home(), batch).id
     found = [run for run, _ in runs_of(home(), whole)]
     if not found:
@@ -89,8 +85,6 @@ def _one(run: RunDirectory, spent: Spending, json_: bool) -> None:
 
 def _cap(usd: str | None, currency: str) -> str:
     """A cap, which is set in dollars, in what the amounts above it are in."""
-    from proctor.execute.watch.prices import FALLBACK
-
     if usd is None:
         return "none"
     if currency != FALLBACK.table.currency:
@@ -104,10 +98,6 @@ def _unit(currency: str) -> str:
 
 
 def _several(read: Sequence[tuple[RunDirectory, Spending]], json_: bool) -> None:
-    from proctor.base.errors import UsageFault
-    from proctor.execute.watch.ledger import by_phase
-    from proctor.execute.watch.money import total_of
-
     all_spent = [spent for _, spent in read]
     currencies = sorted({spent.currency for spent in all_spent})
     if len(currencies) > 1:
@@ -137,8 +127,6 @@ def _by_task(
     read: Sequence[tuple[RunDirectory, Spending]], text: Callable[[Decimal], str]
 ) -> dict[str, dict[str, Any]]:
     """How many runs each task had and what they cost; versions of a contract are tasks of their own."""
-    from proctor.execute.watch.money import total_of
-
     costs: dict[tuple[str, str], list[Decimal]] = {}
     for run, spent in read:
         contract = run.read_json(run.manifest)["contract"]
@@ -169,8 +157,6 @@ def _print_rows(head: list[str], rows: Sequence[dict[str, Any]]) -> None:
 
 
 def _billed(all_spent: Sequence[Spending], text: Callable[[Decimal], str]) -> str | None:
-    from proctor.execute.watch.money import total_of
-
     billed = [spent.billed_usd for spent in all_spent if spent.billed_usd is not None]
     return text(total_of(billed)) if billed else None
 

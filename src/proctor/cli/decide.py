@@ -3,58 +3,74 @@
 from __future__ import annotations
 
 import os
+import pwd
 import re
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.cli.evidence import require_evidence
+from proctor.cli.options import Renamed, complete_runs
 from proctor.cli.output import as_json, print_json, printable
-
-if TYPE_CHECKING:
-    from proctor.record.identity import Identity
-    from proctor.record.rundir import RunDirectory
+from proctor.cli.wiring import home, shelf
+from proctor.conduct.control import Request, give_request, next_number, result_of
+from proctor.conduct.operator import (
+    TAKEN_SECONDS,
+    Answer,
+    decided_before,
+    decision_on,
+    give_answer,
+    last_decision,
+    open_question,
+)
+from proctor.record.identity import Identity, load_identity
+from proctor.record.lock import is_held
+from proctor.record.rundir import RunDirectory
+from proctor.record.signed_acts import signed
 
 ANSWERS = ("approve", "deny", "rollback")
 ACTIONS = ("stop", "pause", "resume")
 CODE = re.compile(r"[a-z0-9][a-z0-9-]{0,59}")
 
 
-@click.command(epilog="Example: proctor decide 20260307T120000 deny --why 'it reads the key file' --code unsafe")
-@click.argument("run")
+@click.command(epilog="Example: proctor decide last deny --why 'it reads the key file' --code unsafe")
+@click.argument("run", shell_complete=complete_runs)
 @click.argument("decision", type=click.Choice([*ANSWERS, *ACTIONS]))
-@click.option("--why", required=True, help="The reason, in a sentence; it goes into the evidence.")
+@click.option("--why", required=True, help="The reason, in a sentence; it is recorded in the evidence.")
 @click.option("--code", default="operator", help="A short code for the reason.")
 @click.option(
-    "--to", default="", metavar="CHECKPOINT", help="Where a rollback leads; else before what was asked about."
+    "--checkpoint",
+    "to",
+    cls=Renamed,
+    former=["--to"],
+    default="",
+    metavar="CHECKPOINT",
+    help="The checkpoint of a rollback.  [default: the one before the question]",
 )
 @click.option(
     "--identity",
     "identity_file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Sign with this private identity; proctor vault identity makes one.",
+    help="Sign with this private identity (see proctor vault identity).",
 )
 @as_json
 def command(run: str, decision: str, why: str, code: str, to: str, identity_file: Path | None, json_: bool) -> None:
-    """Decide about RUN as an operator.
+    """Answer, stop, pause or resume a run as an operator.
 
-    A run that waits for an answer goes on (approve), ends (deny), or gets its workspace back as it was and goes on
+    A run that waits for an answer continues (approve), ends (deny), or continues with an earlier state of its workspace
     (rollback). `proctor trace RUN --type workspace.checkpoint` lists the checkpoints.
 
     Any running run can be ended (stop). Its agent can be frozen (pause) and can continue (resume); the time between
-    does not count as the agent's.
+    does not count as time of the agent.
     """
-    from proctor.base.errors import UsageFault
-    from proctor.cli.wiring import shelf
-    from proctor.record.identity import load_identity
-
     if not why.strip():
         raise UsageFault("the reason is empty", where="--why", hint="say why in a sentence")
     if not CODE.fullmatch(code):
         raise UsageFault(f"not a code: {code[:40]!r}", where="--code", hint="small letters, digits and -")
     if to and decision != "rollback":
-        raise UsageFault(f"--to belongs to a rollback, not to {decision!r}")
+        raise UsageFault(f"--checkpoint goes with rollback, not to {decision!r}")
     identity = load_identity(identity_file) if identity_file else None
     found = shelf().find(run)
     decide = _answer if decision in ANSWERS else _act
@@ -67,20 +83,6 @@ def command(run: str, decision: str, why: str, code: str, to: str, identity_file
 
 def _answer(run: RunDirectory, decision: str, why: str, code: str, to: str, identity: Identity | None) -> str:
     """Answer the open question of ``run``; returns the question."""
-    from proctor.base.errors import InfrastructureFault, UsageFault
-    from proctor.base.frozen import replace
-    from proctor.cli.wiring import home
-    from proctor.conduct.operator import (
-        TAKEN_SECONDS,
-        Answer,
-        decided_before,
-        decision_on,
-        give_answer,
-        last_decision,
-        open_question,
-    )
-    from proctor.record.signed_acts import signed
-
     question = open_question(run)
     if question is None:
         before = last_decision(run)
@@ -111,13 +113,6 @@ def _answer(run: RunDirectory, decision: str, why: str, code: str, to: str, iden
 
 def _act(run: RunDirectory, action: str, why: str, code: str, to: str, identity: Identity | None) -> str:
     """Ask ``run`` to stop, to pause or to resume, and wait until it has."""
-    from proctor.base.errors import InfrastructureFault, UsageFault
-    from proctor.base.frozen import replace
-    from proctor.cli.wiring import home
-    from proctor.conduct.control import Request, give_request, next_number, result_of
-    from proctor.conduct.operator import TAKEN_SECONDS
-    from proctor.record.signed_acts import signed
-
     _require_live(run)
     directory, name = home().decisions / run.path.name, run.path.name
     while True:
@@ -136,11 +131,6 @@ def _act(run: RunDirectory, action: str, why: str, code: str, to: str, identity:
 
 def _require_live(run: RunDirectory) -> None:
     """Refuse a run that has ended, and name those that have not."""
-    from proctor.base.errors import UsageFault
-    from proctor.cli.wiring import shelf
-    from proctor.record.lock import is_held
-    from proctor.record.rundir import RunDirectory
-
     if not run.seal.exists() and is_held(run):
         return
     require_evidence(run, live=True)
@@ -153,8 +143,6 @@ def _require_live(run: RunDirectory) -> None:
 
 def _operator(identity: Identity | None) -> str:
     """The name of the operator who decides."""
-    import pwd
-
     if identity is not None:
         return identity.person.name
     try:

@@ -8,20 +8,24 @@ from typing import Any
 
 import click
 
+from proctor.author.demo.build import CHEAT_COMMAND, cheating_agent, materialise
 from proctor.cli.output import as_json, print_json, print_table, printable, shortened
+from proctor.cli.progress import fill_shown
+from proctor.cli.run import why
 from proctor.cli.undecided import UNDECIDED, tell_undecided
+from proctor.cli.wiring import machine
+from proctor.conduct.session.batch import begin
 from proctor.judge.status import is_machine_fault
 
 
 @click.command(epilog="Example: proctor demo")
 @as_json
 def command(json_: bool) -> int:
-    """Run three agents on a bundled task: one does nothing, one fixes it, one cheats. No network, no key, no server."""
-    from proctor.author.demo.build import CHEAT_COMMAND, cheating_agent, materialise
-    from proctor.cli.batches import begin, fill
-    from proctor.cli.run import why
-    from proctor.cli.wiring import machine
+    """Run three agents on a bundled task, offline; one of them cheats.
 
+    The first agent changes nothing, the second applies the known fix, and the third forges the test results. The demo
+    needs no network, key or server.
+    """
     here = machine()
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="proctor-demo-") as directory:
@@ -34,7 +38,7 @@ def command(json_: bool) -> int:
         )
         for name, agent, files, words in story:
             plan = begin(here, [contract], [agent], files, settings={"command": "demo"})
-            result = fill(here, plan, 1, quiet=json_)
+            result = fill_shown(here, plan, 1, quiet=json_)
             for _, error in (*result.errors, *result.refused):
                 raise error
             for _, outcome in result.outcomes:

@@ -5,22 +5,22 @@ from __future__ import annotations
 import click
 
 from proctor.cli.output import as_json, print_json, print_table, printable
+from proctor.cli.wiring import home
+from proctor.execute.doctor import probe, works
 
 
 @click.command(epilog="Example: proctor doctor")
 @as_json
 def command(json_: bool) -> int:
-    """Test everything that a run needs and report what works, what is reduced, and how to get the rest.
+    """Test what this machine can isolate, and how to get the rest.
 
     Exits with 3 when something is missing that every run needs; other commands then stop with the same message. A
     reduced part is needed by some contracts only, or has a weaker replacement.
     """
-    from proctor.cli.wiring import home
-    from proctor.execute.doctor import probe, works
-
     findings = probe(home())
     if json_:
-        print_json([{"name": f.name, "state": f.state, "detail": f.detail, "advice": f.advice} for f in findings])
+        parts = [{"name": f.name, "state": f.state, "detail": f.detail, "advice": f.advice} for f in findings]
+        print_json({"parts": parts})
     else:
         print_table(["PART", "STATE", "DETAIL"], [[f.name, f.state, f.detail] for f in findings])
         for finding in findings:

@@ -2,42 +2,51 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from proctor.base.errors import UsageFault
+from proctor.base.owned import owned_directory
+from proctor.cli import wiring
+from proctor.cli.options import Renamed
 from proctor.cli.output import Group, as_json, print_json, print_table, printable
-
-if TYPE_CHECKING:
-    from proctor.execute.sandbox.container.images import Image
+from proctor.execute.sandbox.container import build as building
+from proctor.execute.sandbox.container import images
+from proctor.execute.sandbox.container.engine import EngineFault
+from proctor.execute.sandbox.container.images import Image
 
 
 @click.group(cls=Group, epilog="Example: proctor image build base --packages python3,git,gcc")
 def command() -> None:
-    """Build, load and list images. The engine is the one that DOCKER_HOST names, or one at a usual place."""
+    """Build, load and list container images.
+
+    DOCKER_HOST names the socket of the engine; without it, Docker and podman are found at their usual places.
+    """
 
 
 @command.command(epilog="Example: proctor image build base --packages python3,git,gcc")
 @click.argument("name")
-@click.option("--packages", default="", help="Debian packages, separated by commas, beside the smallest base.")
-@click.option("--suite", default="", help="The Debian release; this machine's own by default.")
-@click.option("--mirror", default="", help="Where packages come from; this machine's own mirror by default.")
+@click.option("--packages", default="", help="Debian packages besides the smallest base, separated by commas.")
+@click.option("--suite", default="", help="The Debian release.  [default: that of this machine]")
+@click.option("--mirror", default="", help="The mirror of the packages.  [default: that of this machine]")
 @click.option(
-    "--archive",
+    "--out",
+    "archive",
+    cls=Renamed,
+    former=["--archive"],
+    metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the image to this file for `proctor image load`, instead of into the engine.",
 )
 @as_json
 def build(name: str, packages: str, suite: str, mirror: str, archive: Path | None, json_: bool) -> None:
-    """Make image NAME from Debian packages. The same packages give the same digest. Needs root and debootstrap."""
-    import secrets
+    """Build an image from Debian packages.
 
-    from proctor.base.owned import owned_directory
-    from proctor.cli import wiring
-    from proctor.execute.sandbox.container import build as building
-    from proctor.execute.sandbox.container import images
-
+    The same packages give the same digest. Building needs root and debootstrap.
+    """
     wanted = tuple(package.strip() for package in packages.split(",") if package.strip())
     if archive is not None:
         layers = building.build(name, wanted, archive, suite, mirror)
@@ -59,10 +68,10 @@ def build(name: str, packages: str, suite: str, mirror: str, archive: Path | Non
 @click.argument("archive", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @as_json
 def load(archive: Path, json_: bool) -> None:
-    """Load an image from ARCHIVE; the engine checks the digests of its layers."""
-    from proctor.cli import wiring
-    from proctor.execute.sandbox.container import images
+    """Load an image from an archive.
 
+    The engine checks the digests of its layers.
+    """
     images.load(wiring.engine(), archive)
     if json_:
         print_json({"loaded": str(archive)})
@@ -73,13 +82,10 @@ def load(archive: Path, json_: bool) -> None:
 @command.command("list", epilog="Example: proctor image list")
 @as_json
 def list_(json_: bool) -> None:
-    """List the engine's images with the digests of their layers."""
-    from proctor.cli import wiring
-    from proctor.execute.sandbox.container import images
-
+    """List images with the digests of their layers."""
     found = images.list_images(wiring.engine())
     if json_:
-        print_json([_fields(image) for image in found])
+        print_json({"images": [_fields(image) for image in found]})
         return
     rows = [
         [printable(", ".join(image.names) or "-"), f"{image.size_bytes >> 20} MiB", " ".join(image.layers)]
@@ -92,12 +98,10 @@ def list_(json_: bool) -> None:
 @click.argument("name")
 @as_json
 def inspect(name: str, json_: bool) -> None:
-    """Print the digests of the layers of image NAME, lowest first: what a contract pins it by."""
-    from proctor.base.errors import UsageFault
-    from proctor.cli import wiring
-    from proctor.execute.sandbox.container import images
-    from proctor.execute.sandbox.container.engine import EngineFault
+    """Print the digests of the layers of an image.
 
+    The lowest layer comes first. A contract pins an image by this list.
+    """
     try:
         image = images.inspect(wiring.engine(), name)
     except EngineFault as fault:

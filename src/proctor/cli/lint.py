@@ -7,7 +7,19 @@ from pathlib import Path
 
 import click
 
-from proctor.cli.output import as_json, counted, print_json
+from proctor.author.at_hand import remarks_on_repository, require_fitting_variants
+from proctor.author.complexity import complexity
+from proctor.author.copies import remarks_on_copies
+from proctor.author.image_answers import remarks_on_image
+from proctor.author.inversion import remarks_on_variants
+from proctor.author.unprotected import remarks_on_unprotected
+from proctor.base.errors import ContractError
+from proctor.cli.output import as_json, counted, print_json, printable
+from proctor.cli.wiring import export_image, home
+from proctor.contract.lint import lint
+from proctor.contract.load import load_contract
+from proctor.execute.inputs.fetch import InputCache
+from proctor.execute.workspace.store import LayerStore
 
 
 @click.command(epilog="Example: proctor lint examples/parse-time-zone")
@@ -15,27 +27,16 @@ from proctor.cli.output import as_json, counted, print_json
 @click.option("--strict", is_flag=True, help="Warnings count as mistakes.")
 @as_json
 def command(contracts: tuple[Path, ...], strict: bool, json_: bool) -> int:
-    """Check CONTRACTS: every mistake with its file, line and column, then warnings and advice.
+    """Check contracts and report every mistake with its line.
+
+    Mistakes are printed with file, line and column, followed by warnings and advice.
 
     If the repository is on this machine, the pinned commit or archive must exist and the reference must apply to it.
     The variants that a check declares (inverted.variants) must apply to its hidden or protected test files. Setup
     inputs that were fetched before must not contain another version of the project under test. An image that an engine
-    on this machine has must not show such a version, git history, hidden tests or the solution. With --json the size of
-    the task and its tier are printed too.
+    on this machine has must not show such a version, git history, hidden tests or the solution. --json also
+    prints the size of the task and its tier.
     """
-    from proctor.author.at_hand import remarks_on_repository, require_fitting_variants
-    from proctor.author.complexity import complexity
-    from proctor.author.copies import remarks_on_copies
-    from proctor.author.image_answers import remarks_on_image
-    from proctor.author.inversion import remarks_on_variants
-    from proctor.author.unprotected import remarks_on_unprotected
-    from proctor.base.errors import ContractError
-    from proctor.cli.wiring import export_image, home
-    from proctor.contract.lint import lint
-    from proctor.contract.load import load_contract
-    from proctor.execute.inputs.fetch import InputCache
-    from proctor.execute.workspace.store import LayerStore
-
     code = 0
     for path in contracts:
         try:
@@ -58,8 +59,8 @@ def command(contracts: tuple[Path, ...], strict: bool, json_: bool) -> int:
                 ]
                 print_json({"contract": str(path), "mistakes": rows, "remarks": []})
             else:
-                click.echo(str(error), err=True)
-                click.echo(f"{path}: {counted(len(error.mistakes), 'mistake')}", err=True)
+                click.echo(printable(str(error)), err=True)
+                click.echo(printable(f"{path}: {counted(len(error.mistakes), 'mistake')}"), err=True)
             continue
         if strict and any(remark.severity == "warning" for remark in remarks):
             code = code or 1
@@ -69,6 +70,6 @@ def command(contracts: tuple[Path, ...], strict: bool, json_: bool) -> int:
             print_json({"contract": str(path), "mistakes": [], "remarks": listed, "complexity": size})
             continue
         for remark in remarks:
-            click.echo(f"{path}: {remark.severity}: {remark.where}: {remark.message}")
-        click.echo(f"{path}: no mistakes, {counted(len(remarks), 'remark')}")
+            click.echo(printable(f"{path}: {remark.severity}: {remark.where}: {remark.message}"))
+        click.echo(printable(f"{path}: no mistakes, {counted(len(remarks), 'remark')}"))
     return code

@@ -7,28 +7,29 @@ from pathlib import Path
 
 import click
 
+from proctor.author.copies import require_no_copies
+from proctor.author.image_answers import require_no_answers
 from proctor.cli.output import as_json, print_json
+from proctor.cli.wiring import export_image, home
+from proctor.contract.load import load_contract
+from proctor.contract.lock import LOCK_NAME, read_lock, write_lock
+from proctor.execute.inputs.fetch import InputCache
+from proctor.execute.inputs.lock import resolve_contract, with_lock
 
 
 @click.command(epilog="Example: proctor lock examples/parse-time-zone")
 @click.argument("contract", type=click.Path(path_type=Path))
 @as_json
 def command(contract: Path, json_: bool) -> None:
-    """Fetch what CONTRACT names but does not pin, and write the digests into contract.lock beside it.
+    """Pin the inputs of a contract by their digests.
 
-    What an earlier lock pinned stays while the contract asks for the same; remove the lock to resolve everything
+    Fetches what CONTRACT names but does not pin, and writes the digests into contract.lock beside it.
+
+    What an earlier lock pinned stays as long as the contract asks for the same; remove the lock to resolve everything
     again. Setup inputs are searched for other versions of the project under test. If one is found, no lock is written,
     unless the input gives a reason in accept_copy. The same holds for an image that shows such a version, git history,
     hidden tests or the solution, unless environment.hide names the paths.
     """
-    from proctor.author.copies import require_no_copies
-    from proctor.author.image_answers import require_no_answers
-    from proctor.cli.wiring import export_image, home
-    from proctor.contract.load import load_contract
-    from proctor.contract.lock import LOCK_NAME, read_lock, write_lock
-    from proctor.execute.inputs.fetch import InputCache
-    from proctor.execute.inputs.lock import resolve_contract, with_lock
-
     place = home()
     place.create()
     loaded = load_contract(contract, allow_unpinned=True)

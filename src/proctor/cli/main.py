@@ -6,57 +6,84 @@ Exit codes: 0 yes, 1 a negative verdict, 2 usage or a bad contract, 3 infrastruc
 
 from __future__ import annotations
 
+import difflib
 import errno
+import json
 import os
 import select
 import sys
-import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import asdict
 from importlib import import_module
 from typing import Any, NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from proctor import __version__
+from proctor.base.errors import ContractError, ProctorError, UsageFault
+from proctor.base.extras import missing_extra
+from proctor.cli.terminal import echo, has_colour, printable
 
 NO_READER = 141
-COMMANDS = {
-    "demo": "the whole story on a bundled repository, offline",
-    "init": "start a new contract",
-    "lint": "check a contract and point at what it leaves open",
-    "lock": "resolve a contract's inputs to files and digests",
-    "validate": "the no-op must fail and the reference must pass",
-    "strength": "how many faults in the known solution the checks notice",
-    "run": "let an agent attempt contracts",
-    "runs": "list runs",
-    "show": "show a contract or a run",
-    "trace": "print the events of a run",
-    "verify": "check that a run's evidence is whole",
-    "attest": "sign a run",
-    "prove": "show one event of a run without the rest, or check such a proof",
-    "keys": "keys that sign runs",
-    "rescore": "compute a run's report again from its evidence",
-    "replay": "repeat a run from its evidence: decisions, acceptance, commands or the whole of it",
-    "compare": "what makes runs incomparable, and how they came out",
-    "cost": "what a run cost, item by item",
-    "prices": "make a price table",
-    "analyse": "rank the agents in anyone's table of results",
-    "query": "ask SQL about all runs",
-    "decide": "answer a run that waits for an operator; stop, pause or resume a run",
-    "review": "runs that a human should look at, verdicts on them, and agreement",
-    "pilot": "a comparison that is planned, frozen, run in stages and reported",
-    "taxonomy": "the kinds of failures that reports tag",
-    "rubric": "gates, weights and scores, and how much a ranking owes to the weights",
-    "agents": "list the kinds of agents",
-    "image": "base images for containers, pinned by their layers",
-    "retain": "move a run to another retention tier, with an approval",
-    "redact": "take secrets out of a text, or say where they are",
-    "vault": "originals of redacted secrets, for those who may read them",
-    "schema": "print the JSON Schema of contracts or of pilots",
-    "doctor": "what this machine can isolate, and how to get the rest",
-    "clean": "sweep what dead runs left, or drop the caches",
+JSON: ContextVar[bool] = ContextVar("json", default=False)
+"""Whether the command was called with ``--json``: errors are then JSON, too, on standard error."""
+LEAST_FREE_BYTES = 1 << 20
+"""A place with less free space is reported as full, after a write has failed."""
+SECTIONS = {
+    "Start": {
+        "demo": "Run three agents on a bundled task, offline; one of them cheats.",
+        "doctor": "Test what this machine can isolate, and how to get the rest.",
+        "init": "Write a new contract with every field explained.",
+    },
+    "Tasks": {
+        "lint": "Check contracts and report every mistake with its line.",
+        "lock": "Pin the inputs of a contract by their digests.",
+        "validate": "Check that the no-op fails and the reference passes.",
+        "strength": "Measure how many faults the checks of a contract notice.",
+    },
+    "Runs": {
+        "run": "Run agents on contracts.",
+        "runs": "List runs.",
+        "show": "Show a contract or a run.",
+        "trace": "Print the events of a run.",
+        "compare": "List the differences between runs, and their results.",
+        "cost": "Itemise the cost of runs.",
+        "replay": "Repeat decisions, acceptance, commands or all of a run.",
+        "rescore": "Compute the report of a run again and compare the two.",
+    },
+    "Studies": {
+        "pilot": "Plan, run and report a comparison of agents.",
+        "analyse": "Rank the agents in a table of results.",
+        "query": "Query all runs in SQL.",
+        "review": "List runs that need a review, and record verdicts on them.",
+        "decide": "Answer, stop, pause or resume a run as an operator.",
+    },
+    "Evidence": {
+        "verify": "Check that the evidence of runs is complete and unchanged.",
+        "attest": "Sign a run.",
+        "prove": "Prove that an event is part of a run, or check a proof.",
+        "keys": "Manage the keys that sign runs.",
+        "redact": "Replace the secrets in a text, or list them.",
+        "retain": "Remove the contents of a run for good; keep its results.",
+        "vault": "Manage the originals of redacted secrets.",
+    },
+    "Administration": {
+        "agents": "List, install and describe agents.",
+        "image": "Build, load and list container images.",
+        "prices": "Make price tables.",
+        "clean": "Remove what interrupted runs left behind, and caches.",
+        "schema": "Print the JSON Schema of an input file.",
+        "taxonomy": "List the kinds of failures that reports name.",
+        "rubric": "Print the gates, weights and scores.",
+        "completion": "Print a completion script for bash, zsh or fish.",
+    },
 }
+"""The commands by section, in the order of the help, each with the first paragraph of its own help."""
+
+COMMANDS = {name: text for commands in SECTIONS.values() for name, text in commands.items()}
 
 
 class Broken(Exception):
@@ -95,8 +122,14 @@ class Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        width = max(map(len, COMMANDS))
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), text) for name, text in commands.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -104,8 +137,6 @@ class Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError:
-            import difflib
-
             near = difflib.get_close_matches(args[0], COMMANDS, n=1)
             hint = f"; did you mean {near[0]}?" if near else "; proctor --help lists the commands"
             raise click.UsageError(f"there is no command {args[0]!r}{hint}", ctx) from None
@@ -114,31 +145,36 @@ class Commands(click.Group):
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Begin with: proctor demo",
+    epilog="Example: proctor demo",
 )
 @click.version_option(__version__, prog_name="proctor")
 def group() -> None:
-    """Evaluate coding agents on real repositories by executable contracts."""
+    """Evaluate coding agents on real repositories, by executable contracts.
+
+    `proctor COMMAND --help` describes a command, with an example.
+    """
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command and leave with its code."""
-    leave(run_command(arguments))
+    _open_closed_streams()
+    sys.exit(run_command(arguments))
 
 
-def leave(code: int) -> NoReturn:
-    """End the process with ``code``.
+def _open_closed_streams() -> None:
+    """Let closed standard streams lead to /dev/null.
 
-    The interpreter's own way out takes everything apart piece by piece, which is a tenth of a short run; what is still
-    here goes with the process.
+    Otherwise the next file that is opened gets the number of such a stream, and what is written to the stream by its
+    number ends up in that file, which may be evidence.
     """
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
-            thread.join()
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):
-            stream.flush()
-    os._exit(code)
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest free number, which is this one
+    sys.stdin = sys.stdin or os.fdopen(0, closefd=False)
+    sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
 
 
 def run_command(arguments: Sequence[str] | None = None) -> int:
@@ -146,10 +182,13 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
 
     A command whose output no one reads any more, as in ``proctor trace RUN | head``, ends without a message.
     """
+    before = JSON.set("--json" in (sys.argv[1:] if arguments is None else arguments))
     try:
         return _run(arguments)
     except (BrokenPipeError, Broken) as error:
         return NO_READER if _reader_is_gone() else _defect(error)
+    finally:
+        JSON.reset(before)
 
 
 def _reader_is_gone() -> bool:
@@ -161,8 +200,6 @@ def _reader_is_gone() -> bool:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    from proctor.base.errors import ProctorError
-
     try:
         code = group.main(arguments, prog_name="proctor", standalone_mode=False)
         sys.stdout.flush()
@@ -170,8 +207,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except click.exceptions.Exit as error:
         return error.exit_code
     except click.ClickException as error:
-        error.show()
-        return 2
+        return _usage(error)
     except click.Abort:
         return _say("stopped", 130)
     except KeyboardInterrupt:
@@ -179,15 +215,36 @@ def _run(arguments: Sequence[str] | None) -> int:
     except (BrokenPipeError, Broken):
         raise
     except ProctorError as error:
-        return _say(str(error), error.exit_code)
+        return _say(error, error.exit_code)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            return _say(f"{error.strerror}\n  make room and start again; what was finished is kept", 3)
+            return _say(_out_of_space(error), 3)
         if error.filename is None:
             return _defect(error)
         return _say(f"{os.fsdecode(error.filename)}: {error.strerror}", 3)
+    except ModuleNotFoundError as error:
+        missing = missing_extra(error)
+        return _say(missing, missing.exit_code) if missing else _defect(error)
     except Exception as error:  # the process boundary: one message instead of a traceback
         return _defect(error)
+
+
+def _out_of_space(error: OSError) -> str:
+    """What is said of a full disk, with the file, or else with every place of Proctor that is full."""
+    hint = "free some space and start again; finished runs are kept"
+    if error.filename is not None:
+        return f"{os.fsdecode(error.filename)}: out of space: {error.strerror}\n  {hint}"
+    home = os.environ.get("PROCTOR_HOME") or os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~")
+    full = [place for place in dict.fromkeys((home, os.environ.get("TMPDIR", "/tmp"), os.curdir)) if _is_full(place)]
+    return f"out of space: {', '.join(full) or error.strerror}\n  {hint}"
+
+
+def _is_full(place: str) -> bool:
+    try:
+        found = os.statvfs(place)
+    except OSError:
+        return False
+    return found.f_bavail * found.f_frsize < LEAST_FREE_BYTES or (found.f_files > 0 and found.f_favail == 0)
 
 
 def _defect(error: Exception) -> int:
@@ -196,6 +253,23 @@ def _defect(error: Exception) -> int:
     return _say(f"{type(error).__name__}: {error}\n  this is a defect of Proctor; PROCTOR_DEBUG=1 shows more", 3)
 
 
-def _say(message: str, code: int) -> int:
-    click.echo(f"proctor: {message}", err=True)
+def _usage(error: click.ClickException) -> int:
+    if JSON.get():
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        hint = f"{context.command_path} --help" if context is not None else ""
+        return _say(UsageFault(error.format_message(), hint=hint), 2)
+    error.show()
+    return 2
+
+
+def _say(message: str | ProctorError, code: int) -> int:
+    if JSON.get():
+        error = message if isinstance(message, ProctorError) else ProctorError(*message.split("\n  ", 1)[:1])
+        hint = error.hint or (str(message).partition("\n  ")[2] if isinstance(message, str) else "")
+        answer = {"message": error.message, "where": error.where, "hint": hint, "exit_code": code}
+        answer |= {"mistakes": [asdict(one) for one in error.mistakes]} if isinstance(error, ContractError) else {}
+        click.echo(json.dumps({"kind": "error", "schema": 1, **answer}, sort_keys=True), err=True)
+        return code
+    name = click.style("proctor:", fg="red") if has_colour(sys.stderr) else "proctor:"
+    echo(f"{name} {printable(str(message))}", err=True)
     return code

@@ -7,5 +7,6 @@ import click
 oracle_option = click.option(
     "--oracle",
     metavar="A/N,R/M",
-    help="Right patches that the checks accepted, of N, and faulty ones they refused, of M; corrects rates, apart.",
+    help="Measured errors of the checks: A of N correct patches accepted, R of M faulty ones rejected. Adds corrected "
+    "rates.",
 )

@@ -2,29 +2,54 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from proctor.cli.output import Group, as_json, counted, print_json, print_table, printable
-from proctor.cli.pilot_options import out_option, pilot_argument
+from proctor.base.canonical import parse
+from proctor.base.clock import utc_text
+from proctor.base.errors import UsageFault
+from proctor.cli.output import Group, as_json, counted, examples, print_json, print_table, printable
+from proctor.cli.pilot_options import pilot_argument, plan_option
 from proctor.cli.pilot_report import report
 from proctor.cli.pilot_run import remove, run, status
+from proctor.cli.planned import Draft, draft, runs_of_pilot
+from proctor.cli.wiring import machine
+from proctor.execute.watch.prices import FALLBACK
+from proctor.study.analysis.unit import UNITS, USD
+from proctor.study.pilot.artefacts import make_artefacts
+from proctor.study.pilot.charges import rates_of
+from proctor.study.pilot.checks import wrong
+from proctor.study.pilot.conduct import alone
+from proctor.study.pilot.heads import require_head
+from proctor.study.pilot.in_force import left_of, power_of, slots_left
+from proctor.study.pilot.journal import read_journal
+from proctor.study.pilot.means import caps
+from proctor.study.pilot.model import STAGES
+from proctor.study.pilot.plan import PROTOCOL, Plan, amend, freeze, load_plan, plan_folder
+from proctor.study.pilot.power import Question, analyse, curve, question_of, record, text
+from proctor.study.pilot.projection import Projection
+from proctor.study.pilot.randomise import Slot
+from proctor.study.pilot.records import standing, take_looks
+from proctor.study.pilot.scaffold import scaffold
+from proctor.study.pilot.stopping import run_cap
 
-if TYPE_CHECKING:
-    from decimal import Decimal
 
-    from proctor.cli.planned import Draft
-    from proctor.study.pilot.plan import Plan
-    from proctor.study.pilot.power import Question
-    from proctor.study.pilot.randomise import Slot
-
-
-@click.group(cls=Group, epilog="Example: proctor pilot plan pilot.yaml")
+@click.group(
+    cls=Group,
+    epilog=examples("pilot init new-agent", "pilot plan pilot.yaml", "pilot run pilot.yaml", "pilot report pilot.yaml"),
+)
 def command() -> None:
-    """Pilots: who is compared on what, how often and under which rules, frozen before the first run."""
+    """Plan, run and report a comparison of agents.
+
+    A pilot file names the agents, the tasks, the number of runs and the rules. The plan is frozen before the first run.
+    """
 
 
 command.add_command(run)
@@ -33,22 +58,51 @@ command.add_command(remove)
 command.add_command(report)
 
 
+@command.command(epilog="Example: proctor pilot init new-agent contracts/one contracts/two")
+@click.argument("name")
+@click.argument("contracts", nargs=-1)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("pilot.yaml"),
+    show_default=True,
+    metavar="FILE",
+    help="The file to write.",
+)
+@as_json
+def init(name: str, contracts: tuple[str, ...], out: Path, json_: bool) -> None:
+    """Write a pilot file with comments, to be filled in.
+
+    NAME is the name of the pilot, and CONTRACTS are its tasks.
+    """
+    scaffold(out, name, [_from_file(Path(one), out) for one in contracts])
+    if json_:
+        print_json({"written": [str(out)]})
+        return
+    click.echo(f"wrote {out}")
+    click.echo(f"next: fill it in, then proctor pilot plan {shlex.quote(str(out))}")
+
+
+def _from_file(contract: Path, file: Path) -> str:
+    """The path of ``contract`` as a pilot file names it: relative to the file, unless it is absolute."""
+    return str(contract if contract.is_absolute() else Path(os.path.relpath(contract, file.parent)))
+
+
 @command.command(epilog="Example: proctor pilot plan pilot.yaml --out plan")
 @pilot_argument
-@out_option
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="The folder of the plan.  [default: PILOT with the suffix .plan]",
+)
 @as_json
 def plan(pilot: Path, out: Path | None, json_: bool) -> None:
-    """Freeze the pilot file PILOT: randomised order, power, projected cost, and one digest for all of it.
+    """Freeze a pilot file: order, power, projected cost.
 
-    Planning again gives the same bytes. A pilot that has changed since is refused; `proctor pilot amend` puts a change
-    on record.
+    The order of the runs is randomised, and one digest covers the whole plan. Planning again gives the same bytes. A
+    pilot file that has changed since is refused; `proctor pilot amend` records a change.
     """
-    from proctor.cli.planned import draft
-    from proctor.cli.wiring import machine
-    from proctor.study.pilot.artefacts import make_artefacts
-    from proctor.study.pilot.heads import require_head
-    from proctor.study.pilot.plan import PROTOCOL, freeze, plan_folder
-
     here = machine()
     made = draft(here, pilot)
     folder = out or plan_folder(made.pilot)
@@ -59,29 +113,22 @@ def plan(pilot: Path, out: Path | None, json_: bool) -> None:
     _tell(frozen, made, json_)
 
 
-@command.command(epilog="Example: proctor pilot amend pilot.yaml --why 'the price list rose'")
+@command.command("amend", epilog="Example: proctor pilot amend pilot.yaml --why 'the price list rose'")
 @pilot_argument
-@click.option("--why", required=True, help="Why the plan is changed; every later report shows it.")
-@out_option
+@click.option("--why", required=True, help="The reason for the change; every later report shows it.")
+@plan_option
 @as_json
-def amend(pilot: Path, why: str, out: Path | None, json_: bool) -> None:
-    """Let PILOT hold as it is now, with what changed, why, when and after how many runs on record for good.
+def amend_plan(pilot: Path, why: str, plan_: Path | None, json_: bool) -> None:
+    """Record the current pilot file as an amendment.
 
-    The pilot keeps its digest. Once there are runs its tasks stay as they were frozen, and so does what decides
-    (question, comparison, methods, endpoint, runs, looks, variations, cap of a run, seed, retries). Alpha and the
-    violations that end the pilot may only fall, the minimum effect and the budgets of tasks and pilot only rise.
+    The record says what changed, why, when, and after how many runs. The pilot keeps its digest. Once there are runs,
+    the tasks and everything that decides (question, comparison, methods, endpoint, runs, looks, variations, cap of a
+    run, seed, retries) cannot change. Alpha and the number of violations that end the pilot can only decrease; the
+    minimum effect and the budgets of tasks and pilot can only increase.
     """
-    from proctor.base.clock import utc_text
-    from proctor.cli.planned import draft, runs_of_pilot
-    from proctor.cli.wiring import machine
-    from proctor.study.pilot.artefacts import make_artefacts
-    from proctor.study.pilot.conduct import alone
-    from proctor.study.pilot.plan import amend, load_plan, plan_folder
-    from proctor.study.pilot.records import standing, take_looks
-
     here = machine()
     made = draft(here, pilot)
-    folder = out or plan_folder(made.pilot)
+    folder = plan_ or plan_folder(made.pilot)
     with alone(here.home, load_plan(folder)):
         frozen = load_plan(folder)
         take_looks(standing(frozen, here.home))
@@ -92,14 +139,21 @@ def amend(pilot: Path, why: str, out: Path | None, json_: bool) -> None:
 
 @command.command(epilog="Example: proctor pilot power pilot.yaml --tasks 40 --runs 5")
 @pilot_argument
-@click.option("--tasks", type=click.IntRange(2, 100_000), default=None, help="As if so many tasks counted.")
-@click.option("--runs", type=click.IntRange(1, 1000), default=None, help="As if each task had so many runs.")
+@click.option("--tasks", type=click.IntRange(2, 100_000), default=None, help="Compute for this number of tasks.")
 @click.option(
-    "--effect", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=None, help="Another effect."
+    "--runs", type=click.IntRange(1, 1000), default=None, help="Compute for this number of runs of each task."
 )
-@click.option("--icc", type=click.FloatRange(0, 1), multiple=True, help="Other correlations of runs of one task.")
-@click.option("--curve", "curve_", is_flag=True, help="Power over numbers of tasks instead.")
-@out_option
+@click.option(
+    "--effect", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=None, help="Compute for this effect."
+)
+@click.option(
+    "--icc",
+    type=click.FloatRange(0, 1),
+    multiple=True,
+    help="Compute for this correlation of runs of one task; can be given several times.",
+)
+@click.option("--curve", "curve_", is_flag=True, help="Print the power over the number of tasks.")
+@plan_option
 @as_json
 def power(
     pilot: Path,
@@ -108,25 +162,19 @@ def power(
     effect: float | None,
     icc: tuple[float, ...],
     curve_: bool,
-    out: Path | None,
+    plan_: Path | None,
     json_: bool,
 ) -> int:
-    """Whether PILOT can see the effect that matters, by formula and by simulation; options ask what if.
+    """Compute the power of a pilot to detect an effect.
 
-    Tasks that were removed do not count. Exits with 0 when the wanted power is reached under every assumed correlation,
-    and with 1 when it is not. Nothing is written.
+    The power is computed by formula and by simulation; the options try other numbers. Removed tasks do not count. Exits
+    with 0 when the target power is reached under every assumed correlation, and with 1 when it is not. Nothing is
+    written.
     """
-    from proctor.base.errors import UsageFault
-    from proctor.base.frozen import replace
-    from proctor.cli.planned import draft
-    from proctor.cli.wiring import machine
-    from proctor.study.pilot.in_force import left_of
-    from proctor.study.pilot.power import analyse, question_of, record, text
-
     made = draft(machine(), pilot)
-    removed = _removed_from(made, out) if tasks is None else ()
+    removed = _removed_from(made, plan_) if tasks is None else ()
     asked = question_of(left_of(made.protocol, removed))
-    given = {"tasks": tasks, "runs": runs, "effect": effect, "iccs": icc or None}
+    given: dict[str, Any] = {"tasks": tasks, "runs": runs, "effect": effect, "iccs": icc or None}
     asked = replace(asked, **{name: value for name, value in given.items() if value is not None})
     if asked.rate + asked.effect > 1:
         words = f"the assumed rate of {asked.rate:g} and an effect of {asked.effect:g} are more than 1"
@@ -159,21 +207,16 @@ def power(
     return 0 if found.supported else 1
 
 
-def _removed_from(made: Draft, out: Path | None) -> tuple[str, ...]:
+def _removed_from(made: Draft, plan_: Path | None) -> tuple[str, ...]:
     """The tasks of a pilot that were removed since it was planned; none where it was not."""
-    from proctor.study.pilot.journal import read_journal
-    from proctor.study.pilot.plan import PROTOCOL, load_plan, plan_folder
-
-    folder = out or plan_folder(made.pilot)
-    if out is None and not (folder / PROTOCOL).exists():
+    folder = plan_ or plan_folder(made.pilot)
+    if plan_ is None and not (folder / PROTOCOL).exists():
         return ()
     removed = read_journal(load_plan(folder)).removed
     return tuple(task["name"] for task in made.protocol["tasks"] if task["name"] in removed)
 
 
 def _curve(asked: Question, json_: bool) -> int:
-    from proctor.study.pilot.power import curve, text
-
     rows = [
         {
             "tasks": tasks,
@@ -194,13 +237,6 @@ def _curve(asked: Question, json_: bool) -> int:
 
 def _tell(frozen: Plan, made: Draft, json_: bool) -> None:
     """What is in force, what it can see and cost, and what a reader should know before it is run."""
-    from proctor.base.canonical import parse
-    from proctor.study.pilot.charges import rates_of
-    from proctor.study.pilot.checks import wrong
-    from proctor.study.pilot.in_force import left_of, power_of, slots_left
-    from proctor.study.pilot.journal import read_journal
-    from proctor.study.pilot.model import STAGES
-    from proctor.study.pilot.projection import Projection
 
     def part(name: str) -> Any:
         return parse((frozen.current / name).read_bytes())
@@ -252,17 +288,12 @@ def _tell(frozen: Plan, made: Draft, json_: bool) -> None:
 
 
 def _stages(slots: Sequence[Slot]) -> str:
-    from proctor.study.pilot.model import STAGES
-
     counts = {stage: sum(slot.stage == stage for slot in slots) for stage in STAGES}
     return ", ".join(f"{stage} {counted(count, 'run')}" for stage, count in counts.items())
 
 
 def _amounts(cost: Mapping[str, Any], protocol: Mapping[str, Any]) -> str:
     """What a pilot may cost and its budget, both in dollars, or both in units where it has no prices."""
-    from proctor.execute.watch.prices import FALLBACK
-    from proctor.study.analysis.unit import UNITS, USD
-
     priced = protocol["prices"]["currency"] != FALLBACK.table.currency
     words = (USD if priced else UNITS).words
     low, expected, high = (words(float(cost["usd"][level])) for level in ("low", "expected", "high"))
@@ -273,10 +304,6 @@ def _amounts(cost: Mapping[str, Any], protocol: Mapping[str, Any]) -> str:
 
 def _concerns(cost: Mapping[str, Any], protocol: Mapping[str, Any], start: Decimal) -> list[str]:
     """What would end the pilot early, or let it not begin at all."""
-    from decimal import Decimal
-
-    from proctor.study.pilot.means import caps
-
     budget, found = cost["budget"], []
     for one in caps(protocol, protocol["tasks"], start):
         if not one.met:
@@ -297,6 +324,4 @@ def _concerns(cost: Mapping[str, Any], protocol: Mapping[str, Any], start: Decim
 
 def _block_caps(protocol: Mapping[str, Any]) -> Decimal:
     """What the runs of the dearest block may cost together."""
-    from proctor.study.pilot.stopping import run_cap
-
     return max(run_cap(protocol, task["contract"]) for task in protocol["tasks"]) * len(protocol["methods"])

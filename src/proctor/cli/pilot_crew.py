@@ -8,17 +8,18 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 import click
 
 from proctor.cli.planned import Draft
 from proctor.cli.progress import Progress
-from proctor.cli.wiring import agent_for, planned_model
 from proctor.conduct.batch import Batch, Place
 from proctor.conduct.batch_runs import BatchResult, envelopes_of, run_places
+from proctor.conduct.envelopes import Envelopes
 from proctor.conduct.machine import Machine
+from proctor.conduct.model import ModelPlan
 from proctor.conduct.run import Outcome
+from proctor.conduct.session.agents import agent_for, planned_model
 from proctor.conduct.variants import ensure_pool
 from proctor.execute.agents.interface import Agent
 from proctor.execute.home import Home
@@ -31,10 +32,6 @@ from proctor.study.pilot.ledger import read_run
 from proctor.study.pilot.model import agent_files, located, model_settings
 from proctor.study.pilot.plan import Plan
 from proctor.study.pilot.records import Stage, Standing, standing
-
-if TYPE_CHECKING:
-    from proctor.conduct.envelopes import Envelopes
-    from proctor.conduct.model import ModelPlan
 
 
 class Noting(Progress):

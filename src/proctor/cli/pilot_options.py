@@ -6,7 +6,15 @@ from pathlib import Path
 
 import click
 
+from proctor.cli.options import Renamed
+
 pilot_argument = click.argument("pilot", type=click.Path(path_type=Path))
-out_option = click.option(
-    "--out", "out", type=click.Path(path_type=Path), default=None, help="The plan's folder; else PILOT's, in .plan."
+plan_option = click.option(
+    "--plan",
+    "plan_",
+    cls=Renamed,
+    former=["--out"],
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="The folder of the plan.  [default: PILOT with the suffix .plan]",
 )

@@ -4,55 +4,70 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from proctor.base.canonical import parse
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import frozen
+from proctor.base.files import read_bounded
+from proctor.cli.options import Renamed
 from proctor.cli.oracle import oracle_option
-from proctor.cli.output import as_json, one_line
-from proctor.cli.pilot_options import out_option, pilot_argument
-
-if TYPE_CHECKING:
-    from proctor.study.table import Table
+from proctor.cli.output import ANSWER_SCHEMA, as_json, one_line
+from proctor.cli.pilot_options import pilot_argument
+from proctor.cli.planned import changed_since, plan_alone
+from proctor.cli.wiring import home
+from proctor.present.data import findings_json
+from proctor.present.departures import INCOMPLETE, incomplete, worth
+from proctor.present.folder import FINDINGS, RUNS, check_folder, write_report
+from proctor.present.markdown_parts import percents, points
+from proctor.study.analysis.question import measured_from
+from proctor.study.index.store import read_table
+from proctor.study.pilot.plan import PROTOCOL
+from proctor.study.pilot.records import standing
+from proctor.study.pilot.report import report_of
+from proctor.study.table import Table
+from proctor.study.versus import versus
 
 
 @click.command("report", epilog="Example: proctor pilot report pilot.yaml")
 @pilot_argument
-@out_option
 @click.option(
-    "--into", type=click.Path(path_type=Path), metavar="FOLDER", help="The report's folder; else PILOT's, in .report."
+    "--plan",
+    "plan_",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="The folder of the plan.  [default: PILOT with the suffix .plan]",
+)
+@click.option(
+    "--out",
+    cls=Renamed,
+    former=["--into"],
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="The folder of the report.  [default: PILOT with the suffix .report]",
 )
 @click.option("--against", type=click.Path(path_type=Path), metavar="FOLDER", help="An earlier report to compare with.")
 @oracle_option
 @as_json
 def report(
-    pilot: Path, out: Path | None, into: Path | None, against: Path | None, oracle: str | None, json_: bool
+    pilot: Path, plan_: Path | None, out: Path | None, against: Path | None, oracle: str | None, json_: bool
 ) -> int:
-    """Write what the runs of PILOT say: the decision, how sure it is, what it cost, and everything behind it.
+    """Write the report of a pilot: decision, certainty, cost.
 
-    The same plan and runs give the same bytes: neither the pilot file nor its contracts and agents are needed, and what
-    has changed in them since is only told. A pilot that is not complete gives a report that says so. Whatever the
-    decision is, the exit code is 0. With --against the agents are held against an earlier report, on the tasks whose
-    contracts are the same in both.
+    The same plan and runs give the same bytes. The pilot file, its contracts and agents are not needed; changes to them
+    are only mentioned. The report of an incomplete pilot says so. The exit code is 0 whatever the decision is. With
+    --against the agents are compared with an earlier report, on the tasks whose contracts are the same in both.
     """
-    from proctor.cli.planned import changed_since, plan_alone
-    from proctor.cli.wiring import home
-    from proctor.present.data import findings_json
-    from proctor.present.folder import check_folder, write_report
-    from proctor.study.analysis.question import measured_from
-    from proctor.study.pilot.records import standing
-    from proctor.study.pilot.report import report_of
-
     measured = None if oracle is None else measured_from(oracle)
     earlier = None if against is None else _earlier(against)
-    _check_plan(pilot, out)
-    place, plan = home(), plan_alone(pilot, out)
-    folder = into or pilot.with_suffix(".report")
+    _refuse_plan(out)
+    place, plan = home(), plan_alone(pilot, plan_)
+    folder = out or pilot.with_suffix(".report")
     if against is not None and against.resolve() == folder.resolve():
-        hint = "--into FOLDER is where the new one goes"
+        hint = "--out FOLDER is the folder of the new report"
         raise UsageFault("the report to compare with would be written over", where=str(folder), hint=hint)
     check_folder(folder)
     for line in changed_since(place, pilot, plan):
@@ -63,24 +78,21 @@ def report(
     _tell(f"writing {folder}")
     written = write_report(found, table, folder)
     if json_:
-        sys.stdout.buffer.write(findings_json(found))
+        sys.stdout.buffer.write(findings_json({"kind": "findings", "schema": ANSWER_SCHEMA, **found}))
         sys.stdout.buffer.flush()
     else:
         _show(found, folder, written)
     return 0
 
 
-def _check_plan(pilot: Path, out: Path | None) -> None:
-    """Tell who gives the folder of the report as that of the plan which is which."""
-    from proctor.study.pilot.plan import PROTOCOL
-
-    usual = pilot.with_suffix(".plan")
-    if out is not None and not (out / PROTOCOL).exists() and (usual / PROTOCOL).exists():
-        hint = f"--out is the plan's folder, which seems to be {usual}; --into FOLDER is where the report goes"
-        raise UsageFault("there is no plan", where=str(out), hint=hint)
+def _refuse_plan(out: Path | None) -> None:
+    """Refuse the folder of a plan as the folder of the report: earlier versions took it by this option."""
+    if out is not None and (out / PROTOCOL).exists():
+        hint = "--out is the folder of the report; name the folder of the plan with --plan"
+        raise UsageFault("this is the folder of a plan", where=str(out), hint=hint)
 
 
-@frozen
+@dataclass(frozen=True)
 class Earlier:
     """An earlier report: its runs, its name, the seeds of its order, and the digests of its agents' configurations."""
 
@@ -91,8 +103,6 @@ class Earlier:
 
     def beside(self, table: Table, found: Mapping[str, Any]) -> dict[str, Any]:
         """How the findings on ``table`` differ from it."""
-        from proctor.study.versus import versus
-
         seeds, own = tuple(found["appendix"]["seeds"]["observed"]), str(found["source"]["name"])
         level, digests = 1 - float(found["question"]["alpha"]), (self.digests, _digests(found))
         return versus(self.table, table, self.name, (self.seeds, seeds), level, own, digests)
@@ -105,11 +115,6 @@ def _digests(found: Mapping[str, Any]) -> dict[str, str]:
 
 def _earlier(folder: Path) -> Earlier:
     """The report in ``folder``."""
-    from proctor.base.canonical import parse
-    from proctor.base.files import read_bounded
-    from proctor.present.folder import FINDINGS, RUNS
-    from proctor.study.index.store import read_table
-
     hint = "give the folder that a report was written to"
     if not (folder / FINDINGS).is_file() or not (folder / RUNS).is_file():
         raise UsageFault("there is no report", where=str(folder), hint=hint)
@@ -123,8 +128,6 @@ def _earlier(folder: Path) -> Earlier:
 
 
 def _show(found: Mapping[str, Any], folder: Path, written: list[str]) -> None:
-    from proctor.present.departures import INCOMPLETE, incomplete, worth
-
     head = found["headline"]
     if told := incomplete(found):
         click.echo(one_line(f"{INCOMPLETE}: {told}"))
@@ -147,8 +150,6 @@ def _show(found: Mapping[str, Any], folder: Path, written: list[str]) -> None:
 
 def _show_versus(other: Mapping[str, Any]) -> None:
     """What changed since the earlier report, a line for each agent."""
-    from proctor.present.markdown_parts import percents, points
-
     click.echo(one_line(f"against {other['name']}:"))
     for row in other["rows"]:
         change = points(row["difference"])

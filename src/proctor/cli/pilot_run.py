@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shlex
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from proctor.cli.options import judge_slots_option
+from proctor.base.clock import SystemClock, utc_text
+from proctor.base.errors import UsageFault
+from proctor.cli.options import complete_runs, judge_slots_option
 from proctor.cli.output import as_json, counted, print_json, print_table, printable
-from proctor.cli.pilot_options import out_option, pilot_argument
+from proctor.cli.pilot_crew import conducted
+from proctor.cli.pilot_options import pilot_argument, plan_option
+from proctor.cli.planned import changed_since, plan_alone, planned
 from proctor.cli.undecided import UNDECIDED, tell_undecided
+from proctor.cli.wiring import home, machine, shelf
+from proctor.conduct.session.agents import acts_in_sandbox
+from proctor.execute.home import Home
 from proctor.judge.status import is_machine_fault
-
-if TYPE_CHECKING:
-    from proctor.execute.home import Home
-    from proctor.study.pilot.ledger import Run
-    from proctor.study.pilot.plan import Plan
-    from proctor.study.pilot.records import Stage, Standing
+from proctor.study.analysis.unit import UNITS, USD
+from proctor.study.pilot.charges import summary
+from proctor.study.pilot.conduct import Paused, alone, is_busy
+from proctor.study.pilot.ledger import Run
+from proctor.study.pilot.plan import Plan
+from proctor.study.pilot.records import OPEN, Stage, Standing, record_of, standing
+from proctor.study.pilot.removal import Request
+from proctor.study.pilot.removal import remove as remove_task
+from proctor.study.pilot.status import CHECKING, CHECKS_LEFT, status_of
 
 LOOK_SECONDS = 1.0
 """How often ``--watch`` looks."""
@@ -29,33 +40,30 @@ LOOK_SECONDS = 1.0
 
 @click.command(epilog="Example: proctor pilot run pilot.yaml --jobs 2")
 @pilot_argument
-@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Runs side by side.")
+@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Parallel runs.")
 @judge_slots_option
-@click.option("--accept-machine", metavar="WHY", help="Go on though the machine has changed; every report shows it.")
-@out_option
+@click.option(
+    "--accept-machine", metavar="WHY", help="Continue although the machine has changed; every report shows the reason."
+)
+@plan_option
 @as_json
 def run(
-    pilot: Path, jobs: int, judge_slots: int | None, accept_machine: str | None, out: Path | None, json_: bool
+    pilot: Path, jobs: int, judge_slots: int | None, accept_machine: str | None, plan_: Path | None, json_: bool
 ) -> int:
-    """Run what is left of PILOT through its three stages, unattended; after a crash or Ctrl-C the same command goes on.
+    """Run a planned pilot, or continue it.
 
-    Exits with 0 when the plan is complete or was ended for efficacy, with 1 when a stage is refused or a rule ended the
-    pilot early, and with 3 when something kept it from going on, or when a stage is refused because the machine left
-    runs without a verdict.
+    Runs what is left of the three stages, unattended. After a crash or Ctrl-C the same command continues. Exits with 0
+    when the plan is complete or was ended for efficacy, with 1 when a stage is refused or a rule ended the pilot early,
+    and with 3 when the pilot could not continue, or when a stage is refused because the machine left runs without a
+    verdict.
     """
-    from proctor.base.errors import UsageFault
-    from proctor.cli.pilot_crew import conducted
-    from proctor.cli.planned import planned
-    from proctor.cli.wiring import acts_in_sandbox, machine
-    from proctor.study.pilot.conduct import Paused
-
     here = machine(judge_slots)
-    named = shlex.join([str(pilot), *(("--out", str(out)) if out else ())])
+    named = shlex.join([str(pilot), *(("--plan", str(plan_)) if plan_ else ())])
     slots = f" --judge-slots {judge_slots}" if judge_slots else ""
     again = f"proctor pilot run {named}{f' --jobs {jobs}' if jobs > 1 else ''}{slots}"
     if accept_machine is not None and not accept_machine.strip():
         raise UsageFault("a change of the machine is accepted for a reason", hint='--accept-machine "WHY"')
-    made, plan = planned(here, pilot, out)
+    made, plan = planned(here, pilot, plan_)
     suite = [task.loaded for task in made.suite]
     here.require(suite, acting=any(acts_in_sandbox(method.agent) for method in made.pilot.methods))
     here.require_no_answers_in_images(suite)
@@ -67,8 +75,6 @@ def run(
         return 3
     good = stages[-1].good
     if json_:
-        from proctor.study.pilot.records import record_of
-
         print_json({"pilot": plan.digest, "complete": good, "stages": [record_of(standing, one) for one in stages]})
     else:
         _tell(standing, stages, named)
@@ -90,8 +96,6 @@ def _undecided(standing: Standing, stage: Stage) -> list[Run]:
 
 def _user() -> str:
     """Who gives the command, by name where there is one."""
-    import pwd
-
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -123,18 +127,16 @@ def _unmet(criteria: Sequence[Any]) -> str:
 
 @click.command(epilog="Example: proctor pilot status pilot.yaml --watch")
 @pilot_argument
-@click.option("--watch", is_flag=True, help="Look again and again until nobody runs it.")
-@out_option
+@click.option("--watch", is_flag=True, help="Print the status again when it changes, until the pilot stops.")
+@plan_option
 @as_json
-def status(pilot: Path, watch: bool, out: Path | None, json_: bool) -> None:
-    """How PILOT stands: stages, places, spending, how near each rule is, what runs now, what deviates.
+def status(pilot: Path, watch: bool, plan_: Path | None, json_: bool) -> None:
+    """Show the progress of a pilot.
 
-    Everything is told by the runs and the folder of the plan; it can be asked at any time.
+    Prints stages, runs, spending, the distance to each stopping rule, live runs and deviations. The command reads only
+    the runs and the plan, and can be called at any time.
     """
-    from proctor.cli.planned import changed_since, plan_alone
-    from proctor.cli.wiring import home
-
-    place, plan = home(), plan_alone(pilot, out)
+    place, plan = home(), plan_alone(pilot, plan_)
     changed, before = changed_since(place, pilot, plan), None
     while True:
         now = {**_status(place, plan), "changed": changed}
@@ -152,20 +154,11 @@ def status(pilot: Path, watch: bool, out: Path | None, json_: bool) -> None:
 
 
 def _status(place: Home, plan: Plan) -> dict[str, Any]:
-    from proctor.study.pilot.conduct import is_busy
-    from proctor.study.pilot.records import standing
-    from proctor.study.pilot.status import status_of
-
     return status_of(standing(plan, place), is_busy(place, plan))
 
 
 def _show(now: Mapping[str, Any]) -> None:
     """The status for people."""
-    from proctor.study.analysis.unit import UNITS, USD
-    from proctor.study.pilot.charges import summary
-    from proctor.study.pilot.records import OPEN
-    from proctor.study.pilot.status import CHECKING, CHECKS_LEFT
-
     unit = next(one for one in (USD, UNITS) if one.name == now["unit"]["name"])
     click.echo(printable(f"{now['name']}  {now['title']}"))
     state = "complete" if now["complete"] else f"stage {now['stage']} {now['verdict']}"
@@ -215,7 +208,7 @@ def _show(now: Mapping[str, Any]) -> None:
         click.echo("          until it is as it was frozen, proctor pilot run refuses it")
 
 
-@click.command(epilog="Example: proctor pilot remove pilot.yaml a-task --reason flaky --why 'its port is random'")
+@click.command(epilog="Example: proctor pilot remove pilot.yaml a-task --reason flaky --why 'random port'")
 @pilot_argument
 @click.argument("task")
 @click.option(
@@ -224,27 +217,26 @@ def _show(now: Mapping[str, Any]) -> None:
     type=click.Choice(["flaky", "broken-oracle", "broken-environment"]),
     help="What is wrong with the task.",
 )
-@click.option("--evidence", multiple=True, metavar="RUN", help="A run that shows it; may be given again.")
+@click.option(
+    "--evidence",
+    multiple=True,
+    metavar="RUN",
+    shell_complete=complete_runs,
+    help="A run that shows it; can be given several times.",
+)
 @click.option("--why", required=True, help="The reason in a sentence; every later report shows it.")
-@out_option
+@plan_option
 @as_json
 def remove(
-    pilot: Path, task: str, reason: str, evidence: tuple[str, ...], why: str, out: Path | None, json_: bool
+    pilot: Path, task: str, reason: str, evidence: tuple[str, ...], why: str, plan_: Path | None, json_: bool
 ) -> None:
-    """Take TASK out of PILOT for good, because recorded evidence shows that it is invalid. Nothing takes its place.
+    """Remove an invalid task from a pilot.
 
-    Its runs stay, and are told apart. How well an agent did is no reason. For flaky tasks the screen of the pilot's own
-    checks is evidence, too.
+    TASK is removed for good and not replaced, because recorded evidence shows that it is invalid. Its runs stay and are
+    reported separately. The results of an agent are not a reason to remove a task. For a flaky task the pilot's own
+    screening of its checks is evidence too.
     """
-    from proctor.base.clock import SystemClock, utc_text
-    from proctor.cli.planned import plan_alone
-    from proctor.cli.wiring import home, shelf
-    from proctor.study.pilot.conduct import alone
-    from proctor.study.pilot.records import standing
-    from proctor.study.pilot.removal import Request
-    from proctor.study.pilot.removal import remove as remove_task
-
-    place, plan = home(), plan_alone(pilot, out)
+    place, plan = home(), plan_alone(pilot, plan_)
     place.create()
     runs = tuple(shelf().find(name) for name in evidence)
     at = utc_text(SystemClock().wall_ns())

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from proctor.author.complexity import complexity
 from proctor.base.errors import ContractError, Mistake, ProctorError, UsageFault
-from proctor.base.frozen import frozen
+from proctor.cli.wiring import machine
+from proctor.conduct.machine import Machine
+from proctor.conduct.session.agent_names import require_agent
+from proctor.conduct.session.agent_options import asked_agent, kind_of
+from proctor.conduct.session.agents import identified_agent, refuse_secrets_in_files
+from proctor.conduct.session.prices import read_prices, require_prices
+from proctor.contract.model import Contract
+from proctor.execute.agents.interface import AgentDescription
 from proctor.execute.agents.options import option_settings
+from proctor.execute.home import Home
 from proctor.execute.watch.prices import PriceTable
-from proctor.study.pilot.model import Pilot
+from proctor.record.rundir import RunDirectory
+from proctor.study.pilot.file import load_pilot
+from proctor.study.pilot.model import Pilot, agent_files, agent_words, located, model_settings
 from proctor.study.pilot.plan import Plan, changed_lines, load_plan, plan_folder, refuse_changes
-from proctor.study.pilot.suite import SuiteTask
-
-if TYPE_CHECKING:
-    from proctor.conduct.machine import Machine
-    from proctor.contract.model import Contract
-    from proctor.execute.agents.interface import AgentDescription
-    from proctor.execute.home import Home
+from proctor.study.pilot.protocol import protocol_of
+from proctor.study.pilot.suite import SuiteTask, load_suite
 
 _FIELDS = {
     "--agent-files": "files",
@@ -41,7 +48,7 @@ _FIELDS = {
 """What an option of ``proctor run`` is called in a pilot file."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Draft:
     """A pilot with its contracts, agents and prices looked up, and the protocol that they make."""
 
@@ -60,12 +67,6 @@ def draft(machine: Machine, path: Path) -> Draft:
 
     Every mistake in the file is told at once; so is, where it has none, every mistake in its contracts and its agents.
     """
-    from proctor.cli.wiring import read_prices, require_prices
-    from proctor.study.pilot.file import load_pilot
-    from proctor.study.pilot.model import located
-    from proctor.study.pilot.protocol import protocol_of
-    from proctor.study.pilot.suite import load_suite
-
     pilot = load_pilot(path)
     suite: tuple[SuiteTask, ...] = ()
     mistakes: list[Mistake] = []
@@ -109,8 +110,6 @@ def changed_since(place: Home, path: Path, plan: Plan) -> list[str]:
 
     Where there is no home yet, none is made only to look.
     """
-    from proctor.cli.wiring import machine
-
     if not path.is_file():
         return ["the pilot file is not there"]
     if not place.path.is_dir():
@@ -123,8 +122,6 @@ def changed_since(place: Home, path: Path, plan: Plan) -> list[str]:
 
 def runs_of_pilot(machine: Machine, digest: str) -> int:
     """How many runs carry the pilot's digest, finished or not."""
-    from proctor.record.rundir import RunDirectory
-
     found = 0
     for path in sorted(machine.home.runs.iterdir()):
         run = RunDirectory(path)
@@ -138,8 +135,6 @@ def runs_of_pilot(machine: Machine, digest: str) -> int:
 
 def _tier(machine: Machine, contract: Contract) -> str:
     """The tier of a contract by its measures; empty where one that should be there cannot be taken here."""
-    from proctor.author.complexity import complexity
-
     found = complexity(contract, machine.store, machine.inputs)
     return "" if set(found.unknown) - {"test_seconds"} else found.tier
 
@@ -151,11 +146,6 @@ def _identities(
 
     What is wrong with an agent is added to ``mistakes``, with its place in the pilot file.
     """
-    from proctor.cli.agent_options import kind_of
-    from proctor.cli.known import require_agent
-    from proctor.cli.wiring import identified_agent, refuse_secrets_in_files
-    from proctor.study.pilot.model import agent_files, agent_words, model_settings
-
     found: dict[str, AgentDescription] = {}
     for method in pilot.methods:
         files, settings = agent_files(pilot, method), model_settings(pilot, method)
@@ -164,7 +154,7 @@ def _identities(
             require_agent(kind_of(words))
             found[method.name] = identified_agent(machine, words, files, method.model, settings)
             for task in suite:
-                refuse_secrets_in_files(task.loaded, words, files, settings)
+                refuse_secrets_in_files(machine, task.loaded, words, files, settings)
         except UsageFault as fault:
             told = f"method {method.name}: {_as_fields(fault.message)}"
             mistakes.append(Mistake(str(pilot.file), method.line, method.column, told, _as_fields(fault.hint)))
@@ -173,9 +163,6 @@ def _identities(
 
 def _model_names(pilot: Pilot) -> list[str]:
     """The names of all models that the methods of ``pilot`` may ask for."""
-    from proctor.cli.agent_options import asked_agent
-    from proctor.study.pilot.model import agent_words, model_settings
-
     found = []
     for method in pilot.methods:
         if method.model:

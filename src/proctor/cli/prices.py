@@ -7,23 +7,19 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
 from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from importlib import import_module
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from proctor.base.clock import SystemClock
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import items
+from proctor.base.fields import items
 from proctor.cli.output import Group, as_json, print_json
 from proctor.execute.watch.prices import COLUMNS, load_prices, tier_of
-
-if TYPE_CHECKING:
-    from datetime import date, datetime
 
 PER_MILLION = {
     "input_mtok": "llm_input",
@@ -38,22 +34,31 @@ PER_MILLION = {
 
 @click.group(cls=Group, epilog="Example: proctor prices import --model openai/gpt-5 > prices.csv")
 def command() -> None:
-    """Price tables for `proctor run --prices`."""
+    """Make price tables.
+
+    `proctor run --prices` reads them.
+    """
 
 
 @command.command("import", epilog="Example: proctor prices import --model openai/gpt-5 > prices.csv")
-@click.option("--model", "models", multiple=True, required=True, help="PROVIDER/NAME, as for proctor run; repeatable.")
-@click.option("--date", "day", type=click.DateTime(["%Y-%m-%d"]), default=None, help="Prices of this day; else today.")
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    required=True,
+    help="PROVIDER/NAME, as for proctor run; can be given several times.",
+)
+@click.option(
+    "--date", "day", type=click.DateTime(["%Y-%m-%d"]), default=None, help="The day of the prices.  [default: today]"
+)
 @as_json
 def import_(models: tuple[str, ...], day: datetime | None, json_: bool) -> None:
-    """Print a price table with the token prices of models, by the package genai-prices.
+    """Print a price table for models, by the package genai-prices.
 
-    Each row notes the version of the package, the model that it found, and the day. Rows with a tier hold for calls
-    that the provider answers in that tier. Check the table: list prices change, and the package may lag behind. Prices
-    for long contexts are noted but not part of the table.
+    Each row names the version of the package, the model that it found, and the day. Rows with a tier apply to calls
+    that the provider answers in that tier. Check the table: list prices change, and the package may be out of date.
+    Prices for long contexts are mentioned in notes but not part of the table.
     """
-    from datetime import UTC, datetime, time
-
     today = datetime.fromtimestamp(SystemClock().wall_ns() // 10**9, UTC).date()
     at = datetime.combine(day.date() if day else today, time(12), UTC)
     text = price_table(tuple(dict.fromkeys(models)), at)
@@ -67,10 +72,7 @@ def import_(models: tuple[str, ...], day: datetime | None, json_: bool) -> None:
 
 def price_table(models: Sequence[str], at: datetime) -> str:
     """The CSV of a table with the prices of ``models`` at a moment."""
-    try:
-        version, snapshot = import_module("genai_prices").__version__, import_module("genai_prices.data_snapshot")
-    except ImportError:
-        raise UsageFault("the package genai-prices is not installed", hint=_install_hint()) from None
+    version, snapshot = import_module("genai_prices").__version__, import_module("genai_prices.data_snapshot")
     listed, text = snapshot.get_snapshot(), io.StringIO()
     first = min(_start_dates(listed), default=at.date())
     if at.date() < first:
@@ -96,13 +98,6 @@ def price_table(models: Sequence[str], at: datetime) -> str:
             writer.writerows((action, unit, price, name, tier, notes) for action, unit, price, notes in rows)
     load_prices(text.getvalue().encode(), "the table")
     return text.getvalue()
-
-
-def _install_hint() -> str:
-    """How to add the package to the environment that this program runs in."""
-    python = sys.executable
-    installer = f"{python} -m pip install" if find_spec("pip") else f"pip --python {python} install"
-    return f"the extra 'prices' of proctor has it; for this environment: {installer} genai-prices"
 
 
 def _start_dates(listed: Any) -> Iterator[date]:

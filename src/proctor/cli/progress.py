@@ -1,9 +1,9 @@
 """Live progress on standard error, and the interrupt that stops a batch in order.
 
-On a terminal one line is redrawn as runs go through their phases; elsewhere each finished run gets a line. Attempts
-that are no runs are counted in the same two ways. The first Ctrl-C or SIGTERM ends the agents that act, seals their
-runs as stopped, and starts no more. A second one leaves at once: what is cut off then is swept away by the next
-command, as after a crash. When no one reads standard error any more, the runs go on.
+On a terminal one line is redrawn every second and as runs go through their phases; elsewhere each finished run gets a
+line. Attempts that are no runs are counted in the same two ways. The first Ctrl-C or SIGTERM ends the agents that act,
+seals their runs as stopped, and starts no more. A second one leaves at once: what is cut off then is swept away by the
+next command, as after a crash. When no one reads standard error any more, the runs go on.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ from types import FrameType, TracebackType
 
 from proctor.base.errors import ProctorError
 from proctor.cli.output import printable
+from proctor.cli.terminal import is_terminal, terminal_width
 from proctor.conduct.batch import Place
-from proctor.conduct.batch_runs import BatchWatcher
+from proctor.conduct.batch_runs import BatchResult, BatchWatcher
+from proctor.conduct.machine import Machine
 from proctor.conduct.run import Outcome
+from proctor.conduct.session.batch import Plan, fill, resume_command
 from proctor.execute.sandbox.interface import Sandbox
 
 INTERRUPTED = 130
@@ -28,6 +31,10 @@ INTERRUPTED = 130
 
 MOST_LINES = 20
 """How many lines are printed of attempts that are counted, where no line can be redrawn."""
+
+
+TICK_SECONDS = 1.0
+"""How often the line on a terminal is drawn again while nothing else happens."""
 
 
 class Attempts:
@@ -50,10 +57,16 @@ class Attempts:
         if self._quiet:
             return
         words = printable(f"[{done}/{total}] {self._name}")
-        if sys.stderr.isatty():
-            _write(f"\r\x1b[K{words}" + ("\n" if done == total else ""))
+        if is_terminal(sys.stderr):
+            _write(f"\r\x1b[K{_fitting(words)}" + ("\n" if done == total else ""))
         elif done * MOST_LINES // total > (done - 1) * MOST_LINES // total:
             _write(f"{words}\n")
+
+
+def _fitting(text: str) -> str:
+    """``text`` cut to one line of the terminal: a longer one could not be drawn again."""
+    width = terminal_width(sys.stderr)
+    return text[: width - 1] if width else text
 
 
 def _write(text: str) -> None:
@@ -77,13 +90,15 @@ class Progress(BatchWatcher):
         self._quiet = quiet
         self._resume = resume
         self._why = ""
-        self._terminal = sys.stderr is not None and sys.stderr.isatty() and not quiet
+        self._terminal = is_terminal(sys.stderr) and not quiet
         self._start = time.monotonic()
         self._phases: dict[str, str] = {}
         self._sandboxes: dict[str, Sandbox] = {}
         self._stop = threading.Event()
         self._lock = threading.RLock()
         self._former: dict[int, object] = {}
+        self._ended = threading.Event()
+        self._clock = threading.Thread(target=self._tick, name="clock", daemon=True)
 
     def phase(self, run_id: str, phase: str) -> None:
         with self._lock:
@@ -130,7 +145,6 @@ class Progress(BatchWatcher):
             self._draw()
 
     def note(self, line: str) -> None:
-        """Print a line about work that precedes the first run."""
         with self._lock:
             self._line(line)
             self._draw()
@@ -146,6 +160,8 @@ class Progress(BatchWatcher):
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 self._former[number] = signal.signal(number, self._interrupt)
+        if self._terminal:
+            self._clock.start()
         return self
 
     def __exit__(
@@ -153,14 +169,26 @@ class Progress(BatchWatcher):
     ) -> None:
         for number, former in self._former.items():
             signal.signal(number, former)  # type: ignore[arg-type]
+        self._ended.set()
+        if self._terminal:
+            self._clock.join()
         self._clear()
+
+    def _tick(self) -> None:
+        """Draw the line again every second, so that a long run is seen to go on."""
+        while not self._ended.wait(TICK_SECONDS):
+            with self._lock:
+                self._draw()
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         """Ask all to stop; the runs notice at their next step. A second interrupt waits for nobody."""
         if self._stop.is_set():
             hint = f"; the rest is run by: {self._resume}" if self._resume else ""
             _write_at_once(f"\nproctor: left at once{hint}\n")
-            os._exit(INTERRUPTED)
+            # An exit of Python would first wait for the threads of the runs. A shell reports an end by SIGINT as 130.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGINT)
+            raise SystemExit(INTERRUPTED)  # the first process of a container survives the signal
         self._why = "from the keyboard" if number == signal.SIGINT else f"by {signal.Signals(number).name}"
         self._stop.set()
         _write_at_once("\nstopping: live agents are ended and their runs sealed; press again to leave at once\n")
@@ -181,8 +209,20 @@ class Progress(BatchWatcher):
             return
         phases = ", ".join(f"{run[-6:]} {phase}" for run, phase in list(self._phases.items())[:4])
         seconds = int(time.monotonic() - self._start)
-        _write(f"\r\x1b[K{self._done}/{self._total} done, {seconds} s  {phases}")
+        _write("\r\x1b[K" + _fitting(f"{self._done}/{self._total} done, {seconds} s  {phases}"))
 
     def _clear(self) -> None:
         if self._terminal:
             _write("\r\x1b[K")
+
+
+def progress_of(plan: Plan, *, quiet: bool) -> Progress:
+    """What shows how far the runs of ``plan`` are."""
+    total = len(plan.batch.places)
+    return Progress(total, total - len(plan.places), quiet=quiet, resume=resume_command(plan.batch))
+
+
+def fill_shown(machine: Machine, plan: Plan, jobs: int, *, quiet: bool) -> BatchResult:
+    """Make the runs that are left of ``plan`` and show how far they are."""
+    with progress_of(plan, quiet=quiet) as progress:
+        return fill(machine, plan, jobs, progress)

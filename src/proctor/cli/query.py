@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import csv
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import orjson
 
+from proctor.base.errors import UsageFault
 from proctor.base.sheets import guarded
-from proctor.cli.output import as_json, counted, print_json, print_table, printable
-
-if TYPE_CHECKING:
-    from proctor.study.index.query import Answer
-    from proctor.study.index.refresh import LeftOut
+from proctor.cli.output import ANSWER_SCHEMA, answer_kind, as_json, counted, print_json, print_table, printable
+from proctor.cli.wiring import home
+from proctor.study.columns import COLUMNS
+from proctor.study.index.query import Answer, Question
+from proctor.study.index.refresh import LeftOut, refresh
 
 MOST_SHOWN = 1000
 """How many rows a table for people shows; programs get all of them."""
@@ -24,37 +28,40 @@ MOST_NAMED = 20
 SAFE_INTEGER = 2**53 - 1
 
 
-@click.command(epilog="Example: proctor query --sql 'select agent, avg(success) from runs group by agent'")
-@click.option("--sql", default=None, metavar="SELECT", help="The question: one SELECT over the table runs.")
-@click.option("--columns", is_flag=True, help="Say what each column of runs means, and ask nothing.")
+@click.command(epilog="Example: proctor query 'select agent, avg(success) from runs group by agent'")
+@click.argument("select", required=False)
+@click.option("--sql", default=None, hidden=True)
+@click.option("--columns", is_flag=True, help="List the columns of the table and their meaning.")
 @click.option(
     "--results",
     type=click.Path(dir_okay=False, path_type=Path),
     default=None,
     metavar="FILE.parquet",
-    help="Ask this table of runs instead of the home's.",
+    help="Query this table of runs instead of the home.",
 )
-@click.option("--csv", "csv_", is_flag=True, help="Print CSV, with every digit.")
-@click.option("--table", "table_", is_flag=True, help="Print a table for people; so it is without --json and --csv.")
+@click.option("--csv", "csv_", is_flag=True, help="Print CSV, with all digits.")
+@click.option("--table", "table_", is_flag=True, help="Print a table; the default.")
 @as_json
-def command(sql: str | None, columns: bool, results: Path | None, csv_: bool, table_: bool, json_: bool) -> None:
-    """Ask SQL about all runs of the home directory: one row for each, in a table called runs.
+def command(
+    select: str | None, sql: str | None, columns: bool, results: Path | None, csv_: bool, table_: bool, json_: bool
+) -> None:
+    """Query all runs in SQL.
 
-    The index is brought up to date first. Runs that have no row (running, cut off, changed after their seal, repeats of
-    others) are named on the error output with the reason. A question can read that table and nothing else: no file, no
-    network, no extension; it changes nothing.
+    SELECT is one statement over the table `runs`, which has one row for each run of the home directory; --columns lists
+    its columns. The index is brought up to date first. Runs without a row (running, cut off, changed after their seal,
+    repeats of others) are listed on standard error with the reason. A query can read only this table, and changes
+    nothing.
     """
-    from proctor.base.errors import UsageFault
-
     if sum((csv_, table_, json_)) > 1:
         raise UsageFault("--json, --csv and --table exclude each other")
+    if select is not None and sql is not None:
+        raise UsageFault("two queries were given", where="SELECT", hint="give one SELECT as the argument")
+    sql = sql if select is None else select
     if columns == (sql is not None):
-        raise UsageFault("give a question or ask for the columns", hint="proctor query --sql SELECT, or --columns")
+        raise UsageFault("give a query or --columns", hint="proctor query SELECT, or proctor query --columns")
     if columns:
         _columns(csv_, json_)
         return
-    from proctor.study.index.query import Question
-
     path = _index() if results is None else results.absolute()
     with Question.over(path) as question:
         answer = question.ask(sql or "")
@@ -68,9 +75,6 @@ def command(sql: str | None, columns: bool, results: Path | None, csv_: bool, ta
 
 def _index() -> Path:
     """The index of the home, brought up to date; what it holds and what it does not is said on the error output."""
-    from proctor.cli.wiring import home
-    from proctor.study.index.refresh import refresh
-
     found = refresh(home())
     click.echo(f"{counted(found.runs, 'run')} in the index, {found.read} of them new or changed", err=True)
     for line in left_out(found.left_out):
@@ -89,12 +93,10 @@ def left_out(found: Sequence[LeftOut]) -> Iterator[str]:
 
 
 def _columns(csv_: bool, json_: bool) -> None:
-    from proctor.study.columns import COLUMNS
-
     names = ("column", "values", "meaning")
     rows = [[column.name, column.kind, column.meaning] for column in COLUMNS]
     if json_:
-        print_json([dict(zip(names, row, strict=True)) for row in rows])
+        print_json({"columns": [dict(zip(names, row, strict=True)) for row in rows]})
     elif csv_:
         _print_csv(names, rows)
     else:
@@ -111,8 +113,6 @@ def _print_rows(answer: Answer) -> None:
 
 
 def _print_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    import csv
-
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(map(guarded, names))
     writer.writerows([_exact(value) for value in row] for row in rows)
@@ -120,21 +120,18 @@ def _print_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
 
 def _print_objects(answer: Answer) -> None:
-    """A JSON list with one object for each row, as the rows come."""
-    import orjson
-
-    from proctor.base.errors import UsageFault
-
+    """One JSON object whose ``rows`` has an object for each row, written as the rows come."""
     twice = next((name for name in answer.names if answer.names.count(name) > 1), None)
     if twice is not None:
-        raise UsageFault(f"two columns are called {twice!r}", where="--sql", hint="name one of them anew with AS")
+        raise UsageFault(f"two columns are called {twice!r}", where="SELECT", hint="rename one of them with AS")
     out = sys.stdout.buffer
-    before = b"["
+    out.write(f'{{"kind":"{answer_kind()}","schema":{ANSWER_SCHEMA},"rows":['.encode())
+    before = b""
     for row in answer.rows:
         values = (_plain(value) for value in row)
         out.write(before + orjson.dumps(dict(zip(answer.names, values, strict=True))))
         before = b",\n"
-    out.write(b"[]\n" if before == b"[" else b"]\n")
+    out.write(b"]}\n")
     out.flush()
 
 
@@ -157,8 +154,6 @@ def _exact(value: Any) -> Any:
 
 def _plain(value: Any) -> Any:
     """A value as JSON has it: what it has no number for is a text, and what is no number is nothing."""
-    from decimal import Decimal
-
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, int):

@@ -2,52 +2,73 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from proctor.base.frozen import frozen, items
+from proctor.base.errors import BrokenSeal, UsageFault
+from proctor.base.fields import items
 from proctor.cli.evidence import require_evidence
+from proctor.cli.options import complete_runs
 from proctor.cli.output import as_json, counted, print_json, print_table, printable
+from proctor.cli.progress import fill_shown
+from proctor.cli.replay_agent import files_again
+from proctor.cli.run import why
 from proctor.cli.undecided import no_verdict
+from proctor.cli.wiring import machine, shelf
+from proctor.conduct.batch import load_batch
+from proctor.conduct.divergence import Retraced
+from proctor.conduct.recorded import is_plain
+from proctor.conduct.replay import (
+    Divergence,
+    OtherOrder,
+    first_difference,
+    first_divergence,
+    never_asked,
+    other_orders,
+    out_of_memory,
+    replay_breakers,
+    tool_calls,
+)
+from proctor.conduct.rerun import accept_again, find_base, has_hidden_patch, require_whole
+from proctor.conduct.retrace import retrace
+from proctor.conduct.session.agents import agent_for
+from proctor.conduct.session.batch import begin
+from proctor.conduct.variation import setting_of
+from proctor.judge.compare import Difference
 from proctor.judge.status import is_machine_fault
-
-if TYPE_CHECKING:
-    from proctor.conduct.divergence import Retraced
-    from proctor.conduct.replay import Divergence, OtherOrder
-    from proctor.judge.compare import Difference
-    from proctor.record.rundir import RunDirectory
+from proctor.record.rundir import RunDirectory
 
 NOT_REPEATED = ("jobs", "task_usd", "batch_usd", "pilot", "stage", "retry_invalid")
 """Settings of a batch that a run which is repeated from it does not get: it spends nothing, and is none of a pilot."""
 
 
 @click.command(epilog="Example: proctor replay 20260307T120000 --acceptance")
-@click.argument("run")
-@click.option("--breakers", is_flag=True, help="Derive every decision of the breakers; the default.")
+@click.argument("run", shell_complete=complete_runs)
+@click.option("--breakers", is_flag=True, help="Derive every decision of the breakers again; the default.")
 @click.option("--acceptance", is_flag=True, help="Judge the recorded patch again and compare check by check.")
-@click.option("--tools", is_flag=True, help="Run the recorded commands again and name the first that differs.")
+@click.option("--tools", is_flag=True, help="Run the recorded commands again and report the first that differs.")
 @click.option("--model", is_flag=True, help="Run the agent again on the recorded answers and compare its tool calls.")
 @click.option(
     "--contract",
     type=click.Path(exists=True, path_type=Path),
-    help="Where the contract is now, if it was moved; with --acceptance, --tools or --model.",
+    help="The contract, if it was moved; with --acceptance, --tools or --model.",
 )
 @as_json
 def command(
     run: str, breakers: bool, acceptance: bool, tools: bool, model: bool, contract: Path | None, json_: bool
 ) -> int:
-    """Let the breakers decide again over the events of RUN; exits with 4 when they decide otherwise than recorded.
+    """Repeat decisions, acceptance, commands or all of a run.
+
+    By default the breakers decide again over the events of RUN; the exit code is 4 if a decision differs from the
+    recorded one.
 
     With --acceptance the recorded patch is judged again in fresh sandboxes, without the agent or a model. With --tools
-    the recorded commands run again in a fresh sandbox, with the recorded differences between them. With --model the
-    agent runs again in a fresh sandbox, with no provider: its calls are answered from the cassette. These exit with 1
-    when something comes out otherwise than recorded, and name what.
+    the recorded commands run again in a fresh sandbox, with the recorded changes applied between them. With --model the
+    agent runs again in a fresh sandbox without a provider: its calls are answered from the cassette. With these options
+    the exit code is 1 if a result differs from the recorded one, and the difference is printed.
     """
-    from proctor.base.errors import UsageFault
-    from proctor.cli.wiring import shelf
-
     if breakers + acceptance + tools + model > 1:
         raise UsageFault("one thing is replayed at a time", hint="--breakers, --acceptance, --tools or --model")
     if contract is not None and not (acceptance or tools or model):
@@ -61,9 +82,6 @@ def command(
 
 
 def _judge_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
-    from proctor.cli.wiring import machine
-    from proctor.conduct.rerun import accept_again, find_base, has_hidden_patch
-
     here = machine()
     base = find_base(here, found, contract)
     rows = accept_again(here, found, base)
@@ -105,15 +123,6 @@ def _judge_again(found: RunDirectory, contract: Path | None, json_: bool) -> int
 
 
 def _act_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
-    from proctor.cli.replay_agent import files_again
-    from proctor.cli.wiring import agent_for, machine
-    from proctor.conduct.batch import load_batch
-    from proctor.conduct.divergence import Retraced
-    from proctor.conduct.recorded import is_plain
-    from proctor.conduct.rerun import find_base
-    from proctor.conduct.retrace import retrace
-    from proctor.judge.compare import Difference
-
     here = machine()
     base = find_base(here, found, contract)
     differences, result = base.differences, Retraced(0, ())
@@ -181,8 +190,6 @@ def _difference(item: Difference) -> dict[str, str]:
 
 
 def _decide_again(found: RunDirectory, json_: bool) -> int:
-    from proctor.conduct.replay import replay_breakers
-
     require_evidence(found)
     result = replay_breakers(found)
     rows = [
@@ -204,24 +211,6 @@ def _decide_again(found: RunDirectory, json_: bool) -> int:
 
 
 def _run_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
-    from proctor.base.errors import BrokenSeal, UsageFault
-    from proctor.cli.batches import begin, fill
-    from proctor.cli.replay_agent import files_again
-    from proctor.cli.run import why
-    from proctor.cli.wiring import machine
-    from proctor.conduct.batch import load_batch
-    from proctor.conduct.replay import (
-        first_difference,
-        first_divergence,
-        never_asked,
-        other_orders,
-        out_of_memory,
-        tool_calls,
-    )
-    from proctor.conduct.rerun import find_base, require_whole
-    from proctor.conduct.variation import setting_of
-    from proctor.record.rundir import RunDirectory
-
     require_whole(found)
     try:
         manifest = found.read_json(found.manifest)
@@ -244,7 +233,7 @@ def _run_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
     settings = {**kept, **marks, "cassette": str(found.path.absolute())}
     files = files_again(here, before, manifest)
     plan = begin(here, paths, agents, files, models=models, settings=settings)
-    result = fill(here, plan, 1, quiet=json_)
+    result = fill_shown(here, plan, 1, quiet=json_)
     for _, error in (*result.errors, *result.refused):
         raise error
     if not result.outcomes:
@@ -265,7 +254,7 @@ def _run_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
     return _tell_model(found, base.differences, outcome.run_id, told, json_)
 
 
-@frozen
+@dataclass(frozen=True)
 class Again:
     """How a run with its model differs from its record: in words, in which request, and in which order."""
 

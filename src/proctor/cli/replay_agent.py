@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.errors import UsageFault
-from proctor.cli.agent_options import kind_of
-from proctor.cli.wiring import identified_agent
 from proctor.conduct.batch import Batch
 from proctor.conduct.batch_words import Words
 from proctor.conduct.machine import Machine
+from proctor.conduct.session.agent_options import kind_of
+from proctor.conduct.session.agents import identified_agent
 
 WITH_FILES = ("command", "endpoint")
 """Kinds of agents that may bring files along."""

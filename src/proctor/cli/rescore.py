@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
+from proctor.cli.options import complete_runs
 from proctor.cli.output import as_json, print_json, printable
-
-if TYPE_CHECKING:
-    from proctor.judge.rescoring import Rescoring
+from proctor.cli.wiring import shelf
+from proctor.conduct.rescore import rescore
+from proctor.judge.rescoring import Rescoring
 
 
 @click.command(epilog="Example: proctor rescore 20260307T120000 --print | python3 -m json.tool")
-@click.argument("run")
-@click.option("--print", "print_", is_flag=True, help="Print the report that was computed.")
+@click.argument("run", shell_complete=complete_runs)
+@click.option("--print", "print_", is_flag=True, help="Print the computed report.")
 @as_json
 def command(run: str, print_: bool, json_: bool) -> int:
-    """Verify RUN, compute its report again, and compare it byte by byte with the sealed one.
+    """Compute the report of a run again and compare the two.
 
-    A run that was scored by other rules, such as those of an earlier version, counts as the same if everything that the
-    rules do not decide is equal: status, gates, checks, patch, events, durations and usage. The other parts are listed.
+    RUN is verified first. The reports are compared byte by byte. A run that was scored by other rules, such as those of
+    an earlier version, counts as the same if everything that the rules do not decide is equal: status, gates, checks,
+    patch, events, durations and usage. The other parts are listed.
     """
-    from proctor.cli.wiring import shelf
-    from proctor.conduct.rescore import rescore
-
     found = shelf().find(run)
     result = rescore(found)
     if print_:

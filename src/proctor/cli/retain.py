@@ -6,30 +6,31 @@ from pathlib import Path
 
 import click
 
+from proctor.base.clock import SystemClock
+from proctor.base.errors import BrokenSeal
+from proctor.cli.options import complete_runs
 from proctor.cli.output import as_json, counted, print_json, printable
+from proctor.cli.wiring import shelf
+from proctor.record.identity import load_identity
+from proctor.record.retain import retain
+from proctor.record.seal import load_seal
+from proctor.record.verify import verify
 
 
-@click.command(epilog="Example: proctor retain 20260307 --tier long-term --approve jo --why 'case closed'")
-@click.argument("run")
-@click.option("--tier", type=click.Choice(["long-term"]), required=True, help="How little is kept.")
-@click.option("--approve", "approved_by", required=True, help="Who approves.")
-@click.option("--why", required=True, help="Why it may be removed; it stands in the run's retention log.")
+@click.command(epilog="Example: proctor retain last --tier long-term --approve jo --why 'case closed'")
+@click.argument("run", shell_complete=complete_runs)
+@click.option("--tier", type=click.Choice(["long-term"]), required=True, help="The retention tier.")
+@click.option("--approve", "approved_by", required=True, help="The name of the person who approves.")
+@click.option("--why", required=True, help="The reason, which is recorded in the run's retention log.")
 @click.option("--identity", type=click.Path(path_type=Path), help="The approver's private identity, to sign the act.")
 @as_json
 def command(run: str, tier: str, approved_by: str, why: str, identity: Path | None, json_: bool) -> None:
-    """Remove the patch, logs, blobs and payloads of a sealed RUN for good; the rest still verifies, as partial.
+    """Remove the contents of a run for good; keep its results.
 
-    The report, results, digests and manifest stay, so that every statistic can still count the run. An act that was
-    approved before stands as it is; calling it again only finishes what a crash cut off.
+    Removes the patch, logs, blobs and payloads of the sealed RUN. `proctor verify` then calls it partial. The report,
+    results, digests and manifest stay, so that every statistic can still count the run. A second call changes nothing
+    in the recorded approval; it only finishes a removal that a crash interrupted.
     """
-    from proctor.base.clock import SystemClock
-    from proctor.base.errors import BrokenSeal
-    from proctor.cli.wiring import shelf
-    from proctor.record.identity import load_identity
-    from proctor.record.retain import retain
-    from proctor.record.seal import load_seal
-    from proctor.record.verify import verify
-
     found = shelf().find(run)
     result = verify(found)
     if not result.sound:

@@ -2,43 +2,55 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from proctor.cli.output import as_json, counted, print_json, print_table, printable
+from proctor.base.clock import SystemClock, utc_text
+from proctor.base.errors import BrokenSeal, ProctorError, UsageFault
+from proctor.base.fields import items
+from proctor.cli.options import complete_runs
+from proctor.cli.output import as_json, counted, examples, print_json, print_table, printable
+from proctor.cli.wiring import shelf
+from proctor.judge.agreement import cohen_kappa, krippendorff_alpha, shared
+from proctor.judge.waiting import URGENCY, reasons, urgency, waits
+from proctor.record.retain import retention_of
+from proctor.record.reviews import (
+    Heads,
+    Review,
+    add_review,
+    home_log,
+    minutes_of,
+    noted_heads,
+    opinion,
+    read_reviews,
+    said,
+)
 from proctor.record.rundir import RunDirectory
+from proctor.record.seal import load_seal
+from proctor.record.verify import verify
 
-if TYPE_CHECKING:
-    from proctor.record.reviews import Review
-
-    Listed = tuple[str, dict[str, Any], tuple[Review, ...]]
+Listed = tuple[str, dict[str, Any], tuple[Review, ...]]
 
 
-@click.command(
-    epilog="Example: proctor review; proctor review 20260307T120000 --verdict reject --minutes 4 --by ada --why ..."
-)
-@click.argument("run", default="")
-@click.option(
-    "--verdict", type=click.Choice(["accept", "reject", "unsure"]), help="What you think of the patch of RUN."
-)
-@click.option("--minutes", default="", metavar="M", help="How long you looked; the human cost of the run.")
-@click.option("--by", default="", metavar="NAME", help="Who you are.")
+@click.command(epilog=examples("review", "review last --verdict reject --minutes 4 --by ada --why '...'"))
+@click.argument("run", shell_complete=complete_runs, default="")
+@click.option("--verdict", type=click.Choice(["accept", "reject", "unsure"]), help="Your verdict on the patch of RUN.")
+@click.option("--minutes", default="", metavar="M", help="How many minutes the review took.")
+@click.option("--by", default="", metavar="NAME", help="Your name.")
 @click.option("--why", default="", metavar="TEXT", help="The reason, in a sentence.")
-@click.option("--all", "all_", is_flag=True, help="List runs that were reviewed as well.")
-@click.option("--agreement", is_flag=True, help="How far the reviewers agree beyond chance.")
+@click.option("--all", "all_", is_flag=True, help="Also list runs that were reviewed.")
+@click.option("--agreement", is_flag=True, help="Print how far the reviewers agree beyond chance.")
 @as_json
 def command(
     run: str, verdict: str | None, minutes: str, by: str, why: str, all_: bool, agreement: bool, json_: bool
 ) -> int:
-    """List the runs that a human should look at; show what is known of RUN; or record a verdict on it.
+    """List runs that need a review, and record verdicts on them.
 
-    A run is listed when its report has indicators or a check came to no decision, and nobody has reviewed it yet or
-    the reviewers disagree. A verdict goes into a log beside the sealed run, and changes nothing in it. Exits with 4
-    when the evidence or the reviews of a run do not hold.
+    A run is listed when its report has indicators or a check reached no decision, and it has no review yet or the
+    reviewers disagree. With RUN alone, its indicators and reviews are printed. A verdict is recorded in a log beside
+    the sealed run, and changes nothing in the run. Exits with 4 when the evidence or the reviews of a run were changed.
     """
-    from proctor.base.errors import UsageFault
-
     if not run and (verdict or minutes or by or why):
         raise UsageFault("a verdict needs the run that it is about", hint="`proctor review` lists the runs")
     if run and (all_ or agreement):
@@ -66,10 +78,6 @@ def command(
 
 
 def _record(name: str, verdict: str, minutes: str, by: str, why: str, json_: bool) -> None:
-    from proctor.base.clock import SystemClock, utc_text
-    from proctor.cli.wiring import shelf
-    from proctor.record.reviews import Review, add_review, home_log
-
     found = shelf().find(name)
     review = Review(verdict, minutes, by, why, utc_text(SystemClock().wall_ns()))
     digest = add_review(found, _intact(found), review)
@@ -88,8 +96,6 @@ def _record(name: str, verdict: str, minutes: str, by: str, why: str, json_: boo
 
 def _note_retention(run: RunDirectory) -> None:
     """Say it where the patch and the trace can no longer be looked at."""
-    from proctor.record.retain import retention_of
-
     act = retention_of(run)
     if act is not None:
         click.echo(printable(f"the patch and the payloads are gone: {act}"))
@@ -97,9 +103,6 @@ def _note_retention(run: RunDirectory) -> None:
 
 def _intact(run: RunDirectory) -> str:
     """The digest of the seal of a run that holds; a review of anything else would be about nothing."""
-    from proctor.base.errors import BrokenSeal
-    from proctor.record.verify import verify
-
     result = verify(run)
     if result.status in ("broken", "unsealed"):
         problem = result.problems[0]
@@ -109,11 +112,6 @@ def _intact(run: RunDirectory) -> str:
 
 def _listed() -> tuple[list[Listed], list[str]]:
     """Every sealed run with its report and its reviews, and what is wrong with those that do not hold."""
-    from proctor.base.errors import ProctorError
-    from proctor.cli.wiring import shelf
-    from proctor.record.reviews import Heads, noted_heads, read_reviews
-    from proctor.record.seal import load_seal
-
     found, broken = [], []
     heads: Heads | None = None
     for item in shelf().list():
@@ -129,9 +127,6 @@ def _listed() -> tuple[list[Listed], list[str]]:
 
 
 def _queue(found: list[Listed], all_: bool, json_: bool) -> None:
-    from proctor.judge.waiting import URGENCY, reasons, urgency, waits
-    from proctor.record.reviews import minutes_of, opinion
-
     rows = []
     for name, report, reviews in found:
         why, state = reasons(report), opinion(reviews)
@@ -149,7 +144,7 @@ def _queue(found: list[Listed], all_: bool, json_: bool) -> None:
             )
     rows.sort(key=lambda row: min(map(urgency, row["reasons"]), default=len(URGENCY)))
     if json_:
-        print_json(rows)
+        print_json({"runs": rows})
     elif not rows:
         click.echo("no run waits for a review")
     else:
@@ -159,10 +154,6 @@ def _queue(found: list[Listed], all_: bool, json_: bool) -> None:
 
 
 def _show(name: str, json_: bool) -> None:
-    from proctor.base.frozen import items
-    from proctor.cli.wiring import shelf
-    from proctor.record.reviews import minutes_of, opinion, read_reviews
-
     run = shelf().find(name)
     reviews = read_reviews(run, _intact(run))  # which holds them against the home, too
     report = run.read_json(run.report)
@@ -185,9 +176,6 @@ def _show(name: str, json_: bool) -> None:
 
 
 def _agreement(found: list[Listed], json_: bool) -> None:
-    from proctor.judge.agreement import cohen_kappa, krippendorff_alpha, shared
-    from proctor.record.reviews import minutes_of, said
-
     reviewed = [reviews for _, _, reviews in found if reviews]
     units = said(reviewed)
     two = shared(units)

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import click
 
+from proctor.base.errors import UsageFault
 from proctor.cli.evidence import require_evidence
-from proctor.cli.output import as_json, print_json, print_table, printable
+from proctor.cli.options import complete_runs
+from proctor.cli.output import as_json, examples, print_json, print_table, printable
+from proctor.cli.wiring import shelf
+from proctor.judge.exact import decimal_text
+from proctor.judge.figure import figure
+from proctor.judge.rubric import RUBRIC, rubric, table
+from proctor.judge.sensitivity import mean_parts, ranking, sensitivity
 
 
-@click.command(
-    epilog="Example: proctor rubric; proctor rubric --csv RUN RUN > table.csv; proctor rubric --sensitivity RUN RUN"
-)
-@click.argument("runs", nargs=-1)
-@click.option("--csv", "csv_", is_flag=True, help="The table for reviewers, with a row for each of RUNS.")
-@click.option("--figure", "figure_", is_flag=True, help="Gates and weights as an SVG.")
+@click.command(epilog=examples("rubric", "rubric --csv last > table.csv", "rubric --sensitivity RUN RUN"))
+@click.argument("runs", shell_complete=complete_runs, nargs=-1)
+@click.option("--csv", "csv_", is_flag=True, help="Print the table for reviewers, with a row for each of RUNS.")
+@click.option("--figure", "figure_", is_flag=True, help="Print gates and weights as an SVG.")
 @click.option("--sensitivity", is_flag=True, help="Move each weight and compare the rankings of the agents of RUNS.")
 @as_json
 def command(runs: tuple[str, ...], csv_: bool, figure_: bool, sensitivity: bool, json_: bool) -> None:
-    """Print the rubric: gates, and the weights of the graded, the contract and the pilot score."""
-    from proctor.base.errors import UsageFault
-    from proctor.judge.rubric import RUBRIC, rubric, table
+    """Print the gates, weights and scores.
 
+    The rubric has the gates, and the weights of the graded, the contract and the pilot score.
+    """
     if csv_ + figure_ + sensitivity > 1:
         raise UsageFault("--csv, --figure and --sensitivity are three different things", hint="give one of them")
     if runs and not (csv_ or sensitivity):
         raise UsageFault("runs were named and nothing was asked of them", hint="add --csv or --sensitivity")
     if figure_:
-        from proctor.judge.figure import figure
-
         click.echo(figure(rubric()), nl=False)
     elif csv_:
         click.echo(table(_reports(runs)), nl=False)
@@ -42,8 +46,6 @@ def command(runs: tuple[str, ...], csv_: bool, figure_: bool, sensitivity: bool,
 
 
 def _reports(runs: tuple[str, ...]) -> list[dict[str, Any]]:
-    from proctor.cli.wiring import shelf
-
     found = []
     for name in runs:
         run = shelf().find(name)
@@ -53,12 +55,6 @@ def _reports(runs: tuple[str, ...]) -> list[dict[str, Any]]:
 
 
 def _sensitivity(reports: list[dict[str, Any]], json_: bool) -> None:
-    from decimal import Decimal
-
-    from proctor.base.errors import UsageFault
-    from proctor.judge.exact import decimal_text
-    from proctor.judge.sensitivity import mean_parts, ranking, sensitivity
-
     means = mean_parts(reports)
     used = {tuple(report["score"]["rubric"]["weights"].items()) for report in reports if report["score"]}
     if len(means) < 2:

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from proctor.cli.agent_options import agent_options, kept_agent_options
-from proctor.cli.models import kept_options, model_options
+from proctor.base.errors import UsageFault
+from proctor.cli.agent_options import agent_options
+from proctor.cli.models import model_options
 from proctor.cli.options import judge_slots_option
 from proctor.cli.output import as_json, print_json, print_table, printable, shortened
+from proctor.cli.progress import fill_shown
 from proctor.cli.undecided import AGENT, UNDECIDED, USAGE, cause_of, tell_undecided
+from proctor.cli.wiring import machine, shelf
+from proctor.conduct.batch import RETRIES
+from proctor.conduct.session.agent_options import kept_agent_options
+from proctor.conduct.session.batch import begin, matrix_of, resume_command, take_up
+from proctor.conduct.session.models import kept_options
+from proctor.contract.kinds import DECIMAL_TEXT
 from proctor.judge.status import NEVER_CALLED, is_machine_fault
+from proctor.record.vault import Vault
 
 WIDEST = 120
 """Characters of a cell in the table of results; JSON has all of it."""
@@ -22,44 +33,41 @@ WITH_RESUME = frozenset(("contracts", "agents", "jobs", "judge_slots", "retry_in
 """What can be given when a batch is finished; ``contracts`` get a message of their own."""
 
 
-@click.command(
-    epilog="Example: proctor run examples/parse-time-zone --agent 'command:python3 /agent/fix.py' "
-    "--agent-files my-agent -n 3 --jobs 2"
-)
+@click.command(epilog="Example: proctor run examples/parse-time-zone --agent reference -n 3 --jobs 2")
 @click.argument("contracts", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--agent",
     "agents",
     multiple=True,
-    help="Who attempts: noop, reference, patch:FILE, 'command:PROGRAM ARGUMENTS', one of `proctor agents`, also as "
-    "NAME@VERSION, or an agent file (FILE.yaml). "
-    "With --resume only for words that held a secret, which a batch with --redact-secrets does not keep.",
+    help="The agent: noop, reference, patch:FILE, 'command:PROGRAM ARGUMENTS', NAME or NAME@VERSION of `proctor "
+    "agents`, or an agent file (FILE.yaml); can be given several times. With --resume only to repeat a text that "
+    "contained a secret, which a batch with --redact-secrets does not store.",
 )
-@click.option("--agent-files", default="", help="A directory that the agent finds read-only at /agent.")
+@click.option("--agent-files", default="", help="A directory that the agent sees at /agent, read-only.")
 @click.option("-n", "--repeats", type=click.IntRange(1, 10_000), default=1, help="Runs of each contract.")
 @click.option(
-    "--jobs", type=click.IntRange(1, 64), default=None, help="Runs side by side; 1, or as before with --resume."
+    "--jobs", type=click.IntRange(1, 64), default=None, help="Parallel runs.  [default: 1, or as before with --resume]"
 )
 @judge_slots_option
-@click.option("--prices", default="", help="A price table (CSV) in dollars; without it costs are abstract units.")
-@click.option("--task-usd", default="", help="The most that all runs of one contract may cost together, in dollars.")
-@click.option("--batch-usd", default="", help="The most that the whole batch may cost, in dollars.")
+@click.option("--prices", default="", help="A price table (CSV) in dollars. Without it costs are in abstract units.")
+@click.option("--task-usd", default="", help="Spending limit for all runs of one contract, in dollars.")
+@click.option("--batch-usd", default="", help="Spending limit for the whole batch, in dollars.")
 @click.option(
     "--redact-secrets",
     is_flag=True,
-    help="Record placeholders for secrets; originals go to the vault (proctor vault init), and no cassette is made.",
+    help="Record placeholders for secrets and no cassette. The originals go to the vault (see proctor vault init).",
 )
 @click.option(
     "--retry-invalid",
     type=click.IntRange(0, 100),
     default=None,
-    help="Repeat a run that is invalid and not because of the agent, such as after an outage, up to N times. The last "
-    "run counts, the others stay as evidence.",
+    help="Repeat a run up to N times if it is invalid for another reason than the agent, such as an outage. The last "
+    "run counts; the others stay as evidence.",
 )
 @click.option(
-    "--resume", "resume", is_flag=True, help="Finish the newest batch with runs left, or the one given by --batch."
+    "--resume", "resume", is_flag=True, help="Finish the newest unfinished batch, or the one that --batch names."
 )
-@click.option("--batch", default="", help="With --resume: the id of the batch, or its beginning.")
+@click.option("--batch", default="", help="With --resume: the id of the batch, or the beginning of it.")
 @agent_options
 @model_options
 @as_json
@@ -81,18 +89,17 @@ def command(
     models: tuple[str, ...],
     **options: Any,
 ) -> int:
-    """Run agents on CONTRACTS, each with each model. Runs are judged on a pristine copy and leave sealed directories.
+    """Run agents on contracts.
 
-    Exits with 0 when every run is a success, 1 when some are not, 2 when the agent could not be started, 3 when some
-    could not be decided, whatever the result of the others; with --resume the runs that were made before count too.
+    Every agent attempts each of CONTRACTS with every model. The changes are judged on a pristine copy of the
+    repository. The evidence of each run is stored in a sealed directory.
+
+    Exits with 0 when every run is a success, 1 when some are not, 2 when the agent could not be started, and 3 when
+    some runs got no verdict, whatever the result of the others. With --resume the earlier runs of the batch count too.
+
     When a spending limit is reached, the remaining runs are skipped. Skipped runs do not count as failures. Without a
     price table the limits are compared with the units of the fallback schedule.
     """
-    from proctor.base.errors import UsageFault
-    from proctor.cli.batches import begin, fill, models_of, resume_command, take_up
-    from proctor.cli.wiring import machine, shelf
-    from proctor.conduct.batch import RETRIES
-
     if (resume and contracts) or not (resume or contracts or agents) or (batch and not resume):
         raise UsageFault(
             "give contracts and --agent, or --resume alone",
@@ -111,18 +118,16 @@ def command(
     if resume:
         plan = take_up(here, batch, agents, retry_invalid)
     else:
-        matrix = list(dict.fromkeys(model for agent in agents for model in models_of(agent, models) if model))
+        matrix = matrix_of(agents, models, lambda words: click.echo(f"proctor: {words}", err=True))
         of_models = kept_options(options, matrix, lambda name: shelf().find(name))
         kept = {"prices": prices, **envelopes, **own, **of_models}
         if retry_invalid:
             kept[RETRIES] = str(retry_invalid)
         if redact_secrets:
-            from proctor.record.vault import Vault
-
             Vault(here.home.vault).history()
             kept["redact_secrets"] = "yes"
         plan = begin(here, contracts, agents, agent_files, repeats, jobs or 1, models, kept)
-    result = fill(here, plan, jobs or plan.jobs, quiet=json_)
+    result = fill_shown(here, plan, jobs or plan.jobs, quiet=json_)
     made = [_row(outcome.report, str(outcome.directory)) for _, outcome in result.outcomes]
     again = {row["retry_of"] for row in made}
     rows, repeated = [row for row in made if row["run"] not in again], [row for row in made if row["run"] in again]
@@ -153,7 +158,7 @@ def command(
             told = ", ".join(row["retry_of"] for row in made if row["retry_of"])
             click.echo(f"repeated, because they are invalid and not because of the agent: {told}")
         for place, error in (*result.errors, *result.refused):
-            click.echo(f"proctor: {place.contract}: {error}", err=True)
+            click.echo(printable(f"proctor: {place.contract}: {error}"), err=True)
         for words, row in {row["why"]: row for row in rows if is_machine_fault(row)}.items():
             tell_undecided(row["run"], row["contract"], words, row["cause"])
         if result.stopped:
@@ -162,10 +167,6 @@ def command(
 
 
 def _refuse_new_options() -> None:
-    from click.core import ParameterSource
-
-    from proctor.base.errors import UsageFault
-
     context = click.get_current_context()
     for option in context.command.params:
         name = option.name or ""
@@ -176,11 +177,6 @@ def _refuse_new_options() -> None:
 
 def _dollars(option: str, text: str) -> str:
     """An amount on the command line as records keep it; empty stays empty."""
-    import re
-
-    from proctor.base.errors import UsageFault
-    from proctor.contract.kinds import DECIMAL_TEXT
-
     if text and not re.fullmatch(DECIMAL_TEXT, text):
         raise UsageFault(f"not an amount in dollars: {text[:40]!r}", where=option, hint="such as 5.00")
     whole, _, rest = text.partition(".")

@@ -2,38 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from decimal import Decimal, InvalidOperation
+from itertools import islice
+from math import isfinite
+from typing import Any
+
 import click
 
-from proctor.cli.output import as_json, print_json, print_table, printable
-from proctor.record.shelf import STATES
+from proctor.cli.output import as_json, print_json, print_table, printable, shortened
+from proctor.cli.run import why
+from proctor.cli.wiring import shelf
+from proctor.record.rundir import RunDirectory
+from proctor.record.shelf import STATES, Shelf, Shelved
 
-RARE = ("METHOD", "REPLAY OF", "RETRY OF")
-"""Columns that are shown only when something stands in them."""
+RARE = ("METHOD", "REPLAY OF", "RETRY OF", "STARTED", "DURATION", "COST", "WHY")
+"""Columns that are shown only when they contain something."""
+
+WIDEST = 60
+"""Characters of a reason in the table; ``--json`` has all of it."""
 
 STATUSES = ("success", "failure", "acceptance-error", "invalid", *STATES)
 
 
-@click.command(epilog="Example: proctor runs --status failure")
-@click.option("--status", type=click.Choice(STATUSES), default=None, help="Only runs with this word under STATUS.")
+@click.command(epilog="Example: proctor runs --status failure --last 10")
+@click.option("--status", type=click.Choice(STATUSES), default=None, help="Only runs with this status.")
 @click.option("--contract", default="", help="Only runs of the contract with this name.")
 @click.option("-n", "--last", type=click.IntRange(1), default=None, help="Only the newest N.")
 @as_json
 def command(status: str | None, contract: str, last: int | None, json_: bool) -> None:
-    """List the runs of the home directory, oldest first.
+    """List runs.
 
-    Besides a verdict a run can be running, waiting for a human or paused by one (see `proctor decide`), cut off, or
-    broken: what is listed of it is not what was sealed. Only `proctor verify` looks at every byte. A copy is a
-    directory that is named like one run and contains another; it does not count as a run. An id begins with the time at
-    which its run began, in UTC. Runs of pilots are listed with their methods.
+    Lists the runs of the home directory, oldest first. The status is the verdict, or the state of a run that has none:
+    running, waiting for an operator, paused by one (see `proctor decide`), cut off, or broken. A broken run differs
+    from what was sealed; only `proctor verify` checks every byte. A copy is a directory that is named like one run and
+    contains another; it does not count as a run. The last columns are the start in UTC, the duration, the projected
+    cost and the reason of the status.
     """
-    from proctor.cli.wiring import shelf
-
-    found = [
+    wanted = (
         item
-        for item in shelf().list()
+        for item in _newest(shelf())
         if (not status or item.word == status) and (not contract or item.contract == contract)
-    ]
-    found = found[-last:] if last else found
+    )
+    found = list(islice(wanted, last))[::-1]
     for item in found:
         if item.copy_of:
             said = f"{item.id} contains the run {item.copy_of} under another id and does not count as a run"
@@ -41,25 +52,7 @@ def command(status: str | None, contract: str, last: int | None, json_: bool) ->
                 printable(f"proctor: {said}\n  give the copy a name that is not a run id: {item.path}"), err=True
             )
     if json_:
-        print_json(
-            [
-                {
-                    "run": item.id,
-                    "contract": item.contract,
-                    "method": item.method,
-                    "agent": item.agent,
-                    "model": item.model,
-                    "status": item.status,
-                    "state": item.state,
-                    "started": item.started,
-                    "path": str(item.path),
-                    "replay_of": item.replay_of,
-                    "retry_of": item.retry_of,
-                    "copy_of": item.copy_of,
-                }
-                for item in found
-            ]
-        )
+        print_json({"runs": [_record(item) for item in found]})
         return
     columns = {
         "RUN": [item.id for item in found],
@@ -70,6 +63,87 @@ def command(status: str | None, contract: str, last: int | None, json_: bool) ->
         "STATUS": [item.word for item in found],
         "REPLAY OF": [item.replay_of for item in found],
         "RETRY OF": [item.retry_of for item in found],
+        "STARTED": [item.started for item in found],
+        "DURATION": [_duration(_text(_sealed(item), "durations", "wall_seconds")) for item in found],
+        "COST": [_cost(_sealed(item)) for item in found],
+        "WHY": [shortened(printable(_why(item)), WIDEST) for item in found],
     }
     shown = {name: cells for name, cells in columns.items() if name not in RARE or any(cells)}
     print_table(list(shown), [[cell or "-" for cell in row] for row in zip(*shown.values(), strict=True)])
+
+
+def _newest(runs: Shelf) -> Iterator[Shelved]:
+    """The runs of a home, newest first; each is read when it is needed."""
+    return (runs.describe(RunDirectory(runs.runs / name)) for name in runs.newest())
+
+
+def _record(item: Shelved) -> dict[str, Any]:
+    report = _sealed(item)
+    return {
+        "run": item.id,
+        "contract": item.contract,
+        "method": item.method,
+        "agent": item.agent,
+        "model": item.model,
+        "status": item.status,
+        "state": item.state,
+        "started": item.started,
+        "seconds": _text(report, "durations", "wall_seconds") or None,
+        "cost_usd": _text(report, "usage", "cost", "usd") or None,
+        "cost_units": _text(report, "usage", "cost", "units") or None,
+        "why": _why(item),
+        "path": str(item.path),
+        "replay_of": item.replay_of,
+        "retry_of": item.retry_of,
+        "copy_of": item.copy_of,
+    }
+
+
+def _sealed(item: Shelved) -> Mapping[str, Any]:
+    """The report of a run that is as it was sealed; empty for any other, whose numbers prove nothing."""
+    return item.report if item.state == "finished" else {}
+
+
+def _why(item: Shelved) -> str:
+    """The reason of the status; empty where a report of an earlier version does not have it."""
+    try:
+        return why(_sealed(item)) if item.status and item.state == "finished" else ""
+    except (KeyError, TypeError, AttributeError, IndexError):
+        return ""
+
+
+def _duration(seconds: str) -> str:
+    """Seconds for people: ``2.6 s``, ``3 min 20 s``, ``1 h 05 min``."""
+    try:
+        value = float(seconds)
+    except ValueError:
+        return ""
+    if not isfinite(value):
+        return ""
+    if value < 60:
+        return f"{value:.1f} s"
+    whole = round(value)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+
+
+def _cost(report: Mapping[str, Any]) -> str:
+    """The projected cost in dollars, or in units where the run had no prices."""
+    for name, unit in (("usd", "USD"), ("units", "units")):
+        try:
+            amount = Decimal(_text(report, "usage", "cost", name))
+        except InvalidOperation:
+            continue
+        if not amount.is_finite():
+            continue
+        number = f"{amount:,.2f}" if amount == 0 or amount >= Decimal("0.1") else f"{amount:.2g}"
+        return f"{number} {unit}"
+    return ""
+
+
+def _text(value: Any, *keys: str) -> str:
+    """The text at a place of a report; empty where there is none."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value if isinstance(value, str) else ""

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import click
 
 from proctor.cli.output import as_json, print_json
+from proctor.contract import schema as contract_schema
+from proctor.execute.agents import agent_file
+from proctor.study.pilot import fields as pilot_fields
+
+SCHEMAS = {
+    "contract": contract_schema.json_schema,
+    "pilot": pilot_fields.json_schema,
+    "agent": agent_file.json_schema,
+}
 
 
 @click.command(epilog="Example: proctor schema > contract.schema.json")
-@click.argument("form", type=click.Choice(["contract", "pilot", "agent"]), default="contract")
+@click.argument("form", type=click.Choice([*SCHEMAS]), default="contract")
 @as_json
 def command(form: str, json_: bool) -> None:
-    """Print the JSON Schema of contract.yaml, of a pilot file or of an agent file, for editors and other tools."""
-    if form == "pilot":
-        from proctor.study.pilot.fields import json_schema
-    elif form == "agent":
-        from proctor.execute.agents.agent_file import json_schema
-    else:
-        from proctor.contract.schema import json_schema
+    """Print the JSON Schema of an input file.
 
+    The form is contract (contract.yaml), pilot or agent (an agent file). Editors and other tools can read it.
+    """
+    schema = SCHEMAS[form]()
     if json_:
-        print_json(json_schema())
+        print_json(schema)
         return
-    import json
-
-    sys.stdout.write(json.dumps(json_schema(), indent=2, sort_keys=True) + "\n")
+    sys.stdout.write(json.dumps(schema, indent=2, sort_keys=True) + "\n")

@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from proctor.base.errors import BrokenSeal, NewerSchema
+from proctor.author.complexity import complexity
+from proctor.base.errors import BrokenSeal, NewerSchema, ProctorError, UsageFault
+from proctor.base.names import name_bytes
 from proctor.cli.evidence import require_evidence
-from proctor.cli.output import as_json, counted, print_json, print_table, printable
+from proctor.cli.options import complete_runs
+from proctor.cli.output import as_json, counted, examples, print_json, print_table, printable
+from proctor.cli.terminal import echo, painted
+from proctor.cli.undecided import UNDECIDED
+from proctor.cli.wiring import home, shelf
+from proctor.contract.digest import content_id, resolved
+from proctor.contract.load import load_contract
+from proctor.contract.model import Check
+from proctor.execute.agents.options import shown_options
+from proctor.execute.inputs.fetch import InputCache
+from proctor.execute.workspace.store import LayerStore
+from proctor.judge.gates import word
 from proctor.present.restored import why_restored
 from proctor.record.lock import is_held
-from proctor.record.rundir import RunDirectory
+from proctor.record.retain import require_payloads
+from proctor.record.rundir import JSON_BYTES, RunDirectory
 from proctor.record.shelf import copy_of, state
+from proctor.record.trace.read import read_finished_events
 from proctor.record.verify import verify
-
-if TYPE_CHECKING:
-    from proctor.contract.model import Check
 
 STATES = {
     "running": "is still running",
@@ -52,29 +65,36 @@ LEFT_OUT = {
 EVERY = "*"
 """Recorded as the path when there are more changes than are listed."""
 
+PATCH_BYTES = 1 << 30
 MOST_LEFT_OUT = 5
 MOST_TESTS = 10
 MOST_PROGRAMS = 10
 
 
-@click.command(epilog="Example: proctor show examples/parse-time-zone; proctor show 20260307T120000")
-@click.argument("what")
-@click.option("--output", is_flag=True, help="For a run: what the agent printed.")
-@click.option("--why", is_flag=True, help="For a run: how a failure came about, as far as the events tell.")
+@click.command(epilog=examples("show examples/parse-time-zone", "show last"))
+@click.argument("what", shell_complete=complete_runs)
+@click.option("--output", is_flag=True, help="For a run: print the output of the agent.")
+@click.option("--why", is_flag=True, help="For a run: print how a failure came about, as far as the events show it.")
+@click.option("--patch", is_flag=True, help="For a run: print the patch of the agent.")
+@click.option("--log", metavar="CHECK", default=None, help="For a run: print the output of this check.")
 @as_json
-def command(what: str, output: bool, why: bool, json_: bool) -> int:
-    """Show WHAT: a contract (a directory or its contract.yaml) or a run.
+def command(what: str, output: bool, why: bool, patch: bool, log: str | None, json_: bool) -> int:
+    """Show a contract or a run.
 
-    A run is named by its id, the beginning of it, its path, or the word last for the newest; so in every command.
+    WHAT is the directory of a contract, its contract.yaml, or a run. Every command takes a run as its id, the beginning
+    of its id, its path, or `last` for the newest.
     """
-    from proctor.base.errors import UsageFault
-    from proctor.cli.wiring import shelf
-    from proctor.contract.load import load_contract
-
+    asked = [
+        name for name, given in (("--output", output), ("--why", why), ("--patch", patch), ("--log", log)) if given
+    ]
+    if len(asked) > 1:
+        raise UsageFault(f"{' and '.join(asked)} exclude each other", hint="give one of them")
+    if json_ and asked and asked != ["--why"]:
+        raise UsageFault(f"{asked[0]} prints text, which has no JSON form", hint="leave out --json")
     path = Path(what)
     if path.name == "contract.yaml" or (path / "contract.yaml").is_file():
-        if output or why:
-            raise UsageFault("this is a contract, and --output and --why are about a run", where=what)
+        if asked:
+            raise UsageFault(f"this is a contract, and {asked[0]} is about a run", where=what)
         _contract(path, json_)
         return 0
     try:
@@ -83,17 +103,16 @@ def command(what: str, output: bool, why: bool, json_: bool) -> int:
         if path.is_dir():
             load_contract(path)  # which says what is missing there
         raise
-    return _run(run, json_, output, why)
+    if output or patch or log is not None:
+        try:
+            return _print_recorded(run, output, patch, log)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            require_evidence(run, live=True)
+            raise BrokenSeal("an event is not as Proctor writes it", where=f"{run.path.name}/events.jsonl") from None
+    return _run(run, json_, why)
 
 
 def _contract(path: Path, json_: bool) -> None:
-    from proctor.author.complexity import complexity
-    from proctor.cli.wiring import home
-    from proctor.contract.digest import content_id, resolved
-    from proctor.contract.load import load_contract
-    from proctor.execute.inputs.fetch import InputCache
-    from proctor.execute.workspace.store import LayerStore
-
     contract = load_contract(path)
     size = complexity(contract, LayerStore(home().layers), InputCache(home().inputs))
     if json_:
@@ -120,11 +139,7 @@ def _results(check: Check) -> tuple[str, str, str]:
     return check.results, str(len(check.must_pass)), str(len(check.keep_passing))
 
 
-def _run(run: RunDirectory, json_: bool, output: bool, why: bool) -> int:
-    if output:
-        _output(run)
-        require_evidence(run, live=True)
-        return 0
+def _run(run: RunDirectory, json_: bool, why: bool) -> int:
     found = verify(run)
     if is_held(run) and not os.path.lexists(run.report):
         click.echo(f"{run.path.name} {STATES[state(run)]}: it has no report yet", err=True)
@@ -151,35 +166,92 @@ def _run(run: RunDirectory, json_: bool, output: bool, why: bool) -> int:
 
 def _print_report(run: RunDirectory, report: Mapping[str, Any], json_: bool, why: bool) -> None:
     if json_:
-        print_json(report.get("interpretation") if why else {**report, "left_out": _left_out(run)})
+        print_json(report.get("interpretation") or {} if why else {**report, "left_out": _left_out(run)})
     elif why:
         _why(report)
     else:
         _report(report, run)
 
 
-def _output(run: RunDirectory) -> None:
-    """What the programs that the harness started for the agent printed, as far as it was kept."""
-    from proctor.base.names import name_bytes
-    from proctor.record.retain import require_payloads
-    from proctor.record.trace.read import read_finished_events
+def _print_recorded(run: RunDirectory, output: bool, patch: bool, log: str | None) -> int:
+    """Print what was recorded of the agent or of a check, then whether the evidence is intact."""
+    if output:
+        return _show_output(run)
+    if patch:
+        _patch(run)
+    elif log is not None:
+        _log(run, log)
+    require_evidence(run, live=True)
+    return 0
 
+
+def _show_output(run: RunDirectory) -> int:
+    """Print the agent's output; a run in progress without any has no answer yet, and its exit code is 3."""
+    has_begun = os.path.lexists(run.events) or not is_held(run)
+    printed = _output(run) if has_begun else 0
+    if not printed and is_held(run):
+        ahead = "the output of a program is recorded when the program ends"
+        click.echo(f"{run.path.name} {STATES[state(run)]}: {ahead}", err=True)
+        return UNDECIDED
+    require_evidence(run, live=True)
+    if not printed:
+        click.echo(f"{run.path.name} started no program for its agent, so there is no output", err=True)
+    return 0
+
+
+def _output(run: RunDirectory) -> int:
+    """Print the kept output of the programs that the harness started for the agent; returns how many those were."""
     require_payloads(run, "nothing that was printed is left")
-    for event in read_finished_events(run.events)[0]:
-        if event.type != "tool.invocation":
-            continue
+    invocations = [event for event in read_finished_events(run.events)[0] if event.type == "tool.invocation"]
+    for event in invocations:
         for name in ("stdout", "stderr"):
             stream = event.payload[name]
             text = name_bytes(stream["prefix"]).decode("utf-8", "replace")
-            click.echo(f"--- {name} of event {event.seq}, {stream['bytes']} bytes in all")
+            click.echo(printable(f"--- {name} of event {event.seq}, {stream['bytes']} bytes in all"))
             click.echo(printable(text.rstrip("\n")))
+    return len(invocations)
+
+
+def _patch(run: RunDirectory) -> None:
+    """The patch: its exact bytes in a pipe or a file, without control characters on a terminal."""
+    require_payloads(run, "the patch is gone")
+    if not os.path.lexists(run.patch):
+        raise UsageFault("the run has no patch", where=run.path.name, hint="the agent has not finished, or never began")
+    data = run.read(run.patch, PATCH_BYTES)
+    if sys.stdout.isatty():
+        for line in data.decode("utf-8", "replace").splitlines():
+            click.echo(printable(line.expandtabs()))
+    else:
+        sys.stdout.buffer.write(data)
+        sys.stdout.flush()
+
+
+def _log(run: RunDirectory, check: str) -> None:
+    """What each attempt at a check printed, as far as it was recorded."""
+    require_payloads(run, "the logs are gone")
+    attempts = [event.payload for event in read_finished_events(run.events)[0] if event.type == "check.finished"]
+    found = [one for one in attempts if one["check"] == check]
+    if not found:
+        names = ", ".join(dict.fromkeys(str(one["check"]) for one in attempts))
+        hint = f"checks of this run: {names}" if names else "no check of this run was started"
+        raise UsageFault(f"the run has no log of a check {check[:100]!r}", where=run.path.name, hint=hint)
+    for one in found:
+        result = f"{one['outcome']} ({one['reason']})" if one["reason"] else one["outcome"]
+        click.echo(printable(f"=== {check}, {one['tree']}, attempt {one['attempt']}: {result}"))
+        if not one["stdout"]["bytes"] + one["stderr"]["bytes"]:
+            click.echo("nothing was printed")
+        for name in ("stdout", "stderr"):
+            kept = one["log"].get(name)
+            data = run.read(run.logs / Path(kept).name, JSON_BYTES) if kept else name_bytes(one[name]["prefix"])
+            if data:
+                more = "" if len(data) >= one[name]["bytes"] else f", the first {len(data)} are recorded"
+                click.echo(printable(f"--- {name}, {one[name]['bytes']} bytes{more}"))
+                for line in data.decode("utf-8", "replace").splitlines():
+                    click.echo(printable(line.expandtabs()))
 
 
 def _options(run: RunDirectory) -> list[str]:
     """The options of the run's agent; none if the manifest does not say."""
-    from proctor.base.errors import ProctorError
-    from proctor.execute.agents.options import shown_options
-
     try:
         settings = run.read_json(run.manifest)["agent"]["settings"]
         return shown_options({str(name): str(text) for name, text in settings.items()})
@@ -188,8 +260,6 @@ def _options(run: RunDirectory) -> list[str]:
 
 
 def _report(report: Mapping[str, Any], run: RunDirectory) -> None:
-    from proctor.judge.gates import word
-
     who = report["agent"]["name"] + (f" with {report['model']}" if report.get("model") else "")
     click.echo(printable(f"{report['run']}: {report['contract']['name']} by {who}"))
     for line in _options(run):
@@ -201,7 +271,7 @@ def _report(report: Mapping[str, Any], run: RunDirectory) -> None:
     if report.get("replay_of"):
         click.echo(printable(f"replay of    {report['replay_of']}, on its recorded answers"))
     whose = "" if report["status"] == "success" else f" (attributed to {report['attribution']})"
-    click.echo(f"status       {report['status']}{whose}")
+    echo(f"status       {painted(printable(report['status']))}{printable(whose)}")
     _ending(report["termination"])
     for problem in report["problems"]:
         click.echo(printable(f"problem      {problem}"))
@@ -234,13 +304,14 @@ def _report(report: Mapping[str, Any], run: RunDirectory) -> None:
         _conversation(report["conversation"])
     if waited := report["durations"].get("waited_for_provider_seconds"):
         acted = report["durations"]["agent_seconds"]
-        click.echo(f"provider     silent for {waited} s, which are no part of the agent's {acted} s")
+        click.echo(printable(f"provider     silent for {waited} s, which are no part of the agent's {acted} s"))
     if report["score"]:
-        click.echo(f"score        {report['score']['value']}")
+        click.echo(printable(f"score        {report['score']['value']}"))
     if report.get("scores"):
         pilot = report["scores"]["pilot"]["value"] or "undefined, since no resource was measured"
         contract = report["scores"]["contract"]["value"]
-        click.echo(f"scores       contract {contract}, pilot {pilot}; proctor rubric says what they count")
+        told = f"scores       contract {contract}, pilot {pilot}; proctor rubric says what they count"
+        click.echo(printable(told))
     _print_left_out(_left_out(run))
     click.echo(f"evidence     {run.path}")
 
@@ -292,7 +363,7 @@ def _why(report: Mapping[str, Any]) -> None:
     if not account:
         click.echo("there is nothing to explain: the patch applied and no check failed")
         return
-    click.echo(account["label"])
+    click.echo(printable(account["label"]))
     for sentence in account["sentences"]:
         click.echo(printable(f"- {sentence['text']} [{', '.join(sentence['evidence'])}]"))
 
@@ -313,7 +384,8 @@ def _conversation(told: Mapping[str, Any]) -> None:
         click.echo(printable(f"declined     {refusal['why']['words']}, {refusal['evidence']}"))
     ran = told["programs"]
     by_words = f"{ran['words']} started by the words of a tool call and {ran['descent']} by those"
-    click.echo(f"programs     {by_words}; {ran['order']} matched by order only, {ran['unmatched']} by nothing")
+    matched = f"{ran['order']} matched by order only, {ran['unmatched']} by nothing"
+    click.echo(printable(f"programs     {by_words}; {matched}"))
     for program in ran["without_cause"][:MOST_PROGRAMS]:
         click.echo(printable(f"no cause     {' '.join(program['argv'])[:100]}, {program['evidence']}"))
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from proctor.author.strength import Strength, Verdict, measure, read_equivalent
+from proctor.author.trial import ready
+from proctor.cli.inverted import print_coverage
 from proctor.cli.options import judge_slots_option
 from proctor.cli.output import as_json, print_json, print_table, printable
-
-if TYPE_CHECKING:
-    from proctor.author.strength import Strength, Verdict
+from proctor.cli.progress import Attempts
+from proctor.cli.wiring import machine
+from proctor.conduct.reference import reference_patch
+from proctor.conduct.variants import ensure_pool
+from proctor.contract.load import load_contract
+from proctor.judge.inverted.pool import coverage
 
 EQUIVALENT_NAME = "equivalent.txt"
 
@@ -19,16 +24,24 @@ EQUIVALENT_NAME = "equivalent.txt"
 @click.command(epilog="Example: proctor strength examples/jsonpointer-missing-key --limit 40 --jobs 2")
 @click.argument("contract", type=click.Path(path_type=Path))
 @click.option(
-    "--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="The most mutants that are tried."
+    "--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Maximum number of mutants to try."
 )
-@click.option("--seed", type=click.IntRange(0), default=20260307, show_default=True, help="Draws the mutants.")
-@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Mutants side by side.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=20260307, show_default=True, help="Seed of the random choice of mutants."
+)
+@click.option(
+    "--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Mutants that are judged in parallel."
+)
 @judge_slots_option
-@click.option("--results", type=click.Path(path_type=Path), help="A file that keeps what was judged, to go on later.")
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    help="A file for the results so far, so that a later call can continue.",
+)
 @click.option(
     "--equivalent",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help=f"A file of mutants that are no faults; {EQUIVALENT_NAME} beside the contract if left out.",
+    help=f"A file of mutants that are not faults.  [default: {EQUIVALENT_NAME} beside the contract]",
 )
 @as_json
 def command(
@@ -41,22 +54,12 @@ def command(
     equivalent: Path | None,
     json_: bool,
 ) -> int:
-    """Put faults into the reference of CONTRACT and see which of them its checks notice.
+    """Measure how many faults the checks of a contract notice.
 
-    Adversaries that solve nothing (delete the tests, skip them, special-case inputs, hard-code outputs) must not be
-    accepted; alternative solutions must all be. Exits with 1 where one of these comes out otherwise; mutants that
-    survive are a measure, not a verdict.
+    Mutants of the reference of CONTRACT each contain one fault. Adversaries that solve nothing (they delete tests, skip
+    them, special-case inputs or hard-code outputs) must all be rejected; alternative solutions must all be accepted.
+    Exits with 1 if one of these is judged wrongly. Surviving mutants do not change the exit code.
     """
-    from proctor.author.strength import measure, read_equivalent
-    from proctor.author.trial import ready
-    from proctor.cli.inverted import print_coverage
-    from proctor.cli.progress import Attempts
-    from proctor.cli.wiring import machine
-    from proctor.conduct.reference import reference_patch
-    from proctor.conduct.variants import ensure_pool
-    from proctor.contract.load import load_contract
-    from proctor.judge.inverted.pool import coverage
-
     loaded = load_contract(contract)
     beside = loaded.directory / EQUIVALENT_NAME
     file = equivalent or (beside if beside.is_file() else None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from proctor.author.flakes import Derived, Screened, derive, screen, survey
 from proctor.author.suite import drop_flagged, suite_id, untold
 from proctor.author.trial import ready
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import frozen, items
+from proctor.base.fields import items
 from proctor.cli.output import print_table, printable
 from proctor.cli.progress import Attempts
 from proctor.conduct.machine import Machine
@@ -24,7 +25,7 @@ from proctor.contract.model import Contract
 MOST_TESTS = 5
 
 
-@frozen
+@dataclass(frozen=True)
 class Surveyed:
     """What was learnt about one contract. ``flagged`` are flaky checks of the primary suite that are still in it."""
 

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 import click
 
-from proctor.cli.output import as_json, print_json, print_table
+from proctor.base.errors import UsageFault
+from proctor.base.fields import items
+from proctor.cli.output import as_json, examples, print_json, print_table
+from proctor.judge.taxonomy import taxonomy, taxonomy_digest
 
 
-@click.command(epilog="Example: proctor taxonomy; proctor taxonomy non-termination")
+@click.command(epilog=examples("taxonomy", "taxonomy non-termination"))
 @click.argument("tag", default="")
 @as_json
 def command(tag: str, json_: bool) -> None:
-    """List the tags of the taxonomy, or say everything about TAG: gates, evidence that it needs, codes, remedy.
+    """List the kinds of failures that reports name.
 
-    With --json each tag is one line, as the published file has it.
+    With TAG, its gates, the evidence that it needs, its codes and the remedy are printed.
     """
-    from difflib import get_close_matches
-
-    from proctor.base.errors import UsageFault
-    from proctor.base.frozen import items
-    from proctor.judge.taxonomy import taxonomy, taxonomy_digest
-
     known = taxonomy()
     if tag and tag not in known:
         near = get_close_matches(tag, known, n=1)

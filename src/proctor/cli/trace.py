@@ -6,17 +6,22 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from proctor.base.errors import UsageFault
 from proctor.base.names import name_bytes
 from proctor.cli.evidence import evidence_problem
-from proctor.cli.output import as_json, counted, one_line, printable
-
-if TYPE_CHECKING:
-    from proctor.judge.causes import Cause
-    from proctor.record.trace.event import Event
+from proctor.cli.options import complete_runs
+from proctor.cli.output import as_json, counted, one_line, printable, shortened
+from proctor.cli.wiring import shelf
+from proctor.judge.asking import shown_text
+from proctor.judge.causes import Cause, programs_of
+from proctor.record.retain import retention_of
+from proctor.record.trace.event import Event, line_bytes
+from proctor.record.trace.read import read_up_to_break
+from proctor.record.trace.types import EVENT_TYPES
 
 CONVERSATION = (
     *("model.message", "tool.call", "guard.exec", "tool.result", "words.hit"),
@@ -24,37 +29,30 @@ CONVERSATION = (
 )
 """The events that tell what was said and what came of it."""
 
-SHORT, LONG = 160, 1000
+SHORT, LONG, FIELD = 160, 1000, 48
 INDENT = " " * 8
 
 
 @click.command(epilog="Example: proctor trace 20260307T120000 --type check.finished")
-@click.argument("run")
-@click.option("--type", "types", multiple=True, help="Only events of this type; may be given more than once.")
-@click.option("--conversation", is_flag=True, help="Only what was said with the model and what came of it, in words.")
-@click.option("--full", is_flag=True, help="Print events whole, on several lines each; diffs and logs can be read.")
+@click.argument("run", shell_complete=complete_runs)
+@click.option("--type", "types", multiple=True, help="Only events of this type; can be given several times.")
+@click.option("--conversation", is_flag=True, help="Only the conversation with the model and its effects, as text.")
+@click.option("--full", is_flag=True, help="Print events completely, on several lines each.")
 @as_json
 def command(run: str, types: tuple[str, ...], conversation: bool, full: bool, json_: bool) -> None:
-    """Print what happened in RUN, in order. A run that was cut off shows every event that was finished.
+    """Print the events of a run.
 
-    Each event gets one line, and long ones are shortened; --full prints all of them whole.
+    Each event gets one line, and long ones are shortened; --full prints them completely. Of a run that was cut off,
+    every finished event is printed.
 
-    If the trace was changed, the events before the change are shown, then the change is named. The exit code is 4 for
-    every run that was cut off or changed.
+    If the trace was changed, the events before the change are printed, then the change is reported. The exit code is 4
+    for every run that was cut off or changed.
 
-    Of a run in long-term retention every event is shown, and a payload that was removed is called so.
+    A run in long-term retention still has all its events; payloads that were removed are marked.
 
     Where the agent talked to a model, each program is followed by the tool call that caused it, and by how the call was
     found: words, descent or order. Programs that match no tool call are left blank.
     """
-    from proctor.base.errors import UsageFault
-    from proctor.cli.wiring import shelf
-    from proctor.judge.causes import programs_of
-    from proctor.record.retain import retention_of
-    from proctor.record.trace.event import line_bytes
-    from proctor.record.trace.read import read_up_to_break
-    from proctor.record.trace.types import EVENT_TYPES
-
     unknown = [name for name in types if name not in EVENT_TYPES]
     if unknown:
         raise UsageFault(f"there is no type of event {unknown[0]!r}", hint=", ".join(EVENT_TYPES))
@@ -65,7 +63,7 @@ def command(run: str, types: tuple[str, ...], conversation: bool, full: bool, js
     lines = found.events.read_bytes().splitlines(keepends=True) if act and json_ else []
     causes = {} if json_ or act else {program.event.seq: program.cause for program in programs_of(events)}
     first = int(events[0].t) if events else 0
-    shortened = 0
+    cut = 0
     for event in events:
         if wanted and event.type not in wanted:
             continue
@@ -75,14 +73,14 @@ def command(run: str, types: tuple[str, ...], conversation: bool, full: bool, js
         seconds = (int(event.t) - first) / 1e9
         most = None if full else LONG if conversation else SHORT
         short, is_whole = _words(event, most) if event.salt else ("(removed)", True)
-        shortened += not is_whole
+        cut += not is_whole
         if event.seq in causes:
             short += f"  <- {_cause(causes[event.seq])}"
-        click.echo(printable(f"{event.seq:>5} {seconds:>9.3f}s {event.actor:<8} {event.type:<20} {short}".rstrip()))
+        click.echo(one_line(f"{event.seq:>5} {seconds:>9.3f}s {event.actor:<8} {event.type:<20} {short}".rstrip()))
         for line in _whole(event.payload, INDENT) if full and event.salt else ():
             click.echo(one_line(line))
-    if shortened:
-        click.echo(f"{counted(shortened, 'event')} shortened; --full prints them whole", err=True)
+    if cut:
+        click.echo(f"{counted(cut, 'event')} shortened; --full prints them whole", err=True)
     if act:
         words = f"the payloads of {act.events} events were removed by a retention act ({act})"
         click.echo(printable(words), err=True)
@@ -101,8 +99,6 @@ def _words(event: Event, most: int | None) -> tuple[str, bool]:
     """
     if most is None:
         return "", True
-    from proctor.judge.asking import shown_text
-
     payload = event.payload
     content = payload.get("arguments" if event.type == "tool.call" else "content")
     if event.type in ("model.message", "tool.call", "tool.result") and isinstance(content, dict):
@@ -110,10 +106,29 @@ def _words(event: Event, most: int | None) -> tuple[str, bool]:
         ending = "" if whole else f" [{content.get('bytes', '?')} bytes in all]"
         who = str(payload.get("role") or payload.get("name") or "?")
         # Quoted, so that no text can look like another line of the trace.
-        said = json.dumps(text[:most], ensure_ascii=False) + ("..." if len(text) > most else "")
+        said = json.dumps(shortened(text, most), ensure_ascii=False)
         return f"call {payload['call']} {who}: {said}{ending}", len(text) <= most
     text = json.dumps(dict(payload), ensure_ascii=False, sort_keys=True)
-    return (text, True) if len(text) <= most else (text[: most - 3] + "...", False)
+    return (text, True) if len(text) <= most else (beginning(payload, most), False)
+
+
+def beginning(payload: Mapping[str, Any], most: int) -> str:
+    """The first fields of a payload in at most that many characters: each is whole, or ends in dots after a word."""
+    shown: list[str] = []
+    left = most - len("{, ...}")
+    for name, value in sorted(payload.items()):
+        text = json.dumps(value, ensure_ascii=False, sort_keys=True)
+        if len(text) > FIELD and isinstance(value, str):
+            text = json.dumps(shortened(value, FIELD), ensure_ascii=False)
+        elif len(text) > FIELD:
+            text = "[...]" if isinstance(value, list | tuple) else "{...}"
+        field = f"{json.dumps(name, ensure_ascii=False)}: {text}"
+        left -= len(field) + 2
+        if left < 0:
+            shown.append("...")
+            break
+        shown.append(field)
+    return f"{{{', '.join(shown)}}}"
 
 
 def _whole(value: Any, indent: str) -> Iterator[str]:

@@ -3,48 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from proctor.author.on_base import OnBase, none_fails, passing_on_base
-from proctor.author.trial import ready
-from proctor.base.errors import InfrastructureFault
+from proctor.author.complexity import complexity
+from proctor.author.on_base import OnBase, none_fails
+from proctor.author.validation import Rehearsal, validate_contracts
 from proctor.cli.inverted import named, print_coverage
 from proctor.cli.options import judge_slots_option
 from proctor.cli.output import as_json, counted, print_json, print_table, printable, shortened
+from proctor.cli.progress import progress_of
+from proctor.cli.run import why
+from proctor.cli.surveys import Surveyed, print_survey, survey_contract
+from proctor.cli.terminal import echo, painted
 from proctor.cli.undecided import UNDECIDED, tell_undecided
+from proctor.cli.wiring import machine
 from proctor.conduct.machine import Machine
-from proctor.conduct.variants import remake_pool
 from proctor.contract.model import Contract
-from proctor.judge.inverted.pool import Coverage, coverage
-from proctor.judge.status import is_machine_fault
 from proctor.present.restored import changes_to_the_runner, lost_changes
-from proctor.record.rundir import RunDirectory
-
-if TYPE_CHECKING:
-    from proctor.cli.surveys import Surveyed
 
 
 @click.command(epilog="Example: proctor validate examples/parse-time-zone --times 3")
 @click.argument("contracts", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--times", type=click.IntRange(1, 1000), default=2, show_default=True, help="How often each of the two is run."
-)
-@click.option("--jobs", type=click.IntRange(1, 64), default=1, help="Runs side by side.")
+@click.option("--times", type=click.IntRange(1, 1000), default=2, show_default=True, help="Runs of each of the two.")
+@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Parallel runs.")
 @judge_slots_option
 @click.option(
     "--flakes",
     type=click.IntRange(2, 10_000),
-    help="Try base and reference so often, with other seeds and orders; flaky checks are refused.",
+    metavar="N",
+    help="Run the checks N times on base and reference, in varied order and with varied seeds; refuse flaky checks.",
 )
 @click.option(
-    "--drop-flaky", "drop", metavar="REASON", default=None, help="Take what is flaky out of the suite, with a trail."
+    "--drop-flaky",
+    "drop",
+    metavar="REASON",
+    default=None,
+    help="Remove flaky checks from the suite, for this recorded reason.",
 )
-@click.option("--derive", "lists", is_flag=True, help="Derive must_pass and keep_passing from attempts on both trees.")
-@click.option("--write", is_flag=True, help="Write the derived lists back.")
+@click.option(
+    "--derive", "lists", is_flag=True, help="Derive must_pass and keep_passing from runs on base and reference."
+)
+@click.option("--write", is_flag=True, help="Write the derived lists into the contract.")
 @as_json
 def command(
     contracts: tuple[Path, ...],
@@ -57,7 +59,9 @@ def command(
     write: bool,
     json_: bool,
 ) -> int:
-    """Run the no-op and the reference on CONTRACTS: every no-op a failure, every reference a success.
+    """Check that the no-op fails and the reference passes.
+
+    Runs both on each of CONTRACTS. Every run of the no-op must be a failure, every run of the reference a success.
 
     A must_pass test that passes on the base does not test the fix. Such tests are listed; if no must_pass test fails on
     the base, the contract is not valid.
@@ -65,8 +69,8 @@ def command(
     Exits with 0 when CONTRACTS are valid, 1 when they are not, and 3 when this machine could not judge some of the
     runs, whatever the result of the others.
 
-    What the checks try meanwhile (a name that is looked up, a write outside the tree) is remembered, and does not count
-    against agents that try the same.
+    What the checks themselves try (such as looking up a host name, or writing outside the tree) is recorded, and does
+    not count against agents that try the same.
     """
     if write and not lists:
         raise click.UsageError("--write needs --derive")
@@ -76,67 +80,44 @@ def command(
         raise click.UsageError("--drop-flaky needs a reason")
     if drop is not None and write:
         raise click.UsageError("--write and --drop-flaky change the same lists; use one after the other")
-    from proctor.cli.batches import begin, fill
-    from proctor.cli.run import why
-    from proctor.cli.wiring import machine
-
     here = machine(judge_slots)
     surveys: list[Surveyed] = []
     if lists or flakes is not None:
         surveys = _surveyed(here, contracts, flakes, times, jobs, lists, write, drop or "", json_)
-    rows: list[dict[str, Any]] = []
-    code = 0
-    covered: dict[str, tuple[Coverage, ...]] = {}
-    unready: dict[str, str] = {}
-    seconds: dict[str, float] = {}
-    bases: dict[str, list[Mapping[str, Any]]] = {}
-    for agent, wanted in (("noop", "failure"), ("reference", "success")):
-        plan = begin(here, contracts, [agent], repeats=times, settings={"rehearse": "yes", "command": "validate"})
-        if agent == "reference":
-            covered = _inverted(here, plan.contracts, unready)
-        result = fill(here, plan, jobs, quiet=json_)
-        for place, error in (*result.errors, *result.refused):
-            code = max(code, error.exit_code)
-            unready[place.contract] = str(error)
-        for place, outcome in result.outcomes:
-            report = outcome.report
-            seconds[place.contract] = _seconds(report)
-            run = RunDirectory(outcome.directory)
-            if agent == "noop" and outcome.status in ("success", "failure") and run.results.is_file():
-                bases.setdefault(place.contract, []).append(run.read_json(run.results))
-            rows.append(
-                {
-                    "run": outcome.run_id,
-                    "contract": report["contract"]["name"],
-                    "agent": agent,
-                    "status": outcome.status,
-                    "attribution": report["attribution"],
-                    "wanted": wanted,
-                    "why": why(report),
-                    "restored": report["restored"],
-                    "warnings": list(_warnings(agent, report)),
-                }
-            )
-        if result.stopped:
-            return 3
-    for contract, message in unready.items():
-        click.echo(f"proctor: {contract}: {message}", err=True)
-    undecided = [row for row in rows if is_machine_fault(row)]
-    wrong = [row for row in rows if row["status"] != row["wanted"] and row not in undecided]
+    found = validate_contracts(here, contracts, times, jobs, lambda plan: progress_of(plan, quiet=json_))
+    if found.stopped:
+        return 3
+    rows = [_row(run) for run in found.runs]
+    wrong = [row for row, run in zip(rows, found.runs, strict=True) if run.wrong]
+    undecided = [row for row, run in zip(rows, found.runs, strict=True) if run.undecided]
+    for contract, error in found.errors.items():
+        click.echo(printable(f"proctor: {contract}: {error}"), err=True)
+    code = max((error.exit_code for error in found.errors.values()), default=0)
     code = max(code, UNDECIDED) if undecided else code
-    on_base = {one.name: passing_on_base(one, bases.get(path, ())) for path, one in plan.contracts.items()}
-    vacuous = sum(map(none_fails, on_base.values()))
+    vacuous = len(found.vacuous)
     flaky = sum(len(seen.flagged) + bool(seen.suite["problem"]) for seen in surveys)
     if json_:
-        told = {"surveys": [seen.record() for seen in surveys], "complexity": _sizes(here, plan.contracts, seconds)}
-        told["inverted"] = [{"contract": name, **one.record()} for name, found in covered.items() for one in found]
+        told = {
+            "surveys": [seen.record() for seen in surveys],
+            "complexity": _sizes(here, found.contracts, found.seconds),
+        }
+        told["inverted"] = [
+            {"contract": found.contracts[path].name, **one.record()}
+            for path, several in found.inverted.items()
+            for one in several
+        ]
         told["must_pass_on_base"] = [
-            {"contract": name, "check": one.check, "passing": list(one.passing), "tests": one.tests}
-            for name, found in on_base.items()
-            for one in found
+            {
+                "contract": found.contracts[path].name,
+                "check": one.check,
+                "passing": list(one.passing),
+                "tests": one.tests,
+            }
+            for path, several in found.on_base.items()
+            for one in several
         ]
         valid = False if wrong or flaky or vacuous else None if code else True
-        print_json({"runs": rows, "valid": valid, "undecided": len(undecided) + len(unready), **told})
+        print_json({"runs": rows, "valid": valid, "undecided": len(undecided) + len(found.errors), **told})
     else:
         head = ["CONTRACT", "AGENT", "STATUS", "WANTED", "WHY"]
         print_table(
@@ -152,43 +133,38 @@ def command(
                 for row in rows
             ],
         )
-        for name, found in covered.items():
-            print_coverage(name, found)
-        for name, seen in on_base.items():
-            _print_on_base(name, seen)
+        for path, covered in found.inverted.items():
+            print_coverage(found.contracts[path].name, covered)
+        for path, passing in found.on_base.items():
+            _print_on_base(found.contracts[path].name, passing)
         for warning in dict.fromkeys(f"{row['contract']}: {text}" for row in rows for text in row["warnings"]):
             click.echo(printable(f"warning: {warning}"))
         for words, run in {_wrong(row): row["run"] for row in wrong}.items():
             click.echo(printable(f"{words}; proctor show {run}"))
-        click.echo(_verdict(len(wrong), flaky, vacuous, len(undecided), len(unready)))
+        answer, colon, reasons = _verdict(len(wrong), flaky, vacuous, len(undecided), len(found.errors)).partition(":")
+        echo(f"{painted(answer)}{colon}{reasons}")
     for words, row in {row["why"]: row for row in undecided}.items():
         tell_undecided(row["run"], row["contract"], words)
     return code or (1 if wrong or flaky or vacuous else 0)
 
 
-def _inverted(
-    here: Machine, contracts: Mapping[str, Contract], unready: Mapping[str, str]
-) -> dict[str, tuple[Coverage, ...]]:
-    """Make the inverted tests of every contract that could be run, and return their coverage."""
-    found = {}
-    for path, contract in contracts.items():
-        if path not in unready and contract.reference is not None:
-            # The runs of the reference try again, and report the fault if it stays.
-            with suppress(InfrastructureFault), ready(here, contract) as prepared:
-                found[contract.name] = coverage(contract, remake_pool(here, prepared))
-    return found
-
-
-def _seconds(report: Mapping[str, Any]) -> float:
-    """How long the checks of a run took on the patched tree, one attempt each."""
-    patched = ([one for one in check["attempts"] if one["tree"] == "patched"] for check in report["checks"])
-    return sum(float(attempts[0]["observed_seconds"]) for attempts in patched if attempts)
+def _row(run: Rehearsal) -> dict[str, Any]:
+    report = run.report
+    return {
+        "run": run.run,
+        "contract": report["contract"]["name"],
+        "agent": run.agent,
+        "status": run.status,
+        "attribution": report["attribution"],
+        "wanted": run.wanted,
+        "why": why(report),
+        "restored": report["restored"],
+        "warnings": list(_warnings(run.agent, report)),
+    }
 
 
 def _sizes(here: Machine, contracts: Mapping[str, Contract], seconds: Mapping[str, float]) -> list[dict[str, Any]]:
     """How large the tasks are, with the time that their checks took in the last run."""
-    from proctor.author.complexity import complexity
-
     return [
         {"contract": contract.name, **complexity(contract, here.store, here.inputs, seconds.get(path)).record()}
         for path, contract in contracts.items()
@@ -207,8 +183,6 @@ def _surveyed(
     json_: bool,
 ) -> list[Surveyed]:
     """What trying the two trees of every contract shows; told at once, unless as JSON at the end."""
-    from proctor.cli.surveys import print_survey, survey_contract
-
     found = []
     for path in contracts:
         options = {"flakes": flakes is not None, "lists": lists, "write": write}

@@ -5,24 +5,31 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from proctor.cli.output import Group, as_json, print_json, print_table, printable
-
-if TYPE_CHECKING:
-    from proctor.record.vault import Vault
+from proctor.base.canonical import canonical
+from proctor.base.clock import SystemClock, system_entropy
+from proctor.base.errors import InfrastructureFault, UsageFault
+from proctor.base.files import read_bounded
+from proctor.cli.output import Group, as_json, examples, print_json, print_record, print_table, printable
+from proctor.cli.wiring import home
+from proctor.record.identity import load_identity, load_person, new_identity
+from proctor.record.vault import KEY_BYTES, TOKEN_BYTES, Vault
 
 identity_option = click.option(
     "--identity", required=True, type=click.Path(path_type=Path), help="Your private identity file."
 )
-why_option = click.option("--why", required=True, help="What the original is needed for; it stands in the access log.")
+why_option = click.option("--why", required=True, help="What the original is needed for; recorded in the access log.")
 
 
-@click.group(cls=Group, epilog="Example: proctor vault get 0123456789abcdef01234567 --identity me.key --why 'case 12'")
+@click.group(cls=Group, epilog="Example: proctor vault init --identity jo.key")
 def command() -> None:
-    """Originals of redacted secrets, encrypted for their recipients; every reading stands in the access log."""
+    """Manage the originals of redacted secrets.
+
+    They are encrypted for their recipients, and every reading is recorded in the access log.
+    """
 
 
 @command.command(epilog="Example: proctor vault identity jo jo.key")
@@ -30,10 +37,10 @@ def command() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @as_json
 def identity(name: str, file: Path, json_: bool) -> None:
-    """Make a private identity for NAME in FILE, and print its public line, which also goes to FILE.pub."""
-    from proctor.base.clock import system_entropy
-    from proctor.record.identity import new_identity
+    """Make a private identity, and print its public line.
 
+    The private identity of NAME is written to FILE, the public line also to FILE.pub.
+    """
     made = new_identity(name, system_entropy(32))
     made.save(file)
     if json_:
@@ -46,12 +53,10 @@ def identity(name: str, file: Path, json_: bool) -> None:
 @identity_option
 @as_json
 def init(identity: Path, json_: bool) -> None:
-    """Make the vault of this home, with the owner of the identity as its first recipient."""
-    from proctor.base.clock import SystemClock, system_entropy
-    from proctor.cli.wiring import home
-    from proctor.record.identity import load_identity
-    from proctor.record.vault import KEY_BYTES
+    """Make the vault of this home.
 
+    The owner of the identity is its first recipient.
+    """
     person = load_identity(identity).person
     home().create()
     vault = _vault()
@@ -67,10 +72,10 @@ def init(identity: Path, json_: bool) -> None:
 @identity_option
 @as_json
 def add_recipient(public: Path, identity: Path, json_: bool) -> None:
-    """Let the owner of the file PUBLIC (NAME age1... HEX) read the vault; a recipient must say so."""
-    from proctor.base.clock import SystemClock
-    from proctor.record.identity import load_identity, load_person
+    """Add a recipient who can read the vault.
 
+    PUBLIC is the public file of the new recipient (NAME age1... HEX). The identity is that of a present recipient.
+    """
     person = load_person(public)
     count = _vault().add_recipient(person, load_identity(identity), SystemClock().wall_ns())
     if json_:
@@ -79,34 +84,30 @@ def add_recipient(public: Path, identity: Path, json_: bool) -> None:
         click.echo(f"{person.name} can read the vault; entries encrypted anew: {count}")
 
 
-@command.command(epilog="Example: proctor vault token 0123456789abcdef01234567 --identity jo.key --why 'case 12'")
+@command.command(epilog=examples("vault token 0123456789abcdef01234567 --identity jo.key --why audit"))
 @click.argument("name")
 @identity_option
 @why_option
 def token(name: str, identity: Path, why: str) -> None:
-    """Print a signed request for the original NAME, good for one reading within ten minutes.
+    """Print a signed request for one original.
 
-    NAME may be the whole placeholder.
+    The request is valid for one reading within ten minutes. NAME is the last part of the placeholder, or all of it.
     """
-    print_json(_token(name, identity, why))
+    print_record(_token(name, identity, why))
 
 
-@command.command(epilog="Example: proctor vault get 0123456789abcdef01234567 --identity jo.key --why 'case 12'")
+@command.command(epilog=examples("vault get 0123456789abcdef01234567 --identity jo.key --why audit"))
 @click.argument("name", required=False)
 @identity_option
-@click.option("--why", default="", help="What the original is needed for; it stands in the access log.")
-@click.option("--token", "token_file", type=click.Path(path_type=Path), help="A request made by `vault token`.")
+@click.option("--why", default="", help="What the original is needed for; recorded in the access log.")
+@click.option("--token", "token_file", type=click.Path(path_type=Path), help="A request from `proctor vault token`.")
 @as_json
 def get(name: str | None, identity: Path, why: str, token_file: Path | None, json_: bool) -> None:
-    """Print the original whose placeholder ends in NAME. The access log tells of it first, granted or refused.
+    """Print the original of a placeholder.
 
-    NAME may be the whole placeholder.
+    The access log records the request first, granted or refused. NAME is the last part of the placeholder, or all of
+    it.
     """
-    from proctor.base.canonical import canonical
-    from proctor.base.clock import SystemClock
-    from proctor.base.errors import UsageFault
-    from proctor.record.identity import load_identity
-
     if (token_file is None) == (name is None):
         raise UsageFault("give the name of an original and --why, or a --token")
     vault, clock = _vault(), SystemClock()
@@ -119,7 +120,7 @@ def get(name: str | None, identity: Path, why: str, token_file: Path | None, jso
     original = vault.read(request, opener, clock.wall_ns())
     if json_:
         secret = original.secret.decode("utf-8", "replace")
-        print_json({"name": original.name, "kind": original.kind, "secret": secret})
+        print_json({"name": original.name, "secret_kind": original.kind, "secret": secret})
     else:
         sys.stdout.buffer.write(original.secret + b"\n")
 
@@ -127,10 +128,13 @@ def get(name: str | None, identity: Path, why: str, token_file: Path | None, jso
 @command.command(epilog="Example: proctor vault log --json")
 @as_json
 def log(json_: bool) -> None:
-    """Print the access log, after checking that it is whole; its last hash is worth noting elsewhere."""
+    """Check and print the access log.
+
+    Note its last hash elsewhere: it shows whether a later log still contains these records.
+    """
     history = _vault().history()
     if json_:
-        print_json([{"seq": entry.seq, "hash": entry.hash, **entry.record} for entry in history])
+        print_json({"entries": [{"seq": entry.seq, "hash": entry.hash, **entry.record} for entry in history]})
         return
     keys = ("act", "by", "about", "outcome", "reason", "why")
     told = [{"by": entry.record.get("reader", ""), "about": _about(entry.record), **entry.record} for entry in history]
@@ -146,19 +150,12 @@ def _about(record: Mapping[str, Any]) -> str:
 
 def _vault() -> Vault:
     """The vault of this home, without what a crash left of one that never came to be."""
-    from proctor.cli.wiring import home
-    from proctor.record.vault import Vault
-
     vault = Vault(home().vault)
     vault.sweep()
     return vault
 
 
 def _read_token(path: Path) -> bytes:
-    from proctor.base.errors import InfrastructureFault, UsageFault
-    from proctor.base.files import read_bounded
-    from proctor.record.vault import TOKEN_BYTES
-
     try:
         return read_bounded(path, TOKEN_BYTES)
     except InfrastructureFault as error:
@@ -168,9 +165,6 @@ def _read_token(path: Path) -> bytes:
 
 
 def _token(name: str, identity: Path, why: str) -> dict[str, str]:
-    from proctor.base.clock import SystemClock, system_entropy
-    from proctor.record.identity import load_identity
-
     if name.startswith("[secret:"):
         name = name.removesuffix("]").rpartition(":")[2]
     asked, reason = (text.encode("utf-8", "replace").decode() for text in (name, why))

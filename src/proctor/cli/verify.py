@@ -2,40 +2,56 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from proctor.cli.output import as_json, counted, print_json, printable
+from proctor.base.errors import BrokenSeal
+from proctor.cli.options import complete_runs
+from proctor.cli.output import as_json, counted, examples, print_json, printable
+from proctor.cli.rescore import notes
+from proctor.cli.terminal import echo, painted
+from proctor.cli.undecided import UNDECIDED
+from proctor.cli.wiring import key_file, shelf
+from proctor.conduct.recompute import recompute
+from proctor.record.attest.attestation import check_attestation
+from proctor.record.attest.keys import load_public
+from proctor.record.attest.timestamp import check_timestamp
+from proctor.record.identity import Person, load_person
+from proctor.record.lock import is_held
+from proctor.record.problems import Problem
+from proctor.record.retain import NAME as RETENTION
+from proctor.record.retain import Retained
+from proctor.record.rundir import RunDirectory
+from proctor.record.signed_acts import COMPARISON
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-    from proctor.record.identity import Person
-    from proctor.record.retain import Retained
-    from proctor.record.rundir import RunDirectory
 
-
-@click.command(epilog="Example: proctor verify 20260307T120000-0123456789 --key lab.pub")
-@click.argument("runs", nargs=-1, required=True)
-@click.option("--key", default="", help="The public key that must have signed them: a file, or a name of the home.")
+@click.command(epilog=examples("verify last", "verify 20260307T120000-0123456789 --key lab.pub"))
+@click.argument("runs", shell_complete=complete_runs, nargs=-1, required=True)
+@click.option(
+    "--key", default="", help="The public key that must have signed the runs: a file, or the name of a key of the home."
+)
 @click.option(
     "--authority",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The certificate of the authority that must have stamped the attestations.",
+    help="The certificate of the authority that must have time-stamped the attestations.",
 )
 @click.option(
     "--approver",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The public identity that must have approved and signed what was removed from them.",
+    help="The public identity that must have approved and signed a retention act.",
 )
 @click.option(
     "--operator",
     "operators",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     multiple=True,
-    help="A public identity that may have signed what operators decided; can be given several times.",
+    help="A public identity of an operator who may sign decisions; can be given several times.",
 )
 @as_json
 def command(
@@ -46,34 +62,23 @@ def command(
     operators: tuple[Path, ...],
     json_: bool,
 ) -> int:
-    """Check every byte of RUNS against their seals: ids (or their beginnings) or paths. Exits with 4 on any change.
+    """Check that the evidence of runs is complete and unchanged.
 
-    A run in progress has no seal yet; for such a run the exit code is 3.
+    Every byte of RUNS is compared with their seals. The exit code is 4 if anything differs. A run in progress has no
+    seal yet; for such a run the exit code is 3.
 
     Every value that follows from others is computed again and compared: the contract's id, the report, decisions of
     checks, counts, digests and costs. docs/evidence.md lists them.
 
-    A run is partial when an approved retention act removed what is missing, and nothing else is. With --approver the
-    act must be signed by that identity. With --operator what operators signed must be signed by one of those; without
-    it, the keys are unknown, since anyone can make an identity with any name.
-    A copy under a name of its own is as good as the run; one that goes by another run's id is refused. With --key the
-    attestation must be there, be signed by that key and speak of this very directory.
-    """
-    from proctor.base.frozen import replace
-    from proctor.cli.rescore import notes
-    from proctor.cli.undecided import UNDECIDED
-    from proctor.cli.wiring import key_file, shelf
-    from proctor.conduct.recompute import recompute
-    from proctor.record.identity import load_person
-    from proctor.record.lock import is_held
-    from proctor.record.problems import Problem
-    from proctor.record.retain import NAME as RETENTION
-    from proctor.record.signed_acts import COMPARISON
+    A run is partial if everything that is missing was removed by an approved retention act. With --approver the act
+    must be signed by that identity. With --operator the decisions of operators must be signed by one of these
+    identities; without it they count as signed by unknown keys, since an identity can be made with any name.
 
+    A copy of a run is accepted under any directory name that is not the id of another run. With --key the run must have
+    an attestation that is signed by that key and describes this directory.
+    """
     public = None
     if key:
-        from proctor.record.attest.keys import load_public
-
         public = load_public(key_file(key, ".pub"))
     person = load_person(approver) if approver else None
     known = {load_person(path).sign for path in operators}
@@ -107,7 +112,8 @@ def command(
             )
             continue
         copied = f", a copy of {result.run_id}" if result.run_id not in ("", run.path.name) else ""
-        click.echo(printable(f"{run.path.name}: {result.status}, {counted(result.events, 'event')}{copied}"))
+        events = printable(f"{counted(result.events, 'event')}{copied}")
+        echo(f"{printable(run.path.name)}: {painted(result.status)}, {events}")
         if result.digest:
             click.echo(f"  seal {result.digest}")
         if result.retained:
@@ -135,16 +141,11 @@ def _attestation(run: RunDirectory, key: Ed25519PublicKey | None, authority: Pat
     """What is to be said about the attestation of ``run``; nothing where there is none and none is asked for."""
     if key is None and authority is None and not run.attestation.exists():
         return {}
-    from proctor.base.errors import BrokenSeal
-    from proctor.record.attest.attestation import check_attestation
-
     found: dict[str, Any] = {"keyid": "", "checked": False, "timestamp": "", "problem": ""}
     try:
         found["keyid"] = check_attestation(run, key).keyid
         found["checked"] = key is not None
         if authority is not None:
-            from proctor.record.attest.timestamp import check_timestamp
-
             found["timestamp"] = check_timestamp(run, authority)
     except BrokenSeal as error:
         found["problem"] = str(error)
