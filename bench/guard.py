@@ -22,11 +22,11 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.measure import Row, milliseconds, ratio
 from proctor.base.clock import SystemClock, system_entropy
-from proctor.base.frozen import frozen, replace
 from proctor.cli.wiring import machine
 from proctor.conduct.watched import WatchedTrace
 from proctor.contract.load import load_contract
@@ -41,7 +41,7 @@ from proctor.execute.workspace.workspace import Workspace
 BAR = 1.05
 PROJECT = Path(__file__).resolve().parent.parent
 PARTS = (
-    *("tests/conftest.py", "tests/session.py", "tests/record", "tests/contract"),
+    *("tests/conftest.py", "tests/forked.py", "tests/session.py", "tests/record", "tests/contract"),
     *("src/proctor", "tools", "pyproject.toml", "examples", "docs"),
 )
 FILES = (
@@ -55,7 +55,7 @@ DEFAULT = GuardPlan()
 EVERY_OPEN = GuardPlan(reads=True)
 
 
-@frozen
+@dataclass(frozen=True)
 class Suite:
     """A command, and how the sandbox is made in which it runs; ``place`` is for this one sandbox."""
 

@@ -13,15 +13,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from proctor.base.frozen import frozen
 
 PROJECT = Path(__file__).resolve().parent.parent
 
 
-@frozen
+@dataclass(frozen=True)
 class Row:
     """One line of the table; ``passed`` is ``None`` for a line that only informs."""
 

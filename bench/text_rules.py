@@ -12,13 +12,13 @@ import argparse
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from proctor.base.frozen import frozen
 from proctor.execute.watch.word_rules import VERSION, WORD_RULES
 from proctor.execute.watch.words import Reading, format_of, read_document, read_patch, read_words
 
@@ -31,7 +31,7 @@ FORMS = ("shell", "code", "natural")
 SPLITS = ("development", "held-out", "later")
 
 
-@frozen
+@dataclass(frozen=True)
 class Text:
     """One text of the corpus; ``rules`` is empty where none may apply."""
 
@@ -42,7 +42,7 @@ class Text:
     rules: tuple[str, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True)
 class Share:
     """How many of how many texts were hit."""
 

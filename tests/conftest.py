@@ -10,7 +10,6 @@ import io
 import json
 import os
 import subprocess
-import sys
 import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -20,6 +19,7 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.forked import Server, interpret, serving
 from tests.session import Session, open_session
 
 settings.register_profile(
@@ -122,19 +122,20 @@ def make_contract(tmp_path: Path) -> ContractMaker:
     return ContractMaker(tmp_path / "contracts")
 
 
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """Has the command line loaded, and forks for each command."""
+    with serving() as server:
+        yield server
+
+
 @pytest.fixture
-def proctor(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def proctor(tmp_path: Path, server: Server) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Runs the command line in a process of its own with a home of the test's own."""
 
     def run(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "proctor", *map(str, arguments)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            cwd=tmp_path,
-            env={**os.environ, "PROCTOR_HOME": str(tmp_path / "home"), **variables},
-        )
+        environment = {**os.environ, "PROCTOR_HOME": str(tmp_path / "home"), **variables}
+        run = interpret if "PYTHONPATH" in environment else server.run
+        return run([*map(str, arguments)], directory=tmp_path, environment=environment, seconds=300)
 
     return run

@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 import yaml
 
-from proctor.base.frozen import items
+from proctor.base.fields import items
 from proctor.contract.model import Budget
 from proctor.contract.schema import json_schema
 from proctor.execute.watch.breakers.interface import GRADES
@@ -28,6 +28,8 @@ from proctor.execute.watch.thresholds import caps_of
 PROJECT = Path(__file__).resolve().parent.parent
 PAGES = (
     "README.md",
+    "docs/api.md",
+    "docs/installation.md",
     "docs/privacy.md",
     "docs/tutorial.md",
     "docs/contracts.md",
@@ -96,7 +98,7 @@ def test_commands_run_as_written(page: str, tmp_path: Path) -> None:
     text = script(page)
     assert text.count("\nset +e\n") >= 3
     done = subprocess.run(
-        ["bash", "-c", text], cwd=place, env=environment(tmp_path), capture_output=True, text=True, timeout=300
+        ["bash", "-c", text], cwd=place, env=environment(tmp_path), capture_output=True, text=True, timeout=900
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -109,7 +111,7 @@ def shape(text: str) -> list[str]:
 
 def test_the_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
     blocks = [body for language, body in BLOCK.findall((PROJECT / "README.md").read_text()) if language == "text"]
-    done = subprocess.run(["proctor", "demo"], env=environment(tmp_path), capture_output=True, text=True, timeout=300)
+    done = subprocess.run(["proctor", "demo"], env=environment(tmp_path), capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     assert shape(done.stdout) == shape(blocks[0])
 

@@ -34,4 +34,4 @@ def test_help_loads_nothing_heavy() -> None:
 
 def test_a_command_loads_its_own_module_alone() -> None:
     commands = {name for name in loaded("schema", "--help") if name.startswith("proctor.cli.")}
-    assert commands <= {"proctor.cli.main", "proctor.cli.output", "proctor.cli.schema"}
+    assert commands <= {"proctor.cli.main", "proctor.cli.output", "proctor.cli.schema", "proctor.cli.terminal"}

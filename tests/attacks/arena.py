@@ -7,11 +7,11 @@ import socket
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from proctor.base.clock import system_entropy
-from proctor.base.frozen import frozen, replace
 from proctor.execute.observe.canaries import make_canaries
 from proctor.execute.observe.canary_watch import CanaryRead, CanaryWatch
 from proctor.execute.sandbox.guard import GuardPlan, Observation
@@ -28,7 +28,7 @@ HOST = "/var/tmp"
 LIMITS = Limits(memory_bytes=1 << 30)
 
 
-@frozen
+@dataclass(frozen=True)
 class Result:
     """What came of one attack."""
 

@@ -8,9 +8,8 @@ has every field of ``told``. An attack that is ``unrecorded`` says why; docs/ris
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
-
-from proctor.base.frozen import EMPTY, frozen
 
 PRELUDE = """
 import ctypes, errno, os, signal, socket, struct, subprocess, sys
@@ -32,7 +31,7 @@ MARK = "987654.25"
 """What processes that an attack leaves behind have in their command line."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Attack:
     """One attack; ``{secret}``, ``{abstract}`` and ``{canary}`` in a program stand for things that the arena has."""
 
@@ -40,7 +39,7 @@ class Attack:
     program: str
     answers: tuple[str, ...] = ("EPERM",)
     code: str = ""
-    told: Mapping[str, Any] = EMPTY
+    told: Mapping[str, Any] = field(default_factory=dict)
     kind: str = "attempt"
     dies_of: int = 0
     held: bool = False

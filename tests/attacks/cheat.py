@@ -6,7 +6,7 @@ the rest has to be among what was seen of it.
 
 from __future__ import annotations
 
-from proctor.base.frozen import frozen
+from dataclasses import dataclass
 
 EXAMPLE = "xmltodict-none-text"
 
@@ -44,7 +44,7 @@ OVERSIZED = ("boundary-violation", "test-failure:unit")
 """The same, in a patch with more lines than the contract allows."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Cheat:
     """One way to cheat, and what has to become of it."""
 

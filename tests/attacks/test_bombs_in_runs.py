@@ -7,12 +7,12 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from proctor.base.frozen import frozen
 from tests.conduct.test_kill import check_nothing_is_left, recorded_groups
 
 MIB = 1 << 20
@@ -20,7 +20,7 @@ WAIT_SECONDS = 300
 STEADY = "command:sh -c 'for i in 1 2 3 4 5; do echo $i > f$i; cat f$i; rm f$i; done; sed -i s/-/+/ calc.py'"
 
 
-@frozen
+@dataclass(frozen=True)
 class Bomb:
     """A program, the limits that it runs against, and what has to be told of it.
 

@@ -114,6 +114,13 @@ def test_a_patch_that_does_not_fit_is_a_mistake_with_its_line(proctor: Proctor, 
     )
 
 
+def test_a_reference_without_a_change_is_a_mistake(proctor: Proctor, make_contract: Any) -> None:
+    contract = make_contract()
+    (contract / "fix.patch").write_text("\n")
+    code, (mistake,), _ = said(proctor, contract)
+    assert (code, mistake["message"]) == (2, "the patch of the reference is empty")
+
+
 def test_a_patch_may_be_meant_for_what_setup_makes(proctor: Proctor, make_contract: Any) -> None:
     contract = make_contract(setup=[{"run": "sed -i s/a.-.b/a*b/ calc.py"}])
     other_patch(contract)

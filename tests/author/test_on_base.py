@@ -35,6 +35,20 @@ def test_a_contract_without_a_test_that_fails_on_the_base_is_not_valid(proctor: 
     assert said["must_pass_on_base"] == [{"contract": "small", "check": "tests", "passing": ["zero"], "tests": 1}]
 
 
+def test_contracts_of_one_name_are_told_apart(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
+    vacuous = make_contract(checks=[{**CHECK, "must_pass": ["zero"]}, make_contract.CHECK])
+    vacuous.rename(tmp_path / "first")
+    good = make_contract(checks=[{**CHECK, "must_pass": ["adds"]}])
+    done = proctor("validate", tmp_path / "first", good, "--times", "1", "--json")
+    assert done.returncode == 1, done.stdout + done.stderr
+    said = json.loads(done.stdout)
+    assert said["valid"] is False
+    assert [(one["contract"], one["passing"]) for one in said["must_pass_on_base"]] == [
+        ("small", ["zero"]),
+        ("small", []),
+    ]
+
+
 def test_a_test_counts_only_if_it_passes_in_every_run(make_contract: Any) -> None:
     contract = load_contract(Path(make_contract(checks=[{**CHECK, "must_pass": ["a", "b", "c"]}, make_contract.CHECK])))
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from proctor.author.unprotected import remarks_on_unprotected
-from proctor.base.frozen import replace
 from proctor.cli.main import run_command
 from proctor.contract.load import load_contract
 from proctor.contract.model import Contract, Hidden, NamedFile, Targets

@@ -30,7 +30,7 @@ def test_runs_side_by_side_are_all_kept(proctor: Proctor, make_contract: Any) ->
     rows = json.loads(done.stdout)["runs"]
     assert sorted(row["contract"] for row in rows) == ["one"] * 3 + ["two"] * 3
     assert len({row["run"] for row in rows}) == 6
-    listed = json.loads(proctor("runs", "--json").stdout)
+    listed = json.loads(proctor("runs", "--json").stdout)["runs"]
     assert [row["status"] for row in listed] == ["success"] * 6
 
 
@@ -85,12 +85,12 @@ def test_a_changed_contract_is_not_taken_up(make_contract: Any, proctor: Proctor
 
 def test_an_interrupt_ends_the_agent_and_seals_the_run(make_contract: Any, tmp_path: Path, proctor: Proctor) -> None:
     contract = make_contract()
-    agent = ["--agent", "command:sh -c 'echo waiting; sleep 15; true'"]
+    agent = ["--agent", "command:sh -c 'echo waiting; sleep 6; true'"]
     code, errors = stopped_run(tmp_path / "home", signal.SIGINT, '"sleep"', str(contract), *agent, "-n", "2")
     assert code == 3, errors
     (batch,) = (tmp_path / "home" / "batches").iterdir()
     assert f"proctor run --resume --batch {batch.stem}" in errors
-    (row,) = json.loads(proctor("runs", "--json").stdout)
+    (row,) = json.loads(proctor("runs", "--json").stdout)["runs"]
     assert row["status"] == "invalid"
     assert proctor("verify", row["run"]).returncode == 0
     assert "stopped from the keyboard" in proctor("show", row["run"]).stdout
@@ -104,7 +104,7 @@ def test_sigterm_stops_in_order_too(make_contract: Any, tmp_path: Path, proctor:
     words = (str(make_contract()), "--agent", "command:sleep 1000")
     code, errors = stopped_run(tmp_path / "home", signal.SIGTERM, "guard.exec", *words)
     assert code == 3, errors
-    (row,) = json.loads(proctor("runs", "--json").stdout)
+    (row,) = json.loads(proctor("runs", "--json").stdout)["runs"]
     assert (row["state"], row["status"]) == ("finished", "invalid")
     assert "stopped by SIGTERM at" in proctor("show", row["run"]).stdout
 
@@ -141,7 +141,7 @@ def test_a_run_that_is_being_judged_when_it_is_stopped_counts(
     words = (str(contract), "--agent", "noop", "-n", "2")
     _, errors = stopped_run(tmp_path / "home", signal.SIGINT, "patch.applied", *words)
     assert "--resume" in errors
-    (row,) = json.loads(proctor("runs", "--json").stdout)
+    (row,) = json.loads(proctor("runs", "--json").stdout)["runs"]
     assert row["status"] == "success"
     report = json.loads((tmp_path / "home" / "runs" / row["run"] / "report.json").read_bytes())
     assert report["termination"]["code"] is None, "nothing was cut short"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from proctor.base.frozen import replace
 from proctor.conduct.control import (
     FOLDER,
     JUDGING,

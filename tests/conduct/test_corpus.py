@@ -50,7 +50,7 @@ def test_i4_earlier_runs_are_shown(proctor: Proctor, tmp_path: Path, name: str) 
         assert proctor("show", run.name, *options).returncode == 0
     traced = proctor("trace", run.name)
     assert traced.returncode == 0 and "run.finished" in traced.stdout
-    (listed,) = json.loads(proctor("runs", "--json").stdout)
+    (listed,) = json.loads(proctor("runs", "--json").stdout)["runs"]
     assert (listed["run"], listed["state"], listed["status"]) == (run.name, "finished", status)
 
 

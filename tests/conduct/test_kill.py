@@ -86,7 +86,7 @@ def kill_once(home: Path, contract: Path, instant: float, marker: str, proctor: 
     assert cleaned.returncode == 0, cleaned.stderr
     check_nothing_is_left(home, marker, groups)
     check_the_evidence(home)
-    listed = json.loads(proctor("runs", "--json", PROCTOR_HOME=str(home)).stdout)
+    listed = json.loads(proctor("runs", "--json", PROCTOR_HOME=str(home)).stdout)["runs"]
     for row in listed:
         sealed = (Path(row["path"]) / "seal.json").exists()
         assert row["state"] == ("finished" if sealed else "cut")

@@ -106,6 +106,7 @@ OWN_ENDS = {
 }
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("way", OWN_ENDS)
 def test_j4_an_agent_cannot_make_a_failure_disappear_by_ending_itself(
     proctor: Proctor, make_contract: Any, tmp_path: Path, way: str

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import replace
 from proctor.conduct.operator import Answer, answer_path, give_answer, read_answer, wait_for_answer
 from proctor.contract.model import Ask
 from proctor.record.identity import new_identity
@@ -52,7 +52,7 @@ def test_those_who_could_answer_are_told(proctor: Proctor, make_contract: Any, t
     assert line.startswith(f"{run} asks: forbidden-command: id; proctor decide {run} approve|deny|rollback --why")
     assert line.endswith("; 100 s left\n"), "also without a terminal, and beside --json"
     waiting = proctor("runs", "--status", "waiting").stdout
-    assert run in waiting and " waiting\n" in waiting
+    assert run in waiting and " waiting " in waiting
     assert proctor("decide", "last", "deny", "--why", "no").returncode == 0
     ended(child, directory)
     assert run not in proctor("runs", "--status", "waiting").stdout
@@ -72,12 +72,12 @@ def test_a_human_rolls_back(proctor: Proctor, make_contract: Any, tmp_path: Path
     assert proctor("vault", "identity", "alice", tmp_path / "alice").returncode == 0
     child, directory = asked(make_contract(policy=policy()), tmp_path / "home", UNDONE)
     arguments = ("decide", directory.name, "rollback", "--why", "undo it", "--code", "undo")
-    wrong = proctor(*arguments, "--to", "7")
+    wrong = proctor(*arguments, "--checkpoint", "7")
     assert wrong.returncode == 2 and "no checkpoint '7'" in wrong.stderr
     assert "1 (before the agent acts)" in wrong.stderr
-    mixed = proctor("decide", directory.name, "approve", "--why", "x", "--to", "1")
-    assert mixed.returncode == 2 and "belongs to a rollback" in mixed.stderr
-    more = (*(("--to", to) if to else ()), *(("--identity", tmp_path / "alice") if signs else ()))
+    mixed = proctor("decide", directory.name, "approve", "--why", "x", "--checkpoint", "1")
+    assert mixed.returncode == 2 and "goes with rollback" in mixed.stderr
+    more = (*(("--checkpoint", to) if to else ()), *(("--identity", tmp_path / "alice") if signs else ()))
     answer = proctor(*arguments, *more)
     assert answer.returncode == 0, answer.stderr
     seen = ended(child, directory)
@@ -104,7 +104,7 @@ def test_a_closed_workspace_is_brought_back_and_stays_closed(
     )
     contract = make_contract(policy={**policy(), "stages": {"ladder": "requested"}})
     child, directory = asked(contract, tmp_path / "home", script)
-    assert proctor("decide", directory.name, "rollback", "--why", "undo it", "--to", "2").returncode == 0
+    assert proctor("decide", directory.name, "rollback", "--why", "undo it", "--checkpoint", "2").returncode == 0
     seen = ended(child, directory)
     assert seen.of("workspace.restored")[0]["names"] == 1
     assert "\nclosed\n" in seen.output

@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,6 @@ import pytest
 
 from proctor.base.canonical import canonical, parse
 from proctor.base.errors import ProctorError
-from proctor.base.frozen import replace
 from proctor.conduct.recompute import recompute
 from proctor.contract.digest import recorded_content_id
 from proctor.judge.consistency import disagreements

@@ -36,7 +36,7 @@ def test_a_request_that_differs_is_named_by_field_and_words(
     same = proctor("replay", row["run"], "--model", "--json")
     assert (same.returncode, json.loads(same.stdout)["difference"]) == (0, "")
     again = json.loads(same.stdout)["again"]
-    listed = {item["run"]: item["replay_of"] for item in json.loads(proctor("runs", "--json").stdout)}
+    listed = {item["run"]: item["replay_of"] for item in json.loads(proctor("runs", "--json").stdout)["runs"]}
     assert listed == {row["run"]: "", again: row["run"]}
     assert "REPLAY OF" in proctor("runs").stdout
     assert f"replay of    {row['run']}" in proctor("show", again).stdout

@@ -64,7 +64,7 @@ def test_an_outage_is_repeated_and_linked(proctor: Proctor, make_contract: Any, 
     )
     for row in (*repeated, last):
         check(proctor, row["run"])
-    listed = {row["run"]: row["retry_of"] for row in json.loads(proctor("runs", "--json").stdout)}
+    listed = {row["run"]: row["retry_of"] for row in json.loads(proctor("runs", "--json").stdout)["runs"]}
     assert listed[last["run"]] == repeated[1]["run"] and listed[repeated[0]["run"]] == ""
     assert "RETRY OF" in proctor("runs").stdout and repeated[1]["run"] in proctor("show", last["run"]).stdout
     report = json.loads((Path(last["evidence"]) / "report.json").read_text())
@@ -72,7 +72,7 @@ def test_an_outage_is_repeated_and_linked(proctor: Proctor, make_contract: Any, 
     cost = json.loads(proctor("cost", "--batch", said["batch"], "--json").stdout)
     assert len(cost["runs"]) == 3
     assert sum(Decimal(one["projected"]) for one in cost["runs"]) == Decimal(cost["projected"])
-    rows = json.loads(proctor("query", "--sql", "select run, retry_of from runs order by run", "--json").stdout)
+    rows = json.loads(proctor("query", "--sql", "select run, retry_of from runs order by run", "--json").stdout)["rows"]
     assert len(rows if isinstance(rows, list) else rows["rows"]) == 3
     again = proctor("run", "--resume", "--retry-invalid", "9", "--json")
     assert json.loads(again.stdout)["runs"] == [], "a place that is filled is not run again"

@@ -99,6 +99,14 @@ def test_what_an_open_shell_ran_is_run_again_as_a_whole() -> None:
     )
 
 
+def test_what_a_terminal_was_told_to_type_is_run_again_without_it() -> None:
+    trace = Trace().program(3, "/bin/bash").call({"command": TEXT})
+    trace.program(4, "/usr/bin/tmux", "-Lown", "send-keys", "-t", "%1", "-l", TEXT).exit(4, 0)
+    assert trace.rows == [(("/bin/sh", "-c", TEXT), None)]
+    trace.program(5, "grep", "-rn", "minus", ".", parent=3).exit(5, 0)
+    assert trace.rows == [(("/bin/bash", "-c", TEXT), None)]
+
+
 def test_the_agents_way_to_search_is_not_what_was_asked_for() -> None:
     trace = Trace().call({"pattern": "minus", "path": "calc.py"}).program(3, "rg", "--json", "minus", "calc.py")
     assert trace.rows == []

@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from proctor.base.canonical import canonical, parse_canonical
 from proctor.base.errors import ContractError
-from proctor.base.frozen import items, replace
+from proctor.base.fields import items
 from proctor.contract.digest import content_id, from_resolved, resolved
 from proctor.contract.load import load_contract
 from proctor.contract.model import ArchiveRepository, Check, Contract, GitRepository, Source, Submodule

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from proctor.base.frozen import replace
 from proctor.contract.digest import from_resolved, resolved
 from proctor.contract.lint import Remark, lint
 from proctor.contract.load import load_contract

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
+from dataclasses import is_dataclass
 from pathlib import Path
 
 import jsonschema
@@ -12,7 +13,7 @@ import pytest
 
 from proctor.base.canonical import canonical, parse_canonical
 from proctor.base.errors import ContractError
-from proctor.base.frozen import items
+from proctor.base.fields import items
 from proctor.contract import codes, model, policy
 from proctor.contract.digest import content_id, from_resolved, resolved
 from proctor.contract.load import load_contract
@@ -119,7 +120,7 @@ def test_a_setup_step_may_say_that_it_is_offline(load: Load) -> None:
 def test_the_model_offers_every_class_of_the_terms() -> None:
     """What reads a resolved contract looks classes up there."""
     named = vars(policy).items()
-    classes = {name for name, value in named if isinstance(value, type) and hasattr(value, "_frozen_names")}
+    classes = {name for name, value in named if isinstance(value, type) and is_dataclass(value)}
     assert classes == {
         *("NamedFile", "Network", "Stages", "Dependencies", "Words", "Ask", "Checkpoints", "Rollback", "Policy"),
         "Budget",

@@ -18,12 +18,11 @@ import sys
 import tarfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
-
-from proctor.base.frozen import frozen
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parent.parent / "examples"
@@ -45,7 +44,7 @@ MODULES = {
 FORGED, CAUGHT = "forged", "caught"
 
 
-@frozen
+@dataclass(frozen=True)
 class Forgery:
     """One patch that fixes nothing and lets the tests pass.
 
@@ -81,7 +80,7 @@ class Forgery:
         return (HERE / "code" / self.contract / (self.name + Path(self.target).suffix)).read_text("utf-8")
 
 
-@frozen
+@dataclass(frozen=True)
 class Honest:
     """A patch that solves a task: a contract's reference or one of its alternatives."""
 
@@ -94,7 +93,7 @@ class Honest:
         return f"{self.contract}-{Path(self.patch).stem}"
 
 
-@frozen
+@dataclass(frozen=True)
 class Verdict:
     """What a run ended with: its status, whom it is attributed to, its tags with their evidence, and its checks."""
 

@@ -9,6 +9,7 @@ import importlib.util
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +18,6 @@ import pytest
 
 from proctor.base.canonical import parse, sha256
 from proctor.base.clock import SystemClock, system_entropy
-from proctor.base.frozen import replace
 from proctor.contract.digest import content_id, resolved
 from proctor.contract.model import (
     Check,

@@ -220,7 +220,7 @@ def test_junit_with_a_declared_sentinel(bench: Any) -> None:
 
 
 def _fields(check: Any) -> dict[str, Any]:
-    from proctor.base.frozen import items
+    from proctor.base.fields import items
 
     return dict(items(check))
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from proctor.base.frozen import replace
 from proctor.contract.model import Budget, Check, Targets
 from proctor.judge.contract_score import (
     contract_score,

@@ -7,12 +7,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from proctor.base.frozen import replace
 from proctor.contract.model import Rerun, SetupStep
 from proctor.execute.sandbox.interface import MOST_STRETCH
 from proctor.execute.slots import Slots

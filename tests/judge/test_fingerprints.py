@@ -144,6 +144,7 @@ EXTRA = (
 XDIST = ("-p", "xdist.plugin", "-n", "2")
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("workers", [(), XDIST], ids=["one process", "workers"])
 @pytest.mark.parametrize("name", HONEST)
 def test_j1_honest_suites_change_nothing(session: Session, name: str, workers: tuple[str, ...]) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from proctor.base.frozen import replace
 from proctor.contract.model import Targets
 from proctor.judge.added import PATCH_BYTES, added_lines
 from proctor.judge.indicators import indicators, outside_targets, rules

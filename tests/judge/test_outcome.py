@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.base.frozen import replace
 from proctor.contract.model import Check
 from proctor.execute.sandbox.interface import Finished, Output
 from proctor.judge.outcome import (

@@ -7,11 +7,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from proctor.base.frozen import replace
 from proctor.judge import attempt
 from proctor.judge.results import pytest as lines
 from proctor.judge.results.interface import TestResults, merged

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from proctor.base.frozen import replace
 from proctor.judge.agreement import krippendorff_alpha
 from proctor.judge.evidence import Evidence
 from proctor.judge.gates import gates

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from proctor.base.frozen import replace
 from proctor.contract.model import Check, Score
 from proctor.judge.gates import Gate, gates
 from proctor.judge.score import NEEDED, distance_of, maintainability, score, trace_quality

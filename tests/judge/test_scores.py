@@ -133,7 +133,7 @@ def test_the_pilot_rubric_looks_at_resources_too() -> None:
 
 
 def test_churn_outside_the_targets_lowers_validity_in_the_pilot_rubric_alone() -> None:
-    from proctor.base.frozen import replace
+    from dataclasses import replace
 
     plain = evidence_of(happened(), changes=[CHANGE, {**CHANGE, "path": "other.py"}])
     task = replace(plain.contract.task, targets=Targets(modules=("calc.py",)))

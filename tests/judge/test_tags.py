@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from proctor.base.frozen import replace
 from proctor.contract.model import Check
 from proctor.judge.status import Status
 from proctor.judge.tags import Tag, tagged, tags

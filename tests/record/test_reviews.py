@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from proctor.base.errors import BrokenSeal, UsageFault
-from proctor.base.frozen import items
+from proctor.base.fields import items
 from proctor.record.reviews import (
     HEADS_NAME,
     Review,

@@ -230,7 +230,7 @@ def test_a_run_without_a_seal_is_unsealed(make_run: Any) -> None:
     run, trace = make_run.unsealed()
     with RunLock.take(run):
         found = verify(run)
-        assert (found.status, found.problems[-1].message) == ("unsealed", "missing: the run goes on")
+        assert (found.status, found.problems[-1].message) == ("unsealed", "missing: the run is still running")
     assert verify(run).status == "unsealed"
     assert verify(run).events == trace.count
 

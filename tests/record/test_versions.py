@@ -32,7 +32,7 @@ def test_i4_a_newer_file_is_called_newer_and_not_broken(forger: Forger, proctor:
         done = proctor(command, forger.run.path.name)
         assert done.returncode == 2 and expected in done.stderr and name in done.stderr
         assert "broken" not in done.stdout + done.stderr and "changed" not in done.stdout + done.stderr
-    (listed,) = json.loads(proctor("runs", "--json").stdout)
+    (listed,) = json.loads(proctor("runs", "--json").stdout)["runs"]
     shown = proctor("show", forger.run.path.name)
     if name in ("manifest.json", "report.json"):
         assert listed["state"] == "newer"
@@ -53,7 +53,7 @@ def test_i4_a_newer_seal_is_called_newer_and_not_broken(forger: Forger, proctor:
     for command in ("verify", "rescore", "show"):
         done = proctor(command, forger.run.path.name)
         assert done.returncode == 2 and NEWER.format(1) in done.stderr
-    (listed,) = json.loads(proctor("runs", "--json").stdout)
+    (listed,) = json.loads(proctor("runs", "--json").stdout)["runs"]
     assert listed["state"] == "newer"
 
 

@@ -11,10 +11,10 @@ import ast
 import re
 import stat
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from proctor.author.mutants.interface import changed_lines
 from proctor.author.mutants.plan import MutationPlan
-from proctor.base.frozen import frozen
 from proctor.base.handles import join
 from proctor.base.names import name_text
 from proctor.contract.model import Contract
@@ -63,7 +63,7 @@ _special_case()
 _QUOTED = re.compile(r"`([^`\n]+)`|(\"[^\"\n]*\"|'[^'\n]*')|(?<![\w.])(\d+(?:\.\d+)?)(?![\w.])")
 
 
-@frozen
+@dataclass(frozen=True)
 class Adversary:
     """A patch that must be refused, as files; ``why_not`` where it could not be made for this contract."""
 

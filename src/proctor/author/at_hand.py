@@ -34,8 +34,11 @@ ReadBase = Callable[[bytes], tuple[int, bytes] | None]
 def remarks_on_repository(contract: Contract, inputs: InputCache) -> tuple[Remark, ...]:
     """What is to be said of the repository; :class:`ContractError` where the contract cannot be used with it."""
     patch = _reference(contract)
-    with _base(contract, inputs, _touched(patch)) as read_base:
-        if read_base is None or not patch or _is_below_submodules(contract, patch):
+    if patch is not None and not patch.strip():
+        hint = "git diff of a solution makes one; without a reference, leave the field out"
+        raise ContractError([_mistake(contract, ("reference",), "the patch of the reference is empty", hint)])
+    with _base(contract, inputs, _touched(patch or b"")) as read_base:
+        if read_base is None or patch is None or _is_below_submodules(contract, patch):
             return ()
         try:
             apply_patch(patch, read_base)
@@ -99,10 +102,10 @@ def _hidden(contract: Contract, check: Check, inputs: InputCache) -> dict[bytes,
     return {path: (mode, data) for path, mode, data in found}
 
 
-def _reference(contract: Contract) -> bytes:
-    """The reference patch; empty for a reference of another form."""
+def _reference(contract: Contract) -> bytes | None:
+    """The reference patch; ``None`` for a reference of another form."""
     if contract.reference is None or contract.reference.patch is None:
-        return b""
+        return None
     return read_bounded(contract.directory / contract.reference.patch.path, PATCH_BYTES)
 
 

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-
-from proctor.base.frozen import frozen
+from dataclasses import dataclass
 
 CONFIDENCE = 0.95
 STEPS = 60
 METHOD = "Clopper-Pearson"
 
 
-@frozen
+@dataclass(frozen=True)
 class Share:
     """How many of how many, with an interval in which the true share lies with ``confidence``; none without data."""
 

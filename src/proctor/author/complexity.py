@@ -10,12 +10,12 @@ from __future__ import annotations
 import stat
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from proctor.author.mutants.interface import hunks
 from proctor.base.errors import ProctorError
 from proctor.base.files import read_bounded
-from proctor.base.frozen import frozen
 from proctor.base.handles import join
 from proctor.base.names import name_text
 from proctor.contract.model import Contract
@@ -67,7 +67,7 @@ _LANGUAGES = {
 }
 
 
-@frozen
+@dataclass(frozen=True)
 class Complexity:
     """The measures that are known, why others are not, the language of most code, and the tier."""
 

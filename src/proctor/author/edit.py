@@ -10,6 +10,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from proctor.base.canonical import canonical
 from proctor.base.errors import UsageFault
 from proctor.base.files import read_bounded, write_whole
@@ -66,8 +68,6 @@ def set_field(contract: Contract, check: Check, field: str, value: Any) -> None:
 
 def with_field(text: str, path: tuple[str | int, ...], field: str, value: Any) -> str | None:
     """``text`` with a value of the map at ``path`` set, and nothing else changed; ``None`` where that fails."""
-    import yaml
-
     node = yaml.compose(text, Loader=yaml.SafeLoader)
     meant = yaml.safe_load(text)
     inner = meant

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from random import Random
 
 from proctor.author.bounds import CONFIDENCE, at_most
 from proctor.author.trial import Checked, Trial, try_patch
-from proctor.base.frozen import frozen
 from proctor.base.parallel import side_by_side
 from proctor.conduct.machine import Machine
 from proctor.contract.model import Check, Contract
@@ -28,7 +28,7 @@ ORDER = Path(__file__).parent / "order"
 SHOWN_AT = "/proctor/order"
 
 
-@frozen
+@dataclass(frozen=True)
 class Observed:
     """One attempt of every check on one of the two trees."""
 
@@ -36,7 +36,7 @@ class Observed:
     trial: Trial
 
 
-@frozen
+@dataclass(frozen=True)
 class Screened:
     """How steady one check was on the tree on which it was less steady.
 
@@ -139,7 +139,7 @@ def unsteady_tests(said: list[Checked]) -> set[str]:
     return {test for test in names if len({one.tests.get(test, "absent") for one in said}) > 1}
 
 
-@frozen
+@dataclass(frozen=True)
 class Derived:
     """The lists of one check as real attempts give them; ``unsteady`` tests are in neither.
 

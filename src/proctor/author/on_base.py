@@ -6,13 +6,13 @@ The runs of the no-op show it, because its patch is empty. A test counts as pass
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from proctor.base.frozen import frozen
 from proctor.contract.model import Check, Contract
 
 
-@frozen
+@dataclass(frozen=True)
 class OnBase:
     """The must_pass tests of one check that pass on the base, and how many must_pass tests it has."""
 

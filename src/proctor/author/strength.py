@@ -13,6 +13,7 @@ import hashlib
 import math
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,8 @@ from proctor.author.solutions import files_of, patch_to
 from proctor.author.trial import ACCEPTED, NO_VERDICT, REFUSED, try_patch, varied
 from proctor.base.canonical import canonical, parse_canonical
 from proctor.base.errors import InfrastructureFault, UsageFault
+from proctor.base.fields import items
 from proctor.base.files import read_bounded
-from proctor.base.frozen import frozen, items, replace
 from proctor.base.names import name_text
 from proctor.base.parallel import side_by_side
 from proctor.conduct.machine import Machine
@@ -42,7 +43,7 @@ LEAST_SECONDS = 10
 """A mutant may take ten times as long as the reference; one that hangs gets no verdict."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Verdict:
     """What the oracle said of one patch: ``verdict``, and the check that did not pass and why.
 
@@ -67,7 +68,7 @@ class Verdict:
         return self.verdict == ACCEPTED
 
 
-@frozen
+@dataclass(frozen=True)
 class Strength:
     """What was measured. ``planned`` mutants could be tried; those that the author calls ``equivalent`` were not.
 
@@ -187,7 +188,7 @@ class Results:
                 file.write(canonical(dict(items(verdict))) + b"\n")
 
 
-@frozen
+@dataclass(frozen=True)
 class Job:
     """One patch to be judged, as the files that differ from the base."""
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 from proctor.base.errors import InfrastructureFault
-from proctor.base.frozen import EMPTY, frozen, replace
+from proctor.base.fields import EMPTY
 from proctor.conduct.machine import Machine
 from proctor.contract.model import Check, Contract, Rerun
 from proctor.execute.prepare import Prepared
@@ -29,7 +30,7 @@ from proctor.record.trace.log import TraceWriter
 ACCEPTED, REFUSED, NO_VERDICT = "accepted", "refused", "no verdict"
 
 
-@frozen
+@dataclass(frozen=True)
 class Checked:
     """What one check said: its outcome, the reason, how long it took, and the outcome of every test it ran."""
 
@@ -42,7 +43,7 @@ class Checked:
     attribution: str = ""
 
 
-@frozen
+@dataclass(frozen=True)
 class Trial:
     """What the oracle said of a patch; ``problem`` where it did not even apply."""
 

@@ -8,8 +8,7 @@ verdict (1) is a result, not an error.
 from __future__ import annotations
 
 from collections.abc import Iterable
-
-from proctor.base.frozen import frozen
+from dataclasses import dataclass
 
 
 class ProctorError(Exception):
@@ -34,7 +33,7 @@ class UsageFault(ProctorError):
     exit_code = 2
 
 
-@frozen
+@dataclass(frozen=True)
 class Mistake:
     """One mistake in a file that a person wrote."""
 

@@ -28,6 +28,8 @@ LINK = 0o120000
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _REGULAR = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_WAY = getattr(os, "O_PATH", os.O_RDONLY)
+"""For a directory that is only passed through. Systems without ``O_PATH`` need the right to list it."""
 _CHUNK = 1 << 20
 _LOOK = 0o500
 
@@ -178,7 +180,7 @@ def opened(directory: int, name: bytes, *, open_up: bool = True) -> Iterator[int
 
 def _open_up_top(path: Path) -> None:
     """Let the owner use the directory ``path``, if the way to it is open."""
-    parent = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    parent = os.open(path.parent, _WAY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         _open_up(parent, os.fsencode(path.name))
     finally:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 from proctor.base.clock import NANOSECONDS, Clock, Entropy
-from proctor.base.pattern import pattern
 
-RUN_ID = pattern(r"[0-9]{8}T[0-9]{6}-[0-9a-f]{10}\Z")
-SLUG = pattern(r"[a-z0-9][a-z0-9._-]{0,99}\Z")
+RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}-[0-9a-f]{10}\Z")
+SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}\Z")
 
 
 def new_run_id(clock: Clock, entropy: Entropy) -> str:

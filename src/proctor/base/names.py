@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import re
 
-from proctor.base.pattern import pattern
-
-_ESCAPE = pattern(r"\\(\\|x[0-9a-f]{2})")
-_SPECIAL = pattern("[\\\\\x00-\x1f\x7f\udc80-\udcff]")
+_ESCAPE = re.compile(r"\\(\\|x[0-9a-f]{2})")
+_SPECIAL = re.compile("[\\\\\x00-\x1f\x7f\udc80-\udcff]")
 
 
 def name_text(name: bytes) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -11,8 +12,6 @@ R = TypeVar("R")
 
 def side_by_side(act: Callable[[T], R], items: Sequence[T], jobs: int) -> Iterator[R]:
     """Call ``act`` on all ``items``, ``jobs`` at a time, and yield the results in order."""
-    from concurrent.futures import ThreadPoolExecutor
-
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         try:
             yield from pool.map(act, items)

@@ -11,15 +11,15 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.base.errors import InfrastructureFault
-from proctor.base.frozen import frozen
 
 OUTPUT_BYTES = 64 * 1024 * 1024
 
 
-@frozen
+@dataclass(frozen=True)
 class Completed:
     """How a program ended. ``exit_code`` is negative when a signal ended it."""
 

@@ -6,18 +6,20 @@ When this is done every process of the agent's is dead and its sandbox is gone; 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from proctor.base.canonical import sha256
 from proctor.base.clock import seconds_text
 from proctor.base.errors import InfrastructureFault, UsageFault
-from proctor.base.frozen import frozen
 from proctor.base.names import name_text
 from proctor.conduct.briefing import Briefing
 from proctor.conduct.machine import Machine
+from proctor.conduct.sandboxed import act_in_sandbox
 from proctor.conduct.scene import Live, make_scene
 from proctor.conduct.span import Span
+from proctor.conduct.watch_post import WatchPost
 from proctor.conduct.watched import WatchedTrace
 from proctor.execute.agents.interface import Agent, AgentDescription, Ending
 from proctor.execute.prepare import Prepared
@@ -37,11 +39,8 @@ from proctor.record.rundir import RunDirectory
 from proctor.record.trace.log import TraceWriter
 from proctor.record.versions import CHANGES
 
-if TYPE_CHECKING:
-    from proctor.conduct.watch_post import WatchPost
 
-
-@frozen
+@dataclass(frozen=True)
 class Attempt:
     """What an agent left behind: its patch and what the patch changes."""
 
@@ -50,7 +49,7 @@ class Attempt:
     ending: Ending
 
 
-@frozen
+@dataclass(frozen=True)
 class Acting:
     """An agent and the description in its manifest; the agent is not asked for its description again."""
 
@@ -76,8 +75,6 @@ def attempt(
     span = Span(machine.clock, trace, acting.description)
     agent = acting.agent
     if post is not None:
-        from proctor.conduct.sandboxed import act_in_sandbox
-
         made = act_in_sandbox(machine, prepared, agent, briefing, trace, scratch, live, post, span)
         ending, patch, changes, dropped = made.ending, made.patch, made.changes, made.dropped
         measured = patch

@@ -9,26 +9,25 @@ not run because an envelope was used up are written down with the batch; they ar
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from proctor.base.canonical import canonical, parse
 from proctor.base.clock import Clock, Entropy
 from proctor.base.errors import ProctorError, UsageFault
+from proctor.base.fields import EMPTY
 from proctor.base.files import write_whole
-from proctor.base.frozen import EMPTY, frozen
 from proctor.base.ids import new_run_id
 from proctor.conduct.batch_words import Words
+from proctor.conduct.model import ModelPlan
 from proctor.conduct.run import STOPPED
 from proctor.execute.agents.interface import Agent
 from proctor.execute.home import Home
 from proctor.judge.status import is_repeatable
 from proctor.record.rundir import RunDirectory
 
-if TYPE_CHECKING:
-    from proctor.conduct.model import ModelPlan
-
-    Attempt = tuple[Agent, ModelPlan | None]
+Attempt = tuple[Agent, ModelPlan | None]
 
 SCHEMA = 1
 RETRIES = "retry_invalid"
@@ -37,7 +36,7 @@ METHOD_FILES = "agent_files"
 """What the path of a method's files is called among its settings."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Place:
     """One run that a batch wants: the contract's path and id, the number of the repeat, from 1, and who attempts it.
 
@@ -53,7 +52,7 @@ class Place:
     method: str = ""
 
 
-@frozen
+@dataclass(frozen=True)
 class Batch:
     """What was asked for. ``digests`` are those of the agents, by agent and model, when the batch began.
 
@@ -67,7 +66,7 @@ class Batch:
     settings: Mapping[str, str]
     digests: Mapping[tuple[str, str], str]
     begun: int
-    methods: Mapping[str, Mapping[str, str]] = EMPTY
+    methods: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def retries(self) -> int:
@@ -209,7 +208,7 @@ def _runs_of(home: Home, batch: Batch) -> list[tuple[Place, Path]]:
     return [(place, path) for _, place, path in sorted(found, key=lambda one: one[0])]
 
 
-@frozen
+@dataclass(frozen=True)
 class Try:
     """A run to be made: its place, the run that it repeats, if any, and which attempt at the place it is, from 1."""
 

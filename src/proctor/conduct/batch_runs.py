@@ -9,13 +9,16 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
 
 from proctor.base.errors import BudgetExceeded, ProctorError, UsageFault
-from proctor.base.frozen import frozen
 from proctor.conduct.batch import Batch, Place, Try, save_batch
 from proctor.conduct.batch_words import Words, redactor_of
+from proctor.conduct.envelopes import Envelopes, least_usd, spent_before, spent_usd, start_usd
 from proctor.conduct.machine import Machine
+from proctor.conduct.model import ModelPlan
 from proctor.conduct.run import Outcome, conduct
 from proctor.conduct.variation import variation_of
 from proctor.conduct.watcher import Watcher
@@ -25,15 +28,14 @@ from proctor.execute.prepare import Prepared
 from proctor.execute.watch.prices import PriceTable
 from proctor.judge.status import is_repeatable
 
-if TYPE_CHECKING:
-    from proctor.conduct.envelopes import Envelopes
-    from proctor.conduct.model import ModelPlan
-
-    Attempt = tuple[Agent, ModelPlan | None]
+Attempt = tuple[Agent, ModelPlan | None]
 
 
 class BatchWatcher(Watcher):
     """A watcher that also learns of faults before a run could begin."""
+
+    def note(self, line: str) -> None:
+        """Something was done before the first run, such as making the inverted tests of a contract."""
 
     def unprepared(self, place: Place, error: ProctorError) -> None:
         """The contract of ``place`` could not be made ready."""
@@ -45,7 +47,7 @@ class BatchWatcher(Watcher):
         """The run at ``place`` is invalid, and will be made again."""
 
 
-@frozen
+@dataclass(frozen=True)
 class BatchResult:
     """What came of a batch in this call; ``refused`` are places that were not run because an envelope was used up."""
 
@@ -112,8 +114,6 @@ def run_places(
 
 def envelopes_of(home: Home, batch: Batch, prices: PriceTable | None) -> Envelopes:
     """The envelopes that the batch was begun with, less what its runs have spent."""
-    from proctor.conduct.envelopes import Envelopes, spent_before, start_usd
-
     task_usd, batch_usd = batch.settings.get("task_usd"), batch.settings.get("batch_usd")
     spent = spent_before(home, batch.id, batch.settings.get("pilot", "")) if task_usd or batch_usd else ()
     return Envelopes(task_usd, batch_usd, spent, start_usd(prices))
@@ -130,8 +130,6 @@ def _run(
     envelopes: Envelopes,
 ) -> Outcome:
     """One run, within its share of the envelopes. What is not known to be left of a share counts as spent."""
-    from proctor.conduct.envelopes import least_usd, spent_usd
-
     (agent, model), place = attempt, one.place
     _require_same(machine, batch, place, agent)
     run_usd = batch.settings.get("run_usd")
@@ -175,8 +173,6 @@ def _in_threads(work: Callable[[], None], jobs: int) -> None:
     if jobs == 1:
         work()
         return
-    from concurrent.futures import ThreadPoolExecutor
-
     with ThreadPoolExecutor(jobs, thread_name_prefix="job") as pool:
         for future in [pool.submit(work) for _ in range(jobs)]:
             future.result()

@@ -8,22 +8,17 @@ once more, and are the right ones where they become the same placeholders; nothi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from proctor.base.errors import UsageFault
 from proctor.execute.home import Home
-
-if TYPE_CHECKING:
-    from proctor.record.redact import Redactor
+from proctor.record.redact import Redactor
+from proctor.record.vault import Vault
 
 
 def redactor_of(home: Home, settings: Mapping[str, str]) -> Redactor | None:
     """What takes secrets out of the records of a batch, where it asks for it."""
     if not settings.get("redact_secrets"):
         return None
-    from proctor.record.redact import Redactor
-    from proctor.record.vault import Vault
-
     vault = Vault(home.vault)
     return Redactor(vault.key, vault.keeper())
 

@@ -7,20 +7,21 @@ a study varies its repeats, a text that it declared stands before the task.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from proctor.base.frozen import EMPTY, frozen
+from proctor.base.fields import EMPTY
 from proctor.conduct.variation import variables_of
 from proctor.contract.model import Check, Contract, Dependencies, Network, Stages
 
 
-@frozen
+@dataclass(frozen=True)
 class Briefing:
     """The two parts of a briefing, and the variables that an agent has by a declared variation."""
 
     task: str
     obligations: str
-    variables: Mapping[str, str] = EMPTY
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def text(self) -> str:

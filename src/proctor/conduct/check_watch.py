@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING
 
 from proctor.conduct.machine import Machine
 from proctor.contract.model import Contract
+from proctor.execute.observe.resources import Alert, Sample, Sampler, ceilings_of
+from proctor.execute.observe.watching import Watching
 from proctor.execute.sandbox.interface import Sandbox
 from proctor.execute.workspace.workspace import Workspace
 from proctor.record.trace.log import TraceWriter
-
-if TYPE_CHECKING:
-    from proctor.execute.observe.resources import Alert, Sample
 
 
 def check_watch(
@@ -23,9 +21,6 @@ def check_watch(
 
     @contextmanager
     def over(sandbox: Sandbox, workspace: Workspace) -> Iterator[None]:
-        from proctor.execute.observe.resources import Sampler, ceilings_of
-        from proctor.execute.observe.watching import Watching
-
         sampler = Sampler(sandbox, workspace, machine.clock, ceilings_of(contract.budget))
 
         def sampled(sample: Sample, alerts: tuple[Alert, ...]) -> None:

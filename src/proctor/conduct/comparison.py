@@ -7,16 +7,16 @@ runs is a difference that decides.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from proctor.base.frozen import frozen, replace
 from proctor.judge.compare import OTHER, Difference, differences
 from proctor.record.attest.attestation import require
 from proctor.record.rundir import RunDirectory
 from proctor.record.seal import load_seal
 
 
-@frozen
+@dataclass(frozen=True)
 class Side:
     """One run of a comparison; ``repeats`` where it is a run that stands before it once more."""
 

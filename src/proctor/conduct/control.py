@@ -18,21 +18,19 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import Any, Protocol, Self
 
 from proctor.base.canonical import canonical, parse
 from proctor.base.errors import InfrastructureFault, ProctorError
 from proctor.base.files import read_bounded, write_whole
-from proctor.base.frozen import frozen, replace
+from proctor.conduct.watched import WatchedTrace
 from proctor.record.rundir import RunDirectory
 from proctor.record.signed_acts import signature_problem
 from proctor.record.trace.event import Event
 from proctor.record.trace.read import read_finished_events
-
-if TYPE_CHECKING:
-    from proctor.conduct.watched import WatchedTrace
 
 SCHEMA = 1
 STOP, PAUSE, RESUME = "stop", "pause", "resume"
@@ -45,7 +43,7 @@ NOT_PAUSED = "the run is not paused"
 JUDGING = "the agent has ended, and its patch is being judged"
 
 
-@frozen
+@dataclass(frozen=True)
 class Request:
     """An act that an operator asks for: what, why, under which code, by whom; the ``number`` is its place in order."""
 

@@ -13,17 +13,23 @@ SIGXFSZ) are always the agent's own.
 
 from __future__ import annotations
 
-import signal
-
 from proctor.execute.sandbox.guard import Observation
 from proctor.execute.sandbox.interface import Usage
 
-SENT = frozenset(
-    {
-        *(signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT),
-        *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGPWR, signal.SIGSTKFLT),
-    }
-)
+_LINUX = {
+    "SIGHUP": 1,
+    "SIGINT": 2,
+    "SIGQUIT": 3,
+    "SIGKILL": 9,
+    "SIGUSR1": 10,
+    "SIGUSR2": 12,
+    "SIGTERM": 15,
+    "SIGSTKFLT": 16,
+    "SIGPWR": 30,
+}
+"""Records hold the numbers of Linux. The module ``signal`` has those of the system that reads the record."""
+
+SENT = frozenset(_LINUX.values())
 """Signals that end a program only when a process sends them."""
 
 FROM_MEMORY = frozenset({"timer_create", "mq_notify"})

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, replace
 
-from proctor.base.frozen import frozen, replace
 from proctor.conduct.outputs import UNSTEADY, Differs, Numbers, masked, stream_difference
 from proctor.conduct.outputs_told import told_difference
 from proctor.conduct.recorded import Program, Recorded
 from proctor.execute.sandbox.interface import Finished
 
 
-@frozen
+@dataclass(frozen=True)
 class Notice:
     """One output of one call, counted from 1, that is not as recorded and decides nothing, and why it does not."""
 
@@ -24,7 +24,7 @@ class Notice:
     why: str
 
 
-@frozen
+@dataclass(frozen=True)
 class Retraced:
     """What came of it: how many commands ran, which changes were put in place, and the first divergence, if any.
 

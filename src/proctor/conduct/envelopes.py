@@ -14,26 +14,25 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from proctor.base.errors import BudgetExceeded, ProctorError
-from proctor.base.frozen import frozen
+from proctor.conduct.replay import read_again
 from proctor.execute.home import Home
 from proctor.execute.watch.envelope import make_envelopes
+from proctor.execute.watch.ledger import Ledger
 from proctor.execute.watch.money import plain, total_of
 from proctor.execute.watch.prices import FALLBACK, PriceTable
 from proctor.execute.watch.thresholds import POLICY_CHOICE, Thresholds
 from proctor.record.rundir import RunDirectory
 
-if TYPE_CHECKING:
-    from proctor.execute.watch.ledger import Ledger
-
 LOOK_SECONDS = 0.2
 """How often a run that waits for its share looks whether it was told to stop."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Share:
     """What one run has taken out: of which task, how much, and what the others had of each envelope by then."""
 
@@ -206,8 +205,6 @@ def spent_before(home: Home, batch: str, pilot: str = "") -> Iterator[tuple[str,
 
 def spent_by(run: RunDirectory) -> Decimal:
     """What one run has spent; if it was cut off, as far as its trace tells, and nothing before its first event."""
-    from proctor.conduct.replay import read_again
-
     if run.seal.is_file():
         return spent_usd(run.read_json(run.report)["usage"]["cost"])
     return _spent_of_ledger(read_again(run).facts.ledger) if run.events.is_file() else Decimal(0)

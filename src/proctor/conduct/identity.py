@@ -17,7 +17,7 @@ import proctor
 from proctor.base.canonical import NotCanonical, canonical, sha256
 from proctor.base.clock import utc_text
 from proctor.base.errors import InfrastructureFault, UsageFault
-from proctor.base.frozen import items
+from proctor.base.fields import items
 from proctor.conduct.machine import Machine
 from proctor.contract.model import ArchiveRepository, Contract
 from proctor.execute.agents.description import description_problems

@@ -11,14 +11,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 from proctor.base.errors import InfrastructureFault
-from proctor.base.frozen import replace
 from proctor.conduct.control import LOOK_SECONDS, NO_AGENT, Control, Request
+from proctor.conduct.keeper import Keeper
 from proctor.conduct.operator import WITHDRAWN, wait_for_answer
 from proctor.conduct.watched import Decision, WatchedTrace
 from proctor.contract.model import Ask, Contract
+from proctor.execute.gateway.service import Gateway
 from proctor.execute.sandbox.bubblewrap.box import Box
 from proctor.execute.sandbox.end_tree import end_trees
 from proctor.execute.sandbox.sessions import start_time
@@ -33,11 +34,7 @@ from proctor.execute.watch.breakers.interface import (
     SUSPEND_WRITE,
     THROTTLE,
 )
-
-if TYPE_CHECKING:
-    from proctor.conduct.keeper import Keeper
-    from proctor.execute.gateway.service import Gateway
-    from proctor.record.trace.event import Event
+from proctor.record.trace.event import Event
 
 DECIDING = frozenset({KILL, QUARANTINE, ROLLBACK})
 """Actions that must not fail without a word, even when the sandbox has ended."""

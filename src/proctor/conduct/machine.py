@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from proctor.base.clock import Clock, Entropy
 from proctor.base.errors import ContractError, MissingIsolation, Mistake
@@ -14,15 +13,13 @@ from proctor.contract.model import Contract
 from proctor.execute.agents.interface import AgentFiles
 from proctor.execute.home import Home
 from proctor.execute.inputs.fetch import InputCache
+from proctor.execute.leakage.image import ImageSearch
 from proctor.execute.prepare import Prepared, copy_search, image_search, prepare
-from proctor.execute.requirements import require_machine
+from proctor.execute.requirements import require_linux, require_machine
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
+from proctor.execute.sandbox.container.backend import ContainerBackend
 from proctor.execute.slots import Slots, default_slots
 from proctor.execute.workspace.store import LayerStore
-
-if TYPE_CHECKING:
-    from proctor.execute.leakage.image import ImageSearch
-    from proctor.execute.sandbox.container.backend import ContainerBackend
 
 Containers = Callable[[tuple[str, ...], tuple[str, ...]], "ContainerBackend"]
 """Makes the backend for an image that is named by the digests of its layers, without the paths to hide."""
@@ -140,6 +137,7 @@ class Machine:
             return prepare(contract, self.backend(contract), self.store, self.inputs, scratch)
 
     def _require_isolation(self, contract: Contract) -> None:
+        require_linux()
         missing = self.backend(contract).missing(contract.environment.require)
         if missing:
             raise MissingIsolation(

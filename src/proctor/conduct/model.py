@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from proctor.base.errors import InfrastructureFault
-from proctor.base.frozen import frozen, replace
+from proctor.conduct.scene import Open
 from proctor.conduct.watch_post import WatchPost
 from proctor.execute.agents.interface import ModelAccess
 from proctor.execute.gateway.meter import Meter
@@ -26,9 +27,6 @@ from proctor.execute.watch.prices import FALLBACK
 from proctor.execute.watch.settings import Settings as WatchSettings
 from proctor.record.secrets import usual_rules
 
-if TYPE_CHECKING:
-    from proctor.conduct.scene import Open
-
 PORT = 4141
 """Where agents find their model."""
 
@@ -38,7 +36,7 @@ GRACE_PART = 10
 """The part of the agent's time that a provider may be silent before that stops; more than this is never its time."""
 
 
-@frozen
+@dataclass(frozen=True)
 class ModelPlan:
     """A model by the name that agents ask for, and the gateway's settings, which hold the key.
 

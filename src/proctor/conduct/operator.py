@@ -11,13 +11,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import canonical, parse
 from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.base.files import read_bounded, write_whole
-from proctor.base.frozen import frozen
 from proctor.contract.model import Ask
 from proctor.contract.policy import ANSWERS
 from proctor.record.lock import is_held
@@ -35,7 +35,7 @@ TAKEN_SECONDS = 30
 """How long an operator waits at most until the run has taken the answer; a busy machine needs some of it."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Answer:
     """What was decided: ``approve``, ``deny`` or ``rollback``, why, under which code, by whom.
 
@@ -60,7 +60,7 @@ class Answer:
         return {**self.act(), "signer": self.signer, "signature": self.signature}
 
 
-@frozen
+@dataclass(frozen=True)
 class Question:
     """What a run asks in the event ``seq``, and the checkpoints that it could go back to: ids with their reasons."""
 

@@ -11,14 +11,14 @@ stream is told as one that was compared in part, never as one that differs only 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 from itertools import zip_longest
 from types import MappingProxyType
 
-from proctor.base.frozen import frozen
 from proctor.base.names import name_bytes
-from proctor.base.pattern import pattern
 from proctor.execute.sandbox.interface import Output
 
 SHOWN_CHARACTERS = 120
@@ -35,7 +35,7 @@ _DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*"
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
 _CLOCK = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?"
 _MASKS = tuple(
-    (pattern(text), mark)
+    (re.compile(text), mark)
     for text, mark in (
         (r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", "<id>"),
         (rf"\b\d{{4}}-\d{{2}}-\d{{2}}(?:[T ]{_CLOCK}(?: ?(?:Z|UTC|[+-]\d{{2}}:?\d{{2}}))?)?", "<time>"),
@@ -52,10 +52,10 @@ _MASKS = tuple(
     )
 )
 
-_NUMBER = pattern(r"[0-9]{1,7}")
+_NUMBER = re.compile(r"[0-9]{1,7}")
 
 
-@frozen
+@dataclass(frozen=True)
 class Stream:
     """What was recorded of one stream: the digest and the number of all its bytes, and the first of them as text."""
 
@@ -65,7 +65,7 @@ class Stream:
     redacted: bool = False
 
 
-@frozen
+@dataclass(frozen=True)
 class Differs:
     """One output that is not as recorded: what stands where, and why it decides nothing if it does not.
 

@@ -15,7 +15,6 @@ import json
 import re
 from collections import Counter
 
-from proctor.base.pattern import pattern
 from proctor.conduct.outputs import NO_NUMBERS, Differs, Numbers, masked, quoted, renumbered, text_digest
 from proctor.execute.sandbox.interface import Finished
 
@@ -27,7 +26,7 @@ SILENT = "may have been the agent's own words to the model, or an output that is
 LEFT_OUT = "cannot be compared in the {} characters that the agent left out"
 NO_TEXT = "holds bytes that are no UTF-8, which the record does not tell apart"
 
-_LEFT_OUT = pattern(r"\n\.\.\. (\d{1,9}) characters left out \.\.\.\n")
+_LEFT_OUT = re.compile(r"\n\.\.\. (\d{1,9}) characters left out \.\.\.\n")
 
 
 def told_difference(told: str, finished: Finished, *, exact: bool, numbers: Numbers = NO_NUMBERS) -> Differs | None:

@@ -7,9 +7,10 @@ the judge's comparisons and the whole report. If payloads were removed, nothing 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from proctor.base.errors import ContractError
-from proctor.base.frozen import EMPTY, frozen, replace
+from proctor.base.fields import EMPTY
 from proctor.conduct.briefing import brief
 from proctor.judge.consistency import disagreements
 from proctor.judge.consistency.subject import Subject, differs, place
@@ -27,7 +28,7 @@ from proctor.record.versions import REPORT, check_version
 LOG_BYTES = 64 << 20
 
 
-@frozen
+@dataclass(frozen=True)
 class Recomputed:
     """The verification of a run, and how its report compares; ``None`` if no report could be computed.
 

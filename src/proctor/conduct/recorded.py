@@ -8,10 +8,10 @@ with what the model was told of each. For any other agent they are the programs 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from proctor.base.canonical import canonical
-from proctor.base.frozen import frozen
 from proctor.conduct.outputs import Stream, masked
 from proctor.conduct.tool_calls import asked_commands, is_asked_for
 from proctor.execute.sandbox.guard import Observation
@@ -28,7 +28,7 @@ State = tuple[str, str] | None
 """Mode and digest of a file; nothing where there is none."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Recorded:
     """One command; its exit code, its streams and what a model was told of it are ``None`` where nothing says."""
 
@@ -48,7 +48,7 @@ class Recorded:
         return f"events.jsonl#{self.seq}"
 
 
-@frozen
+@dataclass(frozen=True)
 class Step:
     """One change of one file as it was recorded, and when it was seen at the latest."""
 

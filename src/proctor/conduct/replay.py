@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 
 from proctor.base.canonical import canonical
 from proctor.base.errors import BrokenSeal, UsageFault
-from proctor.base.frozen import frozen
 from proctor.execute.gateway.differences import TOOL_LIST
 from proctor.execute.watch.panel import Panel
 from proctor.execute.watch.replay import Replay, replay
@@ -48,7 +48,7 @@ def recorded_calls(run: RunDirectory) -> bytes:
     return run.read(run.blobs / kept, TAPE_BYTES)
 
 
-@frozen
+@dataclass(frozen=True)
 class Called:
     """A tool call that a model made: the tool, and what it was given."""
 
@@ -74,7 +74,7 @@ def first_difference(recorded: Sequence[Called], again: Sequence[Called]) -> str
     return ""
 
 
-@frozen
+@dataclass(frozen=True)
 class Divergence:
     """The first text in which a request is not as recorded; see ``differences`` of the gateway for its fields."""
 
@@ -127,7 +127,7 @@ def first_divergence(run: RunDirectory) -> Divergence | None:
     )
 
 
-@frozen
+@dataclass(frozen=True)
 class OtherOrder:
     """A part of a request that is as recorded but for the order of its lines or entries."""
 

@@ -7,12 +7,12 @@ where it, the repository, the sandbox or the tool chain is another, the fields t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import canonical
 from proctor.base.errors import BrokenSeal, UsageFault
-from proctor.base.frozen import frozen
 from proctor.conduct.identity import manifest
 from proctor.conduct.machine import Machine
 from proctor.conduct.recorded import is_redacted
@@ -27,16 +27,17 @@ from proctor.judge.compare import Difference, differences
 from proctor.judge.evidence import PATCH_BYTES, Evidence, read_evidence
 from proctor.judge.status import HARNESS
 from proctor.record.attest.attestation import require
-from proctor.record.redact import MARK
+from proctor.record.redact import MARK, Redactor
 from proctor.record.retain import require_payloads
 from proctor.record.rundir import RunDirectory
 from proctor.record.trace.log import TraceWriter
+from proctor.record.vault import Vault
 
 PATCH = "patch"
 """What the outcome of applying the patch is listed as, before all checks."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Base:
     """What a run is repeated on: its evidence, the prepared contract, and where both are not as recorded.
 
@@ -48,7 +49,7 @@ class Base:
     differences: tuple[Difference, ...]
 
 
-@frozen
+@dataclass(frozen=True)
 class Rejudged:
     """One check: what was recorded, what came out now, and which tests fail differently."""
 
@@ -93,9 +94,6 @@ def as_recorded(machine: Machine, evidence: Evidence, value: Any) -> Any:
     """``value`` with the placeholders that a redacted run of this home has for secrets; without its vault, as it is."""
     if not is_redacted(evidence) or not machine.home.vault.is_dir():
         return value
-    from proctor.record.redact import Redactor
-    from proctor.record.vault import Vault
-
     redactor = Redactor(Vault(machine.home.vault).key, lambda name, kind, secret: None)
     redactor.take_over(canonical(evidence.manifest).decode())
     return redactor.value(value)

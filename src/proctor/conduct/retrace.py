@@ -14,12 +14,13 @@ counted of how many commands nothing was recorded that an output could be held a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from proctor.base.errors import UsageFault
+from proctor.base.fields import EMPTY
 from proctor.base.files import write_whole
-from proctor.base.frozen import EMPTY, frozen, replace
 from proctor.base.names import name_text
 from proctor.conduct.divergence import Printed, Retraced, other_ending, other_program, outputs_of, settled
 from proctor.conduct.machine import Machine
@@ -61,7 +62,7 @@ OUTPUT_BYTES = 1 << 20
 BLOB_BYTES = 64 << 20
 
 
-@frozen
+@dataclass(frozen=True)
 class Script:
     """What is run again: the commands of a run on its prepared contract."""
 
@@ -71,7 +72,7 @@ class Script:
     briefing: str
     shown: Callable[[Any], Any]
     """Tells what is seen now with the placeholders that a redacted run has for secrets."""
-    variables: Mapping[str, str] = EMPTY
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 def retrace(machine: Machine, prepared: Prepared, evidence: Evidence, agent: Agent, run: RunDirectory) -> Retraced:

@@ -10,32 +10,40 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from proctor.base.canonical import parse
 from proctor.base.clock import utc_text
 from proctor.base.erase import erase
 from proctor.base.errors import ProctorError
+from proctor.base.fields import EMPTY
 from proctor.base.files import write_whole
-from proctor.base.frozen import EMPTY, frozen
 from proctor.base.ids import new_run_id
-from proctor.base.late import load
 from proctor.conduct.attempt import Acting, attempt
+from proctor.conduct.baseline import keep_baseline, known_baseline, rehearsal
 from proctor.conduct.briefing import brief
 from proctor.conduct.check_watch import check_watch
 from proctor.conduct.control import Control
+from proctor.conduct.dependencies import find_dependencies
 from proctor.conduct.identity import boot_id, manifest, observed_identity, require_complete, require_described
+from proctor.conduct.interventions import Interventions
 from proctor.conduct.machine import Machine
+from proctor.conduct.model import ModelPlan, model_for
 from proctor.conduct.variants import known_pool, rounds_at_once
+from proctor.conduct.watch_post import WatchPost
 from proctor.conduct.watched import WatchedTrace
 from proctor.conduct.watcher import Interrupted, Operated, Watcher
 from proctor.contract.digest import resolved
 from proctor.contract.model import Contract
 from proctor.execute.agents.interface import Agent
+from proctor.execute.network.service import name_mounts
 from proctor.execute.prepare import Prepared
 from proctor.execute.sandbox.interface import Sandbox
+from proctor.execute.watch.ledger import projection
+from proctor.execute.watch.panel import Panel
 from proctor.execute.watch.prices import PriceTable
 from proctor.execute.watch.settings import Settings, record_of_settings, settings_of
 from proctor.execute.workspace.patch import known_stat
@@ -44,21 +52,18 @@ from proctor.judge.acceptance import accept
 from proctor.judge.afterwards import Afterwards
 from proctor.judge.bench import Bench
 from proctor.judge.policy import Finding, findings
+from proctor.judge.report import conclusion
 from proctor.record.lock import RunLock
+from proctor.record.redact import Redactor
 from proctor.record.rundir import RunDirectory
+from proctor.record.seal import write_seal
 from proctor.record.versions import TRACE
-
-if TYPE_CHECKING:
-    from proctor.conduct.model import ModelPlan
-    from proctor.conduct.watch_post import WatchPost
-    from proctor.execute.watch.panel import Panel
-    from proctor.record.redact import Redactor
 
 STOPPED = "operator"
 """The code of a run that was stopped from the keyboard, by a signal or by ``proctor decide RUN stop``."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Outcome:
     """What a finished run says of itself."""
 
@@ -132,8 +137,6 @@ def conduct(
             _seal(run, trace)
     erase(machine.home.decisions / run_id)
     if rehearse and status in ("success", "failure"):
-        from proctor.conduct.baseline import keep_baseline
-
         keep_baseline(machine.home, prepared.content_id, run, prepared.contract)
     operated.phase(run_id, "done")
     return Outcome(run_id, run.path, status, parse(report))
@@ -145,8 +148,6 @@ def _baseline(
     """What does not count against ``agent``, and the runs that showed it; nothing, where nothing is seen of it."""
     if not agent.needs_sandbox:
         return frozenset(), ()
-    from proctor.conduct.baseline import known_baseline
-
     return known_baseline(machine.home, prepared.content_id)
 
 
@@ -164,32 +165,22 @@ def _watched(
     """Let breakers see the trace, and an agent that gets a sandbox be watched in it."""
 
     def make() -> Panel:
-        from proctor.execute.watch.panel import Panel
-
         return Panel(settings)
 
     if not agent.needs_sandbox:
         trace.watch_later(make)
         return None
-    from proctor.conduct.interventions import Interventions
-    from proctor.conduct.watch_post import WatchPost
-
     interventions = Interventions(contract, trace, control, watcher.stopped, partial(watcher.asks, run.path.name))
     control.interventions = interventions
     trace.watch(make(), interventions, interventions.give_up)
     post = WatchPost(machine, contract, trace, interventions, run.write_blob)
     if model is not None:
-        from proctor.conduct.model import model_for
-
         post.reach_model = partial(model_for, model, settings)
     return post
 
 
 def _conclude(run: RunDirectory, trace: WatchedTrace) -> tuple[str, bytes]:
     """The last events and the report."""
-    from proctor.execute.watch.ledger import projection
-    from proctor.judge.report import conclusion
-
     if run.redactor is not None:
         trace.append("secrets.redacted", run.redactor.summary())
     trace.append("cost.projected", projection(trace.catch_up().facts.ledger))
@@ -200,29 +191,7 @@ def _conclude(run: RunDirectory, trace: WatchedTrace) -> tuple[str, bytes]:
 
 
 def _seal(run: RunDirectory, trace: WatchedTrace) -> None:
-    from proctor.record.seal import write_seal
-
     write_seal(run, trace)
-
-
-def _load_what_follows() -> None:
-    """Do what the first check would have to do first, while its sandbox comes up."""
-    import proctor.execute.observe.resources
-    import proctor.execute.observe.watching
-    import proctor.execute.sandbox.bubblewrap.exchange
-    import proctor.judge.collect  # noqa: F401
-
-    load("hashlib")
-
-
-def _load_the_rest(trace: WatchedTrace) -> None:
-    """Do what the end of a run would have to do first, while the judge waits for the last check."""
-    import proctor.judge.report
-    import proctor.record.seal  # noqa: F401
-    from proctor.judge.taxonomy import taxonomy_digest
-
-    taxonomy_digest()
-    trace.catch_up()
 
 
 def _act_and_judge(
@@ -269,8 +238,6 @@ def _act_and_judge(
             slot=machine.slots.hold,
             watch=watch,
             later=later,
-            opening=_load_what_follows,
-            spare=partial(_load_the_rest, trace),
             pool=known_pool(machine.home, prepared.content_id),
             side_by_side=rounds_at_once(),
             **(_rehearsal(prepared.contract, trace, made.patch, scratch) if rehearse else EMPTY),
@@ -293,9 +260,6 @@ def _rehearsal(contract: Contract, trace: WatchedTrace, patch: bytes, scratch: P
     """
     if contract.environment.image and os.geteuid() != 0:
         return EMPTY
-    from proctor.conduct.baseline import rehearsal
-    from proctor.execute.network.service import name_mounts
-
     return {"guard": rehearsal(contract, trace, patch), "mounts": name_mounts(scratch)}
 
 
@@ -350,8 +314,6 @@ def _dependencies(
     dependencies = prepared.contract.policy.dependencies
     if dependencies.new == "allow" and not dependencies.registries:
         return ()
-    from proctor.conduct.dependencies import find_dependencies
-
     return find_dependencies(prepared, patch, changes, run, scratch)
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from proctor.base.clock import seconds_text
 from proctor.base.errors import InfrastructureFault
 from proctor.base.files import write_whole
-from proctor.base.frozen import frozen, replace
 from proctor.base.names import name_text
 from proctor.conduct.briefing import Briefing
 from proctor.conduct.machine import Machine
@@ -47,7 +47,7 @@ from proctor.judge.dropped import Unwanted, drop_unwanted
 PREFIX_BYTES = 16 << 10
 
 
-@frozen
+@dataclass(frozen=True)
 class Made:
     """What an agent made in its sandbox: how it ended, its patch, what that changes, and what was left out of it."""
 

@@ -5,18 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from proctor.conduct.briefing import Briefing
 from proctor.execute.agents.interface import ModelAccess, Note, Run, Scene
+from proctor.execute.network.listeners import Inhabited
 from proctor.execute.prepare import Prepared
 from proctor.execute.sandbox.interface import Command, Finished, Sandbox
 
-if TYPE_CHECKING:
-    from proctor.execute.network.listeners import Inhabited
-
-    Open = Callable[[Inhabited], ModelAccess | None]
-    """Opens the way to a model inside a live sandbox; ``None`` where there is no model."""
+Open = Callable[[Inhabited], ModelAccess | None]
+"""Opens the way to a model inside a live sandbox; ``None`` where there is no model."""
 
 Live = Callable[[Sandbox | None], None]
 """Told of the sandbox in which an agent acts, so that an interrupt can end it; ``None`` when it is gone."""

@@ -7,13 +7,11 @@ agent's time.
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from proctor.base.clock import Clock, seconds_text
+from proctor.conduct.watched import WatchedTrace
 from proctor.execute.agents.interface import AgentDescription
-
-if TYPE_CHECKING:
-    from proctor.conduct.watched import WatchedTrace
 
 
 class Span:

@@ -7,11 +7,11 @@ last events of the run, itself included; what those cost as events is added, so 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from proctor.base.errors import BrokenSeal
-from proctor.base.frozen import frozen
 from proctor.conduct.replay import read_again, settings_of_run
 from proctor.execute.watch.ledger import Item
 from proctor.execute.watch.money import total_of
@@ -21,7 +21,7 @@ from proctor.record.rundir import RunDirectory
 from proctor.record.trace.read import iterate_events
 
 
-@frozen
+@dataclass(frozen=True)
 class Spending:
     """The items and their sum; ``billed_usd`` is missing where nothing was billed, ``retained`` where all is there.
 

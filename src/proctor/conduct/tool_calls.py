@@ -9,9 +9,10 @@ changed is put in place from the recorded differences. For each tool call, the f
     a shell whose text holds what the model asked for, with just that and without what the agent put around it
     another program that was given just that as one of its arguments
     a shell of its own, where the programs are parts of what the model asked for: the agent keeps one shell open
+    a shell of its own, where a terminal was told to type what the model asked for
 
-The exit code is the one of the program that stands here. It is not known in the last case, nor of a program that was
-still running when the agent ended.
+The exit code is the one of the program that stands here. It is not known in the last two cases, nor of a program that
+was still running when the agent ended.
 
 A result belongs to the call that has its id. Where an agent makes up ids of its own (the Gemini dialect has none),
 results belong to the calls in their order.
@@ -20,9 +21,9 @@ results belong to the calls in their order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from proctor.base.frozen import frozen
 from proctor.execute.watch.program_rules import SHELLS
 from proctor.execute.watch.programs import program_name
 from proctor.execute.watch.readings import nanoseconds
@@ -41,6 +42,9 @@ from proctor.judge.asking import (
 from proctor.judge.causes import DESCENT, WORDS, Program, programs_of
 from proctor.record.trace.event import Event
 
+TERMINALS = {"tmux", "screen"}
+"""Programs that type text into a shell which is open elsewhere: the text is run again, without them."""
+
 UNKNOWN_NS = 1
 """The time of a command whose end was not seen: it may take the least that any command may."""
 
@@ -51,7 +55,7 @@ Line = str | tuple[str, ...] | None
 """What a model asked for: text for a shell, or a program and its arguments."""
 
 
-@frozen
+@dataclass(frozen=True)
 class AskedCommand:
     """One command; ``result`` is what the model was told of the tool call, if no other command came of it."""
 
@@ -115,8 +119,12 @@ def _chosen(programs: list[Program], whole: Whole, starts: Mapping[int, Event]) 
         exact = [one.event for one in programs if _how(one) == how and _is_exact(line, _argv(one.event))]
         if exact:
             return [_as_it_was(event) for event in (exact if how == WORDS else exact[:1])]
+    typed: list[Choice] = []
     for event in (one.event for one in programs if _how(one) == WORDS):
         words = Words(_argv(event))
+        if isinstance(line, str) and program_name(words.argv) in TERMINALS:
+            typed.append(_in_a_shell(event, line, starts))
+            continue
         if _is_shell(words.argv) and isinstance(line, str) and line in words.argv[-1]:
             return [(event, (*words.argv[:-1], line), _directory(event), True)]
         if is_same(asked, words) and (line is None or words.line not in asked.parts):
@@ -125,7 +133,7 @@ def _chosen(programs: list[Program], whole: Whole, starts: Mapping[int, Event]) 
             return [_in_a_shell(event, line, starts)]
         if line is None and evidence_of(asked, words) >= CONTAINED:
             return [_as_it_was(event)]
-    return []
+    return typed[:1]
 
 
 def _asked(program: Program, whole: Whole) -> tuple[Asked, Line]:

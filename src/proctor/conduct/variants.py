@@ -7,7 +7,6 @@ nothing shows which variants must fail. Reports say so.
 from __future__ import annotations
 
 import fcntl
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ from proctor.conduct.reference import reference_patch
 from proctor.contract.model import Check, Contract
 from proctor.execute.home import Home
 from proctor.execute.prepare import Prepared
+from proctor.execute.slots import processors
 from proctor.judge.acceptance import reference_scene
 from proctor.judge.attempt import attempt, make_ready
 from proctor.judge.bench import Bench, Scene
@@ -113,7 +113,7 @@ def make_pool(machine: Machine, prepared: Prepared) -> Pool:
 
 def rounds_at_once() -> int:
     """How many rounds run side by side: one for each processor that this process may use."""
-    return max(1, len(os.sched_getaffinity(0)))
+    return processors()
 
 
 def _pool_of(bench: Bench, check: Check, scene: Scene) -> CheckPool:

@@ -8,19 +8,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from proctor.base.errors import InfrastructureFault
-from proctor.base.frozen import replace
 from proctor.conduct.allowance import Allowance
 from proctor.conduct.climbing import Climbing, is_early
 from proctor.conduct.deaths import Deaths
 from proctor.conduct.interventions import Interventions
+from proctor.conduct.keeper import Keeper
 from proctor.conduct.machine import Machine
 from proctor.conduct.outside_pauses import OutsidePauses
-from proctor.conduct.scene import no_model
+from proctor.conduct.scene import Open, no_model
 from proctor.conduct.scripts import Scripts
 from proctor.conduct.watched import WatchedTrace
 from proctor.contract.model import Contract
@@ -38,9 +38,6 @@ from proctor.execute.watch.words import Reading, hit_payload, read_command, read
 from proctor.execute.workspace.diff import Changes
 from proctor.execute.workspace.glob import matches
 from proctor.execute.workspace.workspace import Workspace
-
-if TYPE_CHECKING:
-    from proctor.conduct.scene import Open
 
 NANOSECONDS = 1_000_000_000
 MOST_READS = 100
@@ -126,8 +123,6 @@ class WatchPost:
         """Watch ``sandbox`` for the time of a ``with`` block."""
         keeper = None
         if self._checkpoints is not None:
-            from proctor.conduct.keeper import Keeper
-
             keeper = Keeper(self._checkpoints, self.trace, workspace, sandbox, self._look_as)
         self.interventions.attach(sandbox, keeper)
         self.climbing.begin()

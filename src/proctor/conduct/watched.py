@@ -12,24 +12,22 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from proctor.base.clock import Clock, Entropy
 from proctor.base.errors import InfrastructureFault, ProctorError
-from proctor.base.frozen import frozen
 from proctor.execute.watch.breakers.interface import NONE, ROLLBACK, SUSPEND_WRITE, VIOLATION, Trip
+from proctor.execute.watch.panel import Panel
+from proctor.execute.watch.replay import alert_payload, intervention_payload
 from proctor.record.trace.event import Event
 from proctor.record.trace.log import TraceWriter
-
-if TYPE_CHECKING:
-    from proctor.execute.watch.panel import Panel
-
 
 BREATH_SECONDS = 0.05
 
 
-@frozen
+@dataclass(frozen=True)
 class Decision:
     """A trip that calls for an act, and the number of the alert that tells of it."""
 
@@ -155,8 +153,6 @@ class WatchedTrace(TraceWriter):
             super().close()
 
     def _look(self, event: Event, panel: Panel) -> None:
-        from proctor.execute.watch.replay import alert_payload, intervention_payload
-
         waiting = deque([event])
         while waiting:
             for trip in panel.see(waiting.popleft()):

@@ -9,13 +9,14 @@ bytes came from: where the contract lies, the path or address of a git repositor
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from proctor.base.canonical import digest
 from proctor.base.errors import ContractError, Mistake
-from proctor.base.frozen import EMPTY, field_names, items, replace
+from proctor.base.fields import EMPTY, field_names, items
 from proctor.contract import model
 from proctor.contract.fields import SCHEMA_VERSION
 from proctor.contract.model import ArchiveRepository, Contract, GitRepository, Source

@@ -7,12 +7,13 @@ that reading goes on and every mistake is found at once. The schema comes from t
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from proctor.base.canonical import SAFE_INTEGER
-from proctor.base.frozen import frozen
 from proctor.contract.strict_yaml import NUMBER, Node, Report
 
 SHOWN_CHARACTERS = 60
@@ -43,7 +44,7 @@ class Kind(Protocol):
     def schema(self) -> dict[str, Any]: ...
 
 
-@frozen
+@dataclass(frozen=True)
 class Text:
     """Text, or one of ``choices``. ``words`` says what is expected where it does not match ``pattern``."""
 
@@ -88,7 +89,7 @@ class Text:
         return {"type": "string", "pattern": whole(pattern), **({} if self.empty else {"minLength": 1})}
 
 
-@frozen
+@dataclass(frozen=True)
 class Whole:
     """A whole number within bounds."""
 
@@ -117,7 +118,7 @@ class Whole:
         return {"type": "integer", "minimum": self.minimum, "maximum": self.maximum}
 
 
-@frozen
+@dataclass(frozen=True)
 class Flag:
     """True or false."""
 
@@ -133,7 +134,7 @@ class Flag:
         return {"type": "boolean"}
 
 
-@frozen
+@dataclass(frozen=True)
 class Decimal:
     """A decimal number that is not negative, kept as text in its shortest form."""
 
@@ -161,7 +162,7 @@ class Decimal:
         }
 
 
-@frozen
+@dataclass(frozen=True)
 class Money:
     """An amount that is not negative: quoted text, so that no reader makes a float of it, kept with two places or more.
 
@@ -181,7 +182,7 @@ class Money:
         return {"type": "string", "pattern": whole(DECIMAL_TEXT)}
 
 
-@frozen
+@dataclass(frozen=True)
 class Optional:
     """Another kind, or null."""
 
@@ -230,7 +231,5 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A hint that names the nearest of ``known``, or nothing."""
     if len(word) > SHOWN_CHARACTERS:
         return ""
-    import difflib
-
     near = difflib.get_close_matches(word.lower(), [name for name in known if name], n=1, cutoff=0.6)
     return f"did you mean {near[0]!r}?" if near else ""

@@ -8,11 +8,11 @@ the contract: that the no-op fails and the reference passes is for validation to
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 
 from proctor.base.errors import InfrastructureFault
 from proctor.base.files import read_bounded
-from proctor.base.frozen import frozen
 from proctor.contract.kinds import quoted
 from proctor.contract.lint_oracle import remarks_on_oracle
 from proctor.contract.lint_terms import Found, Step, remarks_on_terms
@@ -27,7 +27,7 @@ START_USD, AGENTS_SHARE = Decimal("0.001"), Decimal("0.9")
 """What the fallback schedule takes for the start of a run, and how much of a budget an agent may spend."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Remark:
     """One remark: ``severity`` is warning or advice, ``where`` a place in the file or the name of a field."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from ipaddress import AddressValueError, IPv4Address
 
 from proctor.contract.command_line import matches_command
 from proctor.contract.kinds import quoted
@@ -45,8 +46,6 @@ def _is_near(host: str) -> bool:
         return True
     if not host.replace(".", "").isdigit():
         return False
-    from ipaddress import AddressValueError, IPv4Address
-
     try:
         return not IPv4Address(host).is_global
     except AddressValueError:

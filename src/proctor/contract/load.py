@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Any
 
 from proctor.base.errors import ContractError, InfrastructureFault, Mistake
+from proctor.base.fields import EMPTY
 from proctor.base.files import read_bounded
-from proctor.base.frozen import EMPTY
 from proctor.contract.fields import CONTRACT
 from proctor.contract.kinds import quoted
 from proctor.contract.lock import LOCK_NAME, Lock, read_lock

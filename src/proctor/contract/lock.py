@@ -8,12 +8,12 @@ resolves anything.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from proctor.base.canonical import canonical
 from proctor.base.errors import ContractError, InfrastructureFault, Mistake
 from proctor.base.files import read_bounded, write_whole
-from proctor.base.frozen import EMPTY, frozen
 from proctor.contract.kinds import Whole, quoted
 from proctor.contract.model import InputFile, Source
 from proctor.contract.shapes import OMITTED, Field, ListOf, MapOf, Part, Shape
@@ -24,7 +24,7 @@ LOCK_NAME = "contract.lock"
 LOCK_BYTES = 10 << 20
 
 
-@frozen
+@dataclass(frozen=True)
 class Locked:
     """One source: what was asked for, and the files that it gave."""
 
@@ -32,11 +32,11 @@ class Locked:
     files: tuple[InputFile, ...]
 
 
-@frozen
+@dataclass(frozen=True)
 class Lock:
     """A whole lock: inputs by name, and the repository where it is fetched by name."""
 
-    inputs: Mapping[str, Locked] = EMPTY
+    inputs: Mapping[str, Locked] = field(default_factory=dict)
     repository: Locked | None = None
 
 

@@ -8,9 +8,9 @@ here touches the disk. The classes of policy and budget stand in ``contract.poli
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from proctor.base.frozen import EMPTY, frozen
 from proctor.contract.named_file import NamedFile as NamedFile
 from proctor.contract.policy import Ask as Ask
 from proctor.contract.policy import Budget as Budget
@@ -42,7 +42,7 @@ SANDBOXES = ("host", "image")
 REQUIREMENTS = ("cgroup", "overlay")
 
 
-@frozen
+@dataclass(frozen=True)
 class Targets:
     """What the task is expected to touch; it narrows ambiguity and steers nothing."""
 
@@ -51,7 +51,7 @@ class Targets:
     behaviour: str = ""
 
 
-@frozen
+@dataclass(frozen=True)
 class Task:
     """What the agent is asked to do."""
 
@@ -62,7 +62,7 @@ class Task:
     ambiguities: tuple[str, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True)
 class Source:
     """Where bytes come from: ``kind`` is one of ``SOURCES``.
 
@@ -75,7 +75,7 @@ class Source:
     files: tuple[InputFile, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True)
 class InputFile:
     """One file of a source: its name and what its bytes must be."""
 
@@ -83,7 +83,7 @@ class InputFile:
     sha256: str
 
 
-@frozen
+@dataclass(frozen=True)
 class Submodule:
     """A submodule: where it lies in the tree, where it comes from, and its commit."""
 
@@ -92,7 +92,7 @@ class Submodule:
     commit: str
 
 
-@frozen
+@dataclass(frozen=True)
 class GitRepository:
     """A commit of a git repository; ``git`` is a path (relative to the contract) or an address."""
 
@@ -101,7 +101,7 @@ class GitRepository:
     submodules: tuple[Submodule, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True)
 class ArchiveRepository:
     """An archive, local or fetched by name, with its digest; ``strip`` leading directories are taken off."""
 
@@ -109,7 +109,7 @@ class ArchiveRepository:
     strip: int = 0
 
 
-@frozen
+@dataclass(frozen=True)
 class PlacedFile:
     """A file of the contract that is shown inside every sandbox of the run at the absolute path ``to``."""
 
@@ -117,7 +117,7 @@ class PlacedFile:
     to: str
 
 
-@frozen
+@dataclass(frozen=True)
 class Environment:
     """What setup, agent and checks see of the world. What is not declared is absent.
 
@@ -128,14 +128,14 @@ class Environment:
     sandbox: str = "host"
     image: tuple[str, ...] = ()
     root: str = ""
-    variables: Mapping[str, str] = EMPTY
+    variables: Mapping[str, str] = field(default_factory=dict)
     files: tuple[PlacedFile, ...] = ()
     require: tuple[str, ...] = ()
     seed: int = 20260307
     hide: tuple[str, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True)
 class Input:
     """Something fetched outside the sandbox by name and digest.
 
@@ -152,7 +152,7 @@ class Input:
     accept_copy: str = ""
 
 
-@frozen
+@dataclass(frozen=True)
 class SetupStep:
     """One command that turns the pristine tree into the base; offline, in a sandbox, cached by digest.
 
@@ -163,10 +163,10 @@ class SetupStep:
     directory: str = "/workspace"
     timeout_seconds: int = 600
     repeat: str = "once"
-    network: Network = Network()
+    network: Network = field(default_factory=Network)
 
 
-@frozen
+@dataclass(frozen=True)
 class Hidden:
     """Files put in place for the judge after the patch: from a directory of the contract or from a judge input.
 
@@ -183,7 +183,7 @@ class Hidden:
     to: str = ""
 
 
-@frozen
+@dataclass(frozen=True)
 class Rerun:
     """How often a check is repeated and how the attempts decide. Anything but ``all`` is flagged in every report."""
 
@@ -191,7 +191,7 @@ class Rerun:
     decide: str = "all"
 
 
-@frozen
+@dataclass(frozen=True)
 class Inverted:
     """How a success of a check is confirmed with altered tests.
 
@@ -206,7 +206,7 @@ class Inverted:
     variants: tuple[NamedFile, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True)
 class Sentinel:
     """A test file with one test that must pass and one that must fail, written beside the suite under drawn names.
 
@@ -226,7 +226,7 @@ class Sentinel:
     template_file: NamedFile | None = None
 
 
-@frozen
+@dataclass(frozen=True)
 class Check:
     """An executable predicate on the patched tree.
 
@@ -249,7 +249,7 @@ class Check:
     must_pass: tuple[str, ...] = ()
     keep_passing: tuple[str, ...] = ()
     hidden: tuple[Hidden, ...] = ()
-    variables: Mapping[str, str] = EMPTY
+    variables: Mapping[str, str] = field(default_factory=dict)
     rerun: Rerun = Rerun()
     sentinel: Sentinel | None = None
     no_op: bool = False
@@ -259,7 +259,7 @@ class Check:
     inverted: Inverted = Inverted()
 
 
-@frozen
+@dataclass(frozen=True)
 class Reference:
     """A known solution: a patch of the contract, or files of a judge input that replace those of the tree.
 
@@ -274,7 +274,7 @@ class Reference:
     alternatives: tuple[NamedFile, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True)
 class Score:
     """The rubric of the graded score; weights are decimal strings that sum to 1."""
 
@@ -285,7 +285,7 @@ class Score:
     maintainability_checks: tuple[str, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True)
 class Contract:
     """A whole contract. ``directory`` is where its files lie and is no part of what it means."""
 
@@ -296,12 +296,12 @@ class Contract:
     task: Task
     repository: GitRepository | ArchiveRepository
     checks: tuple[Check, ...]
-    strata: Mapping[str, str] = EMPTY
+    strata: Mapping[str, str] = field(default_factory=dict)
     assumptions: tuple[str, ...] = ()
     environment: Environment = Environment()
     inputs: tuple[Input, ...] = ()
     setup: tuple[SetupStep, ...] = ()
-    policy: Policy = Policy()
-    budget: Budget = Budget()
+    policy: Policy = field(default_factory=Policy)
+    budget: Budget = field(default_factory=Budget)
     reference: Reference | None = None
     score: Score = Score()

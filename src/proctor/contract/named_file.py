@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from proctor.base.frozen import frozen
+from dataclasses import dataclass
 
 
-@frozen
+@dataclass(frozen=True)
 class NamedFile:
     """A file that the contract names, with a path relative to the contract's directory."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import MappingProxyType
 
-from proctor.base.frozen import EMPTY
+from proctor.base.fields import EMPTY
 from proctor.contract.kinds import did_you_mean, quoted
 from proctor.contract.model import Check, Hidden, Input, Inverted, NamedFile, Reference, Rerun, Score, Sentinel
 from proctor.contract.named import PATCH_BYTES, NamedFiles

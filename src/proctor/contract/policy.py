@@ -8,8 +8,8 @@ Every default is a policy choice: nobody has tuned them, and a contract may set 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from proctor.base.frozen import EMPTY, frozen
 from proctor.contract.named_file import NamedFile
 
 LADDERS = ("requested", "automatic", "none")
@@ -41,7 +41,7 @@ SYSCALL_CLASSES = (
 )
 
 
-@frozen
+@dataclass(frozen=True)
 class Network:
     """What of the network is open: nothing, a list of addresses, or what a cassette holds.
 
@@ -63,7 +63,7 @@ class Network:
         return "allow" if self.allow else "none"
 
 
-@frozen
+@dataclass(frozen=True)
 class Stages:
     """The ladder from reading over writing to testing: who climbs it, and where a run starts.
 
@@ -77,7 +77,7 @@ class Stages:
     tests: tuple[str, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True)
 class Dependencies:
     """Whether new dependencies may come in (``declare``: only if the patch says so), and the registries allowed."""
 
@@ -85,14 +85,14 @@ class Dependencies:
     registries: tuple[str, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True)
 class Words:
     """The policy on words; ``off`` names rules that this contract does not apply."""
 
     off: tuple[str, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True)
 class Ask:
     """Alerts at which the run stops until a human decides; after the deadline ``otherwise`` is the answer."""
 
@@ -101,7 +101,7 @@ class Ask:
     otherwise: str = "deny"
 
 
-@frozen
+@dataclass(frozen=True)
 class Checkpoints:
     """When the state of the workspace is kept so that a run can go back to it, and how much of it at most.
 
@@ -116,7 +116,7 @@ class Checkpoints:
     total_bytes: int = 1 << 30
 
 
-@frozen
+@dataclass(frozen=True)
 class Rollback:
     """Alerts at which the workspace goes back to the last checkpoint before what they tell of."""
 
@@ -124,7 +124,7 @@ class Rollback:
     then: str = "continue"
 
 
-@frozen
+@dataclass(frozen=True)
 class Policy:
     """What the agent may do. Globs are relative to the tree; ``**`` crosses directories.
 
@@ -155,7 +155,7 @@ class Policy:
     ask: tuple[Ask, ...] = ()
     checkpoints: Checkpoints | None = None
     rollback: tuple[Rollback, ...] = ()
-    rules: Mapping[str, str] = EMPTY
+    rules: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def wanted_checkpoints(self) -> Checkpoints | None:
@@ -163,7 +163,7 @@ class Policy:
         return self.checkpoints or (Checkpoints() if self.ask or self.rollback else None)
 
 
-@frozen
+@dataclass(frozen=True)
 class Budget:
     """The most that one run may use; ``None`` is no cap. The defaults, 30 minutes and $5.00 too, are policy choices.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import tarfile
 from pathlib import Path
 
 from proctor.base.errors import UsageFault
@@ -154,8 +155,6 @@ def scaffold(directory: Path, name: str) -> list[Path]:
 
 def _archive() -> bytes:
     """The toy program as a tar file; the same bytes every time."""
-    import tarfile
-
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for path, text in sorted(_REPOSITORY.items()):

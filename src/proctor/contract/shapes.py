@@ -6,9 +6,10 @@ the file. Unknown keys, missing keys and combinations that make no sense are mis
 
 from __future__ import annotations
 
+import dataclasses
+from dataclasses import dataclass
 from typing import Any
 
-from proctor.base.frozen import EMPTY, frozen
 from proctor.contract.kinds import Kind, Text, did_you_mean, quoted, whole, wrong_kind
 from proctor.contract.strict_yaml import Node, Report
 
@@ -37,7 +38,7 @@ class Part(dict[str, Any]):
         return found
 
 
-@frozen
+@dataclass(frozen=True)
 class Field:
     """One field of a shape; ``words`` is its line in the reference."""
 
@@ -47,7 +48,7 @@ class Field:
     default: Any = REQUIRED
 
 
-@frozen
+@dataclass(frozen=True)
 class Rule:
     """When ``field`` has one of ``values``, the fields in ``needs`` must be given and those in ``refuses`` must not."""
 
@@ -57,7 +58,7 @@ class Rule:
     refuses: tuple[str, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True)
 class Shape:
     """A map with known keys. ``together`` names fields that are given all or none."""
 
@@ -141,7 +142,7 @@ class Shape:
         return {"if": condition, "then": then}
 
 
-@frozen
+@dataclass(frozen=True)
 class Variants:
     """One of several shapes, told apart by which one's first field is given.
 
@@ -186,7 +187,7 @@ class Variants:
         return {"oneOf": [shape.schema() for shape in self.shapes]}
 
 
-@frozen
+@dataclass(frozen=True)
 class ListOf:
     """A list whose items are all of one kind."""
 
@@ -216,13 +217,13 @@ class ListOf:
         return {"type": "array", "items": self.kind.schema(), **least, **unique}
 
 
-@frozen
+@dataclass(frozen=True)
 class MapOf:
     """A map with free keys, each matching ``key``, and values of one kind."""
 
     key: Text
     kind: Kind
-    blank: Any = EMPTY
+    blank: Any = dataclasses.field(default_factory=dict)
 
     def read(self, node: Node, report: Report) -> dict[str, Any]:
         if node.kind != "map":
@@ -238,7 +239,7 @@ class MapOf:
         return {"type": "object", "propertyNames": names, "additionalProperties": self.kind.schema()}
 
 
-@frozen
+@dataclass(frozen=True)
 class Either:
     """One of several kinds, told apart by what stands in the file: text, a list or a map."""
 

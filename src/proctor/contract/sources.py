@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 
-from proctor.base.pattern import pattern
 from proctor.contract.kinds import quoted
 from proctor.contract.lock import LOCK_NAME, Lock, Locked, spec_text
 from proctor.contract.model import ArchiveRepository, GitRepository, Input, InputFile, Source, Submodule
@@ -19,7 +18,7 @@ from proctor.contract.shapes import Part
 from proctor.contract.strict_yaml import Node, Report
 from proctor.contract.texts import FILE_NAME, NAME
 
-_SUFFIXES = pattern(r"\.(?:tar\.[a-z0-9]+|tgz|tbz2|txz|tar|zip|whl)$")
+_SUFFIXES = re.compile(r"\.(?:tar\.[a-z0-9]+|tgz|tbz2|txz|tar|zip|whl)$")
 LOCK_HINT = "run proctor lock"
 
 

@@ -10,17 +10,19 @@ Nothing here knows what a contract is.
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import Any
 
+import yaml
+
 from proctor.base.errors import ContractError, Mistake
-from proctor.base.frozen import frozen
-from proctor.base.pattern import pattern
 
 MAX_DEPTH = 32
 MAX_DIGITS = 40
 MAX_MISTAKES = 500
-NUMBER = pattern(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
-_ODD_NUMBER = pattern(
+NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+_ODD_NUMBER = re.compile(
     r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9_]+)(?:[eE][-+]?[0-9]+)?"
     r"|[-+]?0[xob][0-9a-fA-F_]+|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
@@ -31,7 +33,7 @@ _WORDS: dict[str, bool | None] = {
 }
 
 
-@frozen
+@dataclass(frozen=True)
 class Node:
     """A value and where it stands. ``kind`` is text, number, flag, null, list, map or bad.
 
@@ -100,8 +102,6 @@ def parse_yaml(data: bytes, report: Report) -> Node | None:
     """The document in ``data`` as far as it can be read; mistakes go to ``report``."""
     if not _is_text(data, report):
         return None
-    import yaml
-
     composer = _Composer(yaml, data, report)
     try:
         return composer.document()

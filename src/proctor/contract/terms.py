@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from proctor.base.frozen import EMPTY
+from proctor.base.fields import EMPTY
 from proctor.contract.codes import DECIDED, GRADED, TRIPPED, WORD_RULES, is_graded
 from proctor.contract.kinds import did_you_mean, quoted
 from proctor.contract.named import CASSETTE_BYTES, NamedFiles

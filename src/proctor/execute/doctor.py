@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator, Mapping
 
 from proctor.base.errors import ProctorError
@@ -34,6 +35,8 @@ def probe(home: Home) -> tuple[Finding, ...]:
     facts.forget(home.path)
     needed = requirements(home)
     usable = needed[0].state == OK
+    if sys.platform != "linux":
+        return (*needed, _privacy(home), *_clients())
     layers = (_overlay(home),) if usable else ()
     return (
         *needed,

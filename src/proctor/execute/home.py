@@ -90,9 +90,11 @@ class Home:
 
 
 def _directory(path: Path) -> Path:
-    """``path`` unless it is something else than a directory."""
-    if path.exists() and not path.is_dir():
-        raise UsageFault("Proctor's home is not a directory", where=str(path), hint="set PROCTOR_HOME to a directory")
+    """``path`` unless it, or what it would be created in, is something else than a directory."""
+    there = next(place for place in (path, *path.parents) if place.exists())
+    if not there.is_dir():
+        what = "Proctor's home is not a directory" if there == path else "Proctor's home would be inside a file"
+        raise UsageFault(what, where=str(there), hint="set PROCTOR_HOME to a directory")
     return path
 
 

@@ -9,13 +9,14 @@ any agent.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from proctor.base.canonical import digest
 from proctor.base.clock import seconds_text
 from proctor.base.erase import erase
 from proctor.base.errors import ProctorError
-from proctor.base.frozen import frozen, items, replace
+from proctor.base.fields import items
 from proctor.base.names import name_text
 from proctor.contract.digest import content_id, resolved
 from proctor.contract.model import ArchiveRepository, Budget, Contract, SetupStep
@@ -35,6 +36,8 @@ from proctor.execute.sandbox.interface import (
     Sandbox,
     SandboxPlan,
 )
+from proctor.execute.workspace.archive import extract
+from proctor.execute.workspace.git import export_commit
 from proctor.execute.workspace.stack import Stack
 from proctor.execute.workspace.store import DamagedLayer, Layer, LayerStore
 from proctor.execute.workspace.workspace import Workspace, base_stack
@@ -52,7 +55,7 @@ class SetupFailed(ProctorError):
     exit_code = 2
 
 
-@frozen
+@dataclass(frozen=True)
 class Prepared:
     """A contract made ready for runs. ``layers`` are listed from top to bottom; ``source`` is the pristine tree."""
 
@@ -117,9 +120,6 @@ def source_layer(contract: Contract, store: LayerStore, inputs: InputCache, scra
         return found
 
     def build(directory: Path) -> dict[str, object]:
-        from proctor.execute.workspace.archive import extract
-        from proctor.execute.workspace.git import export_commit
-
         tree = directory / "workspace"
         tree.mkdir(exist_ok=True)
         if isinstance(repository, ArchiveRepository):

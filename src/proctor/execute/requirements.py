@@ -1,5 +1,6 @@
 """The requirements of every run on this machine. ``proctor doctor`` prints them; no run starts if one is missing.
 
+    system             Linux: without it, the tests below are left out
     home               the home directory can be written to, and has room
     git                git is on ``PATH`` and new enough
     helper program     the native helper is built and starts
@@ -17,16 +18,17 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.base.canonical import digest
 from proctor.base.erase import erase
 from proctor.base.errors import InfrastructureFault, MissingIsolation, ProctorError
 from proctor.base.files import read_bounded
-from proctor.base.frozen import frozen
 from proctor.base.owned import owned_directory
 from proctor.base.process import run
 from proctor.execute.home import Home
@@ -63,8 +65,11 @@ NAMESPACE_SETTINGS = (
 )
 """Kernel settings below ``/proc/sys``, the value that forbids user namespaces, and how to change it."""
 
+NO_LINUX = f"sandboxes need Linux, and this system is {sys.platform}"
+STILL_WORKS = "commands that read contracts, runs and results work here: docs/installation.md lists them"
 
-@frozen
+
+@dataclass(frozen=True)
 class Finding:
     """The result of one test: ``state`` is ok, reduced (a weaker method is used) or missing.
 
@@ -79,12 +84,22 @@ class Finding:
 
 def requirements(home: Home, *, sandbox: bool = True) -> tuple[Finding, ...]:
     """Everything that a run needs; without ``sandbox``, only what contracts on images need besides their engine."""
-    needed = [_home(home), _git(home), _helper(home)]
+    needed = [_home(home), _git(home)]
+    if sys.platform != "linux":
+        return (*needed, Finding("system", MISSING, NO_LINUX, STILL_WORKS))
+    needed.append(_helper(home))
     return (*needed, _bubblewrap(home), _sandbox(home), _tool_chain()) if sandbox else tuple(needed)
+
+
+def require_linux() -> None:
+    """Refuse to run or judge anything on another system than Linux."""
+    if sys.platform != "linux":
+        raise MissingIsolation(f"this machine cannot run or judge anything: {NO_LINUX}", hint=STILL_WORKS)
 
 
 def require_machine(home: Home, *, sandbox: bool = True) -> None:
     """Raise an error if a run cannot work here, with what is missing and how to get it."""
+    require_linux()
     missing = [one for one in requirements(home, sandbox=sandbox) if one.state == MISSING]
     if missing:
         raise MissingIsolation(
@@ -174,7 +189,8 @@ def _helper(home: Home) -> Finding:
     name, path = "helper program", wire.PROGRAM
     if not os.access(path, os.X_OK):
         compiler = next(filter(None, map(shutil.which, COMPILERS)), "")
-        advice = "reinstall Proctor" if compiler else "apt-get install gcc libc6-dev, then reinstall Proctor"
+        again = "install the wheel for this machine, or the source archive"
+        advice = again if compiler else f"{again} after apt-get install gcc libc6-dev"
         without = "" if compiler else ", and there is no C compiler to build it with"
         return Finding(name, MISSING, f"{path.name} is not built{without}", advice)
 

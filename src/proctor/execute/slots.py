@@ -20,9 +20,16 @@ LOOK_SECONDS = 0.01
 """How often the first in the queue looks for a free slot."""
 
 
+def processors() -> int:
+    """How many processors this process may use; where the system does not say so, how many there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1
+
+
 def default_slots() -> int:
     """One slot for each processor that this process may use."""
-    return len(os.sched_getaffinity(0))
+    return processors()
 
 
 class Slots:

@@ -12,11 +12,11 @@ import select
 import socket
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from proctor.base.frozen import frozen
 from proctor.contract.policy import STAGES
 from proctor.execute.sandbox.bubblewrap.wire import PROGRAM
 from proctor.execute.sandbox.interface import Mount, owner
@@ -32,7 +32,7 @@ PROMPT_REQUESTS = 200
 DELAY_SECONDS = 0.1
 
 
-@frozen
+@dataclass(frozen=True)
 class Step:
     """What a request comes to: the stage it leads to, the rungs that it leaves out, or why it is refused."""
 
@@ -41,7 +41,7 @@ class Step:
     refusal: str = ""
 
 
-@frozen
+@dataclass(frozen=True)
 class Reply:
     """The answer to one request."""
 

@@ -17,16 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import count
 from typing import Any
 
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import frozen, replace
 from proctor.base.names import name_text
 from proctor.contract.model import Check, Inverted
 from proctor.execute.workspace.patch import Application, PatchProblem, apply_patch, conflict_markers
-from proctor.judge.ahead import Ahead
 from proctor.judge.attempt import Attempt, Ready, attempt, make_ready
 from proctor.judge.bench import BASE, PATCHED, Bench, Scene
 from proctor.judge.inverted.confirm import Confirmation, Confirming, unconfirmed
@@ -60,7 +59,7 @@ APPLY = ("git", "apply", "--cached")
 _DISTURBANCES = (KILLED, *OF_THE_MACHINE)
 
 
-@frozen
+@dataclass(frozen=True)
 class Acceptance:
     """What acceptance came to: how the patch applied, and each check's decision."""
 
@@ -69,7 +68,7 @@ class Acceptance:
     decisions: Mapping[str, Judgement]
 
 
-@frozen
+@dataclass(frozen=True)
 class Judged:
     """A check with its attempts and their decision; ``confirmation`` is set if inverted tests ran."""
 
@@ -97,12 +96,7 @@ def accept(bench: Bench, patch: bytes, *, confirm: bool = True) -> Acceptance:
             return _blocked(bench, results, repeated.problem)
         scene, restored = _scene(bench, placement, repeated)
         results["restored"] = restored_entries(restored)
-        checks = bench.prepared.contract.checks
-        makers = [
-            partial(make_ready, bench, check, scene, number + 1) for check in checks for number in range(_times(check))
-        ]
-        with Ahead(makers, lambda ready: ready.left.close(), bench.spare) as ahead:
-            judged = [_judge(bench, check, scene, ahead) for check in checks]
+        judged = [_judge(bench, check, scene) for check in bench.prepared.contract.checks]
         if confirm and all(one.decided.outcome == PASS for one in judged if one.check.mandatory):
             judged = [_confirmed(bench, one, scene) for one in judged]
         for one in judged:
@@ -179,16 +173,15 @@ def _times(check: Check) -> int:
     return 0 if check.no_op else max(1, check.rerun.times)
 
 
-def _judge(bench: Bench, check: Check, scene: Scene, ahead: Ahead[Ready]) -> Judged:
+def _judge(bench: Bench, check: Check, scene: Scene) -> Judged:
     """All attempts of one check, their decision, and its attribution."""
     if check.no_op:
         return Judged(check, (), Judgement(PASS, "no-op", "empty on purpose"), "")
-    prepare = ahead.prepare if bench.backend.overlays() else None
     base = cache(partial(_on_base, bench, check))
-    fresh = (partial(make_ready, bench, check, scene, number) for number in count(_times(check) + 1))
+    fresh = (partial(make_ready, bench, check, scene, number) for number in count(1))
     attempts: tuple[Attempt, ...] = ()
     for _ in range(_times(check)):
-        made = _counting(bench, ahead.take(), fresh, prepare, lambda: base()[-1].changed)
+        made = _counting(bench, fresh, lambda: base()[-1].changed)
         attempts += tuple(_recorded(bench, check, one) for one in made)
     decided = decide(check.rerun.decide, [one.judgement for one in attempts if not one.set_aside])
     attribution = "agent" if decided.outcome == FAIL else ""
@@ -234,23 +227,19 @@ def _on_base(bench: Bench, check: Check) -> tuple[Attempt, ...]:
     """Run the check on the base; the last attempt counts. The events follow those of the patched tree."""
     base = Scene(BASE, bench.prepared.layers, Placement())
     fresh = (partial(make_ready, bench, check, base, number) for number in count(1))
-    return tuple(_counting(bench, next(fresh)(), fresh))
+    return tuple(_counting(bench, fresh))
 
 
 def _counting(
-    bench: Bench,
-    ready: Ready,
-    fresh: Iterator[Callable[[], Ready]],
-    meanwhile: Callable[[], None] | None = None,
-    on_base: Callable[[], Changes] = tuple,
+    bench: Bench, fresh: Iterator[Callable[[], Ready]], on_base: Callable[[], Changes] = tuple
 ) -> Iterator[Attempt]:
     """Attempts up to the first that counts. Each kind of disturbance sets aside at most one attempt."""
-    made = attempt(bench, ready, meanwhile, on_base)
+    made = attempt(bench, next(fresh)(), on_base)
     kinds = [*_DISTURBANCES]
     while (why := set_aside(made.finished, made.judgement, made.machine_oom_kills)) in kinds:
         kinds.remove(why)
         yield replace(made, set_aside=why)
-        made = attempt(bench, next(fresh)(), None, on_base)
+        made = attempt(bench, next(fresh)(), on_base)
     yield made
 
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-
-from proctor.base.frozen import frozen
+from dataclasses import dataclass
 
 PATCH_BYTES = 4 << 20
 LINE_CHARACTERS = 1000
@@ -17,7 +16,7 @@ LINE_CHARACTERS = 1000
 _HUNK = rb"@@ -[0-9]{1,9}(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@"
 
 
-@frozen
+@dataclass(frozen=True)
 class Line:
     """One added line."""
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from proctor.base.frozen import frozen
-from proctor.base.pattern import pattern
 from proctor.execute.watch.program_rules import SHELLS
 from proctor.execute.watch.programs import commands_of, program_name
 
@@ -24,8 +23,8 @@ _COMMANDS = ("command", "cmd", "commands", "script", "cmdline", "keystrokes", "c
 _SHORTEST = 4
 """Characters of a text below which being contained in another says nothing."""
 
-_FENCED = pattern(r"^```[^\n`]{0,60}\n(.{1,20000}?)^```", re.DOTALL | re.MULTILINE)
-_BEGUN = pattern(r'"(?:' + "|".join(_COMMANDS) + r')"\s{0,4}:\s{0,4}"((?:[^"\\]|\\.){20,})$', re.DOTALL)
+_FENCED = re.compile(r"^```[^\n`]{0,60}\n(.{1,20000}?)^```", re.DOTALL | re.MULTILINE)
+_BEGUN = re.compile(r'"(?:' + "|".join(_COMMANDS) + r')"\s{0,4}:\s{0,4}"((?:[^"\\]|\\.){20,})$', re.DOTALL)
 _MOST_TEXTS = 64
 _MOST_DEPTH = 50
 
@@ -34,7 +33,7 @@ Line = tuple[str, tuple[str, ...]]
 """The name of a program without its directory, and its arguments."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Asked:
     """What is asked for: whole texts and lines of words, the parts of them, and texts that hold no command."""
 

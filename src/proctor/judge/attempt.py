@@ -17,11 +17,11 @@ import posixpath
 import shlex
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
 from proctor.base.erase import erase
-from proctor.base.frozen import frozen, replace
 from proctor.contract.model import Check
 from proctor.execute.inputs.place import hidden_files
 from proctor.execute.prepare import declared_mounts, limits_of, secret_directories
@@ -40,8 +40,8 @@ from proctor.execute.sandbox.interface import (
 )
 from proctor.execute.workspace.patch import Application
 from proctor.execute.workspace.workspace import Workspace
-from proctor.judge.ahead import beside
 from proctor.judge.bench import PATCHED, Bench, Scene
+from proctor.judge.collect import collect
 from proctor.judge.imports import imported_modules, listed_files
 from proctor.judge.modules import loaded_as, places_of
 from proctor.judge.outcome import Judgement, judge_attempt
@@ -59,7 +59,7 @@ FILE = 0o100644
 SHELL = ("/bin/sh", "-eu", "-c")
 
 
-@frozen
+@dataclass(frozen=True)
 class Attempt:
     """One attempt and all that was seen of it."""
 
@@ -83,7 +83,7 @@ class Attempt:
     """Why the attempt does not count and was repeated; empty for one that counts."""
 
 
-@frozen
+@dataclass(frozen=True)
 class _Ran:
     """How and when a command ended, and what its sandbox had used by then."""
 
@@ -94,7 +94,7 @@ class _Ran:
     waited_ns: int
 
 
-@frozen
+@dataclass(frozen=True)
 class Altered:
     """How an attempt differs from the check as it is declared.
 
@@ -110,7 +110,7 @@ class Altered:
 UNALTERED = Altered()
 
 
-@frozen
+@dataclass(frozen=True)
 class Ready:
     """An attempt that has everything but its command run. ``left`` takes down what was made for it."""
 
@@ -161,18 +161,14 @@ def make_ready(bench: Bench, check: Check, scene: Scene, number: int, altered: A
         )
 
 
-def attempt(
-    bench: Bench, ready: Ready, meanwhile: Callable[[], None] | None = None, on_base: Callable[[], Changes] = tuple
-) -> Attempt:
-    """Run the command of ``ready`` to its end, ``meanwhile`` doing something else; every process is dead afterwards.
+def attempt(bench: Bench, ready: Ready, on_base: Callable[[], Changes] = tuple) -> Attempt:
+    """Run the command of ``ready`` to its end; every process is dead afterwards.
 
     ``on_base`` returns what the base changes in the test runner; such changes do not count against a patch.
     """
-    from proctor.judge.collect import collect
-
     check = ready.check
     try:
-        ran = beside(lambda: _run(bench, ready), meanwhile) if meanwhile else _run(bench, ready)
+        ran = _run(bench, ready)
         results = collect(check, ready.place / "results", ready.key)
     finally:
         bench.later(ready.left.close)
@@ -251,7 +247,7 @@ def _open(bench: Bench, scene: Scene, placement: Placement, place: Path, left: E
         measured=True,
         guard=bench.guard,
     )
-    return workspace, left.enter_context(bench.backend.open(plan, bench.opening))
+    return workspace, left.enter_context(bench.backend.open(plan))
 
 
 def place_hidden(bench: Bench, check: Check, placement: Placement) -> tuple[bytes, ...]:

@@ -9,9 +9,9 @@ names, and what came before need not be the cause.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from proctor.base.frozen import frozen
 from proctor.contract.model import Check
 from proctor.execute.watch.calls import PASSED, Calls, Work
 from proctor.execute.watch.program_rules import TEST
@@ -30,14 +30,14 @@ SHORTEST_NAME = 4
 """A shorter name of a test stands in too many texts to mean anything."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Sentence:
     """One sentence and the events that it rests on."""
 
     text: str
     evidence: tuple[str, ...]
 
-    def __post__(self) -> None:
+    def __post_init__(self) -> None:
         if not self.evidence:
             raise ValueError(f"a sentence needs evidence: {self.text}")
 

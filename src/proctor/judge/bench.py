@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.base.clock import Clock, Entropy
-from proctor.base.frozen import frozen
 from proctor.execute.prepare import Prepared
 from proctor.execute.sandbox.guard import GuardPlan
 from proctor.execute.sandbox.interface import Backend, Mount, Sandbox
@@ -38,10 +38,6 @@ def at_once(act: Callable[[], None]) -> None:
     act()
 
 
-def nothing() -> None:
-    """Does nothing."""
-
-
 def unwatched(sandbox: Sandbox, workspace: Workspace) -> AbstractContextManager[None]:
     """Watches nothing."""
     return nullcontext()
@@ -52,14 +48,13 @@ def free_slot() -> AbstractContextManager[int]:
     return nullcontext(0)
 
 
-@frozen
+@dataclass(frozen=True)
 class Bench:
     """Everything that judging one run needs. ``scratch`` is emptied by whoever made it.
 
     ``guard`` watches the checks of runs that show what the project's own programs do, and ``mounts`` is what those
-    checks see besides. Commands of the judge run while a ``slot`` is held. ``opening`` is what there is time for while
-    a sandbox comes up, ``spare`` while the last check runs. Variants from ``pool`` confirm a success, ``side_by_side``
-    rounds at a time; without a pool it is not confirmed.
+    checks see besides. Commands of the judge run while a ``slot`` is held. Variants
+    from ``pool`` confirm a success, ``side_by_side`` rounds at a time; without a pool it is not confirmed.
     """
 
     prepared: Prepared
@@ -74,8 +69,6 @@ class Bench:
     later: Later = at_once
     guard: GuardPlan | None = None
     mounts: tuple[Mount, ...] = ()
-    opening: Callable[[], None] = nothing
-    spare: Callable[[], None] = nothing
     pool: Pool | None = None
     side_by_side: int = 1
 
@@ -88,7 +81,7 @@ class Bench:
         return base_stack((self.prepared.source,)).file(path) is not None
 
 
-@frozen
+@dataclass(frozen=True)
 class Scene:
     """The tree that attempts start from: ``patched`` or ``base``, as layers and what is placed above them."""
 

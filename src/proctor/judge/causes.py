@@ -17,8 +17,8 @@ that counts is the one at which it saw a program. A program that matches nothing
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
 from proctor.execute.watch.readings import integer, moment_ns, text, words
 from proctor.judge.asking import NOTHING, Asked, Words, asked_by_call, asked_by_message, evidence_of, is_same
 from proctor.record.trace.event import Event
@@ -40,7 +40,7 @@ _LATEST_NS = 60 * 10**9
 _NEVER = 1 << 80
 
 
-@frozen
+@dataclass(frozen=True)
 class Cause:
     """Why a program started: the event of a tool call (or of a message with a command in it), and how that shows."""
 
@@ -48,7 +48,7 @@ class Cause:
     how: str
 
 
-@frozen
+@dataclass(frozen=True)
 class Program:
     """A program that the guard saw start after the model was first asked; without a cause where nothing matches."""
 

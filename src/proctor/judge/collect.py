@@ -15,6 +15,7 @@ from proctor.base.errors import InfrastructureFault
 from proctor.base.files import read_bounded
 from proctor.base.names import name_text
 from proctor.contract.model import Check
+from proctor.judge.results import exit_code, junit, pytest, tap
 from proctor.judge.results.interface import RESULT_BYTES, TestResults, merged
 
 MOST_FILES = 256
@@ -23,19 +24,11 @@ MOST_FILES = 256
 def collect(check: Check, directory: Path, key: bytes) -> TestResults:
     """What the result files of one attempt say. ``key`` is the one that the pytest plugin was given."""
     if check.results == "exit-code":
-        from proctor.judge.results import exit_code
-
         return exit_code.parse()
     if check.results == "pytest":
-        from proctor.judge.results import pytest
-
         return _parsed(directory, "pytest-*.jsonl", lambda data: pytest.parse(data, key))
     if check.results == "junit":
-        from proctor.judge.results import junit
-
         return _parsed(directory, check.results_file, junit.parse)
-    from proctor.judge.results import tap
-
     return _parsed(directory, check.results_file, tap.parse)
 
 

@@ -12,10 +12,10 @@ so. A text that reads like the other side's value, or like a missing field, is s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from proctor.base.canonical import canonical
-from proctor.base.frozen import frozen
 from proctor.judge.report import OWN_TO_A_RUN
 
 ABSENT = "absent"
@@ -76,7 +76,7 @@ _WAYS: dict[Way, str] = {tuple(path.split(".")): group for path, group in _PATHS
 _CONTRACT_PATHS = {"policy": "policy", "budget": "budget", "environment": "environment", "repository": "repository"}
 
 
-@frozen
+@dataclass(frozen=True)
 class Difference:
     """A field that differs: its group, its path (in ``manifest.json`` unless it says otherwise) and both values."""
 

@@ -7,26 +7,28 @@ that these do not. Text that cannot be read raises :class:`Unreadable`.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from configparser import Error, RawConfigParser
+from dataclasses import dataclass
 from typing import Any
 
-from proctor.base.frozen import frozen
-from proctor.base.pattern import pattern
 from proctor.execute.watch.installs import GO, JAVASCRIPT, PHP, PYTHON, RUBY, RUST, host_of, name_of
 
 FILE_BYTES = 4 << 20
 """The largest file of declarations that is read."""
 
-_REQUIREMENTS = pattern(r"requirements[\w.-]*\.(?:txt|in)|[\w.-]+[-_.]requirements\.(?:txt|in)")
+_REQUIREMENTS = re.compile(r"requirements[\w.-]*\.(?:txt|in)|[\w.-]+[-_.]requirements\.(?:txt|in)")
 
 
 class Unreadable(ValueError):
     """A file of declarations that is not what its name says."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Declared:
     """One thing that a file declares, or only a ``host`` that things are to come from; then the name is empty.
 
@@ -102,8 +104,6 @@ def _requirement(text: str) -> tuple[str, str]:
 
 
 def _python_toml(text: str) -> Raw:
-    import tomllib
-
     data = tomllib.loads(text)
     project, tool = data.get("project", {}), data.get("tool", {})
     lists = [project.get("dependencies", []), data.get("build-system", {}).get("requires", [])]
@@ -119,8 +119,6 @@ def _python_toml(text: str) -> Raw:
 
 
 def _pipfile(text: str) -> Raw:
-    import tomllib
-
     data = tomllib.loads(text)
     for table in ("packages", "dev-packages"):
         yield from ((name, _text(value)) for name, value in data.get(table, {}).items())
@@ -128,8 +126,6 @@ def _pipfile(text: str) -> Raw:
 
 
 def _setup_cfg(text: str) -> Raw:
-    from configparser import Error, RawConfigParser
-
     parser = RawConfigParser(strict=False)
     try:
         parser.read_string(text)
@@ -150,8 +146,6 @@ def _setup_cfg(text: str) -> Raw:
 
 
 def _setup_py(text: str) -> Raw:
-    import ast
-
     wanted = ("install_requires", "setup_requires", "tests_require", "extras_require")
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.keyword) and node.arg in wanted:
@@ -175,8 +169,6 @@ def _tables(*wanted: str) -> Callable[[str], Raw]:
 
 
 def _cargo(text: str) -> Raw:
-    import tomllib
-
     def tables(data: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         for name in ("dependencies", "dev-dependencies", "build-dependencies"):
             yield data.get(name, {})

@@ -14,8 +14,8 @@ lists registries. An installation that is known to have failed brought nothing i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
 from proctor.contract.model import Policy
 from proctor.execute.watch.grades import grade_of
 from proctor.execute.watch.installs import SYSTEM, Install
@@ -26,7 +26,7 @@ Files = Mapping[str, bytes]
 """Files of declarations by path."""
 
 
-@frozen
+@dataclass(frozen=True)
 class _Found:
     """A finding about a file, whose line is looked up when it is told: a file may declare a great many things."""
 

@@ -7,10 +7,10 @@ hold together, or :class:`~proctor.base.errors.BrokenSeal` says what does not.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from proctor.base.frozen import frozen
 from proctor.contract.digest import from_resolved
 from proctor.contract.model import Check, Contract
 from proctor.record.rundir import RunDirectory
@@ -22,7 +22,7 @@ MOST_ROUNDS = 4
 """How many rounds of inverted tests a report points at as evidence of a forgery."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Evidence:
     """One run's evidence."""
 

@@ -7,9 +7,9 @@ gate like a failure does; which of the two it was stays visible in the status an
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from proctor.base.frozen import frozen
 from proctor.contract.model import Check
 from proctor.judge.evidence import Evidence, pointer
 from proctor.judge.outcome import ERROR, FORGED_RESULTS, NOT_STARTED, PASS
@@ -26,7 +26,7 @@ PASSED, FAILED, NOT_REACHED = "pass", "fail", "not reached"
 NOTHING_ASKED = "the contract has no mandatory acceptance check"
 
 
-@frozen
+@dataclass(frozen=True)
 class Gate:
     """One gate's verdict."""
 

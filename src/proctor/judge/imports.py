@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from proctor.base.pattern import pattern
 from proctor.contract.model import Check
 from proctor.execute.sandbox.interface import WORKSPACE
 from proctor.judge.bench import Scene
@@ -23,8 +22,8 @@ MOST_MODULES = 6
 FILE_BYTES = 1 << 20
 """How many test files are read, how much of each, and how many modules are imported; policy choices."""
 
-_IMPORT = pattern(rb"^(?:import[ \t]+([A-Za-z_][^\n#;\\]{0,400})|from[ \t]+([A-Za-z_]\w{0,100}))", re.MULTILINE)
-_NAME = pattern(rb"[ \t]*([A-Za-z_][A-Za-z0-9_]{0,100})")
+_IMPORT = re.compile(rb"^(?:import[ \t]+([A-Za-z_][^\n#;\\]{0,400})|from[ \t]+([A-Za-z_]\w{0,100}))", re.MULTILINE)
+_NAME = re.compile(rb"[ \t]*([A-Za-z_][A-Za-z0-9_]{0,100})")
 
 
 def imported_modules(check: Check, scene: Scene, places: Places) -> tuple[str, ...]:

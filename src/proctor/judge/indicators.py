@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import parse
-from proctor.base.frozen import frozen
 from proctor.judge.added import PATCH_BYTES, Line, added_lines
 from proctor.judge.declared import declares
 from proctor.judge.evidence import Evidence, pointer
@@ -40,7 +40,7 @@ PATCH, CHANGES = "workspace/final.patch", "workspace/changes.json"
 DEPENDENCY_CODES = ("new-dependency", "undeclared-dependency", "foreign-registry", "unreadable-declarations")
 
 
-@frozen
+@dataclass(frozen=True)
 class Rule:
     """One rule: ``needs`` are lower-case words of which one must be there before ``pattern`` is tried at all."""
 

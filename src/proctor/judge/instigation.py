@@ -8,8 +8,8 @@ matched to one; a command is shell, whatever asked for it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
 from proctor.execute.watch.readings import integer, text
 from proctor.execute.watch.words import SHELL
 from proctor.judge.causes import programs_of
@@ -20,7 +20,7 @@ MOST_SEGMENTS = 20
 _LOG = "events.jsonl#"
 
 
-@frozen
+@dataclass(frozen=True)
 class Instigation:
     """The format in which a cause came, empty where nobody knows, and pointers at the events that keep its words."""
 

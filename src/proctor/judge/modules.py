@@ -9,11 +9,11 @@ a name, the name is the project's own and nothing here speaks about it.
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 
-from proctor.base.frozen import frozen
-from proctor.base.pattern import pattern
 from proctor.contract.model import Contract
 
 _LIBRARY = b"""
@@ -58,15 +58,15 @@ SHADOWED = frozenset((_LIBRARY + _INNER + _NEEDED).split())
 """Names of modules of the standard library, and of those that runners import if they are there."""
 
 _WORKSPACE = "/workspace"
-_WORD = pattern(r"[^\s'\";|&<>()$`=:,]+")
-_FORM = pattern(
+_WORD = re.compile(r"[^\s'\";|&<>()$`=:,]+")
+_FORM = re.compile(
     rb"([A-Za-z_][A-Za-z0-9_]*)(?:(?:\.[A-Za-z0-9_-]+)?\.(?:py|so)|/__init__(?:\.[A-Za-z0-9_-]+)?\.(?:py|so)|)\Z"
 )
 
 Exists = Callable[[bytes], bool]
 
 
-@frozen
+@dataclass(frozen=True)
 class Places:
     """Directories of the tree from which tests import: ``start`` by the command, ``tests`` because tests lie there.
 

@@ -14,9 +14,9 @@ An attempt that the machine may have disturbed is repeated before it counts: see
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from proctor.base.clock import seconds_text
-from proctor.base.frozen import frozen
 from proctor.contract.model import Check
 from proctor.execute.sandbox.interface import Finished
 from proctor.judge.results.interface import TestResults
@@ -59,7 +59,7 @@ HARMLESS_SIGNALS = (17, 18, 19, 20, 21, 22, 23, 28)
 """Signals up to 31 that do not end a program: SIGCHLD, those that stop and continue, SIGURG, SIGWINCH."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Judgement:
     """One attempt's outcome, the reason in one word, the details in a sentence, and the ids that count against it."""
 

@@ -7,9 +7,9 @@ patch. Tests that a patch adds are never held against it, unless the contract fo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from proctor.base.frozen import frozen
 from proctor.base.names import name_bytes, name_text
 from proctor.contract.model import Contract, Policy
 from proctor.execute.workspace.glob import matches
@@ -25,7 +25,7 @@ PATCH = "workspace/final.patch"
 MOST_FINDINGS = 200
 
 
-@frozen
+@dataclass(frozen=True)
 class Finding:
     """One thing that the policy speaks about: a code, its grade, a sentence, and where the evidence lies."""
 

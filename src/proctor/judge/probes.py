@@ -7,8 +7,9 @@ shows the forgery. If all of them hold, it fails by one that is drawn. How many 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from proctor.base.clock import Entropy
-from proctor.base.frozen import frozen
 
 _HEAD = """\
 import sys
@@ -159,7 +160,7 @@ _METHOD_FAILS = """
 _CLASS = "\n\nclass {name}(unittest.TestCase):"
 
 
-@frozen
+@dataclass(frozen=True)
 class Names:
     """The names of tests: functions and methods, each those that pass and those that fail, and the methods' class."""
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 from proctor.base.canonical import canonical, digest, sha256
 from proctor.base.clock import seconds_text
-from proctor.base.frozen import replace
 from proctor.contract.model import Check
 from proctor.execute.watch.calls import count_calls
 from proctor.execute.workspace.patch import known_stat
@@ -355,6 +356,4 @@ def _usage(evidence: Evidence) -> dict[str, Any]:
 
 def _sum(texts: Iterable[Any]) -> str:
     """The sum of decimal strings of seconds, without a float."""
-    from decimal import Decimal
-
     return f"{sum((Decimal(str(text)) for text in texts), Decimal(0)):.3f}"

@@ -11,10 +11,10 @@ those fields. One that a report of schema 1 lacks is left out of the comparison,
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from proctor.base.canonical import canonical
-from proctor.base.frozen import frozen
 from proctor.judge.evidence import Evidence
 from proctor.judge.report import report
 from proctor.judge.rules import rules_digest
@@ -35,7 +35,7 @@ BY_RULES = (
 MOST_DIFFERENCES = 20
 
 
-@frozen
+@dataclass(frozen=True)
 class Rescoring:
     """The report as computed now in the form of the sealed one, and how the two compare.
 

@@ -10,8 +10,8 @@ unless the project has such a module itself. Pure but for reading the base.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
 from proctor.contract.model import Policy
 from proctor.execute.workspace.glob import matches
 from proctor.judge import tables
@@ -24,7 +24,7 @@ LINK = 0o120000
 PROTECTED, STEERING, STEERING_TABLES, SHADOWING = "protected", "steering", "steering-tables", "shadowing"
 
 
-@frozen
+@dataclass(frozen=True)
 class Restored:
     """A path that was restored to the base's version, and why: one of the four codes above, or ``hidden``."""
 

@@ -6,6 +6,8 @@ data/rubric.csv    the head of a table with one row a run, which reviewers fill 
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import cache
@@ -45,9 +47,6 @@ def columns() -> list[str]:
 
 def table(reports: Iterable[Mapping[str, Any]]) -> str:
     """The template with a row for each report; what a reviewer is to say stays empty."""
-    import csv
-    import io
-
     written = io.StringIO()
     writer = csv.DictWriter(written, columns(), restval="", lineterminator="\n")
     writer.writeheader()

@@ -14,8 +14,8 @@ The patch caused the remaining changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
-from proctor.base.frozen import replace
 from proctor.execute.workspace.glob import matches
 from proctor.judge.results.interface import RunnerChange, TestResults
 

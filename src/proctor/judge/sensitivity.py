@@ -8,11 +8,11 @@ are means over the runs of an agent that passed every gate; the number of those 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from itertools import combinations
 from typing import Any
 
-from proctor.base.frozen import frozen
 from proctor.judge.exact import CONTEXT, decimal_text, share, weighted
 
 STEPS = tuple(Decimal(text) for text in ("0.05", "0.1", "0.2"))
@@ -21,7 +21,7 @@ STEPS = tuple(Decimal(text) for text in ("0.05", "0.1", "0.2"))
 Parts = Mapping[str, Decimal]
 
 
-@frozen
+@dataclass(frozen=True)
 class Moved:
     """What became of the ranking when one weight was moved."""
 

@@ -10,9 +10,9 @@ remains.
 from __future__ import annotations
 
 import posixpath
+from dataclasses import dataclass, replace
 
 from proctor.base.clock import Entropy
-from proctor.base.frozen import frozen, replace
 from proctor.contract.model import Check, Sentinel
 from proctor.judge.probes import Names, sentinel_text
 from proctor.judge.results.interface import TestResults
@@ -40,7 +40,7 @@ MOST_MORE = 4
 """How many names of one kind a template can ask for beyond the first: ``{failing2}`` to ``{failing5}``."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Planted:
     """Sentinels ready to be written: where, what, which arguments name them, and which ids must come out how.
 

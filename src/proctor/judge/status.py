@@ -12,9 +12,9 @@ An invalid run is neither success nor failure. A run that ended for want of time
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from proctor.base.frozen import frozen
 from proctor.judge.evidence import Evidence
 from proctor.judge.gates import Gate
 from proctor.judge.outcome import ERROR, PASS
@@ -28,7 +28,7 @@ SAFETY_CODES = ("safety", "quarantine")
 """How the codes begin with which a run is ended for safety."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Status:
     """The status, whose doing it is, and for an invalid run every problem that makes it so."""
 

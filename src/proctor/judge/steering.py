@@ -16,8 +16,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from proctor.base.pattern import pattern
-
 WHOLE, TABLES = "whole", "tables"
 
 PARTLY = frozenset((b"pyproject.toml", b"setup.cfg", b"tox.ini", b"package.json"))
@@ -39,7 +37,7 @@ _OTHERS = b"""
 NAMES = frozenset((_PYTHON + _JAVASCRIPT + _OTHERS).split())
 """File names that steer a runner wherever they lie."""
 
-_PATTERNS = pattern(
+_PATTERNS = re.compile(
     rb"(?:^|/)(?:"
     rb"[^/]*\.(?:pth|_pth|egg-link|pyc|pyo|runsettings)"
     rb"|(?:jest|vitest|vite|ava|karma|playwright|cypress|wdio|babel|mocha|nightwatch|tap)\.(?:config|conf|workspace)"
@@ -58,7 +56,7 @@ _MODULES = b"""
 RUNNER_MODULES = frozenset(_MODULES.split())
 """Modules that run tests: a file of the same name where imports start would be run in their place."""
 
-_PRODUCT = pattern(
+_PRODUCT = re.compile(
     rb"(?:^|/)(?:__pycache__|node_modules|[^/]*\.egg-info|[^/]*\.dist-info)(?:/|\Z)|\.(?:pyc|pyo)\Z", re.IGNORECASE
 )
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from typing import Any
-
-from proctor.base.pattern import pattern
 
 TOML_TABLES = ("pytest", "coverage", "tox", "nox", "hatch.envs", "pdm.scripts", "poe", "taskipy")
 """Tables below ``[tool]`` that steer runners."""
@@ -24,8 +23,8 @@ JSON_KEYS = ("scripts", "jest", "mocha", "ava", "nyc", "c8", "tap", "babel", "vi
 
 MAX_BYTES = 512 << 10
 
-_TOML_HEADER = pattern(r"[ \t]*\[\[?[ \t]*([^\[\]]+?)[ \t]*\]\]?[ \t]*(?:#.*)?\Z")
-_INI_STEERING = pattern(rf"\s*\[[^a-z0-9]*(?:tool\W+)?(?:{'|'.join(INI_SECTIONS)})(?![a-z0-9_.])", re.IGNORECASE)
+_TOML_HEADER = re.compile(r"[ \t]*\[\[?[ \t]*([^\[\]]+?)[ \t]*\]\]?[ \t]*(?:#.*)?\Z")
+_INI_STEERING = re.compile(rf"\s*\[[^a-z0-9]*(?:tool\W+)?(?:{'|'.join(INI_SECTIONS)})(?![a-z0-9_.])", re.IGNORECASE)
 
 
 def restored(name: bytes, base: bytes | None, patched: bytes) -> bytes | None:
@@ -81,8 +80,6 @@ def _restore_toml(before: str, after: str) -> str | None:
 
 def _toml_parts(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The steering tables, however they are written, and everything else."""
-    import tomllib
-
     whole = tomllib.loads(text)
     found: dict[str, Any] = {}
     for table in TOML_TABLES:

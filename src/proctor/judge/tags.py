@@ -8,9 +8,9 @@ says more only where the error is the agent's doing.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from proctor.base.frozen import frozen
 from proctor.contract.model import Check
 from proctor.execute.watch.installs import installs_in
 from proctor.execute.watch.words import CONFIG, format_of
@@ -27,7 +27,7 @@ SAFETY = "safety-"
 """How the code of an alert begins that ended the run."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Tag:
     """One tag, the gate that it explains, the evidence that it rests on, and what brought it about in which format."""
 
@@ -37,7 +37,7 @@ class Tag:
     format: str = ""
     segments: tuple[str, ...] = ()
 
-    def __post__(self) -> None:
+    def __post_init__(self) -> None:
         known = taxonomy().get(self.id)
         if known is None or self.gate not in known.gates:
             raise ValueError(f"the taxonomy has no tag {self.id!r} for the gate {self.gate!r}")

@@ -12,6 +12,7 @@ about        what it says, and ``remedy``: what to do about it
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -19,12 +20,11 @@ from types import MappingProxyType
 from typing import Any
 
 from proctor.base.canonical import parse, sha256
-from proctor.base.frozen import frozen
 
 PATH = Path(__file__).parent / "data" / "taxonomy.jsonl"
 
 
-@frozen
+@dataclass(frozen=True)
 class Entry:
     """What the taxonomy says of one tag."""
 

@@ -6,10 +6,10 @@ outside the writable paths nor towards the size of the patch.
 
 from __future__ import annotations
 
-from proctor.base.pattern import pattern
+import re
 
 _DIRECTORIES = frozenset(["test", "tests", "spec", "specs", "testing", "t", "__tests__", "testdata", "test-data"])
-_FILE = pattern(
+_FILE = re.compile(
     r"(?:test_.*|.*_test|.*_spec|.*\.test|.*\.spec|test|tests)\.[a-z0-9]+\Z"
     r"|.*(?:Test|Tests|IT|Spec)\.(?:java|kt|scala|cs|swift|php|groovy)\Z"
 )

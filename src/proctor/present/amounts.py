@@ -7,10 +7,9 @@ here depends on the locale.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from math import floor, isfinite, log10
 from typing import Any, TypeAlias
-
-from proctor.base.frozen import frozen
 
 Form: TypeAlias = Callable[[float | None], str]
 """How a number is written."""
@@ -92,7 +91,7 @@ def units(value: float | None) -> str:
     return _signed(f"{text} {'unit' if text == '1' else 'units'}")
 
 
-@frozen
+@dataclass(frozen=True)
 class Currency:
     """How costs are written, which findings count in dollars whatever they are in."""
 
@@ -150,7 +149,7 @@ def probability(value: float | None) -> str:
     return f"{value:.3f}"
 
 
-@frozen
+@dataclass(frozen=True)
 class Steps:
     """The steps between the ticks of an axis that a number format can write without rounding.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from proctor.base.frozen import frozen
 from proctor.study.analysis.unit import UNITS, USD
 
 TITLE = "What the pilot cost in all"
@@ -13,7 +13,7 @@ COUNTED = "Every run was paid for, also one that fills no place or whose task wa
 BOTH = "Dollars and units are both among these: a thousand units count as a dollar here, as they do for budgets."
 
 
-@frozen
+@dataclass(frozen=True)
 class Bill:
     """The lines of a bill: for what, how many runs or charges, how much; the last is the sum."""
 

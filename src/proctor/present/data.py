@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from proctor.base.sheets import guarded
 from proctor.study.analysis.unit import Unit
 
@@ -25,8 +27,6 @@ ESTIMATE = ("value", "low", "high", "level", "method", "n", "clusters", "undefin
 
 def findings_json(findings: Mapping[str, Any]) -> bytes:
     """Findings as one line of JSON."""
-    import orjson
-
     return orjson.dumps(findings) + b"\n"
 
 

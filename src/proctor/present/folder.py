@@ -6,16 +6,14 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from proctor.base.errors import UsageFault
 from proctor.present.data import findings_json, write_csv
 from proctor.present.html import page
 from proctor.present.markdown import report
 from proctor.study.index.store import write_table
-
-if TYPE_CHECKING:
-    from proctor.study.table import Table
+from proctor.study.table import Table
 
 FINDINGS, PAGE, RUNS = "findings.json", "report.html", "runs.parquet"
 

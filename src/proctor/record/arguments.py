@@ -6,11 +6,10 @@ hold spaces and quotes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-
-from proctor.base.frozen import frozen
-from proctor.base.pattern import pattern
 
 SHORTEST = 4
 MOST_BEFORE = 64
@@ -22,10 +21,10 @@ _WORD = (
     r"pass(?:word|wd|phrase)?|pwd|secret|(?:access|auth|api|bearer|private|refresh|session)[_-]?token|token"
     r"|(?:access|account|api|auth|encryption|master|secret|signing)[_-]?key|credentials?"
 )
-_OPTION = pattern(rf"(?i)--?(?:[a-z0-9]{{1,30}}[_-]){{0,4}}(?:{_WORD}|pass(?:in|out)|(?:key|store)pass)")
-_VALUED = pattern(rf"(?i)--?(?:[a-z0-9]{{1,30}}[_-]){{0,4}}(?:{_WORD})=")
+_OPTION = re.compile(rf"(?i)--?(?:[a-z0-9]{{1,30}}[_-]){{0,4}}(?:{_WORD}|pass(?:in|out)|(?:key|store)pass)")
+_VALUED = re.compile(rf"(?i)--?(?:[a-z0-9]{{1,30}}[_-]){{0,4}}(?:{_WORD})=")
 _USER = frozenset(("-u", "--user", "--proxy-user", "-U"))
-_PLAIN = pattern(
+_PLAIN = re.compile(
     r"[0-9]{1,9}|[/~.$<{-].*|(?:[0-9.]{1,20}:){1,2}[0-9]{1,5}(?:/[a-z]{1,4})?"
     r"|(?i:file|text|string|none|null|true|false)"
 )
@@ -36,14 +35,14 @@ _FROM_ELSEWHERE = ("env:", "file:", "fd:", "stdin")
 
 _SCHEME = "(?:bearer|basic|token|digest|negotiate)"
 _HEADED = ("-H", "--header")
-_HEADER = pattern(
+_HEADER = re.compile(
     rf"(?i)(?:-H|--header=)?(?:(?:proxy-)?authorization:\s*+(?!{_SCHEME}\s*\Z)(?:[a-z][a-z0-9-]{{0,20}}\s+)?"
     rf"|(?:[a-z0-9]{{1,30}}[_-]){{0,4}}(?:{_WORD}|subscription-key):\s*)"
 )
 """The head of a request that says who asks, up to what nobody else may know."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Asks:
     """How a program is given a secret: by the options before it, and by what it is written right behind."""
 
@@ -52,7 +51,7 @@ class Asks:
 
 
 _P = Asks(("-p",), ("-p",))
-_DATABASE = pattern(r"(?:mysql|mariadb)[a-z_-]{0,20}")
+_DATABASE = re.compile(r"(?:mysql|mariadb)[a-z_-]{0,20}")
 _ASKS = dict.fromkeys(
     ("sshpass", "7z", "7za", "twine", "mongo", "mongosh", "mongodump", "mongorestore", "mongoexport", "mongoimport"),
     _P,
@@ -65,7 +64,7 @@ _LOGS_IN = frozenset(("docker", "podman", "buildah", "skopeo", "nerdctl", "helm"
 """Programs with a command ``login`` that takes a password by ``-p``, which is something else before other commands."""
 
 _NAMES_FILE = "htpasswd"
-_VALUED_FLAG = pattern(r"-[A-Za-z0-9]{0,8}[Cr]")
+_VALUED_FLAG = re.compile(r"-[A-Za-z0-9]{0,8}[Cr]")
 _STARTS_OTHERS = frozenset(
     (
         *("sudo", "doas", "env", "nice", "ionice", "nohup", "time", "timeout", "setsid", "stdbuf", "xargs", "strace"),
@@ -75,7 +74,7 @@ _STARTS_OTHERS = frozenset(
 """Programs among whose arguments another one stands with its own."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Argument:
     """A secret: the number of the argument, and where in it the secret begins and ends."""
 

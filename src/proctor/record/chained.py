@@ -22,6 +22,7 @@ import hmac
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -29,14 +30,13 @@ from typing import Any
 from proctor.base.canonical import canonical, parse_canonical
 from proctor.base.errors import BrokenSeal, InfrastructureFault
 from proctor.base.files import read_bounded, sync_directory, write_whole
-from proctor.base.frozen import frozen
 
 ANCHOR = "0" * 64
 LOG_BYTES = 64 << 20
 NOTE_BYTES = 4096
 
 
-@frozen
+@dataclass(frozen=True)
 class Entry:
     """One record, its number and its hash."""
 

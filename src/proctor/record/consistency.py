@@ -11,11 +11,11 @@ contain a placeholder.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from proctor.base.canonical import canonical, digest
 from proctor.base.clock import utc_text
-from proctor.base.frozen import frozen
 from proctor.contract.digest import recorded_content_id
 from proctor.record.problems import Problem
 from proctor.record.redact import MARK
@@ -51,7 +51,7 @@ class Summary:
         return bool(self.payload("secrets.redacted")[0].get("secrets"))
 
 
-@frozen
+@dataclass(frozen=True)
 class Records:
     """The records of one run: its JSON files (empty if missing), the sealed patch, and a summary of the trace."""
 

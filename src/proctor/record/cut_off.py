@@ -6,7 +6,8 @@ a text that was not cut, only a beginning that looks drawn by chance counts, bec
 
 from __future__ import annotations
 
-from proctor.base.pattern import pattern
+import re
+
 from proctor.record.encoded import views_after, views_of
 from proctor.record.secrets import Found, Hit, Rules, joined_hits, placed
 
@@ -14,12 +15,12 @@ TAIL_BYTES = 600
 LEAST_REST = 4
 """How many characters after the literal of a token make it one; after a literal of three or fewer, twice as many."""
 
-_LAST_RUN = pattern(rb"[A-Za-z0-9_.+/=~$:-]{1,600}\Z")
-_FIRST_RUN = pattern(rb"[A-Za-z0-9_.+/=~$:-]{1,600}")
+_LAST_RUN = re.compile(rb"[A-Za-z0-9_.+/=~$:-]{1,600}\Z")
+_FIRST_RUN = re.compile(rb"[A-Za-z0-9_.+/=~$:-]{1,600}")
 _CLOSINGS = (b'"', b"'", b"0", b"@x")
 """What may follow where a text is cut off: with it, patterns hold that want the end of a value."""
 
-_BY_CHANCE = pattern(rb"[0-9]|[a-z][A-Z]")
+_BY_CHANCE = re.compile(rb"[0-9]|[a-z][A-Z]")
 
 
 def find_cut(rules: Rules, data: bytes) -> list[Found]:

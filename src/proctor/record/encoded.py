@@ -14,11 +14,9 @@ import binascii
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, pairwise
-
-from proctor.base.frozen import frozen
-from proctor.base.pattern import pattern
 
 RUN_BYTES = 20
 LEAST_BYTES = 12
@@ -39,20 +37,20 @@ _SPELLED = b"a" * LEAST_BYTES
 _PLAIN = bytes.maketrans(b"-_", b"+/")
 _GLUE = rb"[\"',\\ \t]{0,8}(?:(?:\r?\n|\\{1,4}(?:x0[ad]|[nr]))[ \t>|]{0,16}){1,4}[\"' ]{0,2}"
 _LINE = rb"[A-Za-z0-9+/_-]"
-_BLOCK = pattern(
+_BLOCK = re.compile(
     _LINE + rb"{14,}+(?:" + _GLUE + _LINE + rb"{20,}+)*+(?:" + _GLUE + _LINE + rb"{1,20}+(?!" + _LINE + rb"))?+"
 )
 """A long line of letters, those that follow it, and a short last one."""
 
-_EACH = pattern(rb"(" + _LINE + rb"++)(?:" + _GLUE + rb")?")
+_EACH = re.compile(rb"(" + _LINE + rb"++)(?:" + _GLUE + rb")?")
 _IN_LINES = _LETTERS + b"\n"
-_ESCAPED_BREAK = pattern(rb"x0[ad]|[nrt]")
+_ESCAPED_BREAK = re.compile(rb"x0[ad]|[nrt]")
 _CODES = rb"u00[0-7][0-9A-Fa-f](?:\\u00[0-7][0-9A-Fa-f]){0,2000}+"
-_ESCAPE = pattern(
+_ESCAPE = re.compile(
     rb"\\(?:(?P<codes>" + _CODES + rb")"
     rb"|\\{0,14}(?:u00(?P<code>[0-7][0-9A-Fa-f])|(?P<plain>[\"'/])|(?P<space>[nrt]))|\\{1,15})"
 )
-_TELLING = pattern(
+_TELLING = re.compile(
     rb"\\(?=[u/\"'\\])(?:" + _CODES + rb"|u00[0-7]|/|(?<=[^\s:=,({\[\\]\\)\\{0,14}[\"'](?=[^\s,:;=.)}\]\\])"
     rb"|(?<=[^\s\"'\\]\\)\\{1,14}(?=[^nrtuxd/\"'\\]))"
 )
@@ -69,7 +67,7 @@ _CLOSING = b" \t\r\n,:;=.)}]\\"
 Pieces = tuple[tuple[int, int], ...]
 
 
-@frozen
+@dataclass(frozen=True)
 class View:
     """Some bytes as they are read, and what tells where they stand."""
 
@@ -200,7 +198,7 @@ def before_words(word: bytes) -> dict[bytes, re.Pattern[bytes]]:
         b"\x1b": rb"\x1b" + _COLOUR,
         b"%": rb"%(?:25)?[0-9a-f]{2}",
     }
-    return {begin: pattern(text + rb"(?=" + word + rb")") for begin, text in written.items()}
+    return {begin: re.compile(text + rb"(?=" + word + rb")") for begin, text in written.items()}
 
 
 _BEFORE_ANY = before_words(_ANY_WORD)

@@ -10,13 +10,13 @@ import os
 import re
 import stat
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import canonical, parse_canonical
 from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.base.files import read_bounded, write_whole
-from proctor.base.frozen import frozen
 
 KIND = "proctor.identity"
 FILE_BYTES = 4096
@@ -25,7 +25,7 @@ _MAKE = "proctor vault identity NAME FILE makes one"
 _PUBLIC = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,63}) (age1[0-9a-z]{40,80}) ([0-9a-f]{64})")
 
 
-@frozen
+@dataclass(frozen=True)
 class Person:
     """The public half: a name, who to encrypt for, and the key that checks signatures."""
 
@@ -49,7 +49,7 @@ class Person:
         return True
 
 
-@frozen
+@dataclass(frozen=True)
 class Identity:
     """The private half."""
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from proctor.base.frozen import frozen
 from proctor.base.names import name_text
 from proctor.record.rundir import LOCK_NAME
 
@@ -21,7 +21,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 MAX_DEPTH = 32
 
 
-@frozen
+@dataclass(frozen=True)
 class Found:
     """Something in the directory: its path as text, what the kernel says of it, and how to open it.
 

@@ -9,13 +9,13 @@ where they can be observed, not here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from proctor.base.frozen import frozen
 from proctor.record.versions import MANIFEST
 
 
-@frozen
+@dataclass(frozen=True)
 class Field:
     """One required field: its path, its shape, and what it is for. ``open`` fields may be null or empty."""
 

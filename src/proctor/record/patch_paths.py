@@ -11,13 +11,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-from proctor.base.pattern import pattern
-
 LINE_BYTES = 1 << 16
 """More than two of the longest possible paths, fully escaped."""
 
-_QUOTED = pattern(rb'"((?:[^"\\]|\\.)*)"')
-_ESCAPE = pattern(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
+_QUOTED = re.compile(rb'"((?:[^"\\]|\\.)*)"')
+_ESCAPE = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
 _LETTERS = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
 

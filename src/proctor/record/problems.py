@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from proctor.base.frozen import frozen
+from dataclasses import dataclass
 
 
-@frozen
+@dataclass(frozen=True)
 class Problem:
     """One problem: where (a path in the directory, or ``events.jsonl#n``), what, and which comparison found it.
 

@@ -15,7 +15,9 @@ neither more nor less than it says: an act cannot choose single files or events.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -23,8 +25,6 @@ from proctor.base.canonical import canonical
 from proctor.base.clock import utc_text
 from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.base.files import sync_directory, write_whole
-from proctor.base.frozen import frozen
-from proctor.base.pattern import pattern
 from proctor.record.chained import ChainedLog, Entry
 from proctor.record.identity import Identity, read_person
 from proctor.record.rundir import RunDirectory
@@ -47,13 +47,13 @@ KEPT_EVENTS = frozenset(
 """Events whose payloads are outcomes, digests and sums."""
 
 _FIELDS = {*("kind", "schema", "tier", "approved_by", "why", "at", "seal", "files", "events", "log")}
-_TIME = pattern(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
+_TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
 
 STILL = "proctor verify, show, trace, cost, compare, review, runs, query and reports still work"
 """What can be done with a run whose payloads are gone."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Retained:
     """What a retention act took away: files by name, and which log may stand in place of the sealed one."""
 

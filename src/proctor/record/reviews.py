@@ -17,10 +17,11 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 
 from proctor.base.errors import BrokenSeal, UsageFault
-from proctor.base.frozen import EMPTY, field_names, frozen, items
+from proctor.base.fields import EMPTY, field_names, items
 from proctor.record.chained import ChainedLog
 from proctor.record.rundir import RunDirectory
 from proctor.record.versions import REVIEW, check_version
@@ -37,7 +38,7 @@ MOST_CHARACTERS = 2000
 _MINUTES = re.compile(r"[0-9]{1,5}(?:\.[0-9]{1,2})?")
 
 
-@frozen
+@dataclass(frozen=True)
 class Review:
     """One reviewer's verdict: the minutes that it took are the human cost of the run."""
 
@@ -47,7 +48,7 @@ class Review:
     why: str
     at: str
 
-    def __post__(self) -> None:
+    def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
             raise UsageFault(f"{self.verdict!r} is no verdict", hint=f"one of {', '.join(VERDICTS)}")
         if not _MINUTES.fullmatch(self.minutes):

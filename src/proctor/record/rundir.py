@@ -21,17 +21,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from proctor.base.canonical import Json, NotJson, canonical, parse_canonical
 from proctor.base.errors import BrokenSeal, InfrastructureFault
 from proctor.base.files import read_bounded, write_whole
-from proctor.base.frozen import frozen
+from proctor.record.redact import Redactor
 from proctor.record.versions import FILES, check_version
-
-if TYPE_CHECKING:
-    from proctor.record.redact import Redactor
 
 JSON_BYTES = 32 << 20
 """The most that one JSON file of a run directory may hold."""
@@ -41,7 +39,7 @@ DIRECTORY_MODE = 0o700
 """Only the owner may read what an agent said and did, whatever the umask."""
 
 
-@frozen
+@dataclass(frozen=True)
 class RunDirectory:
     """One run directory; nothing is touched before a method is called.
 

@@ -13,18 +13,18 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from proctor.base.canonical import digest
 from proctor.base.errors import BrokenSeal
-from proctor.base.frozen import frozen
 from proctor.record.inventory import Found, hash_file, open_regular, walk
 from proctor.record.rundir import JSON_BYTES, RunDirectory, parse_json
 from proctor.record.trace.log import TraceWriter
 from proctor.record.versions import SEAL, check_version
 
 
-@frozen
+@dataclass(frozen=True)
 class SealedFile:
     """What the seal says of one file."""
 
@@ -33,7 +33,7 @@ class SealedFile:
     sha256: str
 
 
-@frozen
+@dataclass(frozen=True)
 class Seal:
     """A seal that was read and whose own digest holds."""
 

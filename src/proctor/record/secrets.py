@@ -20,14 +20,13 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from itertools import accumulate
 from pathlib import Path
 
 from proctor.base.canonical import parse
-from proctor.base.frozen import frozen
-from proctor.base.pattern import pattern
 from proctor.record.encoded import AFTER_BYTES, View, before_words, views_after, views_of
 
 RULES = Path(__file__).with_name("secret_rules.json")
@@ -59,7 +58,7 @@ _PIECES = rb"(?:\n|\\+(?:x[0-9a-f]{2}|[nrt]))(?&gutter)|[A-Za-z0-9/=][A-Za-z0-9+
 _PART = re.compile(rb"\(\?&([a-z]+)\)")
 _SOLID = bytes(ord("a") if byte in b"abcdefghijklmnopqrstuvwxyz0123456789+/_-" else ord(" ") for byte in range(256))
 _WALL_LINE = b"a" * WALL_LINE_BYTES
-_WALL = pattern(
+_WALL = re.compile(
     rb"[a-z0-9+/_-]{%d,}+|[a-z0-9+/]{%d,}+(?:(?:\r?\n|\\{1,4}n)[ \t]{0,16}[a-z0-9+/]{%d,}+)*+"
     % (2 * WALL_END_BYTES, WALL_LINE_BYTES, WALL_LINE_BYTES)
 )
@@ -72,7 +71,7 @@ OTHER_WORDS = rb"[_t-](?:(?<=-)-[a-z]|(?<=_)auth|(?<=t)oken=)"
 _BOUND = b"(?<![A-Za-z0-9"
 
 
-@frozen
+@dataclass(frozen=True)
 class Rule:
     """One kind of secret; ``order`` decides between rules that find the same."""
 
@@ -91,7 +90,7 @@ class Rule:
     order: int
 
 
-@frozen
+@dataclass(frozen=True)
 class Found:
     """A secret: where it begins and ends, and its kind."""
 
@@ -120,7 +119,7 @@ class Rules:
         self._inside = {literal: rules for literal, rules in self.near.items() if not _begin_words(rules)}
         self._begun = _by_prefix({literal: rules for literal, rules in self.near.items() if _begin_words(rules)})
         begun = _any_of(self._begun)
-        self._words = pattern(rb"[^a-z0-9](?=[a-z0-9])(?=(%s))" % begun)
+        self._words = re.compile(rb"[^a-z0-9](?=[a-z0-9])(?=(%s))" % begun)
         self._escaped = before_words(rb"(%s)" % begun)
         self._after = before_words(OTHER_WORDS)
 
@@ -200,8 +199,8 @@ def _rule(entry: dict[str, object], order: int, parts: Mapping[bytes, bytes]) ->
         kind=str(entry["kind"]),
         literals=tuple(str(literal).encode() for literal in literals),
         text=text,
-        pattern=pattern(text),
-        pieces=pattern(_expanded(_PIECES, parts)),
+        pattern=re.compile(text),
+        pieces=re.compile(_expanded(_PIECES, parts)),
         back=int(str(entry.get("back", 0))),
         word=bool(entry.get("word")),
         anywhere=bool(entry.get("anywhere")),

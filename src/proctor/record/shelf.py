@@ -11,7 +11,9 @@ listed with empty fields and never stops the list.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
@@ -19,10 +21,9 @@ from typing import Any
 
 from proctor.base.errors import BrokenSeal, InfrastructureFault, NewerSchema, UsageFault
 from proctor.base.files import read_bounded
-from proctor.base.frozen import frozen
 from proctor.base.ids import RUN_ID
-from proctor.base.pattern import pattern
 from proctor.record.lock import is_held
+from proctor.record.retain import NAME, read_retention
 from proctor.record.rundir import RunDirectory
 from proctor.record.seal import Seal, load_seal
 from proctor.record.trace.read import read_finished_events
@@ -35,11 +36,11 @@ NEWER = "newer"
 
 STATES = ("running", "waiting", "paused", "finished", "cut", "broken", "copy", NEWER)
 
-_SHORT = pattern(r"[0-9A-Za-z-]{1,40}\Z")
+_SHORT = re.compile(r"[0-9A-Za-z-]{1,40}\Z")
 _MOST_NAMED = 5
 
 
-@frozen
+@dataclass(frozen=True)
 class Shelved:
     """One run as the shelf shows it; ``status`` is empty unless a report stands."""
 
@@ -59,6 +60,8 @@ class Shelved:
     """The invalid run in whose place this one was made; empty for none."""
     copy_of: str = ""
     """The run in the directory, if the directory is named like another run."""
+    report: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """The report of a run that has one; empty for any other."""
 
     @property
     def word(self) -> str:
@@ -74,6 +77,10 @@ class Shelf:
 
     def ids(self) -> list[str]:
         """The ids of all runs, oldest first."""
+        return list(self.newest())[::-1]
+
+    def newest(self) -> Iterator[str]:
+        """The ids of all runs, newest first. Manifests are read only where runs began in the same second."""
         try:
             with os.scandir(self.runs) as entries:
                 found = sorted(
@@ -82,8 +89,15 @@ class Shelf:
                     if RUN_ID.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
                 )
         except FileNotFoundError:
-            return []
-        return [run for _, same in groupby(found, _second) for run in self._in_order(tuple(same))]
+            return
+        except (NotADirectoryError, PermissionError) as error:
+            raise UsageFault(
+                f"the runs cannot be listed: {error.strerror}",
+                where=str(self.runs),
+                hint="set PROCTOR_HOME to a directory that Proctor made and you can read",
+            ) from None
+        for _, same in groupby(reversed(found), _second):
+            yield from reversed(self._in_order(tuple(same)))
 
     def list(self) -> tuple[Shelved, ...]:
         """Every run, oldest first."""
@@ -101,7 +115,7 @@ class Shelf:
                 raise UsageFault("there is no run directory", where=name)
             return at_hand
         if name == LAST:
-            runs = (RunDirectory(self.runs / name) for name in reversed(self.ids()))
+            runs = (RunDirectory(self.runs / name) for name in self.newest())
             newest = next((run for run in runs if not copy_of(run)), None)
             if newest is None:
                 raise UsageFault("there is no run yet", where=str(self.runs), hint="proctor run CONTRACT --agent AGENT")
@@ -147,6 +161,7 @@ class Shelf:
             model=_text(manifest, "configuration", "model"),
             method=_text(manifest, "configuration", "method"),
             copy_of=other,
+            report=report if isinstance(report, Mapping) and not other else {},
         )
 
 
@@ -211,8 +226,6 @@ def _as_sealed(run: RunDirectory) -> bool:
 
 def _removed(run: RunDirectory, seal: Seal) -> Mapping[str, tuple[int, ...]]:
     """What a retention act took away, and the size to which it brought the log."""
-    from proctor.record.retain import NAME, read_retention
-
     if not os.path.lexists(run.path / NAME):
         return {}
     act = read_retention(run, seal)

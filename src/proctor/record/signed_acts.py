@@ -24,7 +24,7 @@ SIGNED = {
 """The keys of each type of event that a signature covers, besides the run and the number that the act answers."""
 
 
-def signed(identity: Identity | None, run: str, answers: int, act: Mapping[str, str]) -> dict[str, str]:
+def signed(identity: Identity | None, run: str, answers: int, act: Mapping[str, str]) -> dict[str, Any]:
     """The keys ``signer`` and ``signature`` of an act in ``run``, empty without an identity.
 
     ``answers`` is the number of the question, or of the request.

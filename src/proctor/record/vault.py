@@ -23,6 +23,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,6 @@ from proctor.base.canonical import canonical, parse_canonical
 from proctor.base.erase import erase
 from proctor.base.errors import BrokenSeal, InfrastructureFault, ProctorError, UsageFault
 from proctor.base.files import read_bounded, sync_directory, write_whole
-from proctor.base.frozen import frozen
 from proctor.record.chained import NOTE_BYTES, ChainedLog, Entry, alone
 from proctor.record.identity import Identity, Person, age
 from proctor.record.redact import NAME_DIGITS, name_of
@@ -65,7 +65,7 @@ _NONCE = re.compile(r"[0-9a-f]{2,128}")
 _MOMENT = re.compile(r"[0-9]{1,20}")
 
 
-@frozen
+@dataclass(frozen=True)
 class Original:
     """What a placeholder stands for."""
 

@@ -16,11 +16,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
 from proctor.base.errors import BrokenSeal, InfrastructureFault, UsageFault
-from proctor.base.frozen import frozen
 from proctor.base.ids import RUN_ID
 from proctor.record import retain, reviews
 from proctor.record.completeness import Witness
@@ -42,7 +42,7 @@ BESIDE = ("attestation.json", "attestation.tsr", reviews.NAME, retain.NAME)
 """What may be laid beside a sealed run; ``record.attest`` checks the first two with the key of whoever did."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Verification:
     """The finding, how many events hold together, and the digest of the seal to compare with one noted elsewhere.
 
@@ -96,7 +96,7 @@ def _unsealed(run: RunDirectory) -> Verification:
             f"events.jsonl#{examination.chain.count}", f"{torn} bytes of an unfinished event, as a crash leaves them"
         )
     if is_held(run):
-        examination.add("seal.json", "missing: the run goes on")
+        examination.add("seal.json", "missing: the run is still running")
     elif os.path.lexists(run.report):
         examination.add("seal.json", "missing: the run was cut before it was sealed, or its seal was taken away")
     else:

@@ -10,13 +10,13 @@ the payload of its first event. The attestation names them in its ``predicateTyp
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from proctor.base.errors import BrokenSeal, NewerSchema
-from proctor.base.frozen import frozen
 
 
-@frozen
+@dataclass(frozen=True)
 class Version:
     """A kind of record and its newest known schema; ``field`` is the field that names the kind."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from proctor.base.frozen import frozen
+from dataclasses import dataclass
 
 TEXT, WHOLE, FLAG, NUMBER = "text", "whole number", "1 or 0", "number"
 
 
-@frozen
+@dataclass(frozen=True)
 class Column:
     """One column: its name, the kind of its values, and what they mean."""
 

@@ -13,18 +13,16 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from proctor.base.canonical import sha256
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import EMPTY, frozen
 from proctor.study.results_columns import choose
 from proctor.study.results_rows import Rows
 from proctor.study.results_words import Words
-
-if TYPE_CHECKING:
-    from proctor.study.table import Table
+from proctor.study.table import Table
 
 MAX_ROWS = 5_000_000
 MAX_FIELD = 1_000_000
@@ -35,11 +33,11 @@ CHUNK_ROWS = 50_000
 """How many rows are turned into columns at once."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Reading:
     """How a file is to be read: columns by role, and words that mean more than the usual ones."""
 
-    columns: Mapping[str, str] = EMPTY
+    columns: Mapping[str, str] = field(default_factory=dict)
     success: tuple[str, ...] = ()
     """Outcomes that are successes; once given, every other known outcome is a failure. ``>=0.9`` is a threshold."""
     unknown: tuple[str, ...] = ()
@@ -49,7 +47,7 @@ class Reading:
     """Rows of the same agent and task are trials in the order of the file."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Results:
     """A table of results, and what was taken for what."""
 
@@ -69,8 +67,6 @@ def read_results(path: Path, reading: Reading, tell: Callable[[int], None] | Non
 
     ``tell`` hears the number of rows read from time to time.
     """
-    from proctor.base.canonical import sha256
-
     data = _bytes(path)
     header, records = _records(path.name, _text(path.name, data))
     columns = choose(path.name, header, reading.columns)

@@ -7,9 +7,9 @@ back instead of guessed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import frozen
 from proctor.base.sheets import unguarded
 from proctor.study.results_shapes import NEEDED, ROLES, USUAL, plain, shape_of, usual_columns
 
@@ -17,7 +17,7 @@ OPTIONS = {"tokens_in": "--tokens", "tokens_out": "--tokens"}
 """The options whose name is not that of the role."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Columns:
     """The columns of a file: the header, the column of each role, and what was noted while choosing."""
 

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from proctor.base.sheets import unguarded
 from proctor.study.results_columns import Columns
@@ -17,12 +20,7 @@ from proctor.study.results_shapes import INVALID, SUCCESS, UNKNOWN, repository_o
 from proctor.study.results_trials import joined, methods, trials
 from proctor.study.results_units import KNOWN_UNITS, cost_methods, is_unit
 from proctor.study.results_words import MISSING, Words
-from proctor.study.table import Coded, Coder, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from proctor.study.table import Floats
+from proctor.study.table import Coded, Coder, Floats, Table
 
 NUMBERS = {
     "cost": "cost_usd",
@@ -57,8 +55,6 @@ class Rows:
 
     def add(self, lines: Sequence[int], records: Sequence[list[str]]) -> None:
         """Take the records that begin at ``lines``."""
-        import numpy as np
-
         self.count += len(records)
         odd = [place for place, cells in enumerate(records) if len(cells) != self._width]
         if odd:
@@ -91,8 +87,6 @@ class Rows:
 
     def table(self, number_trials: bool) -> tuple[Table, tuple[str, ...]]:
         """The table and what was noted; :class:`UsageFault` says everything that is wrong with the rows."""
-        import numpy as np
-
         texts = {role: Coded(*coder.coded()) for role, coder in self._texts.items()}
         method = methods(texts["agent"], texts.get("model"))
         task = texts["task"]
@@ -142,8 +136,6 @@ class Rows:
 
     def cannot(self, table: Table) -> tuple[str, ...]:
         """What this file does not say, so that no analysis of it can."""
-        import numpy as np
-
         said = ["no traces: the outcomes are taken as the file states them, and nobody can look behind them here"]
         said.append("no evidence of validity: whether tasks, tests and environments were sound is not in the file")
         if np.isnan(table.cost_usd).all():
@@ -240,8 +232,6 @@ class Rows:
 
 def _known(column: Coded) -> Coded:
     """The column with nothing where the text is empty."""
-    import numpy as np
-
     if "" not in column.names:
         return column
     empty = column.names.index("")
@@ -250,8 +240,6 @@ def _known(column: Coded) -> Coded:
 
 def _repositories(task: Coded, notes: list[str]) -> Coded:
     """The strata of a table that names none: the repository, where tasks are called as SWE-bench calls them."""
-    import numpy as np
-
     names = Coded.of(repository_of(name) or None for name in task.names)
     if len(names.names) > 1:
         notes.append("strata: the repository in the task's name")
@@ -260,8 +248,6 @@ def _repositories(task: Coded, notes: list[str]) -> Coded:
 
 def _forget_empty_meters(columns: dict[str, Any], notes: list[str]) -> None:
     """An agent whose meter never moved was not metered: nothing is known about its tokens or costs, which is not 0."""
-    import numpy as np
-
     agents = columns["agent"]
     for name in ("cost_usd", "tokens_in", "tokens_out"):
         if name not in columns:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-
-from proctor.base.frozen import frozen
+from dataclasses import dataclass
 
 ROLES = (
     "agent",
@@ -94,7 +93,7 @@ USUAL: Mapping[str, tuple[str, ...]] = {
 }
 
 
-@frozen
+@dataclass(frozen=True)
 class Shape:
     """A known kind of table: columns that give it away, and what its columns mean."""
 

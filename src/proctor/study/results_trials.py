@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
-from proctor.base.frozen import frozen
-from proctor.study.table import Coded
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from proctor.study.table import Floats
+from proctor.study.table import Coded, Floats
 
 ORDERED = "trials are numbered in the order of the file"
 NUMBER = re.compile(r"[0-9]{1,30}(?:\.[0-9]{1,30})?")
@@ -25,7 +20,7 @@ FIRST = "1"
 SORTED = "trials are numbered in the order of their labels"
 
 
-@frozen
+@dataclass(frozen=True)
 class Trials:
     """The number and the label of each attempt, the attempts that stand there twice, and what was noted."""
 
@@ -38,8 +33,6 @@ class Trials:
 
 def joined(one: Coded, other: Coded, name: Callable[[str, str], str]) -> Coded:
     """The column that names each pair of two columns."""
-    import numpy as np
-
     size = max(1, len(other.names))
     pairs, place = np.unique(one.codes.astype(np.int64) * size + other.codes, return_inverse=True)
     names = Coded.of(name(one.names[pair // size], other.names[pair % size]) for pair in pairs.tolist())
@@ -48,8 +41,6 @@ def joined(one: Coded, other: Coded, name: Callable[[str, str], str]) -> Coded:
 
 def methods(agent: Coded, model: Coded | None) -> Coded:
     """What is compared: the agent, with the model where an agent ran with several."""
-    import numpy as np
-
     if model is None:
         return agent
     size = max(1, len(model.names))
@@ -63,8 +54,6 @@ def methods(agent: Coded, model: Coded | None) -> Coded:
 
 def trials(lines: Sequence[int], method: Coded, task: Coded, label: Coded | None, number_trials: bool) -> Trials:
     """The trials of each method at each task. An attempt without a label is the first, like the only one."""
-    import numpy as np
-
     cell = method.codes.astype(np.int64) * max(1, len(task.names)) + task.codes
     if number_trials:
         numbers = _places(cell, np.arange(len(cell)))
@@ -85,8 +74,6 @@ def trials(lines: Sequence[int], method: Coded, task: Coded, label: Coded | None
 
 def _alike(names: Sequence[str]) -> NDArray[np.int64]:
     """A number for each label, the same for those that write one number in different ways: 1, 01 and 1.0."""
-    import numpy as np
-
     found: dict[str | Decimal, int] = {}
     keys = (Decimal(name) if NUMBER.fullmatch(name) else name for name in names)
     return np.array([found.setdefault(key, len(found)) for key in keys], dtype=np.int64)
@@ -94,8 +81,6 @@ def _alike(names: Sequence[str]) -> NDArray[np.int64]:
 
 def _places(cell: NDArray[np.int64], rank: NDArray[np.integer]) -> Floats:
     """The place of each row among those of its cell, from 1, by rank."""
-    import numpy as np
-
     order = np.lexsort((rank, cell))
     ordered = cell[order]
     first = np.concatenate(([True], ordered[1:] != ordered[:-1])) if len(ordered) else np.zeros(0, dtype=bool)

@@ -11,18 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from proctor.base.errors import UsageFault
 from proctor.study.columns import COLUMNS, FLAG, LATER, NAMES, NUMBER_NAMES, TEXT, TEXT_NAMES, WHOLE
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Codes = NDArray[np.int32]
-    Mask = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+Mask = NDArray[np.bool_]
 
 __all__ = ["COLUMNS", "LATER", "NAMES", "NUMBER_NAMES", "TEXT_NAMES", "Coded", "Table", "chunks_of"]
 
@@ -41,8 +40,6 @@ class Coded:
     names: tuple[str, ...]
 
     def __init__(self, codes: Any, names: Iterable[str]) -> None:
-        import numpy as np
-
         kept = tuple(names)
         array = np.asarray(codes, dtype=np.int32).view()
         if array.ndim != 1:
@@ -72,8 +69,6 @@ class Coded:
 
     def is_(self, name: str) -> Mask:
         """Where the text is ``name``."""
-        import numpy as np
-
         found: Mask = self.codes == np.int32(self.names.index(name) if name in self.names else -2)
         return found
 
@@ -83,8 +78,6 @@ class Coded:
 
     def used(self) -> Coded:
         """The same texts with only those names that occur, sorted."""
-        import numpy as np
-
         present = np.unique(self.codes[self.codes >= 0])
         names = sorted(self.names[code] for code in present.tolist())
         place = {name: position for position, name in enumerate(names)}
@@ -113,14 +106,10 @@ class Coder:
 
     def add(self, texts: Sequence[str | None]) -> None:
         """Take the next rows of the column."""
-        import numpy as np
-
         self._chunks.append(np.fromiter(map(self._codes.__getitem__, texts), dtype=np.int32, count=len(texts)))
 
     def coded(self) -> tuple[Codes, tuple[str, ...]]:
         """The codes so far and the names they point to."""
-        import numpy as np
-
         codes = np.concatenate(self._chunks) if self._chunks else np.zeros(0, dtype=np.int32)
         return codes, tuple(text for text in self._codes if text is not None)
 
@@ -207,8 +196,6 @@ class Table:
     retry_of: Coded
 
     def __init__(self, length: int, columns: Mapping[str, Any]) -> None:
-        import numpy as np
-
         self.length = length
         self._columns: dict[str, Any] = {}
         strangers = sorted(set(columns) - set(NAMES))
@@ -234,8 +221,6 @@ class Table:
 
         :class:`UsageFault` when two rows have the same run.
         """
-        import numpy as np
-
         coders = {name: Coder() for name in TEXT_NAMES}
         numbers: dict[str, list[Floats]] = {name: [] for name in NUMBER_NAMES}
         length = 0
@@ -253,8 +238,6 @@ class Table:
 
     def _refuse_twins(self) -> None:
         """Rows that share a run would be counted twice."""
-        import numpy as np
-
         codes = self.run.codes[self.run.codes >= 0]
         if len(self.run.names) < len(codes):
             twin = int(np.argmax(np.bincount(codes)))
@@ -278,8 +261,6 @@ class Table:
 
     def select(self, mask: Any) -> Table:
         """The rows where ``mask`` is true, or at the positions it lists, in that order."""
-        import numpy as np
-
         rows = np.flatnonzero(mask) if np.asarray(mask).dtype == bool else np.asarray(mask, dtype=np.int64)
         columns = {
             name: column.select(rows) if isinstance(column, Coded) else column[rows]

@@ -8,7 +8,9 @@ The p values of all agents are adjusted together after Holm: with many agents so
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from proctor.study.analysis.words import level_words
 from proctor.study.stats.arrays import by_task
@@ -16,10 +18,7 @@ from proctor.study.stats.estimate import LEVEL, rounded
 from proctor.study.stats.multiplicity import holm
 from proctor.study.stats.paired import decisive, paired_difference, sign_flip
 from proctor.study.stats.rates import cluster_rate
-from proctor.study.table import Table
-
-if TYPE_CHECKING:
-    from proctor.study.table import Floats
+from proctor.study.table import Floats, Table
 
 SEED = 20260307
 """For signs where there are too many tasks to try all of them."""
@@ -66,8 +65,6 @@ def versus(
 
 
 def _row(agent: str, before: Counts, after: Counts, level: float) -> dict[str, Any]:
-    import numpy as np
-
     both = sorted(before.keys() & after.keys())
     old, new = (np.array([counts[task] for task in both]).reshape(-1, 2) for counts in (before, after))
     means = new[:, 0] / new[:, 1], old[:, 0] / old[:, 1]
@@ -150,8 +147,6 @@ def _contracts(table: Table) -> Mapping[str, frozenset[str]]:
 
 
 def _counts(table: Table, agent: str, tasks: frozenset[str]) -> Counts:
-    import numpy as np
-
     rows = table.select(table.method.is_(agent) & ~np.isnan(table.success) & (table.scorable != 0))
     column = rows.task.used()
     successes, tries = by_task(column.codes, rows.success, len(column.names))

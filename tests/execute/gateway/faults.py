@@ -8,10 +8,11 @@ import struct
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from proctor.base.frozen import EMPTY, frozen
+from proctor.base.fields import EMPTY
 from proctor.execute.gateway.dialects.table import DIALECTS
 from proctor.execute.gateway.scripted.source import Spoken
 
@@ -77,7 +78,7 @@ class Exchange:
 Act = Callable[[Exchange], None]
 
 
-@frozen
+@dataclass(frozen=True)
 class Fault:
     """One way to fail.
 

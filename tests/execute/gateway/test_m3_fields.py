@@ -301,3 +301,16 @@ def test_the_model_that_answers_is_recorded(make_rig: MakeRig, dialect: str, str
         body = body_of(dialect, stream=stream)
     assert rig.post(path, body)[0] == 200
     assert rig.of("model.response")[0]["model"] == "at-the-provider"
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_model_that_is_forwarded_under_another_name_is_among_the_changes(make_rig: MakeRig, dialect: str) -> None:
+    rig = make_rig("  - {say: x}\n", models={"m": "provider-m", "*": ""})
+    kept = PATHS[dialect].replace("/m:", "/n:")
+    assert rig.post(PATHS[dialect], body_of(dialect))[0] == 200
+    assert rig.post(kept, body_of(dialect, **({} if dialect == "gemini" else {"model": "n"})))[0] == 200
+    first, second = rig.of("model.request")
+    assert first["model"] == "provider-m"
+    assert "set the model to 'provider-m', asked for as 'm'" in first["changes"]
+    assert second["model"] == "n"
+    assert not [change for change in second["changes"] if "model" in change]

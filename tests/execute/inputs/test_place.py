@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import io
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from proctor.base.frozen import replace
 from proctor.contract.model import (
     Check,
     Contract,

@@ -65,6 +65,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.soak
 @pytest.mark.corpus
 @pytest.mark.parametrize("case", REFUSED)
 def test_j3_a_real_copy_is_refused(locked: Any, case: str) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import struct
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from proctor.base.frozen import replace
 from proctor.execute.leakage.entries import SearchLimits
 from proctor.execute.leakage.project import Project
 from proctor.execute.workspace.members import ArchiveLimits

@@ -6,10 +6,10 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from proctor.base.frozen import replace
 from proctor.contract.policy import Network
 from proctor.execute.network.service import NetworkService
 from proctor.execute.network.told import Exchange, Lookup, Summary, Told

@@ -6,9 +6,10 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.base.frozen import EMPTY, frozen
+from proctor.base.fields import EMPTY
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.sandbox.bubblewrap.box import Box
 from proctor.execute.sandbox.cgroup import Place
@@ -32,7 +33,7 @@ FILES = {
 }
 
 
-@frozen
+@dataclass(frozen=True)
 class Scene:
     """What a test works with."""
 

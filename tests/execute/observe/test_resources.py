@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from proctor.base.clock import NANOSECONDS, SystemClock
 from proctor.base.errors import InfrastructureFault
-from proctor.base.frozen import replace
 from proctor.contract.model import Budget
 from proctor.execute.observe.resources import Alert, Ceilings, Sample, Sampler, Store, alerts, ceilings_of
 from proctor.execute.sandbox.cgroup import Place
@@ -45,7 +47,7 @@ def sampler(at: Scene) -> Sampler:
         ({"free_bytes": 499}, "disk-low", {"free_bytes": 499, "least": 500}),
     ],
 )
-def test_each_ceiling_is_told_once(change: dict[str, int], code: str, signals: dict[str, object]) -> None:
+def test_each_ceiling_is_told_once(change: dict[str, Any], code: str, signals: dict[str, object]) -> None:
     sample = replace(CALM, **change)
     (alert,) = alerts(CALM, sample, LIMITS)
     assert (alert.code, dict(alert.signals)) == (code, signals)
@@ -67,7 +69,7 @@ def test_each_ceiling_is_told_once(change: dict[str, int], code: str, signals: d
         {"free_bytes": 500},
     ],
 )
-def test_just_below_a_ceiling_is_nothing(change: dict[str, int]) -> None:
+def test_just_below_a_ceiling_is_nothing(change: dict[str, Any]) -> None:
     assert alerts(CALM, replace(CALM, **change), LIMITS) == ()
 
 

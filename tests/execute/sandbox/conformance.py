@@ -15,6 +15,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -22,7 +23,6 @@ from unittest.mock import patch
 import pytest
 
 from proctor.base.errors import InfrastructureFault, UsageFault
-from proctor.base.frozen import EMPTY, frozen
 from proctor.base.names import name_bytes
 from proctor.execute.sandbox.interface import (
     Command,
@@ -349,24 +349,6 @@ def removals_outside_the_workspace_are_refused(backend: Any, top: Path) -> None:
 
 
 @promise
-def something_else_is_done_while_a_sandbox_comes_up(backend: Any, top: Path) -> None:
-    done: list[str] = []
-    with backend.open(SandboxPlan(Tree(layer(top / "tree")), Limits()), lambda: done.append("this")) as sandbox:
-        assert shell(sandbox, "exit 3").exit_code == 3
-    assert done == ["this"]
-
-    def trouble() -> None:
-        raise InfrastructureFault("trouble")
-
-    try:
-        backend.open(SandboxPlan(Tree(layer(top / "other")), Limits()), trouble)
-    except InfrastructureFault as fault:
-        assert str(fault) == "trouble"
-    else:
-        raise AssertionError("not told")
-
-
-@promise
 def a_plain_tree_serves_as_a_workspace(backend: Any, top: Path) -> None:
     tree = layer(top / "tree", {"file": b"content"})
     with backend.open(SandboxPlan(Tree(tree), Limits())) as sandbox:
@@ -513,7 +495,7 @@ def the_identity_names_the_root_and_stays_the_same(backend: Any, top: Path) -> N
     assert backend.identity() == first
 
 
-@frozen
+@dataclass(frozen=True)
 class SmallAgent:
     """A shell script as an agent, what its contract adds, and the result that every backend must give.
 
@@ -526,7 +508,7 @@ class SmallAgent:
     attribution: str
     reason: str = "finished"
     seconds: tuple[float, float] = (0, 5)
-    parts: Mapping[str, Any] = EMPTY
+    parts: Mapping[str, Any] = field(default_factory=dict)
 
 
 _BUDGET = {"wall_seconds": 60, "memory_bytes": 256 << 20}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.base.frozen import replace
 from proctor.execute.gateway.meter import Meter
 from proctor.execute.watch.facts import Facts
 from proctor.execute.watch.prices import BadPrices, Price, PriceTable, TokenCounts, load_prices

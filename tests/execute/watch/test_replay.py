@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proctor.base.canonical import canonical
-from proctor.base.frozen import replace
 from proctor.execute.watch.panel import Panel
 from proctor.execute.watch.replay import alert_payload, intervention_payload, recorded_decisions, replay
 from proctor.execute.watch.settings import Settings

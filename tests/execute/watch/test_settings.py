@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from proctor.base.canonical import canonical, parse
-from proctor.base.frozen import field_names
+from proctor.base.fields import field_names
 from proctor.contract.load import load_contract
 from proctor.contract.model import Budget
 from proctor.execute.watch.panel import Panel

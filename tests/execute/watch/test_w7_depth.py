@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from proctor.base.frozen import replace
 from proctor.execute.watch.breakers.interface import NONE
 from proctor.execute.watch.calls import Calls
 from proctor.execute.watch.panel import Panel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +12,6 @@ from typing import Any
 import pytest
 
 from proctor.base.errors import InfrastructureFault
-from proctor.base.frozen import frozen, replace
 from proctor.contract.model import Check, Inverted
 from proctor.judge.inverted import confirm
 from proctor.judge.inverted.confirm import Confirmation, Confirming, unconfirmed
@@ -48,7 +48,7 @@ class Script:
         return scripted.pop(0) if scripted else usual
 
 
-@frozen
+@dataclass(frozen=True)
 class Sets:
     """What the code under test does in each set of six rounds: it forges, fails everything, or is honest."""
 

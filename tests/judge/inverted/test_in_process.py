@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
-from proctor.base.frozen import replace
 from proctor.contract.model import Check
 from proctor.judge.inverted import confirm, screen
 from proctor.judge.inverted.confirm import Confirming

@@ -53,6 +53,7 @@ PARTS = {
 }
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("path", "part"), [(path, part) for path, parts in PARTS.items() for part in parts])
 def test_a_long_file_takes_linear_time(path: bytes, part: bytes) -> None:
     data = part * (LENGTH // len(part))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proctor.base.frozen import replace
 from proctor.contract.model import Check, Contract, GitRepository, Inverted, NamedFile, Task
 from proctor.judge.inverted import pool as stored
 from proctor.judge.inverted.edit import ASSERTION, CALL, DECLARED, EXCEPTION, EXPECTATION, FORM, KINDS, NEGATION, Edit
@@ -184,7 +185,7 @@ def test_a_pool_finds_the_pool_of_a_check() -> None:
     ],
 )
 def test_which_checks_inverted_tests_can_confirm(
-    fields: dict[str, object], tests: tuple[str, ...], inverted: bool
+    fields: dict[str, Any], tests: tuple[str, ...], inverted: bool
 ) -> None:
     check = replace(CHECK, **fields)
     assert stored.tests_of(check) == tests

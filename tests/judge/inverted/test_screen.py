@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +12,6 @@ from typing import Any
 import pytest
 
 from proctor.base.errors import ContractError, InfrastructureFault
-from proctor.base.frozen import replace
 from proctor.contract.load import load_contract
 from proctor.contract.model import Check
 from proctor.judge.inverted import screen

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from proctor.base.errors import BrokenSeal
-from proctor.base.frozen import replace
 from proctor.contract.model import Check, Environment, Rerun, Score
 from proctor.judge.report import build_report
 from proctor.judge.reruns import combined

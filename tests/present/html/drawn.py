@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 from xml.etree import ElementTree
-
-from proctor.base.frozen import frozen
 
 SPACE = "{http://www.w3.org/2000/svg}"
 UNITS = {"%": 0.01, " s": 1.0, " min": 60.0, " h": 3600.0, " units": 1.0, " unit": 1.0}
@@ -40,7 +39,7 @@ def precision(text: str, factor: float = 1.0) -> float:
     return 0.5 * 10.0**-decimals * (UNITS[unit] if unit else factor)
 
 
-@frozen
+@dataclass(frozen=True)
 class Axis:
     """From pixels to numbers."""
 

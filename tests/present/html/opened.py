@@ -7,12 +7,11 @@ import subprocess
 import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
-
-from proctor.base.frozen import frozen
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = (
@@ -28,7 +27,7 @@ AXE_DIGEST = "2277b0a3ef47af9b52497faa3e71598e86e0a0e5e6eb295207a5657ede4709af"
 """The sha256 of the release, so that nobody else's code judges."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Opened:
     """An open page, the addresses that it asked for and what it complained of."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from proctor.base.frozen import replace
 from proctor.cli.main import run_command
 from proctor.present.folder import write_report
 from proctor.present.markup import tag

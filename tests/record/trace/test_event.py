@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -12,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.base.canonical import NotCanonical, canonical, parse_canonical
-from proctor.base.frozen import replace
 from proctor.record.trace.event import ACTORS, GENESIS, Event, event_header, header_bytes, line_bytes, payload_digest
 from proctor.record.trace.payload import parse_payload, payload_bytes
 

@@ -66,7 +66,7 @@ def test_what_cannot_be_asked_says_why(question: Question, sql: str, why: str) -
     with pytest.raises(UsageFault) as caught:
         list(question.ask(sql).rows)
     assert why in caught.value.message
-    assert caught.value.where == "--sql"
+    assert caught.value.where == "SELECT"
     assert caught.value.hint
     assert list(question.ask("select count(*) from runs").rows) == [(6,)], "the next question is answered"
 

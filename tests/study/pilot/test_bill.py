@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from proctor.base.frozen import replace
 from proctor.present.data import tables
 from proctor.present.html import page
 from proctor.present.markdown import report

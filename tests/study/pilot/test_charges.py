@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ from typing import Any
 import pytest
 
 from proctor.base.errors import BudgetExceeded
-from proctor.base.frozen import replace
 from proctor.conduct.envelopes import Envelopes
 from proctor.execute.watch.prices import load_prices
 from proctor.study.analysis.unit import USD

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from proctor.base.errors import BrokenSeal, UsageFault
-from proctor.base.frozen import replace
 from proctor.cli import pilot_crew
 from proctor.conduct.batch import Place
 from proctor.conduct.run import Outcome

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,6 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from proctor.base.frozen import replace
 from proctor.study.pilot.ends import EARLY, WATCHED, _apart, cautions, level_of, share_of
 from proctor.study.pilot.records import Standing, take_looks
 from proctor.study.pilot.report import unfinished

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from proctor.base.frozen import replace
 from proctor.study.pilot.forgeable import could_be_forged
 from proctor.study.pilot.ledger import _told
 from tests.study.pilot.test_status import stands

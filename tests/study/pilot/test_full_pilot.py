@@ -103,7 +103,7 @@ def test_a_pilot_on_real_releases_survives_a_kill_in_every_stage(tmp_path: Path)
     assert len({one["done"] for one in status["methods"]}) == 1
     assert any("cut off" in words for words in status["deviations"])
     for folder in ("report", "again"):
-        done = proctor("pilot", "report", file, "--into", tmp_path / folder)
+        done = proctor("pilot", "report", file, "--out", tmp_path / folder)
         assert done.returncode == 0, done.stderr
     assert contents(tmp_path / "report") == contents(tmp_path / "again")
     assert "report.html" in contents(tmp_path / "report")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from proctor.base.canonical import parse_canonical
 from proctor.base.errors import BrokenSeal
-from proctor.base.frozen import replace
 from proctor.execute.home import Home
 from proctor.record import chained
 from proctor.record.chained import ChainedLog

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.base.frozen import replace
 from proctor.study.pilot.ledger import CUT, RUNNING, SEALED, Ledger, Run, holder, in_order, surplus
 from proctor.study.pilot.protocol import design_of
 from proctor.study.pilot.randomise import randomise

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from proctor.base.frozen import replace
 from proctor.study.pilot.journal import Journal, Removal, read_journal
 from proctor.study.pilot.looks import family
 from proctor.study.pilot.plan import Plan

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from proctor.base.canonical import canonical
-from proctor.base.frozen import replace
 from proctor.study.pilot.power import Question, analyse, curve, question_of, record
 from proctor.study.stats.limits import normal_quantile
 from tests.study.pilot.planning import method, protocol

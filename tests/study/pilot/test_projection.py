@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from proctor.base.frozen import replace
 from proctor.execute.watch.prices import Price, PriceTable, load_prices
 from proctor.study.pilot.checks import money, monotonicity
 from proctor.study.pilot.power import question_of

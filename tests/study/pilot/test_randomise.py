@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -10,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.base.errors import BrokenSeal
-from proctor.base.frozen import replace
 from proctor.study.pilot.checks import structure
 from proctor.study.pilot.protocol import design_of
 from proctor.study.pilot.randomise import Design, Slot, from_csv, randomise, stage_one_tasks, to_csv

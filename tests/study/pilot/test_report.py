@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from proctor.base.frozen import replace
 from proctor.study.pilot.journal import Journal, Removal
 from proctor.study.pilot.records import stages_of
 from proctor.study.pilot.report import caveats_of, compared_in, progress_of, tally, unfinished

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ from typing import Any
 import pytest
 
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import replace
 from proctor.study.pilot.journal import Journal, Removal
 from proctor.study.pilot.ledger import CUT, RUNNING
 from proctor.study.pilot.plan import Plan

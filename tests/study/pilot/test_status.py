@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from random import Random
@@ -11,7 +12,6 @@ from typing import Any
 import pytest
 
 from proctor.base.canonical import canonical
-from proctor.base.frozen import replace
 from proctor.study.pilot.journal import Journal, Removal
 from proctor.study.pilot.ledger import CUT, RUNNING, in_order
 from proctor.study.pilot.plan import Plan

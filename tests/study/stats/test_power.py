@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from proctor.base.frozen import replace
 from proctor.study.stats.power import (
     Design,
     design_effect,

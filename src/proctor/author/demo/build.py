@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,8 +48,6 @@ def cheating_agent(directory: Path) -> Path:
 
 def packed(tree: Path) -> bytes:
     """The files below ``tree`` as an uncompressed archive."""
-    import tarfile
-
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name, path in _files(tree):

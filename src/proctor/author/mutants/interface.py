@@ -9,8 +9,7 @@ import difflib
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-
-from proctor.base.frozen import frozen
+from dataclasses import dataclass
 
 CATEGORIES = {
     "comparison": "a comparison is another one",
@@ -31,7 +30,7 @@ MOST_PAIRS = 4_000_000
 Hunk = tuple[str, int, int, int, int]
 
 
-@frozen
+@dataclass(frozen=True)
 class Edit:
     """One change of a file: the bytes from ``start`` to ``end`` become ``text``."""
 
@@ -45,7 +44,7 @@ class Edit:
         return data[: self.start] + self.text + data[self.end :]
 
 
-@frozen
+@dataclass(frozen=True)
 class Mutant:
     """A file of the solved tree with a fault. ``data`` is the whole file; ``None`` where the fault is its absence."""
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from random import Random
 
 from proctor.author.mutants.interface import Mutant, changed_lines, make_mutant, mutants_of
 from proctor.author.mutants.lines import hunk_edits, line_edits
 from proctor.author.mutants.python import calling_lines, functions_at, means_other, python_edits
-from proctor.base.frozen import frozen
 from proctor.base.handles import join
 from proctor.base.names import name_text
 from proctor.execute.prepare import Prepared
@@ -29,7 +29,7 @@ SHORTEST_NAME = 4
 _COMMON = frozenset(name for kind in (str, bytes, list, dict, set, tuple, int, float) for name in dir(kind))
 
 
-@frozen
+@dataclass(frozen=True)
 class Sited:
     """A mutant and whether it lies in the patched lines or in a caller."""
 
@@ -37,7 +37,7 @@ class Sited:
     scope: str
 
 
-@frozen
+@dataclass(frozen=True)
 class MutationPlan:
     """The solved tree as far as it was changed or is mutated, and every mutant of it."""
 

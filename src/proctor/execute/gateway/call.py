@@ -7,11 +7,12 @@ call is on record, so that its next request comes later in the trace.
 
 from __future__ import annotations
 
+import asyncio
 import time
+from dataclasses import dataclass, replace
 
 import orjson
 
-from proctor.base.frozen import frozen, replace
 from proctor.execute.gateway.cassette import Taped
 from proctor.execute.gateway.charge import charge
 from proctor.execute.gateway.classify import STREAM, WHOLE, failure_in, failure_of, form_of, passed_headers
@@ -36,7 +37,7 @@ _THINKING_SECONDS = 0.02
 """How long a provider thinks at least; what it was asked is told meanwhile, or else with its answer."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Head:
     """The beginning of what the agent gets."""
 
@@ -44,7 +45,7 @@ class Head:
     headers: dict[str, str]
 
 
-@frozen
+@dataclass(frozen=True)
 class End:
     """The end of it; ``failure`` when not all of it came."""
 
@@ -61,8 +62,6 @@ class ModelCall:
         prepared: Prepared,
         reservation: int | None,
     ) -> None:
-        import asyncio
-
         self.number = number
         self.forward = prepared.forward
         self.is_abandoned = False
@@ -93,8 +92,6 @@ class ModelCall:
 
     async def run(self) -> None:
         """Read the answer to its end and settle; whatever happens, an end is put last."""
-        import asyncio
-
         asyncio.get_running_loop().call_later(_THINKING_SECONDS, self._tell_messages)
         self._desk.silence.begin(self.number)
         try:
@@ -230,8 +227,6 @@ class ModelCall:
         self._pieces.put_nowait(body)
 
     async def _read_stream(self, answer: Answer) -> None:
-        import asyncio
-
         splitter = EventSplitter(self._limits.event_bytes)
         scrub = Scrubber(self._desk.settings.keys)
         async for chunk in answer.chunks:
@@ -250,8 +245,6 @@ class ModelCall:
             await self._pass(piece)
 
     async def _pass(self, piece: Piece) -> None:
-        import asyncio
-
         shown = True
         if piece.problem:
             self._problems.append(piece.problem)

@@ -13,13 +13,14 @@ from __future__ import annotations
 import base64
 import binascii
 import zlib
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
 from proctor.base.canonical import canonical, digest, parse_canonical
 from proctor.base.errors import ProctorError
-from proctor.base.frozen import field_names, frozen
+from proctor.base.fields import field_names
 from proctor.execute.gateway import masks
 from proctor.execute.gateway.dialects.interface import Usage
 from proctor.execute.watch.prices import TokenCounts
@@ -37,7 +38,7 @@ class BadTape(ProctorError):
     exit_code = 2
 
 
-@frozen
+@dataclass(frozen=True)
 class Taped:
     """One call; ``chunks`` are pairs of nanoseconds since the request and bytes; ``fault`` is how it broke off."""
 
@@ -53,7 +54,7 @@ class Taped:
     fault_words: str = ""
 
 
-@frozen
+@dataclass(frozen=True)
 class Tape:
     """A whole cassette; ``gaps`` say what could not be kept."""
 

@@ -9,7 +9,8 @@ generates after its client has gone, is billed and not seen.
 
 from __future__ import annotations
 
-from proctor.base.frozen import replace
+from dataclasses import replace
+
 from proctor.execute.gateway.dialects.interface import Asked, Message, Usage
 from proctor.execute.gateway.meter import Reservation
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+from dataclasses import replace
 
-from proctor.base.frozen import replace
 from proctor.execute.gateway.cassette import Tape, Taped
 from proctor.execute.gateway.dialects.interface import GENERATE, Answered, Refused, Usage
 from proctor.execute.gateway.meter import Meter, TooMuch, most_input
@@ -22,8 +23,6 @@ class Desk:
     """The state of a gateway; used in its loop only, but for what others read."""
 
     def __init__(self, settings: Settings, source: Source, teller: Teller, meter: Meter) -> None:
-        import asyncio
-
         self.settings = settings
         self.source = source
         self.teller = teller
@@ -83,8 +82,6 @@ class Desk:
 
     async def _wait_for_others(self) -> float:
         """Wait until a call in flight settles, for a moment at most; the seconds of a wait that came to nothing."""
-        import asyncio
-
         self._changed.clear()
         try:
             await asyncio.wait_for(self._changed.wait(), _POLL_SECONDS)

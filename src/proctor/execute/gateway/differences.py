@@ -16,15 +16,14 @@ Each line and each tool must be there as often as before, so nothing new and not
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
 import orjson
-
-from proctor.base.frozen import frozen
-from proctor.base.pattern import pattern
 
 AROUND = 40
 """How many characters are shown before and after a difference."""
@@ -41,12 +40,12 @@ _RESULT_IDS = ("tool_call_id", "tool_use_id")
 _TOOL_LISTS = ("tools", "functionDeclarations", "function_declarations")
 _SCHEMA_SETS = ("enum", "required")
 _PROMPT_ROLES = ("system", "developer", "user")
-_ENTRY = pattern(r"\s{0,40}(?:(?:[-*+•]|\d{1,4}[.)]) .{1,2000}|[\w@%+=.,~<>-]{0,200}/?[\w@%+=.,~/<>-]{1,2000}:?)?")
+_ENTRY = re.compile(r"\s{0,40}(?:(?:[-*+•]|\d{1,4}[.)]) .{1,2000}|[\w@%+=.,~<>-]{0,200}/?[\w@%+=.,~/<>-]{1,2000}:?)?")
 _ONE = r"""(?:'[^'\n]{1,200}'|"[^"\n]{1,200}"|`[^`\n]{1,200}`)"""
-_NAME, _QUOTED = pattern(_ONE), pattern(rf"{_ONE}(?:, ?{_ONE}){{1,999}}")
+_NAME, _QUOTED = re.compile(_ONE), re.compile(rf"{_ONE}(?:, ?{_ONE}){{1,999}}")
 
 
-@frozen
+@dataclass(frozen=True)
 class Difference:
     """One place in which a request differs: ``part`` says what it belongs to, ``before`` and ``after`` stand around it.
 
@@ -63,7 +62,7 @@ class Difference:
     others: int
 
 
-@frozen
+@dataclass(frozen=True)
 class Reordered:
     """A part of a request that is equal but for the order of ``lines`` lines or tools."""
 

@@ -8,12 +8,12 @@ bytes again (:func:`rebuilt`).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 import orjson
 
-from proctor.base.frozen import frozen, replace
 from proctor.execute.gateway.dialects.interface import GENERATE, Body, Refused, Route, Rules
 from proctor.execute.gateway.dialects.reading import count_media, parse_request
 from proctor.execute.gateway.dialects.table import DIALECTS
@@ -26,7 +26,7 @@ _LEAVING = ("web-search", "web-fetch", "code-execution", "mcp-", "files-api", "s
 """Parts of the names of beta features that leave the sandbox or lean on state."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Prepared:
     """A request that may be forwarded; ``difference`` is JSON text, ``limit`` an output limit by the budget."""
 
@@ -66,6 +66,9 @@ def prepare(
     asked = replace(dialect.asked(body, route), media=count_media(body))
     if route.model:
         asked = replace(asked, model=path.rpartition("/")[2].partition(":")[0])
+    requested = route.model or original["model"]
+    if asked.model != requested:
+        changes.append(f"set the model to {asked.model[:100]!r}, asked for as {requested[:100]!r}")
     forward = Forward(
         dialect=route.dialect,
         kind=route.kind,

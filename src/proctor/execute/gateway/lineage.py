@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import orjson
 
-from proctor.base.frozen import frozen
 from proctor.execute.gateway.dialects.interface import Message
 
 START = "0" * 64
 
 
-@frozen
+@dataclass(frozen=True)
 class Told:
     """A message at its place; ``lineage`` names it with everything before it."""
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-VERSION = 2
+VERSION = 3
 
 _FIELDS = frozenset(
     (
@@ -45,6 +45,7 @@ _RULES = (
     ("<time>", rf"\b(?:{_DAY},?\s{{1,3}})?\d{{1,2}}\s{{1,3}}{_MONTH}(?:\s{{1,3}}\d{{4}})?\b"),
     ("<time>", r"\b\d{1,2}/\d{1,2}/\d{2,4}\b"),
     ("<time>", r"\b\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?:\s?[AP]M)?\b"),
+    ("<time>", r"\b\d{1,2}:\d{2}\s?[AP]M\b"),
     ("<duration>", r"\b\d{1,9}(?:\.\d{1,9})?\s?(?:ms|s|secs?|seconds?|milliseconds?)\b"),
     ("<address>", r"\b0x[0-9a-fA-F]{6,16}\b"),
     ("<hex>", r"\b(?=[a-f]{0,40}\d)(?=\d{0,40}[a-f])[0-9a-f]{7,128}\b"),

@@ -9,9 +9,9 @@ counts more than was reserved is the only way past it, and ``over`` then says by
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 from decimal import Decimal
 
-from proctor.base.frozen import frozen
 from proctor.execute.gateway.dialects.interface import Asked
 from proctor.execute.gateway.settings import Caps
 from proctor.execute.watch.model_names import is_same_model
@@ -28,7 +28,7 @@ _UNLISTED = "?"
 """A tier that no table names, whose prices are the dearest of all tiers."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Reservation:
     """What one call may use at most."""
 
@@ -42,7 +42,7 @@ class Reservation:
         return self.input_tokens + self.output_tokens
 
 
-@frozen
+@dataclass(frozen=True)
 class TooMuch:
     """Why a call cannot be afforded; ``later`` when it could be once calls in flight have cost less than they might."""
 

@@ -12,10 +12,10 @@ a shorter history). A conversation that merely runs beside it does not end it.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 
 import orjson
 
-from proctor.base.frozen import frozen
 from proctor.execute.gateway.sources.interface import Forward
 from proctor.execute.gateway.telling import OVERFLOW, REJECTED, Failure
 
@@ -28,7 +28,7 @@ _WORK = 3
 """So many calls of one conversation are more than a title or a summary: an agent may work without tools."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Outage:
     """A fault that was not recovered from: its class, and a sentence."""
 

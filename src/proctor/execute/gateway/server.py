@@ -6,6 +6,9 @@ here, bounded and on record. A client that goes away ends its call; one that onl
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import socket
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -19,9 +22,6 @@ from proctor.execute.gateway.offered import listing
 from proctor.execute.gateway.sources.interface import STOPPED, TIMEOUT, Forward
 
 if TYPE_CHECKING:
-    import asyncio
-    import socket
-
     from aiohttp import web
 
 _NO_RETRY = {"x-should-retry": "false"}
@@ -55,8 +55,6 @@ class Server:
 
     async def open(self) -> None:
         """Get ready to serve."""
-        import logging
-
         from aiohttp import web
 
         quiet = logging.getLogger("proctor.gateway")
@@ -71,23 +69,17 @@ class Server:
 
     async def serve(self, listener: socket.socket) -> None:
         """Take connections from ``listener``."""
-        import asyncio
-
         loop = asyncio.get_running_loop()
         self._listeners.append(await loop.create_server(self._connection, sock=listener))
 
     async def settle(self, seconds: float) -> bool:
         """Wait until no call is in flight; whether that came in time."""
-        import asyncio
-
         if self._running:
             await asyncio.wait(list(self._running), timeout=seconds)
         return not self._running
 
     async def close(self) -> None:
         """End every call and connection."""
-        import asyncio
-
         for listener in self._listeners:
             listener.close()
         if self._running and self._desk.given_up is None:
@@ -106,8 +98,6 @@ class Server:
 
     def _connection(self) -> Any:
         """The protocol of a new connection; one too many is closed at once."""
-        import asyncio
-
         assert self._runner is not None and self._runner.server is not None
         if len(self._runner.server.connections) + self._coming >= self._limits.connections:
             return _Closed()
@@ -164,8 +154,6 @@ class Server:
         return await self._pass(call, request)
 
     async def _body(self, request: web.Request) -> bytes:
-        import asyncio
-
         from aiohttp import web
 
         data = bytearray()
@@ -188,8 +176,6 @@ class Server:
 
     async def _start(self, number: int, found: Route, body: bytes, request: web.Request) -> ModelCall:
         """Forward a request, once it may be and can be afforded."""
-        import asyncio
-
         desk = self._desk
         headers = {name.lower(): value for name, value in request.headers.items()}
         if not desk.answers(found.dialect):
@@ -227,8 +213,6 @@ class Server:
 
     async def _pass(self, call: ModelCall, request: web.Request) -> web.StreamResponse:
         """Give the agent what comes; when it goes away, the answer is read for a while, to know what it costs."""
-        import asyncio
-
         try:
             return await self._answer(call, request)
         except (asyncio.CancelledError, ConnectionError):

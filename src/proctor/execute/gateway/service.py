@@ -13,32 +13,32 @@ gateway's thread, one at a time. When one of them fails, nothing passes any more
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import socket
 import threading
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from proctor.base.errors import InfrastructureFault
-from proctor.base.frozen import frozen
+from proctor.execute.gateway.cassette import Tape, dump, load
+from proctor.execute.gateway.desk import Desk
 from proctor.execute.gateway.meter import Meter
+from proctor.execute.gateway.scripted.source import Scripted
+from proctor.execute.gateway.server import Server
 from proctor.execute.gateway.settings import Settings
+from proctor.execute.gateway.sources.interface import Source
+from proctor.execute.gateway.sources.provider import Provider
+from proctor.execute.gateway.sources.tape import Player
 from proctor.execute.gateway.telling import Record, Teller
 from proctor.execute.gateway.texts import Keep
-
-if TYPE_CHECKING:
-    import asyncio
-    import socket
-
-    from proctor.execute.gateway.cassette import Tape
-    from proctor.execute.gateway.desk import Desk
-    from proctor.execute.gateway.server import Server
-    from proctor.execute.gateway.sources.interface import Source
 
 T = TypeVar("T")
 _START_SECONDS = 30
 
 
-@frozen
+@dataclass(frozen=True)
 class Summary:
     """What came of a gateway. ``outage`` says how the provider or the set-up failed if the agent did not recover.
 
@@ -86,8 +86,6 @@ class Gateway:
 
     def start(self) -> None:
         """Begin; nothing is served before :meth:`serve`."""
-        import asyncio
-
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._turn, name="proctor-gateway", daemon=True)
         self._thread.start()
@@ -130,8 +128,6 @@ class Gateway:
         return self._sum_up(desk)
 
     def _sum_up(self, desk: Desk) -> Summary:
-        from proctor.execute.gateway.cassette import dump
-
         cassette, why = None, []
         if self._settings.cassette == "record":
             tape = desk.finished_tape()
@@ -157,8 +153,6 @@ class Gateway:
         )
 
     def _turn(self) -> None:
-        import asyncio
-
         assert self._loop is not None
         asyncio.set_event_loop(self._loop)
         self._loop.set_exception_handler(self._wrong)
@@ -172,8 +166,6 @@ class Gateway:
 
     def _do(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
         """Run ``work`` in the gateway's loop and wait for it."""
-        import asyncio
-
         if self._loop is None or self._loop.is_closed():
             work.close()
             raise InfrastructureFault("the gateway is not running")
@@ -183,30 +175,19 @@ class Gateway:
             raise InfrastructureFault(f"the gateway did not answer within {seconds:g} seconds") from None
 
     async def _open(self) -> None:
-        from proctor.execute.gateway.desk import Desk
-        from proctor.execute.gateway.server import Server
-
         self._source = self._make_source()
         self._desk = Desk(self._settings, self._source, self._teller, self._meter)
         self._server = Server(self._desk)
         await self._server.open()
 
     def _load_tape(self) -> Tape | None:
-        from proctor.execute.gateway.cassette import load
-
         return load(self._settings.tape) if self._settings.tape is not None else None
 
     def _make_source(self) -> Source:
         if self._tape is not None:
-            from proctor.execute.gateway.sources.tape import Player
-
             return Player(self._tape, paced=self._settings.paced)
         if self._settings.script is not None:
-            from proctor.execute.gateway.scripted.source import Scripted
-
             return Scripted(self._settings.script)
-        from proctor.execute.gateway.sources.provider import Provider
-
         return Provider(self._settings.upstreams, self._settings.limits)
 
     async def _hold(self, seconds: float) -> bool:
@@ -219,8 +200,6 @@ class Gateway:
         self._desk.gate.set()
 
     async def _close(self) -> None:
-        from proctor.execute.gateway.sources.tape import Player
-
         if self._desk is not None:
             self._desk.gate.set()
         if self._server is not None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from urllib.parse import parse_qsl, urlsplit
 
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import EMPTY, frozen
 
 DIALECT_NAMES = ("chat", "responses", "anthropic", "gemini")
 UNVERSIONED = ("chat", "responses")
@@ -20,7 +20,7 @@ _KEYS = frozenset(("key", "api_key", "api-key", "apikey", "access_token", "token
 """Names of parameters that hold keys."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Upstream:
     """A provider: its endpoint, and the value of its key.
 
@@ -31,7 +31,7 @@ class Upstream:
     url: str
     key: str = ""
 
-    def __post__(self) -> None:
+    def __post_init__(self) -> None:
         where = self.url.partition("?")[0].rpartition("@")[2][:200]
         names = {name.lower() for name, _ in parse_qsl(self._query, keep_blank_values=True)}
         if names & _KEYS or "@" in self.url.partition("?")[0]:
@@ -68,7 +68,7 @@ def _has_host_and_port(url: str) -> bool:
         return False
 
 
-@frozen
+@dataclass(frozen=True)
 class Caps:
     """What may be spent: ``amount`` in the currency of the price table; None means without end."""
 
@@ -77,7 +77,7 @@ class Caps:
     requests: int | None = None
 
 
-@frozen
+@dataclass(frozen=True)
 class Limits:
     """How much and how long; every one is a policy choice.
 
@@ -112,7 +112,7 @@ class Limits:
     least_output_tokens: int = 1024
 
 
-@frozen
+@dataclass(frozen=True)
 class Settings:
     """One gateway.
 
@@ -126,8 +126,8 @@ class Settings:
     ``redaction_key`` and lengths stay.
     """
 
-    upstreams: Mapping[str, Upstream] = EMPTY
-    models: Mapping[str, str] = EMPTY
+    upstreams: Mapping[str, Upstream] = field(default_factory=dict)
+    models: Mapping[str, str] = field(default_factory=dict)
     provider_tools: str = "strip"
     unknown_fields: str = "strip"
     output_tokens: int | None = None
@@ -137,13 +137,13 @@ class Settings:
     tape: bytes | None = None
     paced: bool = False
     script: bytes | None = None
-    canaries: Mapping[str, bytes] = EMPTY
+    canaries: Mapping[str, bytes] = field(default_factory=dict)
     redact: str = "none"
     secrets: tuple[str, ...] = ()
     redaction_key: bytes = b""
     limits: Limits = Limits()
 
-    def __post__(self) -> None:
+    def __post_init__(self) -> None:
         unknown = sorted(set(self.upstreams) - set(DIALECT_NAMES))
         if unknown:
             raise UsageFault(f"there is no dialect {unknown[0]!r}", hint=f"one of {', '.join(DIALECT_NAMES)}")

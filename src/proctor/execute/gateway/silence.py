@@ -13,14 +13,12 @@ is not counted, up to the maximum, and if it leaves such a call, the run may be 
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from proctor.base.clock import seconds_text
-
-if TYPE_CHECKING:
-    import asyncio
 
 PROVIDER_SILENCE = "provider-silence"
 """The code of a run that was ended because the provider of its model was silent for too long."""
@@ -146,8 +144,6 @@ class SilenceWatch:
             self._wait(left)
 
     def _wait(self, nanoseconds: int) -> None:
-        import asyncio
-
         self._timer = asyncio.get_running_loop().call_later(nanoseconds / NANOSECONDS, self._look)
 
     def _heard(self, lasted_ns: int | None) -> None:

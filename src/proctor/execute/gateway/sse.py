@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from proctor.base.frozen import frozen
 from proctor.execute.gateway.dialects.reading import shallow
 
 _END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
@@ -19,7 +19,7 @@ _LINE = re.compile(rb"\r\n|\n|\r")
 _LONGEST_END = 4
 
 
-@frozen
+@dataclass(frozen=True)
 class Piece:
     """Some bytes of a stream; ``data`` is the JSON object of the event that they are, ``problem`` why there is none.
 

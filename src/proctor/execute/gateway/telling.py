@@ -6,10 +6,11 @@ When nobody can be told any more, nothing passes any more. Called from the gatew
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from proctor.base.clock import seconds_text
-from proctor.base.frozen import field_names, frozen
+from proctor.base.fields import field_names
 from proctor.execute.gateway.dialects.interface import Answered, Message, Usage
 from proctor.execute.gateway.differences import Reordered
 from proctor.execute.gateway.forwarding import Prepared
@@ -35,7 +36,7 @@ _MOST_CALLS = 1000
 """How many calls of one answer are told one by one; the answer says how many there were."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Failure:
     """Why a call failed; ``kind`` is its class. ``is_setup`` says that agent and model do not fit each other."""
 
@@ -49,7 +50,7 @@ class Failure:
         return self.is_setup or self.kind not in NOT_THE_PROVIDERS
 
 
-@frozen
+@dataclass(frozen=True)
 class Timing:
     """Nanoseconds from the request to the first byte of the answer, if one came, and to its end."""
 

@@ -6,11 +6,17 @@ before the length it announced counts as unreachable, never as a short file.
 
 from __future__ import annotations
 
+import errno
+import http.client
 import os
 import stat
+import urllib.error
+import urllib.request
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
+from proctor.base.errors import InfrastructureFault
 from proctor.contract.model import InputFile, Source
 from proctor.execute.inputs.client import with_retries
 from proctor.execute.inputs.interface import MAX_FILE_BYTES, NoSuchInput, Unreachable, Wish
@@ -42,8 +48,6 @@ def file_name(spec: str) -> str:
     """The name that the file of ``spec`` gets: the last part of the path or address."""
     path = spec
     if is_address(spec):
-        from urllib.parse import unquote, urlsplit
-
         path = unquote(urlsplit(spec).path)
     name = path.rstrip("/").rpartition("/")[2]
     if not name or name.startswith("."):
@@ -76,10 +80,6 @@ def _copy(spec: str, contract_directory: Path, target: Path) -> None:
 
 def _download(address: str, target: Path) -> None:
     """Fetch ``address`` into ``target``."""
-    import http.client
-    import urllib.error
-    import urllib.request
-
     request = urllib.request.Request(address, headers={"Accept-Encoding": "identity", "User-Agent": "proctor"})
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:
@@ -91,6 +91,10 @@ def _download(address: str, target: Path) -> None:
             raise NoSuchInput(f"there is no such file ({error.code})", where=address) from None
         raise Unreachable(f"could not fetch {address}: {error.code} {error.reason}") from None
     except (OSError, http.client.HTTPException, ValueError) as error:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            hint = "free some space, or set PROCTOR_HOME to a directory on another disk, and start again"
+            problem = f"out of space while fetching {address}"
+            raise InfrastructureFault(problem, where=str(target.parent), hint=hint) from None
         reason = getattr(error, "reason", None) or error
         raise Unreachable(f"could not fetch {address}: {reason}", hint="check the network and try again") from None
     if announced is not None and announced != str(received):

@@ -12,7 +12,9 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import re
 import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,11 +23,14 @@ from proctor.base.canonical import sha256
 from proctor.base.erase import erase
 from proctor.base.errors import InfrastructureFault
 from proctor.base.files import write_whole
-from proctor.base.pattern import pattern
 from proctor.contract.model import InputFile, Source
+from proctor.execute.inputs.archive import ArchiveSupplier
+from proctor.execute.inputs.deb import DebSupplier
 from proctor.execute.inputs.interface import DigestMismatch, NoSuchInput, NotPinned, Supplier
+from proctor.execute.inputs.npm import NpmSupplier
+from proctor.execute.inputs.pypi import PypiSupplier
 
-DIGEST = pattern(r"[0-9a-f]{64}\Z")
+DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 CHUNK_BYTES = 1 << 20
 
 
@@ -103,8 +108,6 @@ class InputCache:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 for stale in self.root.glob(f".{key}-*"):
                     erase(stale)
-                import tempfile
-
                 directory = Path(tempfile.mkdtemp(dir=self.root, prefix=f".{key}-"))
                 try:
                     yield directory
@@ -147,20 +150,12 @@ class InputCache:
 def supplier(kind: str) -> Supplier:
     """The supplier for sources of ``kind``; loaded only when something has to be fetched."""
     if kind == "archive":
-        from proctor.execute.inputs.archive import ArchiveSupplier
-
         return ArchiveSupplier()
     if kind == "pypi":
-        from proctor.execute.inputs.pypi import PypiSupplier
-
         return PypiSupplier()
     if kind == "npm":
-        from proctor.execute.inputs.npm import NpmSupplier
-
         return NpmSupplier()
     if kind == "deb":
-        from proctor.execute.inputs.deb import DebSupplier
-
         return DebSupplier()
     raise NoSuchInput(f"there is no supplier for {kind} sources")
 

@@ -7,11 +7,11 @@ or file that does not exist, bytes that are not the pinned ones, and a source th
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from proctor.base.errors import InfrastructureFault, ProctorError
-from proctor.base.frozen import frozen
 from proctor.contract.model import InputFile, Source
 
 MAX_FILE_BYTES = 2 << 30
@@ -40,7 +40,7 @@ class NotPinned(ProctorError):
     exit_code = 2
 
 
-@frozen
+@dataclass(frozen=True)
 class Wish:
     """What ``proctor lock`` asks for: a source, in which form, and with what it depends on.
 

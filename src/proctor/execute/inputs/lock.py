@@ -8,9 +8,9 @@ the first run after locking needs no network. Two locks of the same contract agr
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
-from proctor.base.frozen import replace
 from proctor.contract.lock import Lock, Locked, spec_text
 from proctor.contract.model import ArchiveRepository, Contract, InputFile, Source
 from proctor.execute.inputs.fetch import InputCache, supplier

@@ -8,23 +8,22 @@ it and never touch ``.git``.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from proctor.base.canonical import sha256
 from proctor.base.errors import ProctorError
 from proctor.base.files import read_bounded
-from proctor.base.frozen import frozen
+from proctor.contract.lint import place_of
+from proctor.contract.lint_terms import Step
 from proctor.contract.load import CONTRACT_NAME
 from proctor.contract.model import Contract, Hidden, Input, NamedFile, Reference
 from proctor.execute.inputs.fetch import InputCache
 from proctor.execute.inputs.interface import MAX_FILE_BYTES, DigestMismatch, NoSuchInput
 from proctor.execute.workspace.archive import read_members
 from proctor.execute.workspace.glob import matches
-
-if TYPE_CHECKING:
-    from proctor.contract.lint_terms import Step
 
 File = tuple[bytes, int, bytes]
 """A path in the tree, a git mode (0o100644, 0o100755, 0o120000) and the bytes (of a link, its target)."""
@@ -75,8 +74,6 @@ def inputs_directory(contract: Contract, cache: InputCache, directory: Path) -> 
         for file, path in zip(one.source.files, cache.ensure(one.source, contract.directory), strict=True):
             if placed.setdefault(file.name, file.sha256) != file.sha256:
                 raise CannotPlace(f"two inputs for setup bring different files named {file.name}", where=one.name)
-            import shutil
-
             shutil.copyfile(path, directory / file.name)
             os.chmod(directory / file.name, 0o444)
     return directory
@@ -127,7 +124,7 @@ def _named_bytes(file: NamedFile, contract_directory: Path) -> bytes:
     return data
 
 
-@frozen
+@dataclass(frozen=True)
 class _Place:
     """Where a contract asks for files, and what they are, for messages."""
 
@@ -136,8 +133,6 @@ class _Place:
     what: str
 
     def problem(self, message: str, hint: str = "") -> CannotPlace:
-        from proctor.contract.lint import place_of
-
         line, column = place_of(self.contract, (*self.way, "paths"))
         return CannotPlace(f"{self.what}: {message}", where=f"{CONTRACT_NAME}:{line}:{column}", hint=hint)
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.base.files import read_bounded
-from proctor.base.frozen import frozen
 from proctor.base.names import name_text
 from proctor.contract.model import Contract
 from proctor.execute.inputs.fetch import InputCache
@@ -30,7 +30,7 @@ PATCH_BYTES = 64 << 20
 _PATCH = re.compile(rb"(?m)^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
 
 
-@frozen
+@dataclass(frozen=True)
 class Answer:
     """One file of a hidden test or of the solution, and the digests of the lines that the repository does not have."""
 
@@ -39,7 +39,7 @@ class Answer:
     lines: frozenset[int]
 
 
-@frozen
+@dataclass(frozen=True)
 class Answered:
     """A file that contains ``answer``: how many of its new lines."""
 

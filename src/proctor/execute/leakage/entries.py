@@ -11,15 +11,17 @@ from __future__ import annotations
 import lzma
 import os
 import re
+import tarfile
 import tempfile
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from proctor.base.frozen import frozen
 from proctor.base.names import name_text
 from proctor.execute.workspace.ar_members import MAGIC as AR
 from proctor.execute.workspace.ar_members import ar_members
@@ -45,7 +47,7 @@ _HEAD_BYTES = 512
 _PIECE_BYTES = 1 << 20
 
 
-@frozen
+@dataclass(frozen=True)
 class SearchLimits:
     """The limits for one file of an input. ``file_bytes`` is how much of a single file is read."""
 
@@ -54,10 +56,10 @@ class SearchLimits:
     nested_bytes: int = 1 << 30
     total_bytes: int = 16 << 30
     file_bytes: int = 8 << 20
-    archive: ArchiveLimits = ArchiveLimits()
+    archive: ArchiveLimits = field(default_factory=ArchiveLimits)
 
 
-@frozen
+@dataclass(frozen=True)
 class Entry:
     """One file: ``archive`` is the path to its archive, from the input's file on; ``path`` is the path inside it.
 
@@ -70,7 +72,7 @@ class Entry:
     suffix: str = ""
 
 
-@frozen
+@dataclass(frozen=True)
 class Unread:
     """An archive that was not searched; ``is_limit`` if it is too large, too deep or the input's own file."""
 
@@ -260,8 +262,6 @@ def _is_plain_tar(head: bytes) -> bool:
 
 
 def _is_tar_header(head: bytes) -> bool:
-    import tarfile
-
     try:
         tarfile.TarInfo.frombuf(head, "utf-8", "surrogateescape")
     except tarfile.HeaderError:
@@ -271,9 +271,6 @@ def _is_tar_header(head: bytes) -> bool:
 
 def _damaged() -> tuple[type[Exception], ...]:
     """What readers of archives raise for damaged or unknown contents."""
-    import tarfile
-    import zipfile
-
     formats = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
     return (OSError, EOFError, ValueError, NotImplementedError, *formats)
 

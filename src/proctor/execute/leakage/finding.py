@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from proctor.base.frozen import field_names, frozen, items
+from proctor.base.fields import field_names, items
 
 BY_NAME, BY_FILES, UNREAD = "name", "files", "unread"
 HISTORY = "history"
@@ -13,7 +14,7 @@ TEST, SOLUTION, LINK = "test", "solution", "link"
 """What only images are searched for: hidden tests, the solution, and links or files where a sandbox mounts."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Finding:
     """One copy of the project under test, one answer to the task, or one part that could not be searched.
 

@@ -10,12 +10,12 @@ contract.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from proctor.base.canonical import canonical, digest, parse
 from proctor.base.errors import ContractError, InfrastructureFault, Mistake
 from proctor.base.files import read_bounded, write_whole
-from proctor.base.frozen import replace
 from proctor.contract.digest import resolved
 from proctor.contract.lint import place_of
 from proctor.contract.load import CONTRACT_NAME

@@ -12,8 +12,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable
-
-from proctor.base.frozen import frozen
+from dataclasses import dataclass
 
 LINE_CHARACTERS = 8
 COMMON_FILES = 20
@@ -52,7 +51,7 @@ _HEAD_BYTES = 600
 _DULL = (b"#", b"//", b"*", b"--", b";", b"import ", b"from ", b"using ", b"use ", b"package ", b"export * ")
 
 
-@frozen
+@dataclass(frozen=True)
 class SourceText:
     """The compared parts of a source file: the digest of its text without white space, and its significant lines."""
 
@@ -60,7 +59,7 @@ class SourceText:
     lines: frozenset[int]
 
 
-@frozen
+@dataclass(frozen=True)
 class Match:
     """The most similar file of the repository; ``is_equal`` if only white space differs."""
 

@@ -13,9 +13,8 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
-
-from proctor.base.frozen import frozen
 
 PYPI, NPM, DEB = "pypi", "npm", "deb"
 
@@ -25,7 +24,7 @@ _LITERAL = r"\b{}\s*=\s*['\"]([^'\"\n]+)['\"]"
 _TEXT_BYTES = 1 << 20
 
 
-@frozen
+@dataclass(frozen=True)
 class Package:
     """A package; ``root`` is the directory of its files. ``version`` is empty if it is not declared."""
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
 from proctor.base.handles import FILE, join, read_file
 from proctor.base.names import name_text
 from proctor.contract.model import ArchiveRepository, Contract
@@ -30,7 +30,7 @@ _DOCUMENTATION = re.compile(r"docs?|_static", re.IGNORECASE)
 _ASIDE = re.compile(r"tests?|testing|testdata|fixtures?|examples?|samples?|demo|benchmarks|templates", re.IGNORECASE)
 
 
-@frozen
+@dataclass(frozen=True)
 class Project:
     """The project under test: its source files, and its known versions by ecosystem and name."""
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.base.frozen import frozen
 from proctor.execute.leakage.entries import BETWEEN, Entry, InputReader, SearchLimits, Unread
 from proctor.execute.leakage.finding import BY_FILES, BY_NAME, HISTORY, UNREAD, Finding
 from proctor.execute.leakage.history import GitHistory
@@ -26,7 +26,7 @@ MAX_FINDINGS = 20
 NO_TEXT = SourceText(b"", frozenset())
 
 
-@frozen
+@dataclass(frozen=True)
 class _Source:
     """A source file of the input, and the similar file of the repository, if there is one."""
 
@@ -37,7 +37,7 @@ class _Source:
     is_equal: bool
 
 
-@frozen
+@dataclass(frozen=True)
 class _Named:
     """A package with the project's name: its archive, and the directory of its files in that archive."""
 
@@ -54,7 +54,7 @@ class _Named:
         return archive.startswith(f"{self.archive}{BETWEEN}{self.root}")
 
 
-@frozen
+@dataclass(frozen=True)
 class _Copy:
     """Files of one archive that are laid out below ``root`` as those of the repository are below ``origin``."""
 

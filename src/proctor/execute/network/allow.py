@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import frozen
 
 _HOST = re.compile(r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?\Z|\[[0-9a-f:.]+\]\Z|[0-9a-f:.]+\Z")
 _UNCLEAR = re.compile(r"/\.{1,2}(?:/|\Z)|%2e|%2f|%5c|\\|//|;", re.IGNORECASE)
 
 
-@frozen
+@dataclass(frozen=True)
 class Rule:
     """One thing that is open. ``path`` is a prefix; no ``methods`` means all of them."""
 
@@ -49,7 +49,7 @@ class Rule:
         return f"{' '.join((*self.methods, ''))}{host}:{self.port}{self.path}"
 
 
-@frozen
+@dataclass(frozen=True)
 class AllowList:
     """Everything that is open."""
 

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import ssl
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from ssl import SSLContext, SSLObject, SSLSocket
 
 from proctor.base.errors import InfrastructureFault
 from proctor.base.process import run
-
-if TYPE_CHECKING:
-    from ssl import SSLContext, SSLObject, SSLSocket
 
 PLACE = "/etc/proctor-authority.pem"
 """Where a sandbox sees the authority's certificate."""
@@ -81,8 +79,6 @@ class Authority:
 
     def context(self, host: str) -> SSLContext:
         """What it takes to be ``host`` (a plain name or address) towards the sandbox."""
-        import ssl
-
         with self._turn:
             found = self._contexts.get(host)
             if found is None:
@@ -96,8 +92,6 @@ class Authority:
 
     def choosing(self, choose: Callable[[SSLSocket | SSLObject, str, SSLContext], int | None]) -> SSLContext:
         """A context whose ``choose`` is called with the name that a client asks for, to put the right one in place."""
-        import ssl
-
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.sni_callback = choose
         return context

@@ -16,11 +16,11 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from proctor.base.canonical import canonical, parse_canonical
 from proctor.base.errors import ProctorError
-from proctor.base.frozen import EMPTY, frozen
 from proctor.execute.network.messages import Headers, header
 from proctor.execute.network.source import Request
 from proctor.execute.network.told import Content
@@ -38,7 +38,7 @@ class BadCassette(ProctorError):
     exit_code = 2
 
 
-@frozen
+@dataclass(frozen=True)
 class Taped:
     """One exchange on a tape. With a ``fault``, there was no answer, and the sandbox was told that and ``status``."""
 
@@ -57,13 +57,13 @@ class Taped:
     fault: str = ""
 
 
-@frozen
+@dataclass(frozen=True)
 class Tape:
     """A whole cassette; ``bodies`` are by their bare digest, ``gaps`` say what could not be kept."""
 
     name: str
     exchanges: tuple[Taped, ...]
-    bodies: Mapping[str, bytes] = EMPTY
+    bodies: Mapping[str, bytes] = field(default_factory=dict)
     gaps: tuple[str, ...] = ()
 
 

@@ -7,9 +7,9 @@ is open, and the connection ends; so does one on which something cannot be under
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.base.frozen import frozen
 from proctor.execute.network.allow import AllowList
 from proctor.execute.network.authority import Authority
 from proctor.execute.network.body import Body, Count
@@ -45,7 +45,7 @@ _PHRASES = {
 _RULES_SHOWN = 20
 
 
-@frozen
+@dataclass(frozen=True)
 class Desk:
     """What all conversations of a network share. ``spot`` names the planted secrets in what a request sends."""
 

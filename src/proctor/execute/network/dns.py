@@ -10,8 +10,8 @@ from __future__ import annotations
 import struct
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
 from proctor.execute.network.told import Lookup, Tell
 
 QUERY_BYTES = 4096
@@ -24,7 +24,7 @@ _KINDS = {1: "A", 2: "NS", 5: "CNAME", 6: "SOA", 12: "PTR", 15: "MX", 16: "TXT",
 _FORMAT_ERROR, _NO_SUCH_NAME, _NOT_IMPLEMENTED = 1, 3, 4
 
 
-@frozen
+@dataclass(frozen=True)
 class Question:
     """What one query asks for. ``name`` is lower-case ASCII with unprintable bytes as ``\\DDD``; ``.`` is the root."""
 

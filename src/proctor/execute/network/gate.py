@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from ssl import SSLContext
 
 from proctor.base.files import read_bounded
 from proctor.contract.policy import Network
@@ -25,9 +25,6 @@ from proctor.execute.network.recorder import Recorder
 from proctor.execute.network.teller import Teller
 from proctor.execute.network.told import Bounds, Spot, nothing_planted
 from proctor.execute.network.upstream import Dial, Upstream, dial
-
-if TYPE_CHECKING:
-    from ssl import SSLContext
 
 PROXY_PORT = 801
 """Where the proxy listens; below 1024, where nothing inside can want to listen itself."""

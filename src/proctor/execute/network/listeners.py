@@ -8,16 +8,17 @@ the harness's own namespace.
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import gc
 import os
 import socket
 import struct
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from proctor.base.errors import InfrastructureFault
-from proctor.base.frozen import frozen
 
 LOOPBACK = "127.0.0.1"
 
@@ -41,7 +42,7 @@ class Inhabited(Protocol):
     def init_pid(self) -> int: ...
 
 
-@frozen
+@dataclass(frozen=True)
 class Wanted:
     """A socket to open on the loopback: ``tcp`` (listening) or ``udp``."""
 
@@ -112,8 +113,6 @@ def _enter(enter: Setns, pid: int) -> None:
 
 def _setns() -> Setns:
     """The system call, which Python itself has since 3.12 only."""
-    import ctypes
-
     libc = ctypes.CDLL(None, use_errno=True)
 
     def enter(handle: int, kind: int) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
 from proctor.execute.network.stream import PIECE_BYTES, Ended, Malformed, Stream
 
 Headers = tuple[tuple[str, str], ...]
@@ -27,7 +27,7 @@ _LINE_BYTES = 4096
 _HEADERS = 200
 
 
-@frozen
+@dataclass(frozen=True)
 class RequestHead:
     """The first part of a request, as it came."""
 
@@ -37,7 +37,7 @@ class RequestHead:
     headers: Headers
 
 
-@frozen
+@dataclass(frozen=True)
 class ResponseHead:
     """The first part of an answer, as it came."""
 
@@ -46,7 +46,7 @@ class ResponseHead:
     headers: Headers
 
 
-@frozen
+@dataclass(frozen=True)
 class Framing:
     """How long a body is: ``none``, ``length``, ``chunked``, or ``close`` (to the end of the stream)."""
 

@@ -8,8 +8,9 @@ it looks into secure connections; without one they pass through unread.
 from __future__ import annotations
 
 import socket
+import ssl
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from ssl import SSLContext, SSLObject, SSLSocket
 
 from proctor.base.errors import InfrastructureFault
 from proctor.execute.network.allow import plain_host
@@ -22,9 +23,6 @@ from proctor.execute.network.stream import Ended, Malformed, Stream
 from proctor.execute.network.told import Exchange
 from proctor.execute.network.tunnel import carry
 from proctor.execute.network.upstream import Upstream
-
-if TYPE_CHECKING:
-    from ssl import SSLContext, SSLObject, SSLSocket
 
 _TLS = b"\x16"
 _ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
@@ -150,8 +148,6 @@ class Proxy:
 
     def _secure_by_name(self, connection: socket.socket, port: int) -> None:
         """Be whichever allowed server the greeting names."""
-        import ssl
-
         desk, asked = self._desk, ""
         assert desk.authority is not None
 

@@ -6,7 +6,8 @@ server that the proxy stands in for is asked by paths, and then the Host header 
 
 from __future__ import annotations
 
-from proctor.base.frozen import frozen
+from dataclasses import dataclass
+
 from proctor.execute.network.allow import plain_host
 from proctor.execute.network.messages import RequestHead
 from proctor.execute.network.stream import Malformed
@@ -14,7 +15,7 @@ from proctor.execute.network.stream import Malformed
 PORTS = {"http": 80, "https": 443}
 
 
-@frozen
+@dataclass(frozen=True)
 class Place:
     """The server that a connection stands for; an empty ``host`` is whichever the request names."""
 
@@ -23,7 +24,7 @@ class Place:
     port: int
 
 
-@frozen
+@dataclass(frozen=True)
 class Route:
     """Where a request goes."""
 

@@ -11,28 +11,26 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from ssl import SSLContext
 
 from proctor.base.errors import InfrastructureFault
+from proctor.base.fields import EMPTY
 from proctor.base.files import write_whole
-from proctor.base.frozen import EMPTY, frozen
 from proctor.contract.policy import Network
+from proctor.execute.network.allow import AllowList
+from proctor.execute.network.authority import PLACE
 from proctor.execute.network.dns import QUERY_BYTES, NameServer
+from proctor.execute.network.gate import PROXY_PORT, Gate
 from proctor.execute.network.listeners import LOOPBACK, Inhabited, Wanted, open_listeners
 from proctor.execute.network.live import Live
 from proctor.execute.network.stream import Ended, Stream
 from proctor.execute.network.switchboard import Handle, Switchboard
 from proctor.execute.network.teller import Teller
 from proctor.execute.network.told import Bounds, Spot, Summary, Tell, nothing_planted
+from proctor.execute.network.upstream import Dial
 from proctor.execute.sandbox.interface import Mount
-
-if TYPE_CHECKING:
-    from ssl import SSLContext
-
-    from proctor.execute.network.allow import AllowList
-    from proctor.execute.network.gate import Gate
-    from proctor.execute.network.upstream import Dial
 
 _NAMES = 53
 _WHYS = 20
@@ -50,7 +48,7 @@ def name_mounts(scratch: Path) -> tuple[Mount, ...]:
     return tuple(Mount(scratch / Path(target).name, target) for target in _FILES)
 
 
-@frozen
+@dataclass(frozen=True)
 class Access:
     """What a sandbox needs to use its network: variables for its commands; the mounts it must have been opened with."""
 
@@ -86,8 +84,6 @@ class NetworkService:
         self._summary: Summary | None = None
         self._gate: Gate | None = None
         if self._mode != "none":
-            from proctor.execute.network.gate import Gate
-
             self._gate = Gate(
                 *(policy, scratch, self._teller, self._live, bounds),
                 directory=directory,
@@ -108,8 +104,6 @@ class NetworkService:
         wanted = [Wanted("udp", _NAMES), Wanted("tcp", _NAMES)]
         handles: list[Handle] = [self._answer_names]
         if self._gate is not None:
-            from proctor.execute.network.gate import PROXY_PORT
-
             ports = self._gate.ports(_NAMES)
             wanted += [Wanted("tcp", PROXY_PORT), *(Wanted("tcp", port) for port in ports)]
             handles += [self._gate.proxy.serve, *(self._gate.proxy.stand_in(port) for port in ports)]
@@ -141,8 +135,6 @@ class NetworkService:
     def _make_mounts(self, scratch: Path) -> tuple[Mount, ...]:
         mounts = [*name_mounts(scratch)]
         if self._gate is not None and self._gate.certificate is not None:
-            from proctor.execute.network.authority import PLACE
-
             mounts.append(Mount(self._gate.certificate, PLACE))
         return tuple(mounts)
 

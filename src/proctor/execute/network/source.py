@@ -7,15 +7,15 @@ Upstream servers are one source (``upstream``), a recording of them another (``r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
-from proctor.base.frozen import frozen
 from proctor.execute.network.body import Body
 from proctor.execute.network.messages import Headers
 from proctor.execute.network.told import Content
 
 
-@frozen
+@dataclass(frozen=True)
 class Request:
     """One request, whichever way it came: ``target`` is its path with the query, ``headers`` are end to end."""
 

@@ -6,15 +6,14 @@ All text in here is plain ASCII and bounded, whatever came out of the sandbox.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from proctor.base.frozen import frozen
 
 TEXT_CHARACTERS = 2000
 
 
-@frozen
+@dataclass(frozen=True)
 class Content:
     """The bytes of one direction: their digest (bare hex) and how many they were."""
 
@@ -25,7 +24,7 @@ class Content:
         return {"sha256": self.sha256, "bytes": self.size}
 
 
-@frozen
+@dataclass(frozen=True)
 class Exchange:
     """One request and what became of it.
 
@@ -64,7 +63,7 @@ class Exchange:
         }
 
 
-@frozen
+@dataclass(frozen=True)
 class Lookup:
     """A name that was asked for, ``count`` times since it was last told; ``allowed`` when it was answered."""
 
@@ -103,7 +102,7 @@ def nothing_planted(data: bytes) -> tuple[str, ...]:
     return ()
 
 
-@frozen
+@dataclass(frozen=True)
 class Summary:
     """How the network of a run came out.
 
@@ -134,7 +133,7 @@ class Summary:
         }
 
 
-@frozen
+@dataclass(frozen=True)
 class Bounds:
     """The most that the network of one run may take. Policy choices, all of them."""
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 import selectors
 import socket
 import time
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
 from proctor.execute.network.body import Count
 from proctor.execute.network.client_hello import HELLO_BYTES, NotTls, server_name
 from proctor.execute.network.stream import PIECE_BYTES
 from proctor.execute.network.told import Bounds, Content
 
 
-@frozen
+@dataclass(frozen=True)
 class Passed:
     """What went through a tunnel, and why it ended if not in peace."""
 

@@ -8,9 +8,11 @@ are checked against the machine's own store.
 from __future__ import annotations
 
 import socket
+import ssl
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from ipaddress import ip_address
+from ssl import SSLContext
 
 from proctor.execute.network.body import Body
 from proctor.execute.network.live import Live
@@ -27,17 +29,12 @@ from proctor.execute.network.source import Answer, NoAnswer, Request
 from proctor.execute.network.stream import Ended, Malformed, Stream
 from proctor.execute.network.told import Bounds
 
-if TYPE_CHECKING:
-    from ssl import SSLContext
-
 Dial = Callable[[str, int, float], socket.socket]
 """A TCP connection to host and port within some seconds; ``OSError`` when there is none."""
 
 
 def dial(host: str, port: int, seconds: float) -> socket.socket:
     """Connect to the first address of ``host`` that answers."""
-    from ipaddress import ip_address
-
     problem: OSError = OSError(f"{host} has no address")
     deadline = time.monotonic() + seconds
     for family, kind, protocol, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
@@ -111,8 +108,6 @@ class Upstream:
             raise
 
     def _secured(self, connection: socket.socket, host: str) -> socket.socket:
-        import ssl
-
         if self._context is None:
             self._context = self._make_context() if self._make_context else ssl.create_default_context()
         try:

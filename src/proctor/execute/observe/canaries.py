@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from base64 import b32encode, b64encode
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from proctor.base.clock import Entropy
-from proctor.base.frozen import frozen
 from proctor.execute.sandbox.interface import HOME
 
 LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -31,7 +31,7 @@ VARIABLE = "DEPLOY_TOKEN"
 _STRIPPED = bytes(byte for byte in range(256) if byte not in LETTERS)
 
 
-@frozen
+@dataclass(frozen=True)
 class Canary:
     """One canary: ``place`` is a path inside or a variable, ``pieces`` are what betrays it."""
 
@@ -45,7 +45,7 @@ class Canary:
         return self.place.startswith("/")
 
 
-@frozen
+@dataclass(frozen=True)
 class Hit:
     """A canary that turned up, and in which form."""
 

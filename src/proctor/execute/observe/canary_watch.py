@@ -10,6 +10,7 @@ user has inotify, which does not report a process, so reads by the host count as
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import select
@@ -18,11 +19,10 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
-
-from proctor.base.frozen import frozen
 
 ACCESS, OPEN = 0x1, 0x20
 """The same bits in both mechanisms."""
@@ -42,7 +42,7 @@ ARGUMENT_BYTES = 4096
 _AT_FDCWD = -100
 
 
-@frozen
+@dataclass(frozen=True)
 class CanaryRead:
     """A canary file was opened; ``pid`` is 0 where the process is not known, and counts as inside the sandbox."""
 
@@ -129,8 +129,6 @@ class CanaryWatch:
         self.stop()
 
     def _begin(self, planted: Mapping[str, Path]) -> None:
-        import ctypes
-
         libc = ctypes.CDLL(None, use_errno=True)
         if os.geteuid() == 0:
             self._handle = libc.fanotify_init(0x3 | CONTENT, os.O_RDONLY | os.O_CLOEXEC | os.O_LARGEFILE)

@@ -15,12 +15,12 @@ import errno
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from proctor.base.erase import erase
 from proctor.base.errors import InfrastructureFault
-from proctor.base.frozen import EMPTY, frozen
 from proctor.base.handles import open_top
 from proctor.execute.observe.processes import come_to_rest, descendants, start_ticks
 from proctor.execute.observe.restore import Sides, restore
@@ -37,7 +37,7 @@ TRY_SECONDS = 0.2
 GO_ON_SECONDS = 0.005
 
 
-@frozen
+@dataclass(frozen=True)
 class Checkpoint:
     """A state of a workspace: how many files and bytes it had changed, and one digest over all that is kept of it."""
 
@@ -46,7 +46,7 @@ class Checkpoint:
     entries_digest: str
     files: int
     total_bytes: int = 0
-    closed: Mapping[bytes, int] = EMPTY  # type: ignore[assignment]
+    closed: Mapping[bytes, int] = field(default_factory=dict)
 
     def payload(self) -> dict[str, Any]:
         """What a ``workspace.checkpoint`` event says of it."""

@@ -14,9 +14,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Generator, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.base.frozen import frozen
 from proctor.base.handles import in_reach, join, open_top
 from proctor.execute.observe.live import open_path, status_of
 from proctor.execute.sandbox.interface import Tree
@@ -26,7 +26,7 @@ LOOK_NAMES = 20_000
 BLOCK_BYTES = 512
 
 
-@frozen
+@dataclass(frozen=True)
 class DiskUse:
     """What was counted; ``complete`` when a pass over everything came to its end."""
 

@@ -7,9 +7,8 @@ texts differ in too many places to compare them cheaply, the whole part between 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
-
-from proctor.base.frozen import frozen
 
 Edit = tuple[str, int, int]
 """A line that stays, goes or comes (one of space, minus, plus), and its place in the old and in the new text."""
@@ -17,7 +16,7 @@ Edit = tuple[str, int, int]
 _OPEN_END = "\n\\ no newline at the end"
 
 
-@frozen
+@dataclass(frozen=True)
 class HunkLimits:
     """The most that a difference of two texts takes in and gives out."""
 

@@ -11,8 +11,8 @@ import errno
 import hashlib
 import os
 import stat
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
 from proctor.base.handles import LINK, file_mode
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -21,7 +21,7 @@ _CHUNK = 1 << 20
 _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ESTALE, errno.ENXIO})
 
 
-@frozen
+@dataclass(frozen=True)
 class Stamp:
     """What a file's status says about its content: another stamp may be another content."""
 
@@ -33,7 +33,7 @@ class Stamp:
     changed_ns: int
 
 
-@frozen
+@dataclass(frozen=True)
 class Reading:
     """What a file or link held: ``data`` is ``None`` where it was only digested."""
 

@@ -13,9 +13,9 @@ where ``keep`` stored them.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from proctor.base.frozen import EMPTY, frozen
 from proctor.base.names import name_text
 from proctor.execute.observe.hunks import HunkLimits, structured_diff
 from proctor.execute.observe.picture import LookLimits, Pair, Picture
@@ -27,7 +27,7 @@ CONTENTS_BYTES = 16 << 20
 """How much former text is remembered for the next difference."""
 
 
-@frozen
+@dataclass(frozen=True)
 class TellLimits:
     """The most that is told of one workspace: mutations before the end, and characters of differences in all."""
 
@@ -35,7 +35,7 @@ class TellLimits:
     difference: int = 32 << 20
 
 
-@frozen
+@dataclass(frozen=True)
 class Mutation:
     """One change of one path; ``change`` is ``added``, ``modified`` or ``deleted``."""
 
@@ -43,7 +43,7 @@ class Mutation:
     change: str
     before: Entry | None
     after: Entry | None
-    diff: Mapping[str, Any] = EMPTY
+    diff: Mapping[str, Any] = field(default_factory=dict)
 
     def payload(self) -> dict[str, Any]:
         """The payload of a ``workspace.mutation`` event."""

@@ -14,8 +14,8 @@ from __future__ import annotations
 import os
 import stat
 import time
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
 from proctor.base.handles import LINK, file_mode, in_reach, join, open_top, parents_of
 from proctor.execute.observe import live
 from proctor.execute.sandbox.interface import Tree
@@ -27,7 +27,7 @@ FRESH_NS = 100_000_000
 """A stamp younger than this may hide a change that came right after it."""
 
 
-@frozen
+@dataclass(frozen=True)
 class LookLimits:
     """The most that one look takes in: names that it walks over, files and bytes that it reads.
 
@@ -41,7 +41,7 @@ class LookLimits:
     data_bytes: int = 1 << 20
 
 
-@frozen
+@dataclass(frozen=True)
 class Pair:
     """One path: what the layers have there, and what was found."""
 

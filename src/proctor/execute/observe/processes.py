@@ -11,15 +11,14 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-
-from proctor.base.frozen import frozen
+from dataclasses import dataclass
 
 MOST_PROCESSES = 4096
 MOST_FILES = 20_000
 _AT_REST = frozenset("TtZXx")
 
 
-@frozen
+@dataclass(frozen=True)
 class ProcessUse:
     """What was found; pid 1 itself is not counted as a process, but the time of those that it has buried is."""
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from proctor.base.clock import NANOSECONDS, Clock, seconds_text
-from proctor.base.frozen import EMPTY, field_names, frozen, items
+from proctor.base.fields import field_names, items
+from proctor.contract.policy import Budget
 from proctor.execute.observe.disk import DiskUse, disk_of
 from proctor.execute.observe.processes import nameless_bytes, process_use, start_ticks
 from proctor.execute.sandbox.interface import HOME, WORKSPACE, Sandbox
@@ -28,7 +30,7 @@ FULL_PERCENT = 99
 NEAR_PERCENT = 95
 
 
-@frozen
+@dataclass(frozen=True)
 class Ceilings:
     """What alerts are measured against; ``None`` is no ceiling. ``free_bytes`` is what the machine's disk must keep."""
 
@@ -41,13 +43,13 @@ class Ceilings:
     free_bytes: int | None = 256 << 20
 
 
-def ceilings_of(budget: object) -> Ceilings:
+def ceilings_of(budget: Budget) -> Ceilings:
     """The ceilings that a contract's budget sets: its fields of the same names."""
     known = set(field_names(Ceilings))
     return Ceilings(**{name: value for name, value in items(budget) if name in known})
 
 
-@frozen
+@dataclass(frozen=True)
 class Store:
     """How full one memory file system is."""
 
@@ -65,7 +67,7 @@ class Store:
         )
 
 
-@frozen
+@dataclass(frozen=True)
 class Sample:
     """What a sandbox had used at one moment; ``None`` where this machine cannot tell.
 
@@ -97,13 +99,13 @@ class Sample:
         }
 
 
-@frozen
+@dataclass(frozen=True)
 class Alert:
     """Something that a sample shows: a code, what was measured, and a sentence about it."""
 
     code: str
     grade: str
-    signals: Mapping[str, Any] = EMPTY
+    signals: Mapping[str, Any] = field(default_factory=dict)
     message: str = ""
 
 
@@ -198,13 +200,13 @@ def _standing(sample: Sample, limits: Ceilings) -> Iterator[Alert]:
         if used is not None and most is not None and used >= most * NANOSECONDS:
             signals = {f"{code}_seconds": seconds_text(used), "cap": most}
             yield Alert(code, "alert", signals, f"{seconds_text(used)} s of {code} time used; {most} s are allowed")
-    for code, field, value, most in (
+    for code, name, value, most in (
         ("disk", "disk_bytes", sample.disk_bytes, limits.disk_bytes),
         ("inodes", "inodes", sample.inodes, limits.inodes),
         ("processes", "processes", sample.processes, limits.processes),
     ):
         if value is not None and most is not None and value >= most:
-            yield Alert(code, "alert", {field: value, "cap": most}, f"{field} is {value}; {most} are allowed")
+            yield Alert(code, "alert", {name: value, "cap": most}, f"{name} is {value}; {most} are allowed")
     memory, most = sample.memory_bytes, limits.memory_bytes
     if memory is not None and most is not None and memory * 100 >= most * NEAR_PERCENT:
         message = f"{memory} of {most} bytes of memory are in use"

@@ -11,10 +11,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from proctor.base.erase import erase_at
-from proctor.base.frozen import EMPTY, frozen
 from proctor.base.handles import digest_file, file_mode, join, names_in, open_top, status_of
 from proctor.execute.observe.live import open_path
 from proctor.execute.observe.snapshot import copy_name, entered
@@ -22,7 +22,7 @@ from proctor.execute.sandbox.interface import owner
 from proctor.execute.workspace.stack import Found, Merged, Stack, is_opaque
 
 
-@frozen
+@dataclass(frozen=True)
 class Sides:
     """A workspace: its upper directory now, the copy of it, and the layers; no layers for a plain tree.
 
@@ -32,7 +32,7 @@ class Sides:
     now: Path
     saved: Path
     layers: tuple[Path, ...]
-    closed: Mapping[bytes, int] = EMPTY  # type: ignore[assignment]
+    closed: Mapping[bytes, int] = field(default_factory=dict)
 
 
 def restore(root: int, sides: Sides, names: tuple[str, ...]) -> int:

@@ -13,9 +13,9 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from proctor.base.errors import InfrastructureFault
-from proctor.base.frozen import frozen
 from proctor.base.handles import in_reach, join, names_in, opened, status_of
 from proctor.base.names import name_text
 from proctor.execute.sandbox.interface import owner
@@ -26,7 +26,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _CHUNK = 1 << 20
 
 
-@frozen
+@dataclass(frozen=True)
 class SnapshotLimits:
     """The most that a copy takes in; ``total_bytes`` counts holes too, since digests have to read them."""
 

@@ -11,10 +11,10 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from proctor.base.errors import InfrastructureFault
-from proctor.base.frozen import EMPTY, frozen
 from proctor.execute.sandbox.interface import Limits, Usage
 
 LIMIT_SLACK_BYTES = 4 << 20
@@ -24,11 +24,11 @@ FREEZE_SECONDS = 30
 PERIOD_MICROSECONDS = 100_000
 
 
-@frozen
+@dataclass(frozen=True)
 class Place:
     """Where groups can be made: directories of version 1 by controller, the one of version 2 with its controllers."""
 
-    v1: dict[str, Path] = EMPTY  # type: ignore[assignment]
+    v1: dict[str, Path] = field(default_factory=dict)
     v2: Path | None = None
     v2_controllers: frozenset[str] = frozenset()
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+from dataclasses import dataclass
 from pathlib import Path
-
-from proctor.base.frozen import frozen
 
 STACK = 28
 """Which field of ``/proc/PID/stat`` says where the stack begins; the third one is the first after the name."""
 
 
-@frozen
+@dataclass(frozen=True)
 class _Place:
     """Where a process stands: its pid inside, and in numbers of the host who stands above it."""
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
+import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +19,6 @@ from proctor.base.canonical import canonical, digest, parse
 from proctor.base.erase import erase
 from proctor.base.errors import InfrastructureFault
 from proctor.base.files import read_bounded, write_whole
-from proctor.base.pattern import pattern
 from proctor.base.process import run
 from proctor.execute.sandbox.bubblewrap.wire import PROGRAM
 
@@ -26,7 +27,7 @@ FILE_BYTES = 1 << 16
 PACKAGES = Path("/var/lib/dpkg/status")
 TOOLS = ("python3", "node", "gcc", "git")
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
-VERSION = pattern(rb"[0-9]+(?:\.[0-9A-Za-z_-]+)+")
+VERSION = re.compile(rb"[0-9]+(?:\.[0-9A-Za-z_-]+)+")
 
 
 def identity(home: Path) -> Mapping[str, str]:
@@ -120,8 +121,6 @@ def _version(tool: str) -> str:
 
 def _try_overlay(home: Path) -> str:
     """Mount one in namespaces of its own, the way a sandbox does it."""
-    import tempfile
-
     top = Path(tempfile.mkdtemp(dir=home, prefix=".overlay-"))
     try:
         directories = [top / name for name in ("lower", "upper", "work")]

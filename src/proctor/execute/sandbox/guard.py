@@ -17,15 +17,14 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
-
-from proctor.base.frozen import frozen
 
 WRITABLE = ("/workspace", "/tmp", "/home/agent", "/dev/shm")
 """Where the processes of a sandbox usually may write."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Observation:
     """One thing that was seen; ``kind`` says which fields count.
 
@@ -94,7 +93,7 @@ def _ignore(observation: Observation) -> None:
     pass
 
 
-@frozen
+@dataclass(frozen=True)
 class GuardPlan:
     """What a guard watches for.
 

@@ -12,13 +12,13 @@ privileges.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
 from proctor.base.errors import InfrastructureFault, UsageFault
-from proctor.base.frozen import EMPTY, frozen
 from proctor.execute.sandbox.guard import Guard, GuardPlan
 
 WORKSPACE = "/workspace"
@@ -39,7 +39,7 @@ def owner() -> tuple[int, int]:
     return os.geteuid(), os.getegid()
 
 
-@frozen
+@dataclass(frozen=True)
 class Limits:
     """The most that one sandbox may use."""
 
@@ -51,7 +51,7 @@ class Limits:
     open_files: int = 4096
 
 
-@frozen
+@dataclass(frozen=True)
 class Overlay:
     """A workspace of layers: ``lowers`` from top to bottom stay untouched, every change lands in ``upper``.
 
@@ -65,14 +65,14 @@ class Overlay:
     removals: tuple[bytes, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True)
 class Tree:
     """A workspace that is a plain directory with ``workspace`` and ``setup`` in it; the fallback without overlays."""
 
     path: Path
 
 
-@frozen
+@dataclass(frozen=True)
 class Sealed:
     """A directory whose content was verified, and the state that it had then; see ``inventory.whole_state``."""
 
@@ -80,7 +80,7 @@ class Sealed:
     state: str
 
 
-@frozen
+@dataclass(frozen=True)
 class Mount:
     """A host file or directory shown inside at ``target``; ``sealed`` where its content was verified for this run."""
 
@@ -100,7 +100,7 @@ def check_target(target: str) -> None:
         raise UsageFault(f"{target} belongs to the sandbox itself", hint="choose another place")
 
 
-@frozen
+@dataclass(frozen=True)
 class SandboxPlan:
     """Everything that a sandbox is made from."""
 
@@ -112,7 +112,7 @@ class SandboxPlan:
     hostname: str = "proctor"
     masked: tuple[Path, ...] = ()
     """Directories of the host that nobody inside may see, should they lie in what is shown of the host's system."""
-    files: Mapping[str, bytes] = EMPTY
+    files: Mapping[str, bytes] = field(default_factory=dict)
     """Files that are made inside for the sandboxed user, such as canaries; no process of the host comes across them."""
     measured: bool = False
     """Whether commands in it may be stretched, which needs a close measurement of time: see ``Command.stretch``."""
@@ -124,12 +124,12 @@ MOST_STRETCH = 10
 """How many timeouts a command of the judge or of setup may take on a loaded machine (see ``Command.stretch``)."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Command:
     """One command: a program looked up in the sandbox's own PATH, its whole environment, its bounds."""
 
     arguments: tuple[str, ...]
-    environment: Mapping[str, str] = EMPTY
+    environment: Mapping[str, str] = field(default_factory=dict)
     directory: str = WORKSPACE
     stdin: bytes = b""
     timeout_seconds: float = 600
@@ -140,7 +140,7 @@ class Command:
     """Command lines that the harness wrote around the agent's own: rules on text do not apply to them."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Output:
     """One stream of a command: the first bytes, how many there were, and the digest (bare hex) over all."""
 
@@ -149,7 +149,7 @@ class Output:
     sha256: str
 
 
-@frozen
+@dataclass(frozen=True)
 class Finished:
     """How a command ended.
 
@@ -192,7 +192,7 @@ class CommandLost(SandboxLost):
         self.finished = finished
 
 
-@frozen
+@dataclass(frozen=True)
 class Usage:
     """What a sandbox has used so far; a field is ``None`` where this machine cannot tell.
 
@@ -274,9 +274,6 @@ class Backend(Protocol):
         """Whether workspaces can be overlays here, or have to be plain trees."""
         ...
 
-    def open(self, plan: SandboxPlan, meanwhile: Callable[[], None] | None = None) -> Sandbox:
-        """A new sandbox, or ``MissingIsolation`` when this machine cannot make one.
-
-        ``meanwhile`` is what there is time for while the sandbox comes up.
-        """
+    def open(self, plan: SandboxPlan) -> Sandbox:
+        """A new sandbox, or ``MissingIsolation`` when this machine cannot make one."""
         ...

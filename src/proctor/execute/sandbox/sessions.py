@@ -10,20 +10,21 @@ from __future__ import annotations
 import os
 import signal
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import canonical, parse
 from proctor.base.errors import InfrastructureFault
 from proctor.base.files import read_bounded, write_whole
-from proctor.base.frozen import frozen
 from proctor.execute.sandbox.cgroup import remove_group
+from proctor.execute.sandbox.container.leftover import remove_session
 
 RECORD_BYTES = 1 << 20
 SWEEP_SECONDS = 30
 
 
-@frozen
+@dataclass(frozen=True)
 class Session:
     """One sandbox of one owner: who made it, its guardian (once there is one), its control groups.
 
@@ -132,8 +133,6 @@ def _end(session: Session) -> None:
 
 def _end_container(session: Session, directory: Path) -> bool:
     """Containers outlive a boot, so they are looked for whenever they were made; false when that has to wait."""
-    from proctor.execute.sandbox.container.leftover import remove_session
-
     # Only the place beside the record is ever touched, whatever the record says.
     return remove_session(session.name, session.engine, directory.absolute() / session.name)
 

@@ -24,10 +24,10 @@ repetitions are the tool's.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from proctor.base.frozen import frozen
 from proctor.contract.command_line import matches_command
 from proctor.execute.watch.program_rules import BUILD, INSTALL, RESOLVE, TEST
 from proctor.execute.watch.programs import commands_of, forms_of, is_tool, kinds_of, unwrapped
@@ -45,7 +45,7 @@ PASSED, FAILED, UNKNOWN = "passed", "failed", "unknown"
 _TOOLS = frozenset({INSTALL, RESOLVE, TEST, BUILD})
 
 
-@frozen
+@dataclass(frozen=True)
 class Call:
     """One tool call: ``key`` is the same for calls with the same words in the same directory."""
 
@@ -61,7 +61,7 @@ class Call:
     kinds: frozenset[str] = frozenset()
 
 
-@frozen
+@dataclass(frozen=True)
 class Work:
     """One program that installs, resolves, tests or builds, and how it ended."""
 
@@ -75,7 +75,7 @@ class Work:
     outcome: str = UNKNOWN
 
 
-@frozen
+@dataclass(frozen=True)
 class Start:
     """A program that a process inside a tool call has started: ``starter`` numbers that process, ``key`` is as in
     :class:`Call`."""

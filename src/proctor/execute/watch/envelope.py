@@ -9,16 +9,16 @@ even begun when it would not fit (:func:`admits`).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from decimal import Decimal
 
-from proctor.base.frozen import frozen
 from proctor.execute.watch.thresholds import Thresholds
 
 GO, THROTTLE, STOP = "go", "throttle", "stop"
 SCOPES = ("run", "task", "batch")
 
 
-@frozen
+@dataclass(frozen=True)
 class Envelope:
     """One cap. ``spent_before`` is what earlier runs have used of it; amounts are in the ledger's currency."""
 
@@ -39,7 +39,7 @@ class Envelope:
         return self.limit * self.throttle_share
 
 
-@frozen
+@dataclass(frozen=True)
 class Standing:
     """Where a run stands in the envelope that binds it most."""
 

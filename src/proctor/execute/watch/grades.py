@@ -9,11 +9,12 @@ Whatever the no-op or the reference also does is no agent's doing: :func:`subtra
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
-from proctor.base.frozen import EMPTY, frozen
-from proctor.base.pattern import pattern
+from proctor.base.fields import EMPTY
 from proctor.execute.watch.breakers.interface import ALERT, GRADES, NOTICE, VIOLATION
 from proctor.execute.watch.programs import program_name
 from proctor.execute.watch.readings import integer, text, words
@@ -53,13 +54,13 @@ _NO_ATTEMPTS = frozenset({"read", "held"})
 _OWN = frozenset({"signal", "proc-access"})
 """What concerns the run's own processes when it was let through."""
 
-_TEMPORARY = pattern(r"(?<![A-Za-z0-9])tmp[A-Za-z0-9_]{6,12}(?![A-Za-z0-9_])")
-_DRAWN = pattern(r"[0-9a-f]{8,64}|[0-9]{1,20}")
-_DRAWN_PORT = pattern(r"(127\.0\.0\.1|\[?::1\]?):[0-9]{5}")
-_VERSION = pattern(r"(?<=[A-Za-z])[0-9][0-9.]*$")
+_TEMPORARY = re.compile(r"(?<![A-Za-z0-9])tmp[A-Za-z0-9_]{6,12}(?![A-Za-z0-9_])")
+_DRAWN = re.compile(r"[0-9a-f]{8,64}|[0-9]{1,20}")
+_DRAWN_PORT = re.compile(r"(127\.0\.0\.1|\[?::1\]?):[0-9]{5}")
+_VERSION = re.compile(r"(?<=[A-Za-z])[0-9][0-9.]*$")
 
 
-@frozen
+@dataclass(frozen=True)
 class Observation:
     """One thing that was seen: what it is, what it was about, and which program did it."""
 
@@ -90,7 +91,7 @@ class Observation:
         return NOTICE if own or harmless(self) else grade_of(self.code, rules)
 
 
-@frozen
+@dataclass(frozen=True)
 class Graded:
     """An observation with its grade."""
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
-from proctor.base.pattern import pattern
 from proctor.execute.watch.calls import Calls, Work
 from proctor.execute.watch.program_rules import INSTALL
 from proctor.execute.watch.programs import program_name, unwrapped
@@ -46,11 +45,11 @@ _VALUED = _words(
 )
 _SHORT = {PYTHON: _words("-r -c -e -t -i -f -n -G"), RUST: _words("-F")}
 """Short options with a value; elsewhere the same letters stand alone."""
-_HOST = pattern(r"(?:[a-z+]{1,20}://|git@)(?:[^/@\s]{1,200}@)?([A-Za-z0-9.-]{1,253}(?::[0-9]{1,5})?)")
-_PYTHON_NAME = pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+_HOST = re.compile(r"(?:[a-z+]{1,20}://|git@)(?:[^/@\s]{1,200}@)?([A-Za-z0-9.-]{1,253}(?::[0-9]{1,5})?)")
+_PYTHON_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
-@frozen
+@dataclass(frozen=True)
 class Install:
     """One installation: what it names, the hosts in its words, its event, and whether it is known to have failed."""
 

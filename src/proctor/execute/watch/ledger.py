@@ -12,10 +12,11 @@ step and check. Human time runs from a question to the operator's decision.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
-from proctor.base.frozen import field_names, frozen
+from proctor.base.fields import field_names
 from proctor.execute.watch.calls import Calls
 from proctor.execute.watch.clock import AgentClock
 from proctor.execute.watch.money import EXACT, plain, total_of
@@ -65,7 +66,7 @@ _ACTIONS: dict[str, tuple[str, dict[str, tuple[str, int, int]]]] = {
 """For every action its part and, for each unit, the meter with a factor and a divisor."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Item:
     """One line of the ledger."""
 

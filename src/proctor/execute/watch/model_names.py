@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from proctor.base.pattern import pattern
+import re
 
-_VERSION = pattern(r"([-@:](latest|\d{3,8}|\d{4}-\d{2}-\d{2}))+$")
+_VERSION = re.compile(r"([-@:](latest|\d{3,8}|\d{4}-\d{2}-\d{2}))+$")
 """How providers mark the version of a model at the end of its name."""
 
 

@@ -14,9 +14,9 @@ Rules of the panel
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
-from proctor.base.frozen import replace
 from proctor.execute.watch.breakers.burst import Burst
 from proctor.execute.watch.breakers.ceilings import CommandCeiling, RunCeiling
 from proctor.execute.watch.breakers.cost import CostCap

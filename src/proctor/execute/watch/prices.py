@@ -19,13 +19,15 @@ mistake of a table is told at once.
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 
 from proctor.base.canonical import digest, sha256
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import frozen
-from proctor.base.pattern import pattern
 from proctor.execute.watch.model_names import is_same_model
 from proctor.execute.watch.money import total_of
 
@@ -71,14 +73,14 @@ TABLE_BYTES = 1 << 20
 MOST_TOLD = 20
 MOST_ROWS = 10_000
 MOST_TIER = 40
-_PRICE = pattern(r"[0-9]{1,12}(?:\.[0-9]{1,18})?")
+_PRICE = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,18})?")
 
 
 class BadPrices(UsageFault):
     """A price table that cannot be used."""
 
 
-@frozen
+@dataclass(frozen=True)
 class _Wrong:
     """One mistake: where, what, and what to do."""
 
@@ -90,7 +92,7 @@ class _Wrong:
         return f"{self.where}: {self.message}" + (f" ({self.hint})" if self.hint else "")
 
 
-@frozen
+@dataclass(frozen=True)
 class Price:
     """What one unit of an action costs; an empty ``model`` means every model, an empty ``tier`` the ordinary one."""
 
@@ -102,7 +104,7 @@ class Price:
     tier: str = ""
 
 
-@frozen
+@dataclass(frozen=True)
 class PriceTable:
     """All prices of one method of projection; ``id`` names it and ``currency`` says what amounts are in.
 
@@ -165,7 +167,7 @@ def _dearest(prices: Iterable[Price]) -> tuple[Price, ...]:
     return tuple(found.values())
 
 
-@frozen
+@dataclass(frozen=True)
 class TokenCounts:
     """What one call used.
 
@@ -281,9 +283,6 @@ def _raise(mistakes: Iterable[_Wrong]) -> None:
 
 def _lines(text: str, file: str) -> Iterator[tuple[int, list[str]]]:
     """The lines of a CSV text that hold anything, each with its number."""
-    import csv
-    import io
-
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     while True:
         start = reader.line_num + 1
@@ -323,7 +322,7 @@ def _in_row(header: list[str], cells: list[str], where: str) -> Iterator[_Wrong]
         yield _Wrong(where, f"{action} has no tiers", "only the prices of a model have them")
 
 
-@frozen
+@dataclass(frozen=True)
 class Schedule:
     """The fallback: conservative costs in abstract units. Its coefficients are policy choices of this version.
 

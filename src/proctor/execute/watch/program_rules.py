@@ -7,13 +7,13 @@ at the first such word only, as sub-commands are told.
 
 from __future__ import annotations
 
-from proctor.base.frozen import frozen
+from dataclasses import dataclass
 
 INSTALL, RESOLVE, TEST, BUILD, READ, SEARCH = "install", "resolve", "test", "build", "read", "search"
 KINDS = (INSTALL, RESOLVE, TEST, BUILD, READ, SEARCH)
 
 
-@frozen
+@dataclass(frozen=True)
 class Rule:
     """One way to tell what a command line does."""
 

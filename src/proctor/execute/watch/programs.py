@@ -8,9 +8,9 @@ name may do any of these things, and then only the programs that it starts tell 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 
-from proctor.base.pattern import pattern
 from proctor.execute.watch.program_rules import (
     INTERPRETERS,
     LAUNCHERS,
@@ -33,9 +33,9 @@ TEXT_CHARACTERS = 16_384
 
 _MOST_WORDS = 256
 _MOST_COMMANDS = 64
-_PYTHON = pattern(r"(?:python|pypy)[0-9.]*")
-_ASSIGNMENT = pattern(r"[A-Za-z_][A-Za-z0-9_]*=")
-_DURATION = pattern(r"[0-9]+(?:\.[0-9]+)?[smhd]?")
+_PYTHON = re.compile(r"(?:python|pypy)[0-9.]*")
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_DURATION = re.compile(r"[0-9]+(?:\.[0-9]+)?[smhd]?")
 _QUIET = frozenset({"-q", "-qq", "--quiet", "-y", "--yes", "-v", "-vv", "--verbose", "-s", "--silent"})
 _BY_PROGRAM: dict[str, tuple[Rule, ...]] = {
     name: tuple(rule for rule in RULES if name in rule.programs) for rule in RULES for name in rule.programs
@@ -240,8 +240,6 @@ def _shell_text(words: Sequence[str]) -> str | None:
 
 
 def _split(script: str) -> list[str]:
-    import shlex
-
     lexer = shlex.shlex(script.replace("\n", " ; "), posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     lexer.commenters = ""

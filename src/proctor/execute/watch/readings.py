@@ -6,14 +6,13 @@ Durations come as decimal strings of seconds and leave as whole nanoseconds.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from proctor.base.pattern import pattern
-
 NANOSECONDS = 1_000_000_000
-_DECIMAL = pattern(r"[0-9]{1,15}(?:\.[0-9]{1,18})?")
+_DECIMAL = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,18})?")
 _LARGEST = 2**63
 _MOST_WORDS = 4096
 

@@ -8,16 +8,16 @@ the evidence that it names. Interventions after an operator's decision are the o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from proctor.base.frozen import frozen
 from proctor.execute.watch.breakers.interface import NONE, Trip
 from proctor.execute.watch.panel import Panel
 from proctor.execute.watch.readings import inner, integer, text
 from proctor.record.trace.event import Event
 
 
-@frozen
+@dataclass(frozen=True)
 class Recorded:
     """A decision as it stands in a trace: the alert's number, the trip it tells of, and what was done about it."""
 
@@ -27,7 +27,7 @@ class Recorded:
     done: str = NONE
 
 
-@frozen
+@dataclass(frozen=True)
 class Replay:
     """The result of a replay: what was derived, what was recorded, and every difference in words."""
 

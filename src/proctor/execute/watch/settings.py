@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
-from proctor.base.frozen import EMPTY, frozen, replace
 from proctor.contract.model import Contract
 from proctor.execute.watch.prices import Price, PriceTable
 from proctor.execute.watch.thresholds import Caps, Thresholds, caps_from, caps_of, record_of, thresholds_from
@@ -20,7 +20,7 @@ _PLAIN = ("call_depth", "sees_tree", "task_usd", "task_spent_usd", "batch_usd", 
 _LISTS = ("ask", "forbid_commands", "forbid_syscalls", "test_commands")
 
 
-@frozen
+@dataclass(frozen=True)
 class Settings:
     """What a panel is set to.
 
@@ -33,14 +33,14 @@ class Settings:
     also does. Without ``sees_tree`` nothing is decided by the state of the tree.
     """
 
-    caps: Caps = Caps()
-    thresholds: Thresholds = Thresholds()
+    caps: Caps = field(default_factory=Caps)
+    thresholds: Thresholds = field(default_factory=Thresholds)
     prices: PriceTable | None = None
     call_depth: int = 1
     sees_tree: bool = True
-    rules: Mapping[str, str] = EMPTY
+    rules: Mapping[str, str] = field(default_factory=dict)
     ask: tuple[str, ...] = ()
-    rollback: Mapping[str, str] = EMPTY
+    rollback: Mapping[str, str] = field(default_factory=dict)
     forbid_commands: tuple[str, ...] = ()
     forbid_syscalls: tuple[str, ...] = ()
     test_commands: tuple[str, ...] = ()

@@ -9,10 +9,12 @@ have one version, are the same for every method that is compared, and change onl
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from proctor.base.frozen import field_names, frozen, items
+from proctor.base.fields import field_names, items
+from proctor.contract.policy import Budget
 
 VERSION = "thresholds-4"
 """Names these defaults in reports; any change of a default is a new version."""
@@ -27,7 +29,7 @@ POLICY_CHOICE = "a policy choice"
 """What every text says that shows a default."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Caps:
     """The most that one run may use; ``None`` is no cap. The defaults are policy choices."""
 
@@ -45,7 +47,7 @@ class Caps:
     dependency_resolutions: int | None = None
 
 
-@frozen
+@dataclass(frozen=True)
 class Thresholds:
     """When behaviour is more than bad luck. Shares are decimal strings between 0 and 1.
 
@@ -114,7 +116,7 @@ _BEFORE: Mapping[str, Any] = {"repeats_below_calls": False}
 """What held before a threshold had a name: records of those versions lack it, and must give the same decisions."""
 
 
-def caps_of(budget: object) -> Caps:
+def caps_of(budget: Budget) -> Caps:
     """The caps that a contract's budget sets: the fields of the same names."""
     known = set(field_names(Caps))
     return Caps(**{name: _plain(value) for name, value in items(budget) if name in known})

@@ -11,13 +11,14 @@ their hits: a replay derives decisions from those, and never reads the texts aga
 
 from __future__ import annotations
 
-from proctor.base.frozen import frozen
+from dataclasses import dataclass
+
 from proctor.execute.watch.intents.extract import Pair
 
 VERSION = "words-2"
 
 
-@frozen
+@dataclass(frozen=True)
 class WordRule:
     """One rule: the intents that it applies to."""
 

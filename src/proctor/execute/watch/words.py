@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from proctor.base.frozen import frozen, replace
 from proctor.execute.watch.intents.extract import CODE, CONFIG, FORMATS, NATURAL, SHELL, Intent, intents
 from proctor.execute.watch.word_rules import VERSION, WORD_RULES, WordRule
 
@@ -44,7 +44,7 @@ _FENCE = re.compile(r"[ \t]{0,8}(`{3,8}|~{3,8})[ \t]{0,4}([A-Za-z0-9+_.-]{0,20})
 _PROMPT = re.compile(r"[ \t]{0,8}[$#%] \S")
 
 
-@frozen
+@dataclass(frozen=True)
 class Hit:
     """One place where a rule applies: ``start`` and ``end`` are positions in the text that was read."""
 
@@ -57,7 +57,7 @@ class Hit:
     where: str = ""
 
 
-@frozen
+@dataclass(frozen=True)
 class Reading:
     """What a text says, and how much of it was read."""
 
@@ -72,7 +72,7 @@ class Reading:
         return self.characters_read == self.characters and not self.more_hits
 
 
-@frozen
+@dataclass(frozen=True)
 class Segment:
     """A part of a text that has one format."""
 

@@ -8,8 +8,12 @@ future. A name that comes twice means what came last. Owners and other permissio
 
 from __future__ import annotations
 
+import lzma
 import os
 import stat
+import tarfile
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,7 +30,9 @@ from proctor.base.handles import (
 )
 from proctor.base.names import name_text
 from proctor.execute.workspace.members import ArchiveLimits, BadArchive, Member, Meter, relative_parts
+from proctor.execute.workspace.tar_members import tar_members
 from proctor.execute.workspace.tree import GIT
+from proctor.execute.workspace.zip_members import zip_members
 
 __all__ = ["CARRIERS", "ZIP", "ArchiveLimits", "BadArchive", "extract", "is_zip", "members", "read_members"]
 
@@ -90,8 +96,6 @@ def members(archive: Path, limits: ArchiveLimits | None = None) -> Iterator[Memb
 
 def is_zip(archive: Path, start: bytes) -> bool:
     """Whether ``archive``, which begins with ``start``, is a zip archive or a program that carries one."""
-    import zipfile
-
     return start.startswith(ZIP) or (start.startswith(CARRIERS) and zipfile.is_zipfile(archive))
 
 
@@ -101,23 +105,14 @@ def _members(archive: Path, limits: ArchiveLimits) -> Iterator[Member]:
         start = file.read(8)
     meter = Meter(limits, archive.stat().st_size)
     if is_zip(archive, start):
-        from proctor.execute.workspace.zip_members import zip_members
-
         yield from zip_members(archive, meter)
         return
-    from proctor.execute.workspace.tar_members import tar_members
-
     yield from tar_members(archive, start, meter)
 
 
 @contextmanager
 def _explained(archive: Path) -> Iterator[None]:
     """Turn what the format's reader raises into one message that names the archive."""
-    import lzma
-    import tarfile
-    import zipfile
-    import zlib
-
     damaged = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, UnicodeError)
     try:
         yield

@@ -15,9 +15,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.base.frozen import frozen
 from proctor.base.handles import (
     LINK,
     digest_file,
@@ -32,7 +32,7 @@ from proctor.execute.workspace.trail import trail_below
 from proctor.execute.workspace.tree import GIT, Entry, entry_of
 
 
-@frozen
+@dataclass(frozen=True)
 class DiffLimits:
     """The most that a difference takes in: bytes of files, files that differ, names that were not there before."""
 
@@ -42,7 +42,7 @@ class DiffLimits:
     new_names: int = 200_000
 
 
-@frozen
+@dataclass(frozen=True)
 class Change:
     """One path that differs: ``change`` is ``added``, ``modified`` or ``deleted``."""
 
@@ -52,7 +52,7 @@ class Change:
     after: Entry | None
 
 
-@frozen
+@dataclass(frozen=True)
 class Changes:
     """Everything that differs, sorted by path."""
 

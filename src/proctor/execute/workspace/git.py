@@ -22,7 +22,6 @@ from proctor.base.errors import InfrastructureFault, ProctorError
 from proctor.base.files import read_bounded
 from proctor.base.handles import split
 from proctor.base.names import name_text
-from proctor.base.pattern import pattern
 from proctor.base.process import Completed
 from proctor.contract.model import Submodule
 from proctor.execute.workspace.gitrun import OwnRepository, new_repository, scratch_repository
@@ -30,8 +29,8 @@ from proctor.execute.workspace.patchtext import quote
 
 __all__ = ["BadRepository", "export_commit", "read_commit"]
 
-_COMMIT = pattern(r"[0-9a-f]{40}\Z")
-_ADDRESS = pattern(r"([a-z][a-z0-9+.-]*)://|[^/\s]+:(?!/)", re.IGNORECASE)
+_COMMIT = re.compile(r"[0-9a-f]{40}\Z")
+_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://|[^/\s]+:(?!/)", re.IGNORECASE)
 _SCHEMES = ("https", "http", "ssh", "git")
 _AS_THEY_ARE = b"* -text !eol !crlf !ident !filter !working-tree-encoding\n"
 _CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tbare = false\n\ttrustctime = false\n\tcheckStat = minimal\n"

@@ -11,10 +11,10 @@ import os
 import struct
 import zlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.base.errors import InfrastructureFault
-from proctor.base.frozen import frozen
 
 _HEADER = struct.Struct(">4sII")
 _ENTRY = struct.Struct(">10I20sH")
@@ -22,7 +22,7 @@ _NAME_MASK = 0xFFF
 _STAGES = 0x3000
 
 
-@frozen
+@dataclass(frozen=True)
 class IndexEntry:
     """One file of an index: its path, mode and the name of its blob."""
 

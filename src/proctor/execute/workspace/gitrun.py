@@ -7,6 +7,7 @@ or file system monitor runs, and it never asks a question. Repositories that oth
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -130,8 +131,6 @@ def new_repository(path: Path, *, bare: bool = True) -> None:
 @contextmanager
 def scratch_repository(scratch: Path | None = None) -> Iterator[OwnRepository]:
     """A bare repository in a directory of its own below ``scratch`` (the system's where none is given), gone after."""
-    import tempfile
-
     with tempfile.TemporaryDirectory(prefix="proctor-git-", dir=scratch) as name:
         new_repository(Path(name))
         yield OwnRepository(Path(name), Path(name))

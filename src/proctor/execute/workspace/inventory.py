@@ -10,9 +10,9 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.base.frozen import frozen
 from proctor.base.handles import (
     digest_file,
     directory_at,
@@ -28,7 +28,7 @@ from proctor.execute.workspace.trail import trail_below
 SAMPLE = 48
 
 
-@frozen
+@dataclass(frozen=True)
 class Inventory:
     """The digest over everything in a layer, and the paths whose state is compared by the cheap check."""
 

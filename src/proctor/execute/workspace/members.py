@@ -6,10 +6,10 @@ Formats yield members; ``archive`` decides what to do with them. Nothing here wr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import BinaryIO
 
 from proctor.base.errors import ProctorError
-from proctor.base.frozen import frozen
 from proctor.base.names import name_text
 
 KINDS = ("file", "directory", "link", "hard link", "fifo", "device")
@@ -29,7 +29,7 @@ class Encrypted(BadArchive):
     """A member is encrypted."""
 
 
-@frozen
+@dataclass(frozen=True)
 class ArchiveLimits:
     """The most that is taken out of one archive.
 
@@ -42,7 +42,7 @@ class ArchiveLimits:
     free_bytes: int = 64 << 20
 
 
-@frozen
+@dataclass(frozen=True)
 class Member:
     """One member: ``target`` is where a link or hard link leads; ``read`` yields a file's bytes, at once or never."""
 

@@ -9,10 +9,10 @@ changes give the same patch.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.base.errors import InfrastructureFault, ProctorError
-from proctor.base.frozen import frozen
 from proctor.base.handles import FILE, LINK, PROGRAM, in_reach, parents_of
 from proctor.base.names import name_text
 from proctor.base.process import Completed
@@ -58,7 +58,7 @@ class PatchProblem(ProctorError):
         self.log = log
 
 
-@frozen
+@dataclass(frozen=True)
 class Application:
     """What a patch makes of a tree: files to write as (path, mode, bytes), and paths that go.
 

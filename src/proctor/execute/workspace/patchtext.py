@@ -7,17 +7,15 @@ checks form only; whether a patch fits a tree is for ``patch.apply_patch`` to fi
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
-from proctor.base.pattern import pattern
-
-_HUNK = pattern(rb"@@ -[0-9]+(?:,([0-9]+))? \+[0-9]+(?:,([0-9]+))? @@")
-_DATE = pattern(
+_HUNK = re.compile(rb"@@ -[0-9]+(?:,([0-9]+))? \+[0-9]+(?:,([0-9]+))? @@")
+_DATE = re.compile(
     rb"[ \t](?:[0-9]{2})?[0-9]{2}-[0-9]{2}-[0-9]{2}"
     rb"(?: [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)?(?: [+-][0-9]{2}:?[0-9]{2})?\Z"
 )
 """What git takes for a date behind a name where no ``diff --git`` line names the file."""
-_OCTAL = pattern(rb"\\([0-7]{3}|.)", re.DOTALL)
+_OCTAL = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _LETTERS = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 _EXTENDED = (b"old mode ", b"new mode ", b"similarity index ", b"dissimilarity index ", b"index ")
 _NOTHING = b"/dev/null"
@@ -27,7 +25,7 @@ class NotAPatch(ValueError):
     """Text that does not have the form of a patch."""
 
 
-@frozen
+@dataclass(frozen=True)
 class FilePatch:
     """What a patch says about one file; a path is ``None`` where there is no file on that side."""
 
@@ -45,7 +43,7 @@ class FilePatch:
         return path
 
 
-@frozen
+@dataclass(frozen=True)
 class FileStat:
     """How much a patch changes in one file."""
 

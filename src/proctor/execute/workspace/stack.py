@@ -13,9 +13,9 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.base.frozen import frozen
 from proctor.base.handles import file_mode, join, names_in, open_inner, open_top, read_file, status_of
 from proctor.execute.workspace.trail import Trail
 
@@ -40,7 +40,7 @@ def is_whiteout(status: os.stat_result) -> bool:
     return stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
 
 
-@frozen
+@dataclass(frozen=True)
 class Found:
     """A name that a merged directory shows, and the layer's directory that it comes from."""
 

@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +27,11 @@ from proctor.base.canonical import canonical, parse, sha256
 from proctor.base.erase import erase
 from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.base.files import read_bounded, write_whole
-from proctor.base.frozen import frozen
 from proctor.base.names import name_bytes, name_text
-from proctor.base.pattern import pattern
 from proctor.execute.sandbox.interface import Sealed, owner
 from proctor.execute.workspace.inventory import Inventory, hand_over, sample_state, take_inventory, whole_state
 
-_KEY = pattern(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}\Z")
+_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}\Z")
 _RECORD_BYTES = 16 << 20
 _BUILDING = ".building-"
 
@@ -40,7 +40,7 @@ class DamagedLayer(InfrastructureFault):
     """A cached layer is not what it was when it was made."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Layer:
     """One layer: ``path`` holds ``workspace`` and ``setup``; ``facts`` are what its builder noted."""
 
@@ -263,7 +263,7 @@ def _recorded_key(place: Path) -> str:
         return place.name
 
 
-@frozen
+@dataclass(frozen=True)
 class _Noted:
     """What a layer holds, and the state of its files in which that was digested."""
 

@@ -5,17 +5,18 @@ The decompressed stream is read through an allowance: a header may be large, but
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
+import lzma
 import stat
+import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO, cast
+from typing import IO, BinaryIO, cast
 
 from proctor.execute.workspace import zstd
 from proctor.execute.workspace.members import BadArchive, Member, Meter, bounded_chunks
-
-if TYPE_CHECKING:
-    import tarfile
 
 HEADER_BYTES = 1 << 20
 _SLACK = 1 << 16
@@ -24,16 +25,10 @@ _SLACK = 1 << 16
 def open_stream(path: Path, start: bytes) -> IO[bytes]:
     """The decompressed bytes of ``path``, whose first bytes are ``start``."""
     if start.startswith(b"\x1f\x8b"):
-        import gzip
-
         return cast(IO[bytes], gzip.open(path, "rb"))
     if start.startswith(b"BZh"):
-        import bz2
-
         return bz2.open(path, "rb")
     if start.startswith(b"\xfd7zXZ\0"):
-        import lzma
-
         return lzma.open(path, "rb")
     if start.startswith(zstd.MAGIC):
         return io.BufferedReader(zstd.ZstdStream(path))
@@ -60,8 +55,6 @@ class _Allowance:
 
 def tar_members(path: Path, start: bytes, meter: Meter) -> Iterator[Member]:
     """The members of the tar archive ``path``."""
-    import tarfile
-
     with open_stream(path, start) as stream:
         allowance = _Allowance(stream)
         allowance.allow(HEADER_BYTES)

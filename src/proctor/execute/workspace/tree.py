@@ -10,10 +10,10 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from proctor.base.frozen import frozen
 from proctor.base.handles import (
     digest_file,
     file_mode,
@@ -28,7 +28,7 @@ GIT = b".git"
 EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
 
 
-@frozen
+@dataclass(frozen=True)
 class Entry:
     """One file or link: its path in the tree, git's mode, its size and the hexadecimal digest of its bytes.
 
@@ -41,7 +41,7 @@ class Entry:
     sha256: str
 
 
-@frozen
+@dataclass(frozen=True)
 class Scan:
     """All entries of a tree, sorted by path, and the paths of what cannot be an entry."""
 

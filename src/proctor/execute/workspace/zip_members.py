@@ -5,15 +5,14 @@ What the directory of the archive claims about sizes is not believed; the meter 
 
 from __future__ import annotations
 
+import calendar
 import stat
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from proctor.execute.workspace.members import BadArchive, Encrypted, Member, Meter, bounded_chunks
-
-if TYPE_CHECKING:
-    import zipfile
 
 _UTF8 = 0x800
 _ENCRYPTED = 0x1
@@ -23,8 +22,6 @@ _TARGET_BYTES = 4096
 
 def zip_members(path: Path, meter: Meter) -> Iterator[Member]:
     """The members of the zip archive ``path``."""
-    import zipfile
-
     with zipfile.ZipFile(path) as archive:
         for information in archive.infolist():
             meter.member()
@@ -73,8 +70,6 @@ def _name(information: zipfile.ZipInfo) -> bytes:
 
 
 def _mtime(information: zipfile.ZipInfo) -> int:
-    import calendar
-
     try:
         return calendar.timegm((*information.date_time, 0, 1, 0))
     except ValueError:

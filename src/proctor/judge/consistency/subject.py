@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from proctor.base.canonical import canonical
-from proctor.base.frozen import frozen
 from proctor.judge.evidence import Evidence
 from proctor.record.problems import Problem
 from proctor.record.trace.event import Event
@@ -14,7 +14,7 @@ from proctor.record.trace.event import Event
 RESULTS, CHANGES = "acceptance/results.json", "workspace/changes.json"
 
 
-@frozen
+@dataclass(frozen=True)
 class Subject:
     """One intact run: its evidence, the sealed files with their digests and sizes, and how to read one of them.
 

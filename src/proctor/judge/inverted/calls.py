@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
 from proctor.judge.inverted.edit import EXPECTATION, NEGATION, Edit
 from proctor.judge.inverted.tokens import MARK, NAME, NUMBER, STRING, Token, arguments, brackets
 from proctor.judge.inverted.values import Draw
@@ -53,7 +53,7 @@ _IN_VALUES = frozenset((b"(", b")", b"[", b"]", b"{", b"}", b",", b":", b".", b"
 """The punctuation of an expression whose literals are parts of its value, whatever the code under test does."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Call:
     """A call in a source file: the token with its name, and the first and last token of each argument."""
 

@@ -11,8 +11,8 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
 from proctor.judge.inverted.statements import Function, called_name
 
 Named = tuple[str, "Value"]
@@ -32,7 +32,7 @@ _SHOWING = re.compile(r"print|self\.subTest|subtests\.test")
 """Calls that only show their arguments."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Case:
     """A case of a parametrised test after one of its values was altered.
 
@@ -71,7 +71,7 @@ class Case:
         return {}
 
 
-@frozen
+@dataclass(frozen=True)
 class Value:
     """An expression of a table, with the id of its case: empty for a loop, which has no ids.
 

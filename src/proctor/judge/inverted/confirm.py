@@ -10,12 +10,12 @@ A round that the machine disturbs is run again; one that it disturbs each time m
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
 from proctor.base.clock import seconds_text
 from proctor.base.errors import InfrastructureFault
-from proctor.base.frozen import frozen, replace
 from proctor.base.names import name_text
 from proctor.base.parallel import side_by_side
 from proctor.contract.model import Check
@@ -44,7 +44,7 @@ MOST_LISTED = 20
 CLEAN, PASSED, BROKEN, DISTURBED = "as expected", "variant passed", "control failed", "disturbed by the machine"
 
 
-@frozen
+@dataclass(frozen=True)
 class Confirmation:
     """What the rounds of one check showed: a judgement if it is forged, and the entry of ``results.json``."""
 

@@ -25,9 +25,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 
-from proctor.base.frozen import frozen
 from proctor.contract.model import Inverted
 from proctor.judge.inverted.edit import EXPECTATION
 from proctor.judge.inverted.pool import CheckPool, Variant
@@ -50,7 +50,7 @@ MOST_SUSPICIOUS = 200
 """How many suspicious tests of a round are recorded and counted."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Round:
     """One more run of a check: tests that are altered and must fail, and tests that must pass."""
 
@@ -152,7 +152,7 @@ def _alter(pool: CheckPool, test: str, sort: str, chosen: list[Variant], used: l
     chosen.append(picked)
 
 
-@frozen
+@dataclass(frozen=True)
 class Seen:
     """What a round showed: variants that passed with the first test that did, and tests that failed unexpectedly.
 

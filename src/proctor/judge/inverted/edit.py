@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
 from proctor.judge.inverted.cases import Case
 
 EXPECTATION, FORM, NEGATION, EXCEPTION = "expectation", "form", "negation", "exception"
@@ -32,7 +32,7 @@ INDEPENDENT = (ASSERTION, CALL)
 DIFF_LINES = 40
 
 
-@frozen
+@dataclass(frozen=True)
 class Edit:
     """Bytes ``start`` to ``end`` of a file become ``new``. ``line`` is the first line of the span, from 1.
 
@@ -51,7 +51,7 @@ class Edit:
         return (self.start < other.end and other.start < self.end) or self.start == other.start
 
 
-@frozen
+@dataclass(frozen=True)
 class Block:
     """A test or a helper in a source file: its name, the names around it, the edits that invert it.
 

@@ -8,8 +8,8 @@ them, and callbacks that must run because the test ends there or counts its asse
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
 from proctor.judge.inverted.tokens import NAME, Token
 
 Span = tuple[int, int]
@@ -24,7 +24,7 @@ _HEADED = (b"if", b"switch", b"while", b"catch", b"for", b"with", b"await")
 _OPENING = frozenset((b"(", b"[", b"{"))
 
 
-@frozen
+@dataclass(frozen=True)
 class Function:
     """A function: the token before its body, the last token of the body, and the name of the call it is given to.
 

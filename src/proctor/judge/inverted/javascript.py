@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
 from proctor.judge.inverted.calls import ITERATING, Call, Source, Span
 from proctor.judge.inverted.edit import ASSERTION, EXCEPTION, FORM, NEGATION, Block, Edit, kinds_of
 from proctor.judge.inverted.functions import Function, find_functions, required
@@ -119,7 +119,7 @@ _MOST_PARTS, _MOST_NESTED = 4, 8
 """The most parts of a name such as ``test.only``, and the most levels of nested tests."""
 
 
-@frozen
+@dataclass(frozen=True)
 class _Test:
     """The call of a test, and the titles around it."""
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from proctor.base.canonical import digest
-from proctor.base.frozen import EMPTY, frozen, items
+from proctor.base.fields import items
 from proctor.base.names import name_bytes, name_text
 from proctor.contract.model import Check, Contract
 from proctor.judge.inverted.edit import DECLARED, EXPECTATION, INDEPENDENT, Edit, edited, kinds_of
@@ -27,7 +28,7 @@ ENOUGH, ENOUGH_KINDS = 3, 2
 """A listed test is well covered by this many variants of this many kinds."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Variant:
     """One altered copy of a test. ``ids`` are listed tests that fail with it, ``affects`` all tests that do.
 
@@ -67,7 +68,7 @@ class Variant:
         }
 
 
-@frozen
+@dataclass(frozen=True)
 class CheckPool:
     """The variants of one check. With ``selects`` a round runs the must_pass tests and ``controls`` alone.
 
@@ -82,7 +83,7 @@ class CheckPool:
     without: tuple[str, ...] = ()
     controls: tuple[str, ...] = ()
     selects: bool = False
-    files: Mapping[str, str] = EMPTY
+    files: Mapping[str, str] = field(default_factory=dict)
     round_ms: int = 0
     check_ms: int = 0
     problem: str = ""
@@ -118,7 +119,7 @@ class CheckPool:
         }
 
 
-@frozen
+@dataclass(frozen=True)
 class Pool:
     """The pools of all checks of a contract that have tests to invert."""
 
@@ -140,7 +141,7 @@ class Pool:
         return digest(self.record())
 
 
-@frozen
+@dataclass(frozen=True)
 class Coverage:
     """How many must_pass tests of a check have variants: ``covered`` ones have enough, of enough kinds."""
 

@@ -17,8 +17,8 @@ import warnings
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from proctor.base.frozen import replace
 from proctor.judge.inverted.cases import Value, module_constants, table_values, uses
 from proctor.judge.inverted.edit import ASSERTION, CALL, EXCEPTION, EXPECTATION, FORM, NEGATION, Block, Edit, kinds_of
 from proctor.judge.inverted.statements import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import posixpath
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
-from proctor.base.frozen import frozen, replace
 from proctor.base.names import name_text
 from proctor.contract.model import Check
 from proctor.execute.inputs.place import hidden_files
@@ -32,7 +32,7 @@ MOST_BYTES = 1 << 20
 """Test files beyond these limits are not read."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Made:
     """One finished round: the attempt, and the outcome of every test that it ran."""
 

@@ -9,11 +9,11 @@ nothing. No pool is made on a machine that keeps disturbing rounds.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from random import Random
 
 from proctor.base.errors import ContractError, InfrastructureFault, Mistake
-from proctor.base.frozen import frozen, replace
 from proctor.base.names import name_text
 from proctor.base.parallel import side_by_side
 from proctor.contract.lint import place_of
@@ -49,7 +49,7 @@ SOUND_CRASHES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 134, -6)
 """Exit codes of a program that found a wrong result; ``assert`` in C ends with ``abort``."""
 
 
-@frozen
+@dataclass(frozen=True)
 class _Candidate:
     path: bytes
     edit: Edit

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-
-from proctor.base.frozen import frozen
+from dataclasses import dataclass
 
 NAME, NUMBER, STRING, MARK = "name", "number", "string", "mark"
 
@@ -33,7 +32,7 @@ _CLOSING = frozenset(OPENING.values())
 _BEFORE_A_VALUE = frozenset(b"( , = : [ ! & | ? { } ; + - * % ~ ^ => == === != !== && || return case".split())
 
 
-@frozen
+@dataclass(frozen=True)
 class Token:
     """One token: what kind, its bytes and where it starts."""
 

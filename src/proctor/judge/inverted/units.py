@@ -9,8 +9,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
 from proctor.judge.inverted import c, javascript, python
 from proctor.judge.inverted.edit import ASSERTION, Block, Edit, kinds_of
 from proctor.judge.inverted.values import Draw
@@ -19,7 +19,7 @@ _FEW = 3
 _PARTS = re.compile(r"[A-Za-z0-9_$]+")
 
 
-@frozen
+@dataclass(frozen=True)
 class Unit:
     """Listed tests of one test function in a file, and the edits that may make them fail.
 

@@ -8,8 +8,7 @@ what its size allows. When one id occurs several times the worst outcome stands.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-
-from proctor.base.frozen import EMPTY, frozen, replace
+from dataclasses import dataclass, field, replace
 
 RESULT_BYTES = 64 << 20
 """The largest result file that is read."""
@@ -24,7 +23,7 @@ OUTCOMES = ("passed", "skipped", "error", "failed")
 _RANK = {outcome: rank for rank, outcome in enumerate(OUTCOMES)}
 
 
-@frozen
+@dataclass(frozen=True)
 class RunnerChange:
     """A part of the test runner that code of the tree changed, and the file and line of that code, if known."""
 
@@ -41,7 +40,7 @@ class RunnerChange:
         return f"{self.what} ({self.by})" if self.by else self.what
 
 
-@frozen
+@dataclass(frozen=True)
 class TestResults:
     """Outcomes by test id.
 
@@ -52,7 +51,7 @@ class TestResults:
 
     __test__ = False  # the name starts with Test: pytest would take it for one
 
-    outcomes: Mapping[str, str] = EMPTY
+    outcomes: Mapping[str, str] = field(default_factory=dict)
     complete: bool = False
     problem: str = ""
     tampered: bool = False

@@ -7,6 +7,7 @@ before anything is expanded; nesting, names and the number of cases are bounded;
 from __future__ import annotations
 
 from typing import Any
+from xml.parsers import expat
 
 from proctor.judge.results.interface import MAX_DEPTH, RESULT_BYTES, Collector, TestResults, TooMuch, clean_text
 
@@ -17,8 +18,6 @@ def parse(data: bytes) -> TestResults:
     """The outcomes in a JUnit file; incomplete when it is cut, malformed or hostile."""
     if len(data) > RESULT_BYTES:
         return TestResults(problem=f"larger than {RESULT_BYTES} bytes")
-    from xml.parsers import expat
-
     reader = _Reader()
     parser = expat.ParserCreate()
     parser.StartElementHandler = reader.start

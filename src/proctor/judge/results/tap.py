@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 
-from proctor.base.pattern import pattern
 from proctor.judge.results.interface import (
     MAX_DEPTH,
     MAX_ID_CHARACTERS,
@@ -21,10 +20,10 @@ from proctor.judge.results.interface import (
     TooMuch,
 )
 
-_TEST = pattern(r"(not )?ok(?=[ \t-]|$)")
-_NUMBER = pattern(r"[0-9]{1,9}(?=[ \t-]|$)", re.ASCII)
-_PLAN = pattern(r"1\.\.([0-9]{1,9})(?:\s*#.*)?$", re.ASCII)
-_DIRECTIVE = pattern(r"(?<!\\)#\s*(skip|todo)\b", re.IGNORECASE)
+_TEST = re.compile(r"(not )?ok(?=[ \t-]|$)")
+_NUMBER = re.compile(r"[0-9]{1,9}(?=[ \t-]|$)", re.ASCII)
+_PLAN = re.compile(r"1\.\.([0-9]{1,9})(?:\s*#.*)?$", re.ASCII)
+_DIRECTIVE = re.compile(r"(?<!\\)#\s*(skip|todo)\b", re.IGNORECASE)
 
 
 def parse(data: bytes) -> TestResults:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import ceil, floor, log10
 from pathlib import Path
 from typing import TypeVar
 
-from proctor.base.frozen import frozen
 from proctor.present.amounts import ANY_STEPS, STEPS, Form, Steps
 from proctor.present.markup import Markup, Piece, tag, trusted
 
@@ -27,7 +27,7 @@ LETTER = 0.56
 """How wide a letter is on average, as a part of the font's size."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Scale:
     """A straight line from values to pixels, with the round values on it."""
 

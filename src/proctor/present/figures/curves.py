@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
 from proctor.present.amounts import DOLLARS, Currency, Form, count, counted, share
 from proctor.present.figures.canvas import Point, across, dot, frame, line, path, scale, stairs, upward, words
 from proctor.present.markup import Markup, Piece
@@ -15,7 +15,7 @@ MOST_LINES = 5
 """How many lines can be distinguished in one figure."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Curve:
     """One line with its name and, where there is one, the band of its uncertainty as (x, low, high)."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
 from proctor.present.amounts import Form, counted, share
 from proctor.present.figures.canvas import Scale, across, box, fit, frame, line, scale, words
 from proctor.present.markup import Markup, Piece, tag
@@ -15,7 +15,7 @@ LABELS = 250
 NUMBERS = 170
 
 
-@frozen
+@dataclass(frozen=True)
 class Whisker:
     """One line of the plot. Without a value the line says ``why`` instead."""
 

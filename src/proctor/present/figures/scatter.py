@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
 from proctor.present.amounts import DOLLARS, Currency, share
 from proctor.present.figures.canvas import Point, across, dot, fit, frame, line, path, scale, upward, words
 from proctor.present.markup import Markup, Piece
@@ -15,7 +15,7 @@ NAMED = 8
 """Up to so many agents are named in the figure; more are numbered by their rank."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Offer:
     """One agent: its cost per run, its success rate, and the ends of the rate's interval if there is one."""
 

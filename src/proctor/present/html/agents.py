@@ -27,6 +27,7 @@ from proctor.present.html.table import (
 from proctor.present.markup import Markup, Piece, tag
 
 MOST_LINES = 60
+TITLE = "Success rate of each agent with its interval"
 
 
 def agents(findings: Mapping[str, Any], evidence: Evidence) -> Section:
@@ -51,13 +52,16 @@ def agents(findings: Mapping[str, Any], evidence: Evidence) -> Section:
     return Section("agents", "Agents", tag("div", parts))
 
 
-def plot(key: str, rows: Sequence[Mapping[str, Any]]) -> Markup:
-    """The forest plot of success, best first."""
+def success_forest(key: str, rows: Sequence[Mapping[str, Any]]) -> Markup:
+    """The figure of the success rates of the first agents, best first."""
     lines = [_line(row) for row in rows[:MOST_LINES]]
-    title = "Success rate of each agent with its interval"
-    figure = forest(f"{key}-forest", lines, title=title, measure="success over scorable runs", bounds=(0, 1))
+    return forest(f"{key}-forest", lines, title=TITLE, measure="success over scorable runs", bounds=(0, 1))
+
+
+def plot(key: str, rows: Sequence[Mapping[str, Any]]) -> Markup:
+    """The forest plot of success, best first, with its title."""
     rest = note(f"The figure shows the first {MOST_LINES} of {len(rows)} agents.") if len(rows) > MOST_LINES else None
-    return tag("div", framed(figure, title), rest)
+    return tag("div", framed(success_forest(key, rows), TITLE), rest)
 
 
 def _line(row: Mapping[str, Any]) -> Whisker:

@@ -7,9 +7,9 @@ that stands in the page's own table of runs is linked there; the query finds the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from proctor.base.frozen import frozen
 from proctor.present.amounts import known
 from proctor.present.html.table import folded
 from proctor.present.markup import Markup, Piece, clean, join, tag, trusted
@@ -36,7 +36,7 @@ LOST = "(scorable = 0 OR success IS DISTINCT FROM 1)"
 """Which runs the analysis counts as scorable, as those with an outcome, and as no successes."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Entry:
     """What a number counts, the query that selects its runs, and some of them."""
 

@@ -7,9 +7,9 @@ Rows are bounded: a table says how many it left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from proctor.base.frozen import frozen
 from proctor.present.amounts import Form, known, reason, share, span
 from proctor.present.markup import EMPTY, Markup, Piece, tag
 from proctor.study.analysis.words import level_words
@@ -17,7 +17,7 @@ from proctor.study.analysis.words import level_words
 MOST_ROWS = 500
 
 
-@frozen
+@dataclass(frozen=True)
 class Section:
     """One part of the page below its heading."""
 
@@ -26,7 +26,7 @@ class Section:
     body: Markup
 
 
-@frozen
+@dataclass(frozen=True)
 class Column:
     """A column's header; numbers stand to the right."""
 
@@ -34,7 +34,7 @@ class Column:
     number: bool = False
 
 
-@frozen
+@dataclass(frozen=True)
 class Cell:
     """What a cell shows, what it sorts by, and how it looks."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from proctor.base.frozen import frozen
 from proctor.present.amounts import Currency, count, counted, currency, known, points_wide
 from proctor.present.figures.canvas import thinned
 from proctor.present.figures.curves import MOST_LINES, Curve, curves
@@ -55,7 +55,7 @@ def _offer(offer: Offer, paid: Currency, evidence: Evidence) -> list[Cell | Piec
     ]
 
 
-@frozen
+@dataclass(frozen=True)
 class Size:
     """A study of some size: its position on the horizontal axis, and half of the width of its projected interval."""
 

@@ -13,17 +13,17 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from proctor.base.canonical import canonical
 from proctor.base.errors import BrokenSeal
-from proctor.base.frozen import frozen
 from proctor.record.rundir import parse_json
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 
 
-@frozen
+@dataclass(frozen=True)
 class Envelope:
     """A payload of :data:`PAYLOAD_TYPE` with its signature, and the id of the key that is said to have made it."""
 

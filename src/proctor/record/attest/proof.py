@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from proctor.base.canonical import canonical, parse
 from proctor.base.errors import BrokenSeal, UsageFault
-from proctor.base.frozen import frozen
 from proctor.record.attest.attestation import check_attestation, check_signature
 from proctor.record.attest.dsse import envelope_value, read_envelope
 from proctor.record.attest.statement import PREDICATE_TYPE, STATEMENT_TYPE, seal_facts
@@ -37,7 +37,7 @@ SCHEMA = 1
 PROOF_BYTES = 128 << 20
 
 
-@frozen
+@dataclass(frozen=True)
 class Proven:
     """What a proof shows: the event, of how many, under which seal, of which run, signed by which key.
 

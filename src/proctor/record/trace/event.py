@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from proctor.base.frozen import frozen
 from proctor.record.trace.payload import payload_bytes
 
 ACTORS = ("agent", "harness", "monitor", "operator")
@@ -29,7 +29,7 @@ EVENT_BYTES = 32 << 20
 """The most that one line may hold, its newline included; the writer refuses more, the reader stops there."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Event:
     """One finished event."""
 
@@ -40,26 +40,6 @@ class Event:
     payload: Mapping[str, Any]
     salt: str
     hash: str
-
-    def __init__(
-        self,
-        seq: int,
-        t: str,
-        type: str,  # noqa: A002
-        actor: str,
-        payload: Mapping[str, Any],
-        salt: str,
-        hash: str,  # noqa: A002
-    ) -> None:
-        # Spelled out because one is made for every line that is written or read.
-        state = self.__dict__
-        state["seq"] = seq
-        state["t"] = t
-        state["type"] = type
-        state["actor"] = actor
-        state["payload"] = payload
-        state["salt"] = salt
-        state["hash"] = hash
 
 
 def payload_digest(salt: bytes, payload: bytes) -> str:

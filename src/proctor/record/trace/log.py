@@ -185,7 +185,7 @@ class TraceWriter:
         if self._problem:
             raise InfrastructureFault(self._problem, where=str(self.path))
         try:
-            os.fdatasync(self._handle)
+            getattr(os, "fdatasync", os.fsync)(self._handle)
             if first:
                 sync_directory(self.path.parent)
         except OSError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -77,8 +78,6 @@ def read_up_to_break(path: Path, *, removed: bool = False) -> tuple[list[Event],
 
 def follow(path: Path, *, stop: Callable[[], bool], poll_seconds: float = 0.05) -> Iterator[Event]:
     """Events as they are written; ends when ``stop`` says so and every finished event has been given out."""
-    import time
-
     while not path.exists():
         if stop():
             return

@@ -8,8 +8,8 @@ seconds, times are decimal strings of nanoseconds, and a stream is ``{sha256, by
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
 from proctor.record.trace.event import ACTORS
 
 
@@ -17,7 +17,7 @@ class BadEvent(ValueError):
     """An event that the table does not allow; always a mistake of the caller."""
 
 
-@frozen
+@dataclass(frozen=True)
 class EventType:
     """One type: its usual actor, the payload keys it cannot be without, and what it says in words."""
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 from proctor.study.analysis.cells import Cells
 from proctor.study.analysis.question import Question
 from proctor.study.stats.misclassification import rogan_gladen
 from proctor.study.stats.missing import imputed_rate, manski
 from proctor.study.stats.passk import all_of_k, pass_at_k
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy as np
 
 MAX_K = 10
 MOST_TRIALS = 100
@@ -26,8 +24,6 @@ def several_attempts(cells: Cells) -> list[dict[str, Any]]:
     Over scorable runs, with an unknown outcome as no success: leaving such runs out would leave out whole tasks, and
     other tasks for every k.
     """
-    import numpy as np
-
     found = []
     for wins, tries in zip(cells.wins, cells.count(cells.scorable), strict=True):
         counts = tries[tries > 0]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from proctor.study.analysis.cells import Cells
 from proctor.study.analysis.pairs import RATED_TASKS, told_apart
@@ -12,11 +15,7 @@ from proctor.study.analysis.verdict import ADOPT, decide
 from proctor.study.analysis.words import among, percent, points
 from proctor.study.stats.estimate import Estimate
 from proctor.study.stats.paired import ALL_ALIKE, paired_difference
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from proctor.study.table import Floats
+from proctor.study.table import Floats
 
 FEW_TASKS = 20
 USUAL_ALPHA = 0.05
@@ -155,8 +154,6 @@ def _supposed(
     cells: Cells, question: Question, best: dict[str, Any], against: dict[str, Any], wins: Floats
 ) -> Supposed:
     """What follows if all runs count, and agents had won so many of them."""
-    import numpy as np
-
     pair = (cells.agents.index(best["agent"]), cells.agents.index(against["agent"]))
     with np.errstate(invalid="ignore", divide="ignore"):
         means = wins / _attempted(cells, question)

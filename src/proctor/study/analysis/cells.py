@@ -7,18 +7,15 @@ does not count: its place is counted once, by the last run.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from proctor.base.errors import UsageFault
 from proctor.study.analysis.question import INTENTION_TO_TREAT, Question
 from proctor.study.analysis.unit import in_one_unit
-from proctor.study.table import Coded, Table
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from proctor.study.table import Floats, Mask
+from proctor.study.table import Coded, Floats, Mask, Table
 
 NAMELESS = "(no name)"
 MAX_AGENTS = 100
@@ -29,8 +26,6 @@ class Cells:
     """A table in its one order, with the agents and tasks in it and the runs of each pair of them counted."""
 
     def __init__(self, table: Table, question: Question) -> None:
-        import numpy as np
-
         if not len(table):
             raise UsageFault("there are no runs to analyse", hint="run something first, or give a table with rows")
         table, self.repeated = _without_repeated(table)
@@ -61,47 +56,35 @@ class Cells:
 
     def count(self, mask: Any = None) -> Floats:
         """How many runs each agent made at each task, among those that ``mask`` names."""
-        import numpy as np
-
         cell = self._cell if mask is None else self._cell[mask]
         size = len(self.agents) * len(self.tasks)
         return np.bincount(cell, minlength=size).astype(np.float64).reshape(len(self.agents), len(self.tasks))
 
     def sum(self, values: Floats) -> Floats:
         """The sum of ``values``, one for each run, for each agent and task; missing ones count as nothing."""
-        import numpy as np
-
         size = len(self.agents) * len(self.tasks)
         found: Floats = np.bincount(self._cell, np.nan_to_num(values), minlength=size).astype(np.float64)
         return found.reshape(len(self.agents), len(self.tasks))
 
     def means(self) -> Floats:
         """The mean of the endpoint for each task (line) and agent (column); nan where there is no outcome."""
-        import numpy as np
-
         with np.errstate(invalid="ignore", divide="ignore"):
             found: Floats = (self.wins / self.tries).T
         return found
 
     def rates(self) -> Floats:
         """The endpoint of each agent over all its runs; nan where there is none."""
-        import numpy as np
-
         with np.errstate(invalid="ignore", divide="ignore"):
             found: Floats = self.wins.sum(axis=1) / self.tries.sum(axis=1)
         return found
 
     def runs_of(self, agent: int) -> Any:
         """The positions of an agent's runs; rows stand in the order of agents."""
-        import numpy as np
-
         return slice(int(np.searchsorted(self.agent, agent)), int(np.searchsorted(self.agent, agent, side="right")))
 
 
 def _without_repeated(table: Table) -> tuple[Table, int]:
     """The table without invalid runs in whose place others were made, and how many of those there are."""
-    import numpy as np
-
     again = {run for run in table.retry_of if run}
     if not again:
         return table, 0
@@ -111,8 +94,6 @@ def _without_repeated(table: Table) -> tuple[Table, int]:
 
 def named(column: Coded) -> Coded:
     """The column with sorted names and a name for what has none."""
-    import numpy as np
-
     used = column.used()
     if not (used.codes < 0).any():
         return used
@@ -121,8 +102,6 @@ def named(column: Coded) -> Coded:
 
 def _order(table: Table, agents: Coded, tasks: Coded) -> Any:
     """The positions of the rows by agent, task, trial, and run where all of these agree."""
-    import numpy as np
-
     trial = np.nan_to_num(table.trial, nan=-1.0)
     keys = (trial, tasks.codes, agents.codes)
     order = np.lexsort(keys)

@@ -6,16 +6,16 @@ is refused, unless the caller names the task; then the findings say so.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from proctor.base.errors import UsageFault
 from proctor.study.analysis.cells import Cells
 from proctor.study.analysis.question import Extras, Question
 from proctor.study.analysis.words import among
 from proctor.study.table import Coded
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 ALL = "all"
 SHOWN = 10
@@ -55,8 +55,6 @@ def check_comparable(cells: Cells, question: Question) -> list[str]:
 
 def classes(cells: Cells, extras: Extras) -> list[dict[str, Any]]:
     """The comparability classes with their runs, agents and what makes them differ; those with most runs first."""
-    import numpy as np
-
     column = cells.table.comparability.used()
     if not len(column.names):
         return []
@@ -81,8 +79,6 @@ def classes(cells: Cells, extras: Extras) -> list[dict[str, Any]]:
 
 def _tasks_of(cells: Cells, column: Coded) -> dict[int, str]:
     """A task of each class; a class has one task unless the contract is not part of it."""
-    import numpy as np
-
     codes, first = np.unique(column.codes, return_index=True)
     return {
         int(code): cells.tasks[int(cells.task[row])]
@@ -93,8 +89,6 @@ def _tasks_of(cells: Cells, column: Coded) -> dict[int, str]:
 
 def _several(cells: Cells, column: Coded) -> list[tuple[str, tuple[str, ...]]]:
     """The tasks that have more than one value in ``column``."""
-    import numpy as np
-
     used = column.used()
     has = used.codes >= 0
     if not has.any():

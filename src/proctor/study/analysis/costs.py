@@ -7,18 +7,15 @@ after the runs are itemised, too, and are in no total: how long people look at a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from proctor.study.analysis.cells import Cells, named
 from proctor.study.analysis.strata import kept_strata, strata_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from proctor.study.table import Floats, Table
+from proctor.study.table import Floats, Table
 
 PHASES = {"setup": "setup", "agent": "attempt", "acceptance": "acceptance"}
 """The phases of which the table tells the costs, by how its columns begin."""
@@ -45,8 +42,6 @@ def costs(cells: Cells) -> dict[str, Any]:
 
 def items(cells: Cells) -> list[dict[str, Any]]:
     """The cost of each agent by item and phase; items of which nothing is known are left out."""
-    import numpy as np
-
     table = cells.table
     parts: list[tuple[str, str, Floats]] = [
         ("model", "attempt", table.model_usd),
@@ -88,8 +83,6 @@ def by_stratum(cells: Cells) -> list[dict[str, Any]]:
 
 def by_task(cells: Cells) -> tuple[list[dict[str, Any]], int]:
     """Runs, cost, time and tokens by task and agent, and how many pairs were left out."""
-    import numpy as np
-
     totals = {
         name: (cells.sum(values), cells.count(~np.isnan(values))) for name, values in _measured(cells.table).items()
     }
@@ -124,8 +117,6 @@ def _measured(table: Table) -> dict[str, Floats]:
 
 def _grouped(cells: Cells, group: Any, labels: tuple[str, ...], word: str, kept: Sequence[int]) -> list[dict[str, Any]]:
     """By agent and group: the runs, the sums of what was measured, and the quartiles of cost and time."""
-    import numpy as np
-
     key = cells.agent * len(labels) + group
     size = len(cells.agents) * len(labels)
     runs = np.bincount(key, minlength=size)
@@ -153,8 +144,6 @@ def _grouped(cells: Cells, group: Any, labels: tuple[str, ...], word: str, kept:
 
 def _quartiles(key: NDArray[np.int64], values: Floats, counts: NDArray[np.int64]) -> list[Floats]:
     """The quartiles of the values of each key; nothing for a key without any."""
-    import numpy as np
-
     ordered = values[np.lexsort((values, key))]
     ends = np.cumsum(counts)
     return [
@@ -165,6 +154,4 @@ def _quartiles(key: NDArray[np.int64], values: Floats, counts: NDArray[np.int64]
 
 def _without_dust(values: Floats) -> Floats:
     """What is left after a subtraction, with nan for what is nothing but rounding."""
-    import numpy as np
-
     return np.where(np.abs(values) < 1e-9, np.nan, values)

@@ -6,6 +6,8 @@ runs are supposed to be failures of the candidate there as well.
 
 from __future__ import annotations
 
+import numpy as np
+
 from proctor.study.analysis.caveats import against_all, one_sided, untold
 from proctor.study.analysis.cells import Cells
 from proctor.study.analysis.pairs import compare_pairs
@@ -19,8 +21,6 @@ def counted(table: Table, question: Question, how: str) -> Counted:
 
     The question names both agents, and ``table`` has runs of both.
     """
-    import numpy as np
-
     cells = Cells(table, question)
     pairs = compare_pairs(cells, np.random.default_rng(SEED), question.planned)
     pair = next(one for one in pairs if {one["a"], one["b"]} == question.planned)

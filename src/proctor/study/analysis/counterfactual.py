@@ -7,14 +7,14 @@ acted otherwise.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from proctor.study.analysis.cells import Cells
 from proctor.study.analysis.question import Question
 from proctor.study.stats.rates import cluster_rate
-
-if TYPE_CHECKING:
-    from proctor.study.table import Floats
+from proctor.study.table import Floats
 
 SHARES = (0.5, 0.75)
 """Which quantiles of the successful runs are taken for caps when none were asked for."""
@@ -36,8 +36,6 @@ def counterfactual(cells: Cells, question: Question) -> list[dict[str, Any]]:
 
 def _under(cells: Cells, values: Floats, cap: float, label: str) -> list[dict[str, Any]]:
     """Success of each agent had the cap been this."""
-    import numpy as np
-
     unseen = np.isnan(values)
     known = cells.known & ~(unseen & cells.won)
     wins = cells.count(cells.won & (values <= cap))
@@ -52,8 +50,6 @@ def _under(cells: Cells, values: Floats, cap: float, label: str) -> list[dict[st
 
 def _usual(values: Floats) -> tuple[float, ...]:
     """Two caps with two significant digits that would have cut off a half and a quarter of the successes."""
-    import numpy as np
-
     known = values[~np.isnan(values)]
     if len(known) < 20 or known.min() == known.max():
         return ()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from proctor.study.analysis.cells import Cells
 from proctor.study.analysis.modes import Modes
 from proctor.study.stats.discovery import MARGINAL, discover
@@ -14,8 +16,6 @@ MAX_POINTS = 60
 
 def discovery(cells: Cells, modes: Modes) -> list[dict[str, Any]]:
     """For each agent that showed any mode: modes found and unseen, the price of the next, and the curve."""
-    import numpy as np
-
     usd = cells.table.cost_usd
     found = []
     for agent, name in enumerate(cells.agents):

@@ -8,7 +8,9 @@ the machine. The same runs in another order give the same bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from proctor.study.analysis.attempts import corrected, several_attempts, unknown_outcomes
 from proctor.study.analysis.cells import Cells
@@ -28,9 +30,6 @@ from proctor.study.analysis.strata import strata, weighted
 from proctor.study.analysis.survival import survival
 from proctor.study.analysis.tradeoff import tradeoff
 from proctor.study.table import Table
-
-if TYPE_CHECKING:
-    import numpy as np
 
 SCHEMA = 1
 KIND = "proctor.findings"
@@ -186,6 +185,4 @@ def _runs(cells: Cells) -> tuple[list[dict[str, Any]], int]:
 
 
 def _generator() -> np.random.Generator:
-    import numpy as np
-
     return np.random.default_rng(SEED)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from proctor.study.analysis.cells import Cells
 
 GATES = ("gate1", "gate2", "gate3", "gate4")
@@ -11,8 +13,6 @@ GATES = ("gate1", "gate2", "gate3", "gate4")
 
 def funnel(cells: Cells) -> list[dict[str, Any]]:
     """The steps of each agent. Gates appear where the table has them; a step counts runs that took all before it."""
-    import numpy as np
-
     table = cells.table
     left = np.ones(len(table), dtype=bool)
     steps = [("attempted", left)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from proctor.base.errors import UsageFault
 from proctor.study.analysis.caveats import (
     against_all,
@@ -199,8 +201,6 @@ def _at_least(question: Question) -> str:
 
 def _counting(cells: Cells, best: str, against: str | None, difference: Estimate | None) -> str:
     """Why the difference is not that of both rates, where it is not: tasks that one lacks, or that count more often."""
-    import numpy as np
-
     if against is None or difference is None or difference.value is None:
         return ""
     tries = cells.tries[[cells.agents.index(best), cells.agents.index(against)]]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from proctor.study.analysis.cells import NAMELESS, Cells
 from proctor.study.analysis.question import Extras
 from proctor.study.analysis.strata import SEVERAL, strata_of
@@ -14,8 +16,6 @@ FEW_TASKS = 20
 
 def cannot(cells: Cells, extras: Extras) -> list[str]:
     """Sentences on what cannot be said."""
-    import numpy as np
-
     table, said = cells.table, list(extras.cannot)
     most = cells.tries.max()
     if most <= 1:
@@ -55,8 +55,6 @@ def cannot(cells: Cells, extras: Extras) -> list[str]:
 
 def _cut_short(cells: Cells) -> list[str]:
     """What curves and means take for granted of runs that a cap cut short."""
-    import numpy as np
-
     table = cells.table
     cut = table.censored == 1
     seconds, usd = (values[cut & ~np.isnan(values)] for values in (table.seconds, table.cost_usd))

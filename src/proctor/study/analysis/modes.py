@@ -5,13 +5,12 @@ A mode is a tag. Tags of runs that succeeded are left out: they say what happene
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from proctor.study.analysis.cells import Cells
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 MAX_TAGS = 60
 """How many modes the matrix has; the most frequent are kept."""
@@ -21,8 +20,6 @@ class Modes:
     """Tags by run: for each pair of run and tag the row and the tag."""
 
     def __init__(self, cells: Cells) -> None:
-        import numpy as np
-
         column = cells.table.tags.used()
         split = [tuple(sorted({tag.strip() for tag in text.split(";") if tag.strip()})) for text in column.names]
         self.names = tuple(sorted({tag for tags in split for tag in tags}))
@@ -40,8 +37,6 @@ class Modes:
 
 def matrix(cells: Cells, modes: Modes) -> tuple[list[str], list[dict[str, Any]]]:
     """The modes, and how often each agent showed them."""
-    import numpy as np
-
     size = max(1, len(modes.names))
     key = cells.agent[modes.row] * size + modes.tag
     counts = np.bincount(key, minlength=len(cells.agents) * size).reshape(len(cells.agents), size)

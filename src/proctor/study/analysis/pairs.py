@@ -12,18 +12,16 @@ tasks differ alike: p is then that of their signs, the interval an exact bound o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from proctor.study.analysis.cells import Cells
 from proctor.study.analysis.question import level_of
+from proctor.study.stats.arrays import Floats
+from proctor.study.stats.estimate import Estimate
 from proctor.study.stats.multiplicity import max_t, rank_ranges
 from proctor.study.stats.paired import DRAWS, EXACT_TASKS, decisive, paired_difference, sign_flip
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from proctor.study.stats.arrays import Floats
-    from proctor.study.stats.estimate import Estimate
 
 PRODUCTS = 2e10
 """How many products the random signs may cost; with very many tasks and agents fewer patterns are drawn."""
@@ -94,8 +92,6 @@ def _standing(cells: Cells) -> list[tuple[int, float]]:
     One task says nothing about others, however well it went: who has outcomes at one only comes after those with a
     rate, and who has none at all comes last. Where no agent has two tasks their shares order them still.
     """
-    import numpy as np
-
     rates = np.round(np.nan_to_num(cells.rates()), 12).tolist()
     tasks = np.minimum((cells.tries > 0).sum(axis=1), RATED_TASKS).tolist()
     return [(RATED_TASKS - many, -rate) for many, rate in zip(tasks, rates, strict=True)]
@@ -103,8 +99,6 @@ def _standing(cells: Cells) -> list[tuple[int, float]]:
 
 def ranks(cells: Cells, pairs: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
     """The position of each agent, and the best and worst rank that it may have."""
-    import numpy as np
-
     place = {name: agent for agent, name in enumerate(cells.agents)}
     better = np.zeros((len(place), len(place)), dtype=bool)
     for pair in pairs:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import EMPTY, frozen
 from proctor.study.stats.estimate import Estimate
 
 SUCCESS = "success"
@@ -29,7 +29,7 @@ def level_of(alpha: float) -> float:
     return min(round(1 - alpha, 12), MOST_LEVEL)
 
 
-@frozen
+@dataclass(frozen=True)
 class Measured:
     """What acceptance did with patches of which it was known whether they are right."""
 
@@ -51,7 +51,7 @@ def measured_from(text: str) -> Measured:
     return Measured(*counts)
 
 
-@frozen
+@dataclass(frozen=True)
 class Counted:
     """What the comparison comes to when runs are counted in another way, and in which, after the word *with*."""
 
@@ -60,7 +60,7 @@ class Counted:
     difference: Estimate
 
 
-@frozen
+@dataclass(frozen=True)
 class Question:
     """What is asked: the endpoint, how sure is sure enough, and whom a candidate is held against."""
 
@@ -82,16 +82,16 @@ class Question:
     """Agent, task, and how many runs came to nothing and were made again: no rows, but what could turn the answer."""
     counted: tuple[Counted, ...] = ()
     """Other ways to count the runs, each of which has to say adopt as well before anybody adopts."""
-    caps: Mapping[str, tuple[float, ...]] = EMPTY
+    caps: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Caps for counterfactual re-scoring, by column (seconds, cost_usd); without them two are taken from the data."""
-    weights: Mapping[str, float] = EMPTY
+    weights: Mapping[str, float] = field(default_factory=dict)
     """How much each stratum counts in the weighted estimate; without them all count the same."""
     oracle: tuple[tuple[float, float], ...] = ((0.95, 0.99), (0.99, 0.95))
     """Sensitivities and specificities of acceptance under which rates are corrected, as a sensitivity analysis."""
     measured: Measured | None = None
     """How often acceptance was seen to err, where that was measured; rates are corrected by it as well."""
 
-    def __post__(self) -> None:
+    def __post_init__(self) -> None:
         if self.endpoint not in ENDPOINTS:
             raise UsageFault(f"there is no endpoint {self.endpoint!r}", hint="success or intention-to-treat")
         if not 0 < self.alpha < MOST_ALPHA:
@@ -113,7 +113,7 @@ class Question:
         return level_of(self.alpha)
 
 
-@frozen
+@dataclass(frozen=True)
 class Extras:
     """What is known beside the table: where it comes from, and what a reader must be told about it."""
 
@@ -129,6 +129,6 @@ class Extras:
     kinds: tuple[str, ...] = ()
     not_to_generalise: tuple[str, ...] = ()
     agreement: Mapping[str, Any] | None = None
-    appendix: Mapping[str, Any] = EMPTY
-    differs: Mapping[str, tuple[str, ...]] = EMPTY
+    appendix: Mapping[str, Any] = field(default_factory=dict)
+    differs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What makes each comparability class differ, by its digest; who knows that has it among the deviations, too."""

@@ -6,16 +6,16 @@ rate over everything attempted stands beside them. Tasks are the clusters of eve
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from proctor.study.analysis.cells import Cells
 from proctor.study.analysis.question import SEED
 from proctor.study.stats.estimate import Estimate, undefined
 from proctor.study.stats.price import success_price
 from proctor.study.stats.rates import KORN_GRAUBARD, cluster_mean, cluster_rate
-
-if TYPE_CHECKING:
-    from proctor.study.table import Floats
+from proctor.study.table import Floats
 
 MAX_RUNS = 200
 """How many runs of an agent are named; the query selects all of them."""
@@ -56,8 +56,6 @@ def agent_costs(cells: Cells) -> list[dict[str, Any]]:
 
     In the price of a success a run without a known cost counts with the mean of the others: it was paid for as well.
     """
-    import numpy as np
-
     table = cells.table
     usd, has = cells.sum(table.cost_usd), cells.count(~np.isnan(table.cost_usd))
     wins, runs = cells.wins.sum(axis=1), cells.attempts.sum(axis=1)
@@ -121,15 +119,11 @@ def agent_runs(cells: Cells) -> list[dict[str, Any]]:
 
 def _sum(values: Floats) -> float | None:
     """A sum of what is known; null when nothing is."""
-    import numpy as np
-
     known = values[~np.isnan(values)]
     return float(known.sum()) if len(known) else None
 
 
 def _total(values: Floats) -> int | None:
     """A sum of whole numbers; null when none is known."""
-    import numpy as np
-
     known = values[~np.isnan(values)]
     return int(known.sum()) if len(known) else None

@@ -6,17 +6,16 @@ A stratum belongs to a task. A task whose runs name different strata belongs to 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from proctor.base.errors import UsageFault
 from proctor.study.analysis.cells import NAMELESS, Cells, named
 from proctor.study.analysis.question import Question
 from proctor.study.stats.rates import cluster_rate
 from proctor.study.stats.strata import stratified_rate
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 SEVERAL = "(several)"
 MAX_STRATA = 200
@@ -31,8 +30,6 @@ def strata_of(cells: Cells) -> tuple[tuple[str, ...], NDArray[np.int64]]:
 
 
 def _strata_of(cells: Cells) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    import numpy as np
-
     column = named(cells.table.stratum)
     lowest = np.full(len(cells.tasks), len(column.names), dtype=np.int64)
     highest = np.full(len(cells.tasks), -1, dtype=np.int64)
@@ -49,8 +46,6 @@ def _strata_of(cells: Cells) -> tuple[tuple[str, ...], NDArray[np.int64]]:
 
 def kept_strata(cells: Cells) -> list[int]:
     """The strata that are told apart: those with most runs, in the order of their names."""
-    import numpy as np
-
     labels, of_task = strata_of(cells)
     runs = np.bincount(of_task, cells.attempts.sum(axis=0), minlength=len(labels))
     return sorted(np.lexsort((np.arange(len(labels)), -runs))[:MAX_STRATA].tolist())
@@ -58,8 +53,6 @@ def kept_strata(cells: Cells) -> list[int]:
 
 def strata(cells: Cells) -> list[dict[str, Any]]:
     """Success of each agent in each stratum; nothing where there is but one."""
-    import numpy as np
-
     labels, of_task = strata_of(cells)
     if len(labels) < 2:
         return []

@@ -6,13 +6,13 @@ of runs still at work; the restricted mean is comparable between agents because 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from proctor.study.analysis.cells import Cells
 from proctor.study.stats.survival import kaplan_meier, restricted_mean
-
-if TYPE_CHECKING:
-    from proctor.study.table import Floats
+from proctor.study.table import Floats
 
 MAX_STEPS = 200
 NEAR = 0.01
@@ -25,8 +25,6 @@ def survival(cells: Cells) -> list[dict[str, Any]]:
 
 
 def _of(cells: Cells, name: str) -> list[dict[str, Any]]:
-    import numpy as np
-
     values: Floats = getattr(cells.table, name)
     events = np.where(cells.table.censored == 1, 0.0, 1.0)
     curves = {}
@@ -60,8 +58,6 @@ def _of(cells: Cells, name: str) -> list[dict[str, Any]]:
 
 def where_cut(cut: Floats) -> float | None:
     """Where these runs were cut; null when that was at different values, or none was."""
-    import numpy as np
-
     known = cut[~np.isnan(cut)]
     if not len(known) or known.max() - known.min() > NEAR * known.max():
         return None

@@ -8,15 +8,13 @@ zero: if all runs of an agent ended alike, it is the exact bound for that many t
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
-from proctor.base.frozen import frozen
 from proctor.study.analysis.cells import Cells
 from proctor.study.stats.estimate import Estimate
 from proctor.study.stats.rates import KORN_GRAUBARD, Spread, bounded_mean
-
-if TYPE_CHECKING:
-    from proctor.study.table import Floats
+from proctor.study.table import Floats
 
 RUNS = (1, 2, 3, 5, 10)
 FACTORS = (0.5, 1.0, 2.0, 4.0)
@@ -64,7 +62,7 @@ def precision(cells: Cells, usd_per_run: float | None) -> list[dict[str, Any]]:
     ]
 
 
-@frozen
+@dataclass(frozen=True)
 class Variation:
     """An agent's rate, its variance between tasks, and within a task.
 

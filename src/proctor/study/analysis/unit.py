@@ -7,22 +7,20 @@ table that has both loses its costs, and its findings say so.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
+import numpy as np
+
 from proctor.execute.watch.prices import FALLBACK
 from proctor.study.columns import NAMES
-from proctor.study.table import Table
-
-if TYPE_CHECKING:
-    from proctor.study.table import Mask
+from proctor.study.table import Mask, Table
 
 SCHEDULE = "fallback"
 """How the names of schedules begin that know no prices."""
 COSTS = tuple(name for name in NAMES if name.endswith("_usd") and name != "billed_usd")
 
 
-@frozen
+@dataclass(frozen=True)
 class Unit:
     """A unit of costs: its name, and how many of them the columns of a table count as a dollar."""
 
@@ -60,8 +58,6 @@ UNITS = Unit("units", int(FALLBACK.units_per_usd))
 
 def in_one_unit(table: Table) -> tuple[Table, Unit]:
     """``table`` with costs of one unit only, and that unit; without any costs when they are of both."""
-    import numpy as np
-
     metered: Mask = ~np.isnan(table.cost_usd)
     method = table.cost_method
     abstract = np.array([name.startswith(SCHEDULE) for name in method.names] + [False], dtype=bool)[method.codes]

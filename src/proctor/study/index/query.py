@@ -8,12 +8,12 @@ counts as one: FROM, VALUES, DESCRIBE, SUMMARIZE). What it costs in memory is bo
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import frozen
 from proctor.study.index.store import check, quoted, reading, selected
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ CLOSED = (
     "SET max_temp_directory_size = '0B'",
     "SET lock_configuration = true",
 )
-WHERE = "--sql"
+WHERE = "SELECT"
 EXAMPLE = "select agent, count(*) from runs group by agent"
 HINT = "the table is called runs; `proctor query --columns` names its columns"
 
 
-@frozen
+@dataclass(frozen=True)
 class Answer:
     """The names of the columns of an answer, and its rows as they come."""
 

@@ -9,15 +9,17 @@ only record.
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
 from proctor.base.errors import ProctorError, UsageFault
-from proctor.base.frozen import EMPTY, frozen
+from proctor.base.fields import EMPTY
 from proctor.base.ids import RUN_ID
 from proctor.execute.home import Home
 from proctor.record.retain import NAME as RETENTION
@@ -33,7 +35,7 @@ VERSION = 5
 """Counts up when rows are made in another way, so that every older row is made again."""
 
 
-@frozen
+@dataclass(frozen=True)
 class LeftOut:
     """A run directory without a row, and why."""
 
@@ -43,7 +45,7 @@ class LeftOut:
     broken: bool = False
 
 
-@frozen
+@dataclass(frozen=True)
 class Rows:
     """The rows of run directories, and the directories that gave none."""
 
@@ -51,7 +53,7 @@ class Rows:
     left_out: tuple[LeftOut, ...]
 
 
-@frozen
+@dataclass(frozen=True)
 class Indexed:
     """The index after it was brought up to date: how many rows it has, and how many of them were read this time."""
 
@@ -166,8 +168,6 @@ def _known(path: Path) -> dict[str, str]:
 @contextmanager
 def _alone(directory: Path) -> Iterator[None]:
     """Nobody else brings the index up to date meanwhile; what somebody left who was killed is taken away."""
-    import fcntl
-
     try:
         directory.mkdir(parents=True, exist_ok=True)
         handle = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)

@@ -23,6 +23,7 @@ from proctor.base.canonical import parse_canonical
 from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.contract.codes import SEEN
 from proctor.execute.gateway.silence import PROVIDER_SILENCE
+from proctor.execute.watch.calls import count_calls
 from proctor.execute.watch.prices import FALLBACK
 from proctor.judge.status import SAFETY_CODES
 from proctor.record import reviews
@@ -30,6 +31,8 @@ from proctor.record.retain import NAME as RETENTION
 from proctor.record.rundir import RunDirectory
 from proctor.record.seal import Seal, load_seal
 from proctor.record.shelf import copy_of, state
+from proctor.record.trace.chain import Chain
+from proctor.record.trace.read import follow_chain
 from proctor.study.table import NAMES
 
 STRATA = ("language", "complexity")
@@ -211,10 +214,6 @@ def _work(run: RunDirectory, seal: Seal, report: Mapping[str, Any], configuratio
 
 def _calls(run: RunDirectory, seal: Seal, watch: Mapping[str, Any]) -> tuple[int, int]:
     """How many tool calls the agent began, and how many of its programs were runs of tests."""
-    from proctor.execute.watch.calls import count_calls
-    from proctor.record.trace.chain import Chain
-    from proctor.record.trace.read import follow_chain
-
     chain = Chain()
     counts = count_calls(follow_chain(run.events, chain), watch)
     if (chain.count, chain.head) != (seal.count, seal.head):

@@ -15,6 +15,8 @@ from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.base.files import sync_directory
 from proctor.study.table import COLUMNS, LATER, NAMES, TEXT_NAMES, Coded, Table, chunks_of
@@ -61,8 +63,6 @@ def ingest(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
 
     :class:`UsageFault` when two rows have the same run; then the file is as it was before.
     """
-    import numpy as np
-
     count, held = 0, 0
     parts: list[Path] = []
     columns: dict[str, list[Any]] = {name: [] for name in NAMES}
@@ -94,8 +94,6 @@ def ingest(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
 
 def write_table(table: Table, path: Path) -> None:
     """Write a whole table to the file at ``path``."""
-    import numpy as np
-
     columns: dict[str, Any] = {}
     for name in NAMES:
         column = getattr(table, name)
@@ -166,8 +164,6 @@ def merge(
 
     The rows of ``new`` get the stamps of their runs, and the file gets the version ``by`` which rows are made.
     """
-    import numpy as np
-
     with _beside(path) as place, connect(spill_of(place)) as database:
         database.register("gone", {"run": np.array(sorted(dropped), dtype=object)})
         database.register(
@@ -255,8 +251,6 @@ def _refuse_twins(database: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 def _texts(name: str, cells: Any) -> Any:
     """Texts as the database takes them; numbers are refused, because it would spell them in a way of its own."""
-    import numpy as np
-
     for kind in set(map(type, cells)) - {str, type(None)}:
         raise TypeError(f"{name} is a text column and cannot hold a value of type {kind.__name__}")
     return np.fromiter(cells, dtype=object, count=len(cells))
@@ -267,8 +261,6 @@ def _pairs(mapping: Mapping[str, str]) -> tuple[list[str], list[str]]:
 
 
 def _none() -> Any:
-    import numpy as np
-
     return np.empty(0, dtype=object)
 
 
@@ -279,8 +271,6 @@ def _column(name: str) -> str:
 
 def _texts_of(found: Any) -> list[str | None]:
     """A column of texts as the database gives it."""
-    import numpy as np
-
     texts = np.ma.getdata(found).astype(object)
     texts[np.ma.getmaskarray(found)] = None
     listed: list[str | None] = texts.tolist()
@@ -289,8 +279,6 @@ def _texts_of(found: Any) -> list[str | None]:
 
 def _many(texts: list[str | None]) -> Coded:
     """Texts with many names, in the order of their first use: to sort them would take longer than to read them."""
-    import numpy as np
-
     if len(set(texts)) == len(texts) and None not in texts:
         return Coded(np.arange(len(texts)), (text for text in texts if text is not None))
     return Coded.of(texts)
@@ -298,8 +286,6 @@ def _many(texts: list[str | None]) -> Coded:
 
 def _coded(database: duckdb.DuckDBPyConnection, name: str) -> Coded:
     """One text column, numbered by the database where it has few names."""
-    import numpy as np
-
     if int(_one(database, f"SELECT approx_count_distinct({name}) FROM runs")) > FEW_NAMES:
         return _many(_texts_of(database.execute(f"SELECT {name} FROM runs").fetchnumpy()[name]))
     rows = database.execute(f"SELECT DISTINCT {name} FROM runs WHERE {name} IS NOT NULL").fetchall()

@@ -11,6 +11,8 @@ sanity.json          whether the plan is what a plan must be; monotonicity.json 
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -134,9 +136,6 @@ def _cost_model(projection: Projection, slots: Sequence[Slot]) -> bytes:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
-    import csv
-    import io
-
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow(head)

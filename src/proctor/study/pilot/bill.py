@@ -6,10 +6,10 @@ lines are those that ``proctor pilot status`` shows, and add up to what it says 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from proctor.base.frozen import frozen
 from proctor.study.pilot.charges import KINDS, totals
 from proctor.study.pilot.ledger import CHECKS as BEFORE
 from proctor.study.pilot.ledger import Run
@@ -19,7 +19,7 @@ METHOD, BASELINE, CHECKS = "method", "baseline", "checks"
 BY_NONE = "checks by none of the methods"
 
 
-@frozen
+@dataclass(frozen=True)
 class Line:
     """What was paid for, how many runs or charges that is, and what it came to.
 

@@ -9,12 +9,13 @@ people cost counts in the envelope of no task: a review that uses it up would ch
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from proctor.base.canonical import parse
+from proctor.base.fields import items
 from proctor.base.files import read_bounded
-from proctor.base.frozen import frozen, items
 from proctor.execute.watch.ledger import priced
 from proctor.execute.watch.money import plain, total_of
 from proctor.execute.watch.prices import FALLBACK, Price, PriceTable
@@ -34,7 +35,7 @@ COST_INPUTS = "cost_inputs.json"
 SECOND = 10**9
 
 
-@frozen
+@dataclass(frozen=True)
 class Charge:
     """One expense: on which task, in which stage, for how many seconds of a machine or a person, and what shows it."""
 
@@ -56,7 +57,7 @@ class Charge:
         return {**dict(items(self)), "usd": plain(self.usd)}
 
 
-@frozen
+@dataclass(frozen=True)
 class Rates:
     """The prices of a plan, and how many units of their currency are a dollar."""
 

@@ -10,16 +10,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
-from proctor.base.frozen import frozen, items, replace
+from proctor.base.fields import items
 from proctor.execute.watch.money import total_of
 from proctor.study.pilot.model import STAGES
 from proctor.study.pilot.power import LEAST_TASKS, Analysis, Question, generator
 from proctor.study.pilot.projection import LEVELS, BlockCost, Projection
 from proctor.study.pilot.randomise import Slot
+from proctor.study.stats.power import paired_power
+from proctor.study.stats.power_simulation import sanity
 
 SANITY_STREAM = 1_000
 """The number of the random stream of the checks; those of the analysis are below it."""
@@ -44,7 +47,7 @@ def wrong(name: str) -> str:
     return WRONG.get(name) or f"it does not hold that {name}"
 
 
-@frozen
+@dataclass(frozen=True)
 class Check:
     """One thing that must hold, and what was seen."""
 
@@ -109,8 +112,6 @@ def money(projection: Projection, slots: Sequence[Slot], blocks: Sequence[BlockC
 
 def power(analysis: Analysis) -> list[Check]:
     """Whether formula and simulation agree at the plan's own design, in the worst case."""
-    from proctor.study.stats.power_simulation import sanity
-
     worst, asked = analysis.worst, analysis.question
     if worst is None:
         return [Check("there is a design to analyse", False, analysis.undefined)]
@@ -150,8 +151,6 @@ def record(kind: str, parts: Mapping[str, Iterable[Check]]) -> dict[str, Any]:
 
 def _power(question: Question, icc: float | None = None) -> float:
     """The power of unpaired tasks, where the correlation of runs can only cost."""
-    from proctor.study.stats.power import paired_power
-
     return paired_power(question.design(max(question.iccs) if icc is None else icc, 0.0), question.effect)
 
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from proctor.base.errors import ProctorError
-from proctor.base.frozen import replace
 from proctor.judge.compare import differences
 from proctor.record.rundir import RunDirectory
 from proctor.study.analysis.words import among

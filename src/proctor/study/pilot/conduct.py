@@ -9,20 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
+from proctor.author.flakes import screen, survey
+from proctor.author.trial import ready
 from proctor.base.canonical import canonical, sha256
 from proctor.base.clock import utc_text
 from proctor.base.errors import BudgetExceeded, InfrastructureFault, ProctorError, UsageFault
 from proctor.base.files import read_bounded, write_whole
-from proctor.base.frozen import frozen, replace
 from proctor.base.ids import new_run_id
 from proctor.conduct.batch import METHOD_FILES, Batch, Place, batches_of, save_batch
 from proctor.conduct.batch_lock import batch_lock, is_at_work
 from proctor.conduct.batch_runs import BatchResult
 from proctor.conduct.machine import Machine
+from proctor.conduct.reference import reference_patch
 from proctor.conduct.variation import setting_of
+from proctor.execute.agents.patch import PATCH_BYTES
 from proctor.execute.home import Home
 from proctor.execute.requirements import room_problem
 from proctor.execute.watch.money import plain
@@ -59,7 +63,7 @@ class Paused(Exception):
     """The operator asked to stop; what is left is run by the same command."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Scene:
     """Everything that a pilot is run with. ``prices`` is the path of its price table, ``tell`` hears what goes on.
 
@@ -354,17 +358,12 @@ def _unchecked(scene: Scene, here: Standing) -> Iterator[Slot]:
 
 def _screen(scene: Scene, task: SuiteTask, times: int) -> None:
     """Try the checks of a task on both trees again and again, and put down how steady they were."""
-    from proctor.author.flakes import screen, survey
-    from proctor.author.trial import ready
-    from proctor.execute.agents.patch import PATCH_BYTES
 
     def tell() -> None:
         if scene.stopped():
             raise Paused
 
     def solution(scratch: Path) -> bytes | None:
-        from proctor.conduct.reference import reference_patch
-
         if task.loaded.reference is not None:
             return reference_patch(prepared, scratch)
         human = task.task.human_patch

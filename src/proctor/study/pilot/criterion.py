@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from proctor.base.frozen import frozen, items
+from proctor.base.fields import items
 
 
-@frozen
+@dataclass(frozen=True)
 class Criterion:
     """One thing that must hold: what it is, what was found and asked for, what shows it, and what to do about it.
 

@@ -6,10 +6,9 @@ Pure text from numbers. Reports draw their own figures; these lie beside the tab
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, log10
-
-from proctor.base.frozen import frozen
 
 WIDTH, HEIGHT = 720, 410
 LEFT, RIGHT, TOP, BOTTOM = 70, 640, 56, 330
@@ -20,7 +19,7 @@ STEPS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.5, 8.0)
 MOST_POINTS = 400
 
 
-@frozen
+@dataclass(frozen=True)
 class Line:
     """One line with its name."""
 

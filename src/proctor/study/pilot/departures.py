@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from proctor.base.errors import BrokenSeal, UsageFault
+from proctor.conduct.batch import batches_of
 from proctor.execute.home import Home
 from proctor.study.pilot.journal import add_runs, read_journal
 from proctor.study.pilot.ledger import CHECKS, SEALED, Run, key_of, surplus
@@ -52,8 +53,6 @@ def elsewhere(plan: Plan) -> UsageFault:
 
 
 def _was_run_in(home: Home, plan: Plan) -> bool:
-    from proctor.conduct.batch import batches_of
-
     return home.batches.is_dir() and any(True for _ in batches_of(home, plan.digest))
 
 

@@ -20,6 +20,7 @@ from proctor.study.pilot.ledger import Ledger, holder
 from proctor.study.pilot.randomise import Slot
 from proctor.study.pilot.records import Standing, stages_of
 from proctor.study.pilot.stopping import EFFICACY, rules_so_far
+from proctor.study.stats.sequential import boundaries
 
 SECOND = 10**9
 SMALL = 1e-4
@@ -47,8 +48,6 @@ def level_of(here: Standing) -> float:
     moment before an end that a rule brought about, since a budget can be used up when somebody likes. Where an
     amendment changed the number of runs, which none may any more, nothing is left.
     """
-    from proctor.study.stats.sequential import boundaries
-
     if any(of_another_length(one) for one in here.plan.amendments):
         return 0.0
     stop, looks = rules_so_far(here.ledger, here.plan.protocol)

@@ -5,10 +5,10 @@ The loader reads by this table and the published JSON Schema is made from it. De
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Decimal as Exact
 from typing import Any
 
-from proctor.base.frozen import frozen
 from proctor.conduct.variation import MOST_SEED
 from proctor.contract.kinds import Decimal, Flag, Money, Optional, Text, Whole, shown, whole
 from proctor.contract.shapes import OMITTED, Either, Field, ListOf, MapOf, Shape
@@ -27,7 +27,7 @@ PROVIDER_TOOLS = ("strip", "refuse", "allow")
 UNKNOWN_FIELDS = ("strip", "refuse", "pass")
 
 
-@frozen
+@dataclass(frozen=True)
 class Share:
     """A share of one, kept as decimal text; ``ends``: 0 and 1 are allowed; ``half``: it is below 0.5."""
 
@@ -177,7 +177,12 @@ ASSUMED = Shape(
             model.Assumed.correlation,
         ),
         Field("invalid", Share(), "The share of runs that will not be scorable.", model.Assumed.invalid),
-        Field("usage", Optional(USAGE), "What one run uses; shares of the contract's caps if left out.", None),
+        Field(
+            "usage",
+            Optional(USAGE),
+            "What one run uses. Amounts that are left out are assumed, at most the contract's caps.",
+            None,
+        ),
         Field("low", Decimal(), "Times the usage: the low end of the projection.", model.Assumed.low),
         Field("high", Decimal(), "Times the usage: the high end of it.", model.Assumed.high),
     ),

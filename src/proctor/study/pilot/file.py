@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import Any
 
 from proctor.base.errors import ContractError, InfrastructureFault, Mistake
+from proctor.base.fields import EMPTY
 from proctor.base.files import read_bounded
-from proctor.base.frozen import EMPTY
 from proctor.contract.kinds import did_you_mean, quoted
 from proctor.contract.load import CONTRACT_NAME
 from proctor.contract.shapes import Part

@@ -7,15 +7,14 @@ that differ in it are of several comparability classes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import proctor
 from proctor.base.canonical import digest
-from proctor.base.frozen import frozen, items
-
-if TYPE_CHECKING:
-    from proctor.conduct.machine import Machine
-    from proctor.contract.model import Contract
+from proctor.base.fields import items
+from proctor.conduct.machine import Machine
+from proctor.contract.model import Contract
 
 Identity: TypeAlias = tuple[tuple[str, str], ...]
 """The fields of a manifest that say which machine made a run, each with its value."""
@@ -24,7 +23,7 @@ SHOWN = 24
 """How much of a value a sentence shows."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Change:
     """A field in which the machine differs from the one that made ``run``."""
 

@@ -9,11 +9,12 @@ than such notes has none.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from proctor.author.flakes import Screened
 from proctor.base.errors import BrokenSeal
-from proctor.base.frozen import EMPTY, frozen, items
+from proctor.base.fields import items
 from proctor.study.pilot.charges import Charge, screened
 from proctor.study.pilot.identity import Change
 from proctor.study.pilot.look import Look, look_from
@@ -24,7 +25,7 @@ LOOK, MACHINE = "proctor.pilot-look", "proctor.pilot-machine"
 SCHEMA = 1
 
 
-@frozen
+@dataclass(frozen=True)
 class Screen:
     """How steady the checks of one task were: the largest share of deviating attempts, and the record of all."""
 
@@ -37,7 +38,7 @@ class Screen:
     pointer: str
 
 
-@frozen
+@dataclass(frozen=True)
 class Removal:
     """A task that was taken out, for an objective reason that its evidence shows."""
 
@@ -65,7 +66,7 @@ class Removal:
         )
 
 
-@frozen
+@dataclass(frozen=True)
 class Accepted:
     """A change of the machine that somebody accepted; ``identities`` are the digests of what may make runs since."""
 
@@ -89,7 +90,7 @@ class Accepted:
         return f"{changed}, and {self.by} let the pilot go on: {self.why}"
 
 
-@frozen
+@dataclass(frozen=True)
 class Journal:
     """Everything in the journal; of several screens of a task the last counts.
 
@@ -99,7 +100,7 @@ class Journal:
 
     screens: Mapping[str, Screen]
     removals: tuple[Removal, ...]
-    runs: Mapping[str, str] = EMPTY
+    runs: Mapping[str, str] = field(default_factory=dict)
     looks: tuple[Look, ...] = ()
     charges: tuple[Charge, ...] = ()
     machines: tuple[Accepted, ...] = ()

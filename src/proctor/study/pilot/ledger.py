@@ -9,6 +9,7 @@ that was cut off or that an operator stopped fills none. A run that ended for sa
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +17,6 @@ from typing import Any
 
 from proctor.base.canonical import sha256
 from proctor.base.errors import BrokenSeal, ProctorError
-from proctor.base.frozen import frozen
 from proctor.conduct.envelopes import spent_by, spent_usd
 from proctor.conduct.run import STOPPED
 from proctor.execute.home import Home
@@ -49,7 +49,7 @@ Key = tuple[str, int, str]
 """What names a place: content id, repeat and method."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Run:
     """One run of a pilot. What a report says is empty for a run without one, but for what it has cost so far.
 
@@ -251,7 +251,7 @@ def _rule(check: Mapping[str, Any]) -> tuple[str, int]:
     return str(check["rule"]), sum(one["tree"] == "patched" for one in check["attempts"])
 
 
-@frozen
+@dataclass(frozen=True)
 class Ledger:
     """The places of a plan and the runs that fill them; ``removed`` are names of tasks that were taken out.
 

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from proctor.base.frozen import frozen, items
+from proctor.base.fields import items
 
 UNDEFINED = "undefined"
 
 
-@frozen
+@dataclass(frozen=True)
 class Look:
     """After how many blocks, at which share of the plan, each pair with its p value, the level, and the runs.
 

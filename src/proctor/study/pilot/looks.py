@@ -17,9 +17,15 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
+import numpy as np
+from numpy.random import default_rng
+
 from proctor.study.analysis.question import INTENTION_TO_TREAT
 from proctor.study.pilot.ledger import Run
 from proctor.study.pilot.look import UNDEFINED, Look
+from proctor.study.stats.multiplicity import max_t
+from proctor.study.stats.paired import decisive, paired_difference, sign_flip
+from proctor.study.stats.sequential import boundaries
 
 DIGITS = 12
 
@@ -42,8 +48,6 @@ def look_at(
     runs: Sequence[Run], protocol: Mapping[str, Any], blocks: int, of: int, earlier: Sequence[Look], wanted: str = ""
 ) -> Look:
     """What the runs of the first ``blocks`` of ``of`` blocks show, after the ``earlier`` looks."""
-    from proctor.study.stats.sequential import boundaries
-
     shares = [float(look.share) for look in earlier] + [blocks / of]
     nominal = boundaries(shares, float(protocol["alpha"])).nominal[-1]
     pairs = pairs_of(protocol)
@@ -102,8 +106,6 @@ def _mean(outcomes: Sequence[bool]) -> float:
 
 
 def _compared(means: Means, a: int, b: int, seed: int) -> tuple[float | None, float | None]:
-    from proctor.study.stats.paired import decisive, paired_difference
-
     both = [line for line in means if not math.isnan(line[a] - line[b])]
     found = paired_difference([line[a] for line in both], [line[b] for line in both])
     flipped = _flipped(tuple(line[a] - line[b] for line in both), seed)
@@ -113,11 +115,6 @@ def _compared(means: Means, a: int, b: int, seed: int) -> tuple[float | None, fl
 @lru_cache(maxsize=64)
 def _adjusted(means: Means, methods: int, seed: int) -> Mapping[tuple[int, int], float]:
     """The adjusted p value of every pair of columns; kept, since the same look is computed again."""
-    import numpy as np
-    from numpy.random import default_rng
-
-    from proctor.study.stats.multiplicity import max_t
-
     found = max_t(np.array(means).reshape(-1, methods), default_rng(seed))
     return dict(zip(found.pairs, found.p_adjusted, strict=True))
 
@@ -125,10 +122,6 @@ def _adjusted(means: Means, methods: int, seed: int) -> Mapping[tuple[int, int],
 @lru_cache(maxsize=64)
 def _flipped(differences: tuple[float, ...], seed: int) -> float | None:
     """The p value of flipped signs; kept, since the same look is computed again with every block that follows."""
-    from numpy.random import default_rng
-
-    from proctor.study.stats.paired import sign_flip
-
     return sign_flip(differences, default_rng(seed)).p
 
 

@@ -7,9 +7,8 @@ texts. Nothing here reads a file.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-
-from proctor.base.frozen import EMPTY, frozen
 
 PLANNED_SEED = 20260307
 """The seed of the protocol; any other one is a deviation that every report shows."""
@@ -22,7 +21,7 @@ STAGES = ("one", "two", "three")
 PREFACE_BYTES = 16 << 10
 
 
-@frozen
+@dataclass(frozen=True)
 class Method:
     """One thing that is compared: an agent in the words of ``proctor run --agent``, its model and its settings.
 
@@ -43,14 +42,14 @@ class Method:
     unknown_fields: str = "strip"
     output_tokens: int = 0
     files: str = ""
-    configuration: Mapping[str, str] = EMPTY
+    configuration: Mapping[str, str] = field(default_factory=dict)
     baseline: bool = False
     line: int = 0
     column: int = 0
     agent_file: str = ""
 
 
-@frozen
+@dataclass(frozen=True)
 class Comparison:
     """The two methods that the question is about."""
 
@@ -58,7 +57,7 @@ class Comparison:
     against: str
 
 
-@frozen
+@dataclass(frozen=True)
 class Baselines:
     """What every task is tried with besides: nothing at all, the known solution, a patch that a person made.
 
@@ -71,7 +70,7 @@ class Baselines:
     human_minutes: str = "0"
 
 
-@frozen
+@dataclass(frozen=True)
 class Task:
     """One contract of the suite, by its path; ``strata`` add to the contract's own labels, or replace them.
 
@@ -79,13 +78,13 @@ class Task:
     """
 
     contract: str
-    strata: Mapping[str, str] = EMPTY
+    strata: Mapping[str, str] = field(default_factory=dict)
     human_patch: str = ""
     line: int = 0
     column: int = 0
 
 
-@frozen
+@dataclass(frozen=True)
 class Budgets:
     """Envelopes in dollars; ``None`` is none but the contract's own."""
 
@@ -94,7 +93,7 @@ class Budgets:
     run_usd: str | None = None
 
 
-@frozen
+@dataclass(frozen=True)
 class Endpoints:
     """What is decided on, and what is looked at besides."""
 
@@ -102,7 +101,7 @@ class Endpoints:
     secondary: tuple[str, ...] = ("score", "cost_usd", "seconds")
 
 
-@frozen
+@dataclass(frozen=True)
 class Usage:
     """What one run of an agent is assumed to use; people's minutes are an average over all runs.
 
@@ -119,7 +118,7 @@ class Usage:
     tokens_cached: int = 0
 
 
-@frozen
+@dataclass(frozen=True)
 class Assumed:
     """What planning takes for granted. ``low`` and ``high`` multiply the usage for the ends of the projection.
 
@@ -136,7 +135,7 @@ class Assumed:
     high: str = "2"
 
 
-@frozen
+@dataclass(frozen=True)
 class Flakes:
     """How unsteady a check may be on an unchanged tree, and how often that is tried."""
 
@@ -144,7 +143,7 @@ class Flakes:
     runs: int = 5
 
 
-@frozen
+@dataclass(frozen=True)
 class Adjudication:
     """How repeated judgements of one run decide; the same for every method."""
 
@@ -152,7 +151,7 @@ class Adjudication:
     reruns: int = 1
 
 
-@frozen
+@dataclass(frozen=True)
 class Stages:
     """How far each stage goes: stage one has ``one_tasks`` tasks, the others all of them.
 
@@ -165,7 +164,7 @@ class Stages:
     two_runs: int = 1
 
 
-@frozen
+@dataclass(frozen=True)
 class Variation:
     """How a repeat differs from the others, for every method alike: another seed, or a text before the task.
 
@@ -177,7 +176,7 @@ class Variation:
     preface: str = ""
 
 
-@frozen
+@dataclass(frozen=True)
 class Stopping:
     """When a pilot ends early.
 
@@ -189,7 +188,7 @@ class Stopping:
     looks: tuple[str, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True)
 class Pilot:
     """A whole pilot file."""
 

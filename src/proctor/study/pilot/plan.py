@@ -14,6 +14,7 @@ speaks of is taken as it is: it was made before there were notes, or a crash cam
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +23,6 @@ from typing import Any
 from proctor.base.canonical import canonical, parse_canonical, sha256
 from proctor.base.errors import BrokenSeal, InfrastructureFault, UsageFault
 from proctor.base.files import read_bounded, write_whole
-from proctor.base.frozen import frozen
 from proctor.record.chained import ANCHOR, ChainedLog
 from proctor.study.pilot.model import Pilot
 from proctor.study.pilot.protocol import ARTEFACTS, DEVIATIONS, NOT_SO, changes, with_artefacts
@@ -37,7 +37,7 @@ REMOVED = ": removed"
 BUDGETS = ("run_usd", "task_usd", "pilot_usd")
 
 
-@frozen
+@dataclass(frozen=True)
 class Plan:
     """A frozen pilot. ``protocol`` and ``slots`` are those in force; ``digest`` is that of the first protocol.
 

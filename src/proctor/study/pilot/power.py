@@ -12,18 +12,24 @@ the last look has left of alpha counts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.random import PCG64, Generator, SeedSequence
 
 from proctor.base.canonical import sha256
-from proctor.base.frozen import frozen, replace
-
-if TYPE_CHECKING:
-    from numpy.random import Generator
-
-    from proctor.study.stats.power import Design
-    from proctor.study.stats.power_simulation import Point, Test
+from proctor.study.stats.power import (
+    Design,
+    design_effect,
+    minimum_detectable,
+    paired_power,
+    tasks_needed,
+    two_proportions_tasks,
+)
+from proctor.study.stats.power_simulation import Point, Test, confirmed, decisions, formula_point, simulated_point
+from proctor.study.stats.sequential import boundaries
 
 DRAWS = 2_000
 GRID = (*(5, 10, 15, 20, 25, 30, 40, 50, 60, 75), *(100, 125, 150, 200, 250, 300, 400, 500, 750, 1000))
@@ -33,7 +39,7 @@ MOST_TASKS = 100_000
 MOST_STEPS = 60
 
 
-@frozen
+@dataclass(frozen=True)
 class Question:
     """What is asked of a plan. ``tasks`` are those that are expected to count."""
 
@@ -65,18 +71,14 @@ class Question:
     @property
     def test(self) -> Test:
         """The test that decides a report which compares as many."""
-        from proctor.study.stats.power_simulation import confirmed, decisions
-
         return decisions if self.comparisons == 1 else confirmed
 
     def design(self, icc: float, correlation: float) -> Design:
         """The design of the estimators for one pair of correlations."""
-        from proctor.study.stats.power import Design
-
         return Design(self.rate, icc, correlation, self.tasks, self.runs, self.level)
 
 
-@frozen
+@dataclass(frozen=True)
 class Row:
     """The plan under one pair of correlations.
 
@@ -109,7 +111,7 @@ class Row:
         return self.power >= target and self.simulated.high >= target
 
 
-@frozen
+@dataclass(frozen=True)
 class Analysis:
     """The answer: a row for each pair of correlations, or why there is none.
 
@@ -182,14 +184,6 @@ def question_of(protocol: Mapping[str, Any]) -> Question:
 
 def analyse(question: Question, draws: int = DRAWS) -> Analysis:
     """The power of a plan."""
-    from proctor.study.stats.power import (
-        design_effect,
-        minimum_detectable,
-        paired_power,
-        tasks_needed,
-        two_proportions_tasks,
-    )
-
     if question.tasks < LEAST_TASKS:
         words = f"a comparison over tasks needs {LEAST_TASKS} that count, and there are {question.tasks}"
         return Analysis(question, (), words)
@@ -220,8 +214,6 @@ def _enough(found: Analysis, draws: int) -> int | None:
     It is so in every row: the one with the least power need not be the one that needs the most tasks. The simulation
     draws what it would draw for a plan of that number, so that such a plan comes to the same answer.
     """
-    from proctor.study.stats.power import paired_power
-
     question = found.question
 
     def enough(row: Row, tasks: int) -> bool:
@@ -246,8 +238,6 @@ def _enough(found: Analysis, draws: int) -> int | None:
 
 def _simulated(question: Question, design: Design, draws: int) -> Point:
     """Studies of one design, decided as their report will be; the same ones whatever else is asked beside it."""
-    from proctor.study.stats.power_simulation import simulated_point
-
     key = sha256(f"{design.icc:g} {design.correlation:g} {design.tasks}".encode()).removeprefix("sha256:")
     rng = generator(question.seed, int(key[:8], 16))
     return simulated_point(design, question.effect, rng, draws, question.test)
@@ -255,9 +245,6 @@ def _simulated(question: Question, design: Design, draws: int) -> Point:
 
 def curve(question: Question) -> list[tuple[int, Row]]:
     """The same by formula over numbers of tasks, those of the plan among them; the simulation is left out."""
-    from proctor.study.stats.power import design_effect, minimum_detectable, paired_power
-    from proctor.study.stats.power_simulation import formula_point
-
     found = []
     for tasks in sorted({*GRID, *(count for count in (question.tasks,) if count >= LEAST_TASKS)}):
         asked = replace(question, tasks=tasks)
@@ -273,8 +260,6 @@ def curve(question: Question) -> list[tuple[int, Row]]:
 
 def generator(seed: int, number: int) -> Generator:
     """A stream of random numbers of its own for each part of an analysis."""
-    from numpy.random import PCG64, Generator, SeedSequence
-
     return Generator(PCG64(SeedSequence(seed, spawn_key=(number,))))
 
 
@@ -328,8 +313,6 @@ def _last_level(looks: tuple[float, ...], alpha: float) -> float:
     """What the last look has left of ``alpha``; all of it where it is the only one."""
     if not looks:
         return alpha
-    from proctor.study.stats.sequential import boundaries
-
     return boundaries(looks, alpha).nominal[-1]
 
 

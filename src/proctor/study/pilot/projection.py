@@ -8,10 +8,10 @@ usage is taken from the assumptions below; they are choices of this program and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
-from proctor.base.frozen import frozen
 from proctor.execute.watch.ledger import PROGRAM_EVENTS, Item, priced
 from proctor.execute.watch.money import plain, total_of
 from proctor.execute.watch.prices import FALLBACK, PriceTable, TokenCounts, by_meter, meters_of
@@ -36,7 +36,7 @@ RUN_BYTES = 500_000
 """Events and bytes that a run leaves besides those of its programs. Assumptions too."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Cost:
     """What one run costs at each level, in dollars, and the lines of the expected amount."""
 
@@ -44,7 +44,7 @@ class Cost:
     items: tuple[Item, ...]
 
 
-@frozen
+@dataclass(frozen=True)
 class BlockCost:
     """One block of the plan: what its runs cost, and what everything up to its end costs."""
 

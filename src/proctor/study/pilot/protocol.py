@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from proctor.base.canonical import sha256
-from proctor.base.frozen import EMPTY, items
+from proctor.base.fields import EMPTY, items
 from proctor.contract.model import Contract
 from proctor.execute.watch.prices import FALLBACK, PriceTable, schedule_digest
 from proctor.study.pilot.model import PLANNED_SEED, PREFACE_BYTES, Method, Pilot, Usage, Variation

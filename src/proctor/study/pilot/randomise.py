@@ -11,18 +11,23 @@ depend on the others: an amendment that adds repeats leaves the order inside the
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
+from numpy.random import PCG64, SeedSequence
+
 from proctor.base.errors import BrokenSeal
-from proctor.base.frozen import field_names, frozen
+from proctor.base.fields import field_names
 from proctor.study.pilot.model import STAGES
 
 FRAMEWORK = "numpy.random.PCG64"
 
 
-@frozen
+@dataclass(frozen=True)
 class Slot:
     """One run of the plan. ``repeat`` counts from 1 over the whole pilot, ``position`` from 1 within the block."""
 
@@ -37,7 +42,7 @@ class Slot:
     method: str
 
 
-@frozen
+@dataclass(frozen=True)
 class Design:
     """What the order is made from. ``tasks`` have name, content id and stratum; ``runs`` are those after each stage."""
 
@@ -114,8 +119,6 @@ def _draw(seed: int, *words: str) -> int:
 
 def _stream(seed: int, *words: str, count: int) -> list[int]:
     """The first numbers of the stream that belongs to ``words``."""
-    from numpy.random import PCG64, SeedSequence
-
     name = hashlib.sha256("\0".join(words).encode()).digest()
     key = tuple(int.from_bytes(name[start : start + 4], "big") for start in range(0, 32, 4))
     generator = PCG64(SeedSequence(seed, spawn_key=key))
@@ -124,9 +127,6 @@ def _stream(seed: int, *words: str, count: int) -> list[int]:
 
 def to_csv(slots: Iterable[Slot]) -> bytes:
     """The plan as a table, one line for each run."""
-    import csv
-    import io
-
     names = field_names(Slot)
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
@@ -137,9 +137,6 @@ def to_csv(slots: Iterable[Slot]) -> bytes:
 
 def from_csv(data: bytes, where: str) -> tuple[Slot, ...]:
     """The plan that a table holds; :class:`BrokenSeal` where it is none."""
-    import csv
-    import io
-
     reader = csv.DictReader(io.StringIO(data.decode("utf-8", "replace")))
     if tuple(reader.fieldnames or ()) != field_names(Slot):
         raise BrokenSeal("not a table of a randomised order", where=where)

@@ -8,10 +8,10 @@ the folder of the plan are such records, written for people; they are made again
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
-from proctor.base.frozen import frozen, replace
 from proctor.execute.home import Home
 from proctor.execute.watch.money import plain, total_of
 from proctor.study.pilot import conditions
@@ -32,7 +32,7 @@ from proctor.study.pilot.stopping import EFFICACY, TASK_BUDGET, Account, Next, S
 REFUSED, OPEN, STOPPED, OVER, EMPTY_STAGE = "refused", "open", "stopped", "over", "empty"
 
 
-@frozen
+@dataclass(frozen=True)
 class Standing:
     """A pilot with everything that is known of it: its plan, its journal and its runs."""
 
@@ -40,7 +40,7 @@ class Standing:
     journal: Journal
     runs: tuple[Run, ...]
     power: Mapping[str, Any]
-    rates: Rates = Rates()
+    rates: Rates = field(default_factory=Rates)
 
     @property
     def ledger(self) -> Ledger:
@@ -115,7 +115,7 @@ def account_of(runs: tuple[Run, ...]) -> Account:
     return Account({task: total_of(amounts) for task, amounts in spent.items()})
 
 
-@frozen
+@dataclass(frozen=True)
 class Stage:
     """One stage: its criteria, what became of it, and what ended it if a rule did."""
 
@@ -123,7 +123,7 @@ class Stage:
     verdict: str
     entry: tuple[Criterion, ...] = ()
     exit: tuple[Criterion, ...] = ()
-    ahead: Next = Next()
+    ahead: Next = field(default_factory=Next)
 
     @property
     def unmet(self) -> tuple[Criterion, ...]:

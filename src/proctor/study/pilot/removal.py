@@ -12,11 +12,11 @@ solution is the contract's reference, or the person's patch whose digest was fro
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import frozen
 from proctor.judge.status import ACCEPTANCE_ERROR, HARNESS, INVALID, SUCCESS
 from proctor.record.attest.attestation import require
 from proctor.record.rundir import RunDirectory
@@ -30,7 +30,7 @@ NOTHING, SOLUTION, AGENT = "nothing", "solution", "agent"
 MOST_CHARACTERS = 2000
 
 
-@frozen
+@dataclass(frozen=True)
 class Exhibit:
     """One run as evidence: who acted, and what the judge said of it."""
 
@@ -40,7 +40,7 @@ class Exhibit:
     report: Mapping[str, Any]
 
 
-@frozen
+@dataclass(frozen=True)
 class Case:
     """What a reason is looked for in: the exhibits, the screen of the task, and all the runs that checked it."""
 
@@ -55,7 +55,7 @@ class Case:
         return tuple(one for one in self.exhibits if one.actor != AGENT)
 
 
-@frozen
+@dataclass(frozen=True)
 class Request:
     """What is asked for: which task, why in one word and in a sentence, by whom and when, and the runs that show it."""
 

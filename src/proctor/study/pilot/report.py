@@ -12,11 +12,13 @@ The same plan, journal and run directories give the same findings: no clock, no 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from sys import float_info
 from typing import Any
 
+import numpy as np
+
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import replace
 from proctor.record.rundir import RunDirectory
 from proctor.study.analysis.comparability import ALL
 from proctor.study.analysis.findings import findings, runs_beside
@@ -50,6 +52,8 @@ from proctor.study.pilot.sensitivity import choices, made_again, put_back, resto
 from proctor.study.pilot.stopping import methods_of, rules_so_far
 from proctor.study.pilot.uneven import evened, unequal
 from proctor.study.pilot.variations import variations_of, varied
+from proctor.study.stats.arrays import by_task
+from proctor.study.stats.rates import cluster_rate
 from proctor.study.table import Table
 
 NOT_TO_GENERALISE = (
@@ -161,14 +165,10 @@ def _held_up(stage: Stage) -> str:
 
 
 def _among(table: Table, methods: Sequence[str]) -> Any:
-    import numpy as np
-
     return np.logical_or.reduce([table.method.is_(name) for name in methods])
 
 
 def _of_tasks(table: Table, tasks: Iterable[str]) -> Any:
-    import numpy as np
-
     return np.logical_or.reduce([np.zeros(len(table), dtype=bool), *(table.task.is_(name) for name in tasks)])
 
 
@@ -335,11 +335,6 @@ def _locks(here: Standing) -> list[dict[str, Any]]:
 
 def _baselines(table: Table, protocol: Mapping[str, Any], level: float) -> list[dict[str, Any]]:
     """What each baseline came to, and whether that is what it must come to."""
-    import numpy as np
-
-    from proctor.study.stats.arrays import by_task
-    from proctor.study.stats.rates import cluster_rate
-
     found = []
     compared = compared_in(protocol)
     for method in (one for one in protocol["methods"] if one["name"] not in compared):

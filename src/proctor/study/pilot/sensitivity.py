@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
-from proctor.base.frozen import replace
 from proctor.study.analysis.counted import counted
 from proctor.study.analysis.question import Question
 from proctor.study.pilot.ledger import RUNNING, Run

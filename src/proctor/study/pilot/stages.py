@@ -15,11 +15,11 @@ has nothing to hold back.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from proctor.base.frozen import EMPTY, frozen
 from proctor.execute.watch.money import plain, total_of
 from proctor.judge.status import FAILURE, SUCCESS
 from proctor.study.pilot.criterion import Criterion
@@ -33,7 +33,7 @@ NOOP, REFERENCE, HUMAN = "noop", "reference", "human"
 MOST_SHOWN = 5
 
 
-@frozen
+@dataclass(frozen=True)
 class Facts:
     """What criteria are computed from.
 
@@ -45,8 +45,8 @@ class Facts:
     ledger: Ledger
     screens: Mapping[str, Screen]
     account: Account
-    power: Mapping[str, Any] = EMPTY
-    ahead: Next = Next()
+    power: Mapping[str, Any] = field(default_factory=dict)
+    ahead: Next = field(default_factory=Next)
     start: Decimal = Decimal(0)
     later: tuple[Run, ...] = ()
 

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import ROUND_DOWN, Decimal
 from typing import Any
 
-from proctor.base.frozen import EMPTY, frozen, items
+from proctor.base.fields import items
 from proctor.conduct.envelopes import least_usd
 from proctor.execute.watch.money import plain, total_of
 from proctor.study.pilot.charges import PEOPLE
@@ -35,7 +36,7 @@ SHOWN_USD = Decimal("0.0001")
 """What words show of an amount that is left; records have every digit of it."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Stop:
     """A rule that ended the pilot: what was held against what, and the runs that show it."""
 
@@ -51,7 +52,7 @@ class Stop:
         return {**dict(items(self)), "evidence": list(self.evidence)}
 
 
-@frozen
+@dataclass(frozen=True)
 class Account:
     """What a pilot has spent, by content id of the task; runs that were cut off count too.
 
@@ -59,8 +60,8 @@ class Account:
     it was not run yet.
     """
 
-    spent: Mapping[str, Decimal] = EMPTY
-    people: Mapping[str, Decimal] = EMPTY
+    spent: Mapping[str, Decimal] = field(default_factory=dict)
+    people: Mapping[str, Decimal] = field(default_factory=dict)
 
     def total(self) -> Decimal:
         """All of it."""
@@ -75,7 +76,7 @@ class Account:
         return next((self.people.get(slot.contract, Decimal(0)) for slot in block if slot.method == HUMAN), Decimal(0))
 
 
-@frozen
+@dataclass(frozen=True)
 class Next:
     """What is to be done now: blocks to run, or why there is none; ``cut`` are blocks that their task cannot pay."""
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
 from proctor.base.canonical import sha256
 from proctor.base.errors import ContractError, InfrastructureFault, Mistake, ProctorError, UsageFault
 from proctor.base.files import read_bounded
-from proctor.base.frozen import frozen
 from proctor.contract.digest import content_id
 from proctor.contract.load import load_contract
 from proctor.contract.model import Contract
@@ -32,7 +32,7 @@ Tier = Callable[[Contract], str]
 """The measured tier of a contract; empty where something that it needs is not at hand."""
 
 
-@frozen
+@dataclass(frozen=True)
 class SuiteTask:
     """One task: the contract that was read, its content id, and its stratum with the labels that make it."""
 

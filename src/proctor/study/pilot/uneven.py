@@ -8,8 +8,10 @@ adopt as well.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from proctor.base.frozen import replace
+import numpy as np
+
 from proctor.study.analysis.counted import counted
 from proctor.study.analysis.question import Question
 from proctor.study.analysis.words import among, points
@@ -52,8 +54,6 @@ def evened(here: Standing, table: Table, question: Question) -> Question:
     """The question with the comparison of equal numbers of runs to be held against, where budgets of tasks cut some."""
     if not cut_tasks(here) or question.unfinished or not question.planned:
         return question
-    import numpy as np
-
     even = table.select(np.isin(table.trial, common_repeats(here)))
     if not len(even):
         return replace(question, unfinished="the budgets of tasks cut every repeat of some task")

@@ -9,16 +9,13 @@ interval reaches down to that disagreement, as large as it can be, over the one 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from proctor.study.stats.arrays import floats
+import numpy as np
+
+from proctor.study.stats.arrays import ArrayLike, Floats, floats
 from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
 from proctor.study.stats.limits import normal_quantile, t_quantile
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from proctor.study.stats.arrays import ArrayLike, Floats
 
 COHEN = "Cohen's kappa, Fleiss-Cohen-Everitt error"
 FLEISS = "Fleiss' kappa, jackknife over units"
@@ -27,8 +24,6 @@ METRICS = ("nominal", "ordinal", "interval")
 
 def cohen(table: ArrayLike, level: float = LEVEL) -> Estimate:
     """Kappa from a square table that counts how often the first rater said the row and the second the column."""
-    import numpy as np
-
     seen = np.asarray(table, dtype=np.float64)
     n = float(seen.sum())
     if not n:
@@ -52,8 +47,6 @@ def cohen(table: ArrayLike, level: float = LEVEL) -> Estimate:
 
 def fleiss(table: ArrayLike, level: float = LEVEL) -> Estimate:
     """Kappa from a table with a line for each unit that counts its verdicts; every unit has as many."""
-    import numpy as np
-
     seen = np.asarray(table, dtype=np.float64)
     raters = seen.sum(axis=1)
     if len(seen) and (raters.min() != raters.max() or raters[0] < 2):
@@ -71,8 +64,6 @@ def fleiss(table: ArrayLike, level: float = LEVEL) -> Estimate:
 
 def krippendorff(ratings: ArrayLike, metric: str = "nominal", level: float = LEVEL) -> Estimate:
     """Alpha from a table with a line for each unit and a column for each rater; nan where a rater was silent."""
-    import numpy as np
-
     if metric not in METRICS:
         raise ValueError(f"there is no metric {metric!r}; there are {', '.join(METRICS)}")
     table = np.asarray(ratings, dtype=np.float64)
@@ -91,8 +82,6 @@ def krippendorff(ratings: ArrayLike, metric: str = "nominal", level: float = LEV
 
 def _alpha(rows: Floats, values: Floats, metric: str) -> float:
     """Alpha of units that count their verdicts: one minus observed over expected disagreement."""
-    import numpy as np
-
     size = rows.sum(axis=1)
     totals, distance = rows.sum(axis=0), _distances(rows, values, metric)
     pairs = (rows / (size - 1)[:, None]).T @ rows - np.diag((rows / (size - 1)[:, None]).sum(axis=0))
@@ -104,8 +93,6 @@ def _alpha(rows: Floats, values: Floats, metric: str) -> float:
 
 def _distances(rows: Floats, values: Floats, metric: str) -> Floats:
     """How far apart any two verdicts are."""
-    import numpy as np
-
     if metric == "nominal":
         return floats(1.0 - np.eye(len(values)))
     if metric == "ordinal":
@@ -131,8 +118,6 @@ def _unbroken(units: float, by_chance: float, level: float) -> float:
 def _jackknife(
     rows: Floats, statistic: Callable[[Floats], float], method: str, level: float, by_chance: float
 ) -> Estimate:
-    import numpy as np
-
     units = len(rows)
     n = int(rows.sum()) if units else 0
     if units < 2:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
+import numpy as np
+from numpy.typing import ArrayLike as ArrayLike
+from numpy.typing import NDArray
 
-    import numpy as np
-    from numpy.typing import ArrayLike as ArrayLike
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
-    Integers: TypeAlias = NDArray[np.int64]
-    Flags: TypeAlias = NDArray[np.bool_]
+Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+Flags: TypeAlias = NDArray[np.bool_]
 
 
 def floats(values: ArrayLike) -> Floats:
     """``values`` as one row of numbers."""
-    import numpy as np
-
     return np.atleast_1d(np.asarray(values, dtype=np.float64))
 
 
@@ -33,8 +28,6 @@ def counts(successes: ArrayLike, trials: ArrayLike) -> tuple[Floats, Floats]:
 
     A success may be a fraction (a share of a task), but no task has more successes than trials.
     """
-    import numpy as np
-
     x, n = floats(successes), floats(trials)
     if x.ndim != 1 or x.shape != n.shape:
         raise ValueError(f"successes {x.shape} and trials {n.shape} do not belong together")
@@ -50,8 +43,6 @@ def by_task(tasks: ArrayLike, outcomes: ArrayLike, size: int = 0) -> tuple[Float
 
     There is a place for every task code below ``size``, so that the columns of several agents line up.
     """
-    import numpy as np
-
     codes, values = np.asarray(tasks), floats(outcomes)
     known = ~np.isnan(values) & (codes >= 0)
     codes, values = codes[known], values[known]

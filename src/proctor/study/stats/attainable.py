@@ -10,13 +10,12 @@ level at every share, and what is left bounds the errors of all such rules. t, f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import comb
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+import numpy as np
 
-    from proctor.study.stats.arrays import Floats
+from proctor.study.stats.arrays import Floats
 
 SHARES = tuple(step / 200 for step in range(1, 200))
 """Where a claim is held against a limit. More places would leave fewer claims, and make the bounds lower."""
@@ -29,8 +28,6 @@ def differing_share(rate: float, icc: float, correlation: float) -> float:
 
 def chances(tasks: int, shares: Sequence[float]) -> Floats:
     """How likely w:l is at each share, at ``[share, w, l]``."""
-    import numpy as np
-
     counts = range(tasks + 1)
     ways = np.array([[comb(tasks, won) * comb(tasks - won, lost) for lost in counts] for won in counts], dtype=float)
     differing = np.add.outer(np.arange(tasks + 1), np.arange(tasks + 1))
@@ -44,8 +41,6 @@ def least_errors(tasks: int, shares: Sequence[float]) -> Floats:
 
     It claims what has at least w one way and at most l the other, for either agent.
     """
-    import numpy as np
-
     won = np.cumsum(chances(tasks, shares)[:, ::-1], axis=1)[:, ::-1]
     found: Floats = 2 * np.cumsum(won, axis=2)
     return found
@@ -53,8 +48,6 @@ def least_errors(tasks: int, shares: Sequence[float]) -> Floats:
 
 def most_errors(tasks: int, share: float, limit: float) -> float:
     """The most that a rule can err at ``share`` which errs at no share more often than ``limit``."""
-    import numpy as np
-
     ahead = np.greater.outer(np.arange(tasks + 1), np.arange(tasks + 1))
     possible = ahead & (least_errors(tasks, SHARES).max(axis=0) <= limit)
     return min(limit, 2 * float(chances(tasks, (share,))[0][possible].sum()))

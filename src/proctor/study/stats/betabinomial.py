@@ -7,19 +7,19 @@ and b; two runs of one task then correlate by 1 / (a + b + 1).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
-from proctor.study.stats.arrays import counts, floats, inner
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import betaln, gammaln, psi
 
-if TYPE_CHECKING:
-    from proctor.study.stats.arrays import ArrayLike
+from proctor.study.stats.arrays import ArrayLike, counts, floats, inner
 
 LARGEST = 1e6
 """Where a and b end: tasks that are this much alike do not differ at all."""
 
 
-@frozen
+@dataclass(frozen=True)
 class BetaBinomial:
     """The fit; without numbers when ``undefined`` says why."""
 
@@ -53,10 +53,6 @@ def icc_anova(successes: ArrayLike, trials: ArrayLike) -> float | None:
 
 def fit_beta_binomial(successes: ArrayLike, trials: ArrayLike, repeats: ArrayLike | None = None) -> BetaBinomial:
     """The most likely a and b; ``repeats`` says how many tasks have each line's counts, one if left out."""
-    import numpy as np
-    from scipy.optimize import minimize
-    from scipy.special import betaln, gammaln, psi
-
     times = np.ones(len(floats(trials))) if repeats is None else floats(repeats)
     times = times[floats(trials) > 0]
     x, n = counts(successes, trials)

@@ -8,16 +8,13 @@ rates do not use them; ratios such as the cost of one success do.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from proctor.study.stats.arrays import ArrayLike, Floats
 from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy as np
-
-    from proctor.study.stats.arrays import ArrayLike, Floats
 
 BCA = "bootstrap over tasks, BCa"
 DRAWS = 2_000
@@ -33,8 +30,6 @@ def bca(
     draws: int = DRAWS,
 ) -> Estimate:
     """The interval of ``statistic``, which takes samples (sample, task[, column]) and gives one number for each."""
-    import numpy as np
-
     table = np.asarray(data, dtype=np.float64)
     size = len(table)
     if size < 2:
@@ -53,8 +48,6 @@ def bca(
 
 def acceleration(data: ArrayLike, statistic: Callable[[Floats], Floats]) -> float:
     """How fast the error changes with the value, from leaving out one task at a time."""
-    import numpy as np
-
     table = np.asarray(data, dtype=np.float64)
     size = len(table)
     rows = max(1, CELLS // size)
@@ -75,9 +68,6 @@ def _blocks(size: int, draws: int, rng: np.random.Generator) -> list[np.ndarray[
 
 
 def _limits(drawn: Floats, value: float, accelerated: float, level: float) -> tuple[float, float]:
-    import numpy as np
-    from scipy.special import ndtr, ndtri
-
     count = len(drawn)
     below = (np.count_nonzero(drawn < value) + 0.5 * np.count_nonzero(drawn == value)) / count
     bias = float(ndtri(min(1 - 0.5 / count, max(0.5 / count, below))))

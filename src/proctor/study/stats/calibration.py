@@ -7,21 +7,17 @@ is how the analysis was chosen and how it is checked.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
+import numpy as np
+
 from proctor.study.stats.attainable import chances, differing_share
 from proctor.study.stats.estimate import Estimate
 from proctor.study.stats.multiplicity import max_t
 from proctor.study.stats.paired import mcnemar, paired_difference
 from proctor.study.stats.power import Design
-from proctor.study.stats.power_simulation import CELLS, decisions, simulated_means
+from proctor.study.stats.power_simulation import CELLS, Test, decisions, simulated_means
 from proctor.study.stats.sequential import boundaries
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from proctor.study.stats.power_simulation import Test
 
 SIGNS = 499
 """Patterns of signs for each simulated study of several agents; reports draw more."""
@@ -31,7 +27,7 @@ SETTINGS = tuple(
 """The sixteen settings in which intervals of one rate were compared."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Coverage:
     """How often an interval held the truth, how wide it was on average, and how often there was none."""
 
@@ -45,8 +41,6 @@ def coverage(
     interval: Callable[[Sequence[int], Sequence[int]], Estimate], design: Design, draws: int, rng: np.random.Generator
 ) -> Coverage:
     """Let ``interval`` judge the counts of ``draws`` studies; an interval that is not there covers nothing."""
-    import numpy as np
-
     size = (1 - design.icc) / design.icc
     rates = rng.beta(design.rate * size, (1 - design.rate) * size, (draws, design.tasks))
     # Studies with the same counts in another order have the same answer, so that each is asked for once.
@@ -65,8 +59,6 @@ def coverage(
 
 def false_alarms(design: Design, draws: int, rng: np.random.Generator, test: Test = decisions) -> float:
     """How often a comparison, as reports decide it, finds a difference of two agents that have none."""
-    import numpy as np
-
     rows, found = max(1, CELLS // design.tasks), 0
     for start in range(0, draws, rows):
         a, b = simulated_means(design, 0.0, min(rows, draws - start), rng)
@@ -76,8 +68,6 @@ def false_alarms(design: Design, draws: int, rng: np.random.Generator, test: Tes
 
 def single_run_false_alarms(design: Design) -> float:
     """The same for one run of each task, where only counts matter: exact, all of them are asked for."""
-    import numpy as np
-
     share = differing_share(design.rate, design.icc, design.correlation)
     won, lost = np.tril_indices(design.tasks + 1, -1)
     possible = won + lost <= design.tasks
@@ -90,8 +80,6 @@ def single_run_false_alarms(design: Design) -> float:
 
 def mcnemar_false_alarms(design: Design, draws: int, rng: np.random.Generator) -> float:
     """The same by McNemar's test over pairs of runs, as if runs of one task were independent."""
-    import numpy as np
-
     a, b = (np.rint(means * design.runs).astype(np.int64) for means in simulated_means(design, 0.0, draws, rng))
     both = rng.hypergeometric(b, design.runs - b, a)
     pairs = np.column_stack(((a - both).sum(axis=1), (b - both).sum(axis=1)))
@@ -109,8 +97,6 @@ def family_false_alarms(
 
     Their rates on a task are drawn apart, or are one and the same where the agents are ``alike``.
     """
-    import numpy as np
-
     size, found = (1 - design.icc) / design.icc, 0
     columns = 1 if alike else agents
     for _ in range(draws):
@@ -125,8 +111,6 @@ def family_false_alarms(
 
 def sequential_false_alarms(design: Design, looks: Sequence[float], draws: int, rng: np.random.Generator) -> float:
     """How often looks on the way find a difference that is not there, each decided on the tasks so far."""
-    import numpy as np
-
     plan = boundaries(looks, design.alpha)
     rows, found = max(1, CELLS // design.tasks), 0
     for start in range(0, draws, rows):
@@ -141,8 +125,6 @@ def sequential_false_alarms(design: Design, looks: Sequence[float], draws: int, 
 
 def brownian_false_alarms(looks: Sequence[float], draws: int, rng: np.random.Generator, alpha: float = 0.05) -> float:
     """The same for a statistic that is exactly normal: what the limits themselves spend."""
-    import numpy as np
-
     plan = boundaries(looks, alpha)
     steps = np.sqrt(np.diff((0.0, *plan.looks)))
     path = np.cumsum(rng.standard_normal((draws, len(steps))) * steps, axis=1)

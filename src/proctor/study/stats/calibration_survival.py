@@ -7,16 +7,14 @@ earlier, at a time of their own. Nothing here is part of an analysis.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
 
-from proctor.base.frozen import frozen
+import numpy as np
+from scipy.special import ndtri
+
+from proctor.study.stats.arrays import Floats
 from proctor.study.stats.survival import Curve, kaplan_meier, restricted_mean
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from proctor.study.stats.arrays import Floats
 
 ENDED = (0.1, 0.3, 0.6)
 """Where bands are looked at: when so many of all runs would have ended."""
@@ -24,7 +22,7 @@ CAPPED = 0.75
 """By the cap so many would have."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Times:
     """How times come about: ``icc`` is the part of the logarithm's variance that the runs of a task share."""
 
@@ -40,7 +38,7 @@ SETTINGS = tuple(
 )
 
 
-@frozen
+@dataclass(frozen=True)
 class Held:
     """The share of studies that held the truth: bands at each of ENDED, those of independent runs, and the means."""
 
@@ -51,9 +49,6 @@ class Held:
 
 def curve_coverage(times: Times, draws: int, rng: np.random.Generator) -> Held:
     """Let bands and restricted means judge ``draws`` studies; means that are undefined are left out."""
-    import numpy as np
-    from scipy.special import ndtri
-
     tasks = np.repeat(np.arange(times.tasks), times.runs)
     cap = float(ndtri(CAPPED))
     truth = float(np.exp(np.minimum(ndtri((np.arange(100_000) + 0.5) / 100_000), cap)).mean())
@@ -76,9 +71,6 @@ def curve_coverage(times: Times, draws: int, rng: np.random.Generator) -> Held:
 
 def _held(curve: Curve) -> Floats:
     """At which of ENDED the band holds the truth; where nothing has ended yet or nobody is left nothing is claimed."""
-    import numpy as np
-    from scipy.special import ndtri
-
     held = np.ones(len(ENDED))
     for place, ended in enumerate(ENDED):
         step = int(np.searchsorted(curve.times, math.exp(float(ndtri(ended))), side="right")) - 1

@@ -8,19 +8,18 @@ the number seen in one run only over the number of runs (Good 1953), and the pri
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
-from proctor.study.stats.arrays import floats
+import numpy as np
+from scipy.special import gammaincinv, gammaln
+
+from proctor.study.stats.arrays import ArrayLike, Floats, floats
 from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
-
-if TYPE_CHECKING:
-    from proctor.study.stats.arrays import ArrayLike, Floats
 
 MARGINAL = "Good-Turing, exact Poisson interval of modes seen once"
 
 
-@frozen
+@dataclass(frozen=True)
 class Discovery:
     """What was found in how many runs, what is estimated to be left, and the price of one more."""
 
@@ -41,8 +40,6 @@ def discover(
 
     A mode that a run shows twice counts once. The curve has (runs, cost, expected modes), at most ``points`` of them.
     """
-    import numpy as np
-
     shown = np.column_stack((np.asarray(run, dtype=np.int64), np.asarray(mode, dtype=np.int64)))
     seen_in = np.bincount(np.unique(shown, axis=0)[:, 1]) if len(shown) else np.zeros(0, dtype=np.int64)
     seen_in = seen_in[seen_in > 0]
@@ -57,9 +54,6 @@ def discover(
 
 def expected_modes(seen_in: ArrayLike, runs: int, sizes: ArrayLike) -> Floats:
     """How many modes so many of the runs show on average, when each mode was seen in ``seen_in`` of all ``runs``."""
-    import numpy as np
-    from scipy.special import gammaln
-
     counts, kinds = np.unique(floats(seen_in), return_counts=True)
     size, missed = floats(sizes)[:, None], runs - counts[None, :]
     with np.errstate(invalid="ignore"):
@@ -71,8 +65,6 @@ def expected_modes(seen_in: ArrayLike, runs: int, sizes: ArrayLike) -> Floats:
 
 def marginal_cost(once: int, runs: int, cost: float, level: float = LEVEL) -> Estimate:
     """What the next new mode is expected to cost, at the mean cost of a run."""
-    from scipy.special import gammaincinv
-
     if not runs:
         return undefined("there is no run", level=level, method=MARGINAL)
     if not math.isfinite(cost):

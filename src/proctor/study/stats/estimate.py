@@ -7,9 +7,8 @@ An estimate names its method, how many observations it is made of (``n``) and ho
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
-
-from proctor.base.frozen import frozen
 
 DIGITS = 12
 """Significant digits that are kept on record: what is left over differs between processors."""
@@ -17,7 +16,7 @@ DIGITS = 12
 LEVEL = 0.95
 
 
-@frozen
+@dataclass(frozen=True)
 class Estimate:
     """A value with the ends of its interval; all three are ``None`` when ``undefined`` says why."""
 
@@ -30,7 +29,7 @@ class Estimate:
     clusters: int
     undefined: str | None = None
 
-    def __post__(self) -> None:
+    def __post_init__(self) -> None:
         if not 0 < self.level < 1:
             raise ValueError(f"a level lies between 0 and 1, not at {self.level}")
         numbers = (self.value, self.low, self.high)

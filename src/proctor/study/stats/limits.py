@@ -9,31 +9,25 @@ from __future__ import annotations
 
 import math
 
+from scipy.special import betaincinv, ndtri, stdtr, stdtrit
+
 
 def normal_quantile(probability: float) -> float:
-    from scipy.special import ndtri
-
     return float(ndtri(probability))
 
 
 def t_quantile(probability: float, freedom: float) -> float:
     """The quantile of Student's t; the normal one when the degrees of freedom are past counting."""
-    from scipy.special import stdtrit
-
     return normal_quantile(probability) if math.isinf(freedom) else float(stdtrit(freedom, probability))
 
 
 def t_two_sided(statistic: float, freedom: float) -> float:
     """The two-sided p value of a t statistic."""
-    from scipy.special import stdtr
-
     return min(1.0, 2 * float(stdtr(freedom, -abs(statistic))))
 
 
 def clopper_pearson(successes: float, trials: float, level: float) -> tuple[float, float]:
     """The exact binomial interval; the counts need not be whole."""
-    from scipy.special import betaincinv
-
     tail, failures = (1 - level) / 2, trials - successes
     low = float(betaincinv(successes, failures + 1, tail)) if successes > 0 else 0.0
     high = float(betaincinv(successes + 1, failures, 1 - tail)) if failures > 0 else 1.0

@@ -9,25 +9,21 @@ much likelier or less likely success is for an unknown run than for a known one.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
-from proctor.study.stats.arrays import counts, floats
+import numpy as np
+
+from proctor.study.stats.arrays import ArrayLike, Floats, Integers, counts, floats
 from proctor.study.stats.betabinomial import icc_anova
 from proctor.study.stats.estimate import LEVEL, Estimate, undefined
 from proctor.study.stats.rates import Spread, bounded_mean, cluster_rate, spread
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from proctor.study.stats.arrays import ArrayLike, Floats, Integers
 
 IMPUTATIONS = 50
 LEAST_ICC, MOST_ICC = 0.01, 0.99
 """Where the correlation within tasks is held when it is drawn from; its ends are no distributions."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Bounds:
     """The lowest and the highest rate that the unknown runs allow; ``None`` without any run."""
 
@@ -37,7 +33,7 @@ class Bounds:
     n: int
 
 
-@frozen
+@dataclass(frozen=True)
 class Pooled:
     """Several completed results as one, after Rubin."""
 
@@ -91,8 +87,6 @@ def imputed_rate(
     Each draw takes tasks again at random, fits how success varies between them, and draws a rate for every task given
     its own known runs, so that what is not known about the model is in the interval too.
     """
-    import numpy as np
-
     if not 0 < odds < math.inf:
         raise ValueError(f"odds are multiplied by a number above 0, not by {odds:g}")
     method = f"{draws} imputations, Rubin" + ("" if odds == 1 else f", odds of success times {odds:g}")
@@ -122,8 +116,6 @@ def imputed_rate(
 
 def _drawn(x: Floats, n: Floats, u: Integers, gaps: Integers, rng: np.random.Generator, odds: float) -> Floats:
     """Successes among the unknown runs of the tasks that have any, from what their known runs and other tasks say."""
-    import numpy as np
-
     seen = np.flatnonzero(n > 0)
     again = rng.choice(seen, len(seen))
     a, b = _shape(*counts(x[again], n[again]))

@@ -8,22 +8,17 @@ is for agents that are held against each other.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
-from proctor.base.frozen import frozen
-from proctor.study.stats.arrays import floats
+import numpy as np
+
+from proctor.study.stats.arrays import ArrayLike, Flags, Floats, floats
 from proctor.study.stats.paired import DRAWS, TIE, sign_blocks
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
-    import numpy as np
-
-    from proctor.study.stats.arrays import ArrayLike, Flags, Floats
-
-
-@frozen
+@dataclass(frozen=True)
 class MaxT:
     """For each pair of columns (a, b), a < b: the p value by itself, and among all pairs; nan without a shared task.
 
@@ -41,8 +36,6 @@ class MaxT:
 
 def holm(p: ArrayLike) -> Floats:
     """Holm's adjusted p values in the order of ``p``; nan stays nan and counts for nothing."""
-    import numpy as np
-
     values = floats(p)
     known = np.flatnonzero(~np.isnan(values))
     order = known[np.argsort(values[known], kind="stable")]
@@ -59,8 +52,6 @@ def max_t(means: ArrayLike, rng: np.random.Generator, draws: int = DRAWS) -> Max
     no more than ``draws`` patterns, each is looked at and nothing is left to chance. Else so many are drawn, and the
     one that was seen counts among them.
     """
-    import numpy as np
-
     table = np.asarray(means, dtype=np.float64)
     pairs = tuple(combinations(range(table.shape[1]), 2))
     left, right = (np.array([pair[side] for pair in pairs], dtype=int) for side in (0, 1))
@@ -87,8 +78,6 @@ def max_t(means: ArrayLike, rng: np.random.Generator, draws: int = DRAWS) -> Max
 
 def _shares(differences: Floats, seen: Floats, blocks: Iterator[Floats], more: int = 0) -> tuple[Floats, Floats]:
     """The share of patterns in which a pair, or any from it on, is as far apart as was seen; ``more`` are certain."""
-    import numpy as np
-
     single, joint = np.full(len(seen), float(more)), np.full(len(seen), float(more))
     of = more
     for signs in blocks:
@@ -102,8 +91,6 @@ def _shares(differences: Floats, seen: Floats, blocks: Iterator[Floats], more: i
 
 def _patterns(tasks: int) -> Iterator[Floats]:
     """Every pattern of signs that begins with a plus, so many at a time; turned round, sums have the same sizes."""
-    import numpy as np
-
     rows, free = max(1, 2**22 // max(1, tasks)), max(0, tasks - 1)
     for start in range(0, 2**free, rows):
         numbers = np.arange(start, min(2**free, start + rows))

@@ -9,20 +9,16 @@ McNemar's test is for single paired runs that are independent, and rejects too o
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
-from proctor.study.stats.arrays import floats
+import numpy as np
+from scipy.special import bdtr, chdtrc, ndtri
+
+from proctor.study.stats.arrays import ArrayLike, Floats, floats
 from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
 from proctor.study.stats.limits import t_quantile, t_two_sided, unanimous
 from proctor.study.stats.resampled import THIN, few_differ, resampled_limit, resampled_p
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy as np
-
-    from proctor.study.stats.arrays import ArrayLike, Floats
 
 PAIRED_T = "paired t over tasks"
 RESAMPLED_T = "paired t over tasks, few of which differ, by resampling them"
@@ -36,7 +32,7 @@ TIE = 1e-9
 """Sums that differ by less than this share of the largest are the same sum, added in another order."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Comparison:
     """The difference of two agents and the two-sided p value of there being none; ``None`` where it is undefined."""
 
@@ -44,7 +40,7 @@ class Comparison:
     p: float | None
 
 
-@frozen
+@dataclass(frozen=True)
 class SignFlip:
     """How often signs at random give a sum as large as the one seen."""
 
@@ -54,7 +50,7 @@ class SignFlip:
     tasks: int
 
 
-@frozen
+@dataclass(frozen=True)
 class McNemar:
     """The statistic, the one with Edwards' correction, and the p values of both and of the exact test."""
 
@@ -75,8 +71,6 @@ def paired_difference(
     Where few tasks differ, what holds for no difference holds for no other: only the p value, and with it on which side
     of 0 the interval ends, is by resampling.
     """
-    import numpy as np
-
     differences = floats(mean_a) - floats(mean_b)
     differences = differences[~np.isnan(differences)]
     tasks = len(differences)
@@ -110,8 +104,6 @@ def _of_few(differences: Floats, by_student: float) -> float:
 
 def _crossing(differences: Floats, t: float, p: float, alpha: float) -> float:
     """The t at which the p value would be ``alpha``, where few tasks differ; ``p`` is that of ``t``."""
-    from scipy.special import ndtri
-
     return resampled_limit(differences, alpha) if alpha > THIN else t * float(ndtri(alpha / 2) / ndtri(p / 2))
 
 
@@ -131,8 +123,6 @@ def sign_flip(differences: ArrayLike, rng: np.random.Generator, draws: int = DRA
     Exact up to 20 tasks that differ at all. Beyond that, ``draws`` patterns at random, with the pattern that was seen
     counted among them, so that the p value is never 0.
     """
-    import numpy as np
-
     values = floats(differences)
     values = values[~np.isnan(values)]
     tasks, values = len(values), values[values != 0]
@@ -147,15 +137,11 @@ def sign_flip(differences: ArrayLike, rng: np.random.Generator, draws: int = DRA
 
 def _reached(values: Floats) -> float:
     """How far a sum has to go to be as large as the one seen, but for rounding."""
-    import numpy as np
-
     return abs(float(values.sum())) - TIE * float(np.abs(values).sum())
 
 
 def _all_patterns(values: Floats) -> float:
     """The share of all patterns of signs whose sums are as large as the one seen."""
-    import numpy as np
-
     sums = np.zeros(1)
     for value in values[1:]:
         sums = np.concatenate((sums + value, sums - value))
@@ -166,8 +152,6 @@ def _all_patterns(values: Floats) -> float:
 
 def sign_blocks(tasks: int, draws: int, rng: np.random.Generator) -> Iterator[Floats]:
     """``draws`` rows of random signs, a bounded number of rows at a time."""
-    import numpy as np
-
     rows = max(1, 2**22 // tasks)
     for start in range(0, draws, rows):
         count = min(rows, draws - start)
@@ -181,8 +165,6 @@ def _drawn_sums(values: Floats, draws: int, rng: np.random.Generator) -> Iterato
     Rates of few runs differ by few amounts. How many tasks of one amount get a plus is then one binomial number, which
     spares drawing a sign for each of ten thousand tasks.
     """
-    import numpy as np
-
     sizes, repeats = np.unique(np.abs(values).round(12), return_counts=True)
     if len(sizes) > len(values) // 8:
         for signs in sign_blocks(len(values), draws, rng):
@@ -196,8 +178,6 @@ def _drawn_sums(values: Floats, draws: int, rng: np.random.Generator) -> Iterato
 
 def mcnemar(only_a: int, only_b: int) -> McNemar:
     """The test of the pairs of single runs in which just one of two agents succeeded."""
-    from scipy.special import bdtr, chdtrc
-
     total = only_a + only_b
     if not total:
         return McNemar(None, None, None, None, 1.0)

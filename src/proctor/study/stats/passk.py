@@ -7,15 +7,13 @@ share and is left out. Tasks count alike, and the interval comes from the differ
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
-from proctor.base.frozen import replace
-from proctor.study.stats.arrays import counts
+import numpy as np
+
+from proctor.study.stats.arrays import ArrayLike, Floats, counts
 from proctor.study.stats.estimate import LEVEL, Estimate, undefined
 from proctor.study.stats.rates import bounded_mean, spread
-
-if TYPE_CHECKING:
-    from proctor.study.stats.arrays import ArrayLike, Floats
 
 ANY = "unbiased for each task, Korn-Graubard over tasks"
 
@@ -34,8 +32,6 @@ def all_of_k(successes: ArrayLike, trials: ArrayLike, k: int, level: float = LEV
 
 def drawn_alike(wanted: ArrayLike, trials: ArrayLike, k: int) -> Floats:
     """The share of ways to draw ``k`` of the trials in which all are wanted ones: C(wanted, k) / C(trials, k)."""
-    import numpy as np
-
     wanted, trials = np.asarray(wanted, dtype=float), np.asarray(trials, dtype=float)
     share = np.ones_like(trials)
     for drawn in range(k):
@@ -51,8 +47,6 @@ def _enough(successes: ArrayLike, trials: ArrayLike, k: int) -> tuple[Floats, Fl
 
 
 def _over_tasks(values: Floats, trials: Floats, k: int, level: float) -> Estimate:
-    import numpy as np
-
     tasks, runs = len(values), float(trials.sum())
     found = spread(values, np.ones(tasks))
     if found is None:

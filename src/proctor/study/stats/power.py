@@ -8,14 +8,16 @@ task's difference is that of Miller, "Adding error bars to evals" (2024): betwee
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 
-from proctor.base.frozen import frozen
+from scipy.special import nctdtr
+
 from proctor.study.stats.limits import normal_quantile, t_quantile
 
 ALPHA, POWER = 0.05, 0.8
 
 
-@frozen
+@dataclass(frozen=True)
 class Design:
     """Two agents on the same tasks: the rate of the lower one, how alike runs are, and how alike agents are on a task.
 
@@ -29,7 +31,7 @@ class Design:
     runs: int
     alpha: float = ALPHA
 
-    def __post__(self) -> None:
+    def __post_init__(self) -> None:
         if not (0 <= self.rate <= 1 and 0 <= self.icc <= 1 and -1 <= self.correlation <= 1 and 0 < self.alpha < 1):
             raise ValueError(f"no design has these shares: {self}")
         if self.tasks < 2 or self.runs < 1:
@@ -85,8 +87,6 @@ def paired_variance(design: Design, effect: float) -> float:
 
 def paired_power(design: Design, effect: float) -> float:
     """The chance that the paired t test over tasks finds ``effect``."""
-    from scipy.special import nctdtr
-
     variance = paired_variance(design, effect)
     if variance <= 0:
         return 1.0 if effect else design.alpha
@@ -113,7 +113,6 @@ def minimum_detectable(design: Design, power: float = POWER) -> float | None:
 
 def tasks_needed(design: Design, effect: float, power: float = POWER, most: int = 1_000_000) -> int | None:
     """The fewest tasks that find ``effect`` with ``power``; ``None`` if even ``most`` do not."""
-    from proctor.base.frozen import replace
 
     def enough(tasks: int) -> bool:
         return paired_power(replace(design, tasks=tasks), effect) >= power

@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from proctor.base.frozen import frozen, items, replace
+import numpy as np
+from scipy.special import betaincinv, ndtr, ndtri
+
+from proctor.base.fields import items
+from proctor.study.stats.arrays import Flags, Floats
 from proctor.study.stats.limits import t_quantile, wilson_limits
 from proctor.study.stats.paired import ENOUGH_TASKS
 from proctor.study.stats.power import Design, paired_power
+from proctor.study.stats.resampled import THIN, few_differ, resampled_p
+from proctor.study.stats.signs import flipped_p
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    from proctor.study.stats.arrays import Flags, Floats
-
-    Test = Callable[[Floats, float, int], Flags]
-    """Which lines of differences of means of so many runs are called different at a level."""
+Test = Callable[[Floats, float, int], Flags]
+"""Which lines of differences of means of so many runs are called different at a level."""
 
 DRAWS = 2_000
 CELLS = 2**20
@@ -35,7 +36,7 @@ RISING = ("tasks", "runs", "effect", "correlation")
 """With more of any of these, power does not fall."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Point:
     """The power at one design: by formula, where ``low`` equals ``high``, or simulated with the error of that."""
 
@@ -49,7 +50,7 @@ class Point:
     high: float
 
 
-@frozen
+@dataclass(frozen=True)
 class Check:
     """One thing that must hold of a power analysis, and what was seen."""
 
@@ -68,8 +69,6 @@ def simulated_point(
     design: Design, effect: float, rng: np.random.Generator, draws: int = DRAWS, test: Test | None = None
 ) -> Point:
     """The share of simulated studies that find ``effect``, with its 99.9% interval."""
-    import numpy as np
-
     rows, test = max(1, CELLS // design.tasks), test or decisions
     found = 0
     for start in range(0, draws, rows):
@@ -81,9 +80,6 @@ def simulated_point(
 
 def simulated_means(design: Design, effect: float, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """The task means of both agents in ``draws`` studies, each as lines of studies and columns of tasks."""
-    import numpy as np
-    from scipy.special import ndtr
-
     quantiles = [_beta_quantile(min(1.0, max(0.0, rate)), design.icc) for rate in (design.rate, design.rate + effect)]
     tied = _score_correlation(quantiles[0], quantiles[1], design.correlation)
     shape = (draws, design.tasks)
@@ -98,8 +94,6 @@ def simulated_means(design: Design, effect: float, draws: int, rng: np.random.Ge
 
 def rejections(differences: Floats, alpha: float, runs: int = 1) -> Flags:
     """Which lines the paired t test calls different from 0, of any ``runs``; all alike is decided by signs alone."""
-    import numpy as np
-
     tasks = differences.shape[1]
     mean, error = differences.mean(axis=1), differences.std(axis=1, ddof=1) / math.sqrt(tasks)
     alike = error <= 1e-12
@@ -111,10 +105,6 @@ def rejections(differences: Floats, alpha: float, runs: int = 1) -> Flags:
 
 def decisions(differences: Floats, alpha: float, runs: int) -> Flags:
     """Which lines a report of two agents would call different, by the rule of ``paired.decisive``."""
-    import numpy as np
-
-    from proctor.study.stats.resampled import THIN, few_differ, resampled_p
-
     if differences.shape[1] < ENOUGH_TASKS:
         return confirmed(differences, alpha, runs)
     found = rejections(differences, alpha)
@@ -128,10 +118,6 @@ def decisions(differences: Floats, alpha: float, runs: int) -> Flags:
 
 def confirmed(differences: Floats, alpha: float, runs: int) -> Flags:
     """Which lines the t test calls different and flipped signs confirm, which decide where there are many agents."""
-    import numpy as np
-
-    from proctor.study.stats.signs import flipped_p
-
     found = np.flatnonzero(rejections(differences, alpha))
     flags = np.zeros(len(differences), dtype=bool)
     flags[found] = flipped_p(differences[found], runs) < alpha
@@ -200,9 +186,6 @@ def _point(design: Design, effect: float, power: float, low: float, high: float)
 
 def _beta_quantile(mean: float, icc: float) -> Callable[[Floats], Floats]:
     """Rates with this mean and correlation of runs, by rank; all the same without any, all 0 or 1 with a full one."""
-    import numpy as np
-    from scipy.special import betaincinv
-
     if icc <= 0 or mean in (0.0, 1.0):
         return lambda ranks: np.full(ranks.shape, mean)
     if icc >= 0.995:
@@ -217,9 +200,6 @@ def _beta_quantile(mean: float, icc: float) -> Callable[[Floats], Floats]:
 
 def _score_correlation(first: Callable[[Floats], Floats], second: Callable[[Floats], Floats], wanted: float) -> float:
     """The correlation of normal scores that gives rates the ``wanted`` one, or comes nearest to it."""
-    import numpy as np
-    from scipy.special import ndtr, ndtri
-
     ranks = (np.arange(SCORES) + 0.5) / SCORES
     scores, a, b = ndtri(ranks), first(ranks), second(ranks)
     scale = float(a.std() * b.std())

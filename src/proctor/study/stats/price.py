@@ -9,17 +9,13 @@ less work.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-from proctor.study.stats.arrays import floats, inner
+import numpy as np
+
+from proctor.study.stats.arrays import ArrayLike, Floats, floats, inner
 from proctor.study.stats.bootstrap import BCA, bca
 from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
 from proctor.study.stats.limits import t_quantile
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from proctor.study.stats.arrays import ArrayLike, Floats
 
 MOST_DRAWN = 500
 """Up to so many tasks are drawn again."""
@@ -38,8 +34,6 @@ def success_price(
 
     ``counts`` says how many runs of each task have a known cost, and how many there are; all have if it is left out.
     """
-    import numpy as np
-
     spent, won = floats(costs), floats(successes)
     metered, runs = (floats(part) for part in counts) if counts is not None else (np.ones(0), np.ones(0))
     if np.array_equal(metered, runs):
@@ -64,8 +58,6 @@ def success_price(
 
 
 def _ratio(samples: Floats) -> Floats:
-    import numpy as np
-
     sums = samples.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         found: Floats = sums[:, 0] / sums[:, 1]

@@ -13,15 +13,13 @@ more than heads and tails, and no more than the runs.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
-from proctor.study.stats.arrays import counts, floats, inner
+import numpy as np
+
+from proctor.study.stats.arrays import ArrayLike, Floats, counts, floats, inner
 from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
 from proctor.study.stats.limits import korn_graubard, t_quantile, unanimous, wilson_limits
-
-if TYPE_CHECKING:
-    from proctor.study.stats.arrays import ArrayLike, Floats
 
 KORN_GRAUBARD = "Korn-Graubard, tasks as clusters"
 PLAIN = "Korn-Graubard to the letter"
@@ -31,7 +29,7 @@ LOGIT = "t over tasks on the logit scale"
 WILSON = "Wilson, independent runs"
 
 
-@frozen
+@dataclass(frozen=True)
 class Spread:
     """A mean over clusters with its standard error.
 
@@ -56,8 +54,6 @@ def spread(totals: ArrayLike, sizes: ArrayLike, *, plain: bool = False) -> Sprea
     lies from the others is seen without it only. ``plain`` linearises instead, with the factor G / (G - 1), which is
     the same where clusters are of one size. The error is nan for a single cluster.
     """
-    import numpy as np
-
     total, size = floats(totals), floats(sizes)
     total, size = total[size > 0], size[size > 0]
     clusters, n = len(size), float(size.sum())

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
-from proctor.study.stats.arrays import floats
+import numpy as np
 
-if TYPE_CHECKING:
-    from proctor.study.stats.arrays import ArrayLike
+from proctor.study.stats.arrays import ArrayLike, floats
 
 
-@frozen
+@dataclass(frozen=True)
 class Fit:
     """Coefficients in the order of the columns, with both kinds of standard error."""
 
@@ -25,8 +23,6 @@ class Fit:
 
 def ols(columns: ArrayLike, outcome: ArrayLike, clusters: ArrayLike) -> Fit:
     """Fit ``outcome`` by ``columns`` (one line for each run; a constant is a column of ones)."""
-    import numpy as np
-
     x, y = np.asarray(columns, dtype=np.float64), floats(outcome)
     _, place = np.unique(np.asarray(clusters), return_inverse=True)
     size, width = x.shape

@@ -17,10 +17,10 @@ simulated for a plan is decided just as a report decides.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from proctor.study.stats.arrays import Flags, Floats
+import numpy as np
+
+from proctor.study.stats.arrays import Flags, Floats
 
 ENOUGH_DIFFER = 20
 """From so many tasks that differ on, Student's t keeps its level and uses it."""
@@ -35,16 +35,12 @@ TIE = 1e-9
 
 def few_differ(differences: Floats) -> Flags:
     """Which lines have too few tasks that differ for Student's t."""
-    import numpy as np
-
     few: Flags = np.count_nonzero(differences, axis=1) < ENOUGH_DIFFER
     return few
 
 
 def resampled_p(differences: Floats) -> Floats:
     """The two-sided p value of each line of differences, few of which are not 0."""
-    import numpy as np
-
     seen = _reach(*_sums(differences))
     found = np.ones(len(seen))
     rows = max(1, CELLS // DRAWS)
@@ -60,8 +56,6 @@ def resampled_p(differences: Floats) -> Floats:
 
 def resampled_limit(differences: Floats, alpha: float) -> float:
     """The value of t whose p value is ``alpha``, between the values that t can have: no p value on it is in doubt."""
-    import numpy as np
-
     line, tasks = differences[None, :], len(differences)
     drawn = np.sort(_reach(*(np.append(drawn, own) for drawn, own in zip(_drawn(line), _sums(line), strict=True))))
     first = np.flatnonzero(np.diff(drawn, prepend=-1.0) > TIE * drawn)
@@ -77,16 +71,12 @@ def _sums(differences: Floats) -> tuple[Floats, Floats]:
 
 def _reach(total: Floats, squares: Floats) -> Floats:
     """How far a sum goes for its squares: t squared in another measure, 0 at 0 and the number of tasks at infinity."""
-    import numpy as np
-
     found: Floats = np.divide(total**2, squares, out=np.zeros_like(total), where=total**2 > TIE * squares)
     return found
 
 
 def _drawn(differences: Floats) -> tuple[Floats, Floats]:
     """Sums, and sums of squares, of the studies drawn from each line: a line for a draw, a column for each line."""
-    import numpy as np
-
     tasks = differences.shape[1]
     signed, times = _draws(tasks)
     sizes = -np.sort(-np.abs(differences), axis=1)[:, : signed.shape[1]].T
@@ -99,8 +89,6 @@ def _draws(tasks: int) -> tuple[Floats, Floats]:
 
     Which task has which difference does not matter, so that the same draws do for all of them.
     """
-    import numpy as np
-
     rng = np.random.default_rng(SEED)
     places = min(tasks, ENOUGH_DIFFER - 1)
     shares = np.full(places + 1, 1 / tasks)

@@ -10,20 +10,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from proctor.base.frozen import frozen
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
 
-if TYPE_CHECKING:
-    from proctor.study.stats.arrays import Floats
+from proctor.study.stats.arrays import Floats
 
 FARTHEST = 8.0
 """No limit lies beyond this: what is left to spend there is less than rounding."""
 NODES = 200
 
 
-@frozen
+@dataclass(frozen=True)
 class Boundaries:
     """For each look: the share of information, the limit for z, the nominal two-sided level, and alpha spent so far."""
 
@@ -37,8 +38,6 @@ class Boundaries:
 
 def spending(share: float, alpha: float = 0.05) -> float:
     """How much of a two-sided ``alpha`` may be spent by a ``share`` of the information; each side has its half."""
-    from scipy.special import ndtr, ndtri
-
     if share <= 0:
         return 0.0
     return 4 * float(ndtr(float(ndtri(alpha / 4)) / math.sqrt(min(1.0, share))))
@@ -46,9 +45,6 @@ def spending(share: float, alpha: float = 0.05) -> float:
 
 def boundaries(looks: Sequence[float], alpha: float = 0.05) -> Boundaries:
     """The limits of looks at these shares of the planned information, rising, the last at most 1."""
-    import numpy as np
-    from scipy.special import ndtr
-
     shares = tuple(float(look) for look in looks)
     if not shares or shares[0] <= 0 or shares[-1] > 1 or any(a >= b for a, b in pairwise(shares)):
         raise ValueError(f"looks are rising shares above 0 and up to 1, not {shares}")
@@ -72,8 +68,6 @@ def boundaries(looks: Sequence[float], alpha: float = 0.05) -> Boundaries:
 
 def _limit(place: Floats, mass: Floats, step: float, scale: float, allowed: float) -> float:
     """The limit for z that lets ``allowed`` of those still inside leave at this look, on either side."""
-    from scipy.optimize import brentq
-    from scipy.special import ndtr
 
     def excess(limit: float) -> float:
         edge = limit * scale

@@ -9,15 +9,12 @@ the normal ones; so a small level is met on the careful side.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
 
+from proctor.study.stats.arrays import Floats
 from proctor.study.stats.paired import EXACT_TASKS
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from proctor.study.stats.arrays import Floats
 
 MOST_STEPS = 100
 """So finely differences are told apart; with more runs than that they are rounded."""
@@ -26,8 +23,6 @@ CELLS = 2**21
 
 def flipped_p(differences: Floats, runs: int) -> Floats:
     """The two-sided p value of each line of differences of means of ``runs`` runs."""
-    import numpy as np
-
     steps = np.rint(differences * min(runs, MOST_STEPS)).astype(np.int64)
     seen, sizes = np.abs(steps.sum(axis=1)), np.sort(np.abs(steps), axis=1)[:, ::-1]
     few = np.count_nonzero(sizes, axis=1) <= EXACT_TASKS
@@ -39,8 +34,6 @@ def flipped_p(differences: Floats, runs: int) -> Floats:
 
 def _counted(sizes: NDArray[np.int64], seen: NDArray[np.int64]) -> Floats:
     """By the share of patterns whose positive part is so large, a bounded number of lines at a time."""
-    import numpy as np
-
     width = int(sizes.sum(axis=1).max(initial=0)) + 1
     rows = max(1, CELLS // width)
     found = np.ones(len(sizes))
@@ -61,9 +54,6 @@ def _counted(sizes: NDArray[np.int64], seen: NDArray[np.int64]) -> Floats:
 
 
 def _normal(sizes: NDArray[np.int64], seen: NDArray[np.int64]) -> Floats:
-    import numpy as np
-    from scipy.special import ndtr
-
     spread = np.sqrt((sizes.astype(np.float64) ** 2).sum(axis=1))
     found: Floats = 2 * ndtr(-np.maximum(seen - 1, 0) / spread)
     return found

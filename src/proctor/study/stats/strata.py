@@ -8,16 +8,14 @@ how many tasks fell into each stratum. Strata with one task show no spread of th
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
-from proctor.base.frozen import replace
-from proctor.study.stats.arrays import counts, floats, inner
+import numpy as np
+
+from proctor.study.stats.arrays import ArrayLike, Floats, Integers, counts, floats, inner
 from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
 from proctor.study.stats.limits import unanimous
 from proctor.study.stats.rates import Spread, bounded_mean, cluster_rate, freedom_left, spread
-
-if TYPE_CHECKING:
-    from proctor.study.stats.arrays import ArrayLike, Floats, Integers
 
 STRATIFIED = "strata by their shares, Korn-Graubard"
 WEIGHTED = "tasks by their weights, Korn-Graubard"
@@ -28,8 +26,6 @@ def rate_by_stratum(
     successes: ArrayLike, trials: ArrayLike, strata: ArrayLike, count: int, level: float = LEVEL
 ) -> list[Estimate]:
     """The rate within each stratum 0 .. ``count`` - 1, with tasks as clusters."""
-    import numpy as np
-
     x, n, code = floats(successes), floats(trials), np.asarray(strata)
     order = np.argsort(code, kind="stable")
     ends = np.searchsorted(code[order], np.arange(count + 1))
@@ -45,8 +41,6 @@ def stratified_rate(
     level: float = LEVEL,
 ) -> Estimate:
     """The rate over strata 0, 1, ... of which ``shares`` says how much each counts; as many as runs if left out."""
-    import numpy as np
-
     code = np.asarray(strata)[floats(trials) > 0].astype(np.int64)
     x, n = counts(successes, trials)
     if not len(x):
@@ -82,8 +76,6 @@ def stratified_rate(
 
 def weighted_rate(successes: ArrayLike, trials: ArrayLike, weights: ArrayLike, level: float = LEVEL) -> Estimate:
     """The rate when each run of a task counts ``weights`` of that task: Hajek's ratio, with tasks as clusters."""
-    import numpy as np
-
     weight = floats(weights)[floats(trials) > 0]
     x, n = counts(successes, trials)
     if not np.all((weight >= 0) & np.isfinite(weight)):
@@ -103,8 +95,6 @@ def _spread(x: Floats, n: Floats, code: Integers, share: Floats, rates: Floats) 
 
     Tasks that are alone in their stratum are compared with each other, a single one of them with the whole.
     """
-    import numpy as np
-
     tasks, part = np.bincount(code)[code], share / np.bincount(code, share)[code]
     value, alone = inner(share, x / n), tasks == 1
     lonely = int(alone.sum())

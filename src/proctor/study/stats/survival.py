@@ -8,26 +8,23 @@ runs contribute before squaring. The log-rank test takes runs as independent, an
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
-from proctor.study.stats.arrays import floats, inner
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtrc
+
+from proctor.study.stats.arrays import ArrayLike, Floats, floats, inner
 from proctor.study.stats.estimate import LEVEL, Estimate, defined, undefined
 from proctor.study.stats.limits import korn_graubard, normal_quantile, t_quantile, unanimous
 from proctor.study.stats.survival_tasks import curve_errors, mean_error
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from proctor.study.stats.arrays import ArrayLike, Floats
 
 RESTRICTED = "restricted mean below Kaplan-Meier"
 TINY = 1e-9
 """An error below this share of the horizon is that of rounding."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Curve:
     """The steps of a survival curve, one for each time at which something ended; each holds for itself."""
 
@@ -53,8 +50,6 @@ class Curve:
 
     def _reached(self) -> NDArray[np.intp]:
         """The steps at which at least half have ended."""
-        import numpy as np
-
         return np.flatnonzero(self.survival <= 0.5 + 1e-12)
 
     def steps(self, most: int = 200) -> list[list[float]]:
@@ -62,8 +57,6 @@ class Curve:
 
         The first and the last are included.
         """
-        import numpy as np
-
         if not len(self.times):
             return []
         spread = np.linspace(0, len(self.times) - 1, min(most, len(self.times))).round().astype(int)
@@ -73,7 +66,7 @@ class Curve:
         return found
 
 
-@frozen
+@dataclass(frozen=True)
 class LogRank:
     """Whether groups end at the same pace: chi-squared over ``freedom`` degrees."""
 
@@ -89,8 +82,6 @@ def kaplan_meier(times: ArrayLike, events: ArrayLike, level: float = LEVEL, clus
     With ``clusters`` (a code for each run) the band is that of tasks: never narrower than that of independent runs, and
     as wide as can be where there is one task only.
     """
-    import numpy as np
-
     when, ended = _known(times, events)
     stamps, dead, risk = _table(when, ended)
     quantile, tasks = floats(-normal_quantile((1 - level) / 2)), len(when)
@@ -128,8 +119,6 @@ def restricted_mean(
     With ``clusters`` (a code for each run) its error is that of tasks, and the interval that of a share of the horizon,
     between 0 and 1 as a rate is; where all tasks are alike, the exact bound of such a share.
     """
-    import numpy as np
-
     when, ended = _known(times, events)
     method = RESTRICTED + ("" if clusters is None else ", tasks as clusters")
     count = len(when)
@@ -161,9 +150,6 @@ def restricted_mean(
 
 def log_rank(times: ArrayLike, events: ArrayLike, groups: ArrayLike) -> LogRank:
     """Compare groups 0, 1, ... of runs that are independent."""
-    import numpy as np
-    from scipy.special import chdtrc
-
     present = ~np.isnan(floats(times))
     code = np.asarray(groups)[present]
     when, ended = _known(times, events)
@@ -184,8 +170,6 @@ def log_rank(times: ArrayLike, events: ArrayLike, groups: ArrayLike) -> LogRank:
 
 
 def _known(times: ArrayLike, events: ArrayLike) -> tuple[Floats, Floats]:
-    import numpy as np
-
     when, ended = floats(times), floats(events)
     present = ~np.isnan(when)
     if np.any(when[present] < 0):
@@ -195,8 +179,6 @@ def _known(times: ArrayLike, events: ArrayLike) -> tuple[Floats, Floats]:
 
 def _table(when: Floats, ended: Floats) -> tuple[Floats, Floats, Floats]:
     """The times at which something ended, how many did, and how many were still going."""
-    import numpy as np
-
     stamps, place = np.unique(when, return_inverse=True)
     dead = np.bincount(place, ended, len(stamps))
     leaving = np.bincount(place, minlength=len(stamps))
@@ -221,7 +203,5 @@ def _share_limits(
 
 def _quantiles(probability: float, freedom: Floats) -> Floats:
     """Quantiles of Student's t, each looked up once: degrees of freedom are rounded down to hundredths."""
-    import numpy as np
-
     steps, place = np.unique(np.floor(freedom * 100), return_inverse=True)
     return floats([t_quantile(probability, step / 100) for step in steps.tolist()])[place]

@@ -9,16 +9,12 @@ curve's error is Greenwood's but for the factor G / (G - 1).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-from proctor.study.stats.arrays import floats, inner
+import numpy as np
+from numpy.typing import NDArray
+
+from proctor.study.stats.arrays import ArrayLike, Floats, floats, inner
 from proctor.study.stats.rates import freedom_left
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from proctor.study.stats.arrays import ArrayLike, Floats
 
 
 def curve_errors(
@@ -30,8 +26,6 @@ def curve_errors(
     H is the same for all. So sums over tasks of (C + H N) squared need sums of C C, C N and N N alone, and each of
     these changes only when a run goes: the whole curve costs one sorting, not tasks times stamps.
     """
-    import numpy as np
-
     place, tasks = _places(codes)
     left = np.where(risk > dead, risk - dead, 1.0)
     height = np.cumsum(np.where(risk > dead, dead / (risk * left), 0.0))
@@ -71,8 +65,6 @@ def mean_error(
     when: Floats, ended: Floats, codes: ArrayLike, stamps: Floats, ahead: Floats, dead: Floats, risk: Floats
 ) -> tuple[float, float, int]:
     """The error of the restricted mean, its degrees of freedom, and how many tasks there are; nan for a single one."""
-    import numpy as np
-
     place, tasks = _places(codes)
     if tasks < 2:
         return math.nan, 0.0, tasks
@@ -92,14 +84,10 @@ def mean_error(
 
 def _pull(sizes: Floats) -> Floats:
     """By how much what a task contributes would be larger if the others were held against it alone."""
-    import numpy as np
-
     return 1 / np.where(len(sizes) > 1, 1 - sizes / sizes.sum(), 1.0)
 
 
 def _places(codes: ArrayLike) -> tuple[NDArray[np.int64], int]:
-    import numpy as np
-
     names, place = np.unique(np.asarray(codes), return_inverse=True)
     return place.ravel(), len(names)
 
@@ -108,8 +96,6 @@ def _running(
     place: NDArray[np.int64], share: Floats, tasks: int
 ) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
     """For runs by task and time: what their task has contributed, and how many are going, before and after each."""
-    import numpy as np
-
     sizes = np.bincount(place, minlength=tasks)
     first = np.cumsum(sizes) - sizes
     added = np.cumsum(share)

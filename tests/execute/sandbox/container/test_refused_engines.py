@@ -6,15 +6,18 @@ import json
 import os
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import proctor.cli.run  # noqa: F401 - the ordinary user may not be able to read the interpreter
 from proctor.base.errors import MissingIsolation
+from proctor.cli.main import run_command
 from proctor.execute.doctor import container_engine
 from proctor.execute.sandbox.container.engine import find_socket
 from tests.conduct.live import Proctor
@@ -114,17 +117,12 @@ def test_an_ordinary_user_is_told_at_the_start_that_only_root_can_watch(engine: 
     path = engine({})
 
     def look() -> None:
-        from proctor.cli.start import main
-
         contracts = make(top)
-        sys.argv = ["proctor", "run", *map(str, contracts), *AGENT, "-n", "3"]
         os.environ |= {"DOCKER_HOST": f"unix://{path}", "PROCTOR_HOME": str(top / "home"), "HOME": str(top)}
-        written = os.open(top / "errors", os.O_WRONLY | os.O_CREAT, 0o666)
-        os.dup2(written, 2)
-        with pytest.raises(SystemExit) as ended:
-            raise SystemExit(main())
-        errors = (top / "errors").read_text()
-        assert ended.value.code == 3, errors
+        with redirect_stderr(StringIO()) as written:
+            code = run_command(["run", *map(str, contracts), *AGENT, "-n", "3"])
+        errors = written.getvalue()
+        assert code == 3, errors
         assert errors.count("only root can watch an agent in a container") == 1 and "run proctor as root" in errors
         assert not list((top / "home/runs").iterdir())
         found = container_engine(os.environ)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from proctor.base.frozen import field_names, frozen
+from proctor.base.fields import field_names
 from proctor.execute.watch.breakers.interface import ACTIONS, GRADES
 from proctor.execute.watch.panel import Panel
 from proctor.execute.watch.replay import replay
@@ -18,7 +19,7 @@ OPEN = Caps(**dict.fromkeys(field_names(Caps)))
 """No cap at all."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Case:
     """One breaker; ``tell(story, step)`` tells the story that trips it at ``far`` and does not at ``near``."""
 
@@ -30,7 +31,7 @@ class Case:
     tell: Callable[[Any, Any], Any]
     caps: dict[str, Any]
     name: str = ""
-    thresholds: Thresholds = Thresholds()
+    thresholds: Thresholds = field(default_factory=Thresholds)
 
 
 def command_ceiling(story: Any, seconds: float) -> None:

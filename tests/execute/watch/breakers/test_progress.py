@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from proctor.base.frozen import field_names
+from proctor.base.fields import field_names
 from proctor.execute.watch.breakers.interface import Trip
 from proctor.execute.watch.breakers.progress import Dominance, NoProgress
 from proctor.execute.watch.envelope import Envelope

@@ -14,19 +14,19 @@ provider bills or does (``parts``); conversations and tools are read by the dial
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from proctor.base.frozen import EMPTY, frozen
-from proctor.base.pattern import pattern
 from proctor.execute.gateway.dialects.interface import Body, Refused, Rules
 
 STRIP, REFUSE = "strip", "refuse"
 MOST_NAMED = 20
 NAME_CHARACTERS = 60
-_SNAKE = pattern(r"_?[a-z0-9]+(_[a-z0-9]+)+")
+_SNAKE = re.compile(r"_?[a-z0-9]+(_[a-z0-9]+)+")
 
 
-@frozen
+@dataclass(frozen=True)
 class Fields:
     """The fields of a request that a dialect knows."""
 
@@ -34,7 +34,7 @@ class Fields:
     state: frozenset[str] = frozenset()
     tools: frozenset[str] = frozenset()
     routing: frozenset[str] = frozenset()
-    parts: Mapping[str, frozenset[str]] = EMPTY
+    parts: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 _STREAM = frozenset(("include_usage", "include_obfuscation"))

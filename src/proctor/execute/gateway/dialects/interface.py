@@ -8,10 +8,10 @@ untrusted: whatever is not as it must be is a :class:`Refused`. Answers are read
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Protocol
 
-from proctor.base.frozen import EMPTY, frozen
 from proctor.execute.watch.prices import TokenCounts
 
 Body = dict[str, Any]
@@ -29,7 +29,7 @@ class Refused(Exception):
         self.status = status
 
 
-@frozen
+@dataclass(frozen=True)
 class Route:
     """Where a request goes: ``kind`` is generate, count or models; ``stream`` is None where the body says it."""
 
@@ -40,7 +40,7 @@ class Route:
     stream: bool | None = None
 
 
-@frozen
+@dataclass(frozen=True)
 class Call:
     """A tool call that a model asked for; ``arguments`` is text, JSON for most tools."""
 
@@ -49,7 +49,7 @@ class Call:
     arguments: str
 
 
-@frozen
+@dataclass(frozen=True)
 class Result:
     """What an agent gave back for a call."""
 
@@ -58,7 +58,7 @@ class Result:
     failed: bool = False
 
 
-@frozen
+@dataclass(frozen=True)
 class Message:
     """One message in a form that all dialects share."""
 
@@ -69,15 +69,15 @@ class Message:
     results: tuple[Result, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True)
 class Tool:
     """A tool that the agent offers; ``parameters`` is its JSON Schema, empty where it has none."""
 
     name: str
-    parameters: Mapping[str, Any] = EMPTY
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
-@frozen
+@dataclass(frozen=True)
 class Asked:
     """A request, read.
 
@@ -95,14 +95,14 @@ class Asked:
     media: int = 0
 
 
-@frozen
+@dataclass(frozen=True)
 class Usage(TokenCounts):
     """What a provider counted; ``usd`` is only what it says it billed."""
 
     usd: Decimal | None = None
 
 
-@frozen
+@dataclass(frozen=True)
 class Answered:
     """An answer, read. ``refusal`` is how the provider marked a refusal; ``whole`` says that nothing is missing.
 
@@ -122,11 +122,11 @@ class Answered:
     is_filtered: bool = False
 
 
-@frozen
+@dataclass(frozen=True)
 class Rules:
     """What requests are held to."""
 
-    models: Mapping[str, str] = EMPTY
+    models: Mapping[str, str] = field(default_factory=dict)
     provider_tools: str = "strip"
     unknown_fields: str = "strip"
     output_tokens: int | None = None

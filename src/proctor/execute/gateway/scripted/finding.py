@@ -16,13 +16,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from typing import Any
 
 import orjson
 
-from proctor.base.frozen import frozen
-from proctor.base.pattern import pattern
 from proctor.execute.gateway.dialects.interface import Asked, Message
 from proctor.execute.gateway.scripted.file_tools import Named, edit_call, end_call, read_call
 from proctor.execute.gateway.scripted.shell import shell_call
@@ -39,17 +38,17 @@ WHOLE = "return the entire content of the updated file"
 SIDE = Turn(say="Find and edit")
 """The answer to a request for text alone, such as a title."""
 
-_HIT = pattern(r"(/[^\s:<>\"'`]+):([0-9]{1,7}):(.*)")
-_FENCE = pattern(r"```(\w*bash\w*|shell|sh)\b")
-_MARKER = pattern(r"\becho (COMPLETE_TASK\w*)")
-_MAP_FILE = pattern(r"([\w./-]*\w):?")
-_BLOCK = pattern(r"^([^\s`]+)\n(`{3,})[^\n]*\n(.*?)^\2", re.MULTILINE | re.DOTALL)
+_HIT = re.compile(r"(/[^\s:<>\"'`]+):([0-9]{1,7}):(.*)")
+_FENCE = re.compile(r"```(\w*bash\w*|shell|sh)\b")
+_MARKER = re.compile(r"\becho (COMPLETE_TASK\w*)")
+_MAP_FILE = re.compile(r"([\w./-]*\w):?")
+_BLOCK = re.compile(r"^([^\s`]+)\n(`{3,})[^\n]*\n(.*?)^\2", re.MULTILINE | re.DOTALL)
 
 Steps = Generator[Turn, str, Turn]
 """Yields answers, is sent what came back for each, and returns the last answer."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Find:
     """What to look for, and how the edit follows from the lines that were read.
 
@@ -63,7 +62,7 @@ class Find:
     files: str = ""
 
 
-@frozen
+@dataclass(frozen=True)
 class Place:
     """A line of a file that the search found."""
 
@@ -72,7 +71,7 @@ class Place:
     text: str
 
 
-@frozen
+@dataclass(frozen=True)
 class Change:
     """Whole lines of a file, from line ``first`` on, and those to put in their place."""
 

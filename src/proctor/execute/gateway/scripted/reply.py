@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 
-from proctor.base.frozen import frozen
 from proctor.execute.gateway.dialects.interface import Asked, Call
 from proctor.execute.gateway.scripted.script import Script
 from proctor.execute.gateway.scripted.shell import shell_call
@@ -14,7 +14,7 @@ _BYTES_PER_TOKEN = 4
 _PART = 24
 
 
-@frozen
+@dataclass(frozen=True)
 class Reply:
     """An answer: its id, its text, its calls, its counts of tokens if it has any, and whether it reached its limit."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from proctor.base.frozen import frozen
 from proctor.contract.strict_yaml import Node, Report, load_yaml
 from proctor.execute.gateway.dialects.interface import Asked
 from proctor.execute.gateway.scripted.finding import Find, find_turn
@@ -38,7 +38,7 @@ _ERROR = {"status": "number", "message": "text", "retry_after": "number"}
 _WORDS = {"map": "an object", "text": "text", "list": "a list", "number": "a number", "flag": "true or false"}
 
 
-@frozen
+@dataclass(frozen=True)
 class Script:
     """All turns: those with conditions, and the steps, or what to find instead of steps."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -61,9 +63,6 @@ def application(engine: Engine, key: str = "") -> web.Application:
 @contextmanager
 def scripted_server(script: bytes, *, port: int = 0, key: str = "") -> Iterator[str]:
     """The URL of a scripted provider, which serves for the time of a ``with`` block in a thread of its own."""
-    import asyncio
-    import socket
-
     from aiohttp import web
 
     app = application(Engine(script), key)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 import orjson
 
-from proctor.base.frozen import frozen
 from proctor.execute.gateway.dialects.interface import COUNT, Asked
 from proctor.execute.gateway.dialects.table import DIALECTS
 from proctor.execute.gateway.scripted.reply import reply_to, tokens
@@ -19,7 +20,7 @@ LONG_LINE_BYTES = 10 << 20
 _HANG_SECONDS = 3600.0
 
 
-@frozen
+@dataclass(frozen=True)
 class Spoken:
     """An answer with all its chunks; ``fault`` is cut or hang, after the last of them."""
 
@@ -74,8 +75,6 @@ def _spoil(fault: str, headers: dict[str, str], chunks: list[bytes]) -> tuple[di
 
 async def spoken_chunks(spoken: Spoken) -> AsyncIterator[bytes]:
     """The chunks in their time; what hangs, hangs."""
-    import asyncio
-
     for chunk in spoken.chunks:
         yield chunk
         if spoken.pause_seconds:

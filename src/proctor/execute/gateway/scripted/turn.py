@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from proctor.base.frozen import frozen
 
-
-@frozen
+@dataclass(frozen=True)
 class Wanted:
     """A call of a named tool, with its arguments as JSON."""
 
@@ -15,7 +14,7 @@ class Wanted:
     arguments: str
 
 
-@frozen
+@dataclass(frozen=True)
 class Trouble:
     """An error that a provider would answer with."""
 
@@ -24,7 +23,7 @@ class Trouble:
     retry_after: int | None = None
 
 
-@frozen
+@dataclass(frozen=True)
 class Turn:
     """One answer; ``usage`` is None for counts of our own, and empty to leave them out.
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from proctor.base.frozen import frozen
 from proctor.execute.gateway.scripted.reply import Reply
 
 Body = dict[str, Any]
 
 
-@frozen
+@dataclass(frozen=True)
 class Voice:
     """How one dialect is spoken: a whole answer, the events of a stream with their names, and its last bytes."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Protocol
 
-from proctor.base.frozen import frozen
 from proctor.execute.gateway.dialects.interface import Asked, Body, Usage
 from proctor.execute.gateway.differences import Difference, Reordered
 
@@ -31,7 +31,7 @@ class Diverged(Exception):
         self.nearest = nearest
 
 
-@frozen
+@dataclass(frozen=True)
 class Forward:
     """A request as it is forwarded: ``body`` and ``data`` are the same, parsed and as bytes."""
 
@@ -45,7 +45,7 @@ class Forward:
     asked: Asked
 
 
-@frozen
+@dataclass(frozen=True)
 class Answer:
     """An answer whose body is still to come.
 

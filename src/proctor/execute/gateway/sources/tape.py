@@ -6,6 +6,7 @@ skills in the order in which they happened to read them. See ``differences`` for
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -69,8 +70,6 @@ class Player:
         return Diverged(difference(expected, hidden, forward.body) or path, number)
 
     async def _chunks(self, taped: Taped) -> AsyncIterator[bytes]:
-        import asyncio
-
         before = 0
         for at, chunk in taped.chunks:
             if self._paced and at > before:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from proctor.base.frozen import replace
 from proctor.execute.sandbox import facts
 from proctor.execute.sandbox.bubblewrap import start
 from proctor.execute.sandbox.bubblewrap.box import Box
@@ -50,12 +50,12 @@ class BubblewrapBackend:
                 lines.append(f"overlay: {problem}")
         return tuple(lines)
 
-    def open(self, plan: SandboxPlan, meanwhile: Callable[[], None] | None = None) -> Box:
+    def open(self, plan: SandboxPlan) -> Box:
         program = find_bubblewrap(os.environ)
         self._sessions.mkdir(parents=True, exist_ok=True)
         name = f"proctor-{os.urandom(9).hex()}"  # processes inside may read it, so it says nothing
         hiding = replace(plan, masked=(*plan.masked, self._sessions.parent))  # runs, layers and inputs lie beside them
-        return Box(start.start(hiding, program, Group(self.place, name), self._sessions, name, meanwhile))
+        return Box(start.start(hiding, program, Group(self.place, name), self._sessions, name))
 
     @property
     def place(self) -> Place:

@@ -15,15 +15,17 @@ import select
 import threading
 import time
 from contextlib import suppress
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
 from proctor.base.errors import InfrastructureFault
-from proctor.base.frozen import replace
 from proctor.execute.sandbox.bubblewrap import wire
+from proctor.execute.sandbox.bubblewrap.exchange import Exchange
 from proctor.execute.sandbox.bubblewrap.start import Guarded
 from proctor.execute.sandbox.guard import Guard
 from proctor.execute.sandbox.interface import Command, CommandLost, Finished, SandboxLost, Usage
+from proctor.execute.sandbox.remount import remount_workspace
 from proctor.execute.sandbox.sessions import start_time
 from proctor.execute.sandbox.stall import LOOK_MS, StallClock
 
@@ -52,8 +54,6 @@ class Box:
         """When pid 1 started, which with its pid names it for good."""
 
     def run(self, command: Command, ends: tuple[int, int] | None = None) -> Finished:
-        from proctor.execute.sandbox.bubblewrap.exchange import Exchange
-
         start_ns = time.time_ns()
         begin = self.active_ns()
         limit = int(command.timeout_seconds * 1_000_000_000)
@@ -165,8 +165,6 @@ class Box:
 
     def set_workspace_writable(self, writable: bool) -> bool:
         """Make the workspace writable or read-only; false when a file in it is open for writing."""
-        from proctor.execute.sandbox.remount import remount_workspace
-
         with self._turn:
             self._check_open()
             return remount_workspace(self._guarded.init_pid, self.init_start, writable=writable)

@@ -6,10 +6,10 @@ import errno
 import os
 import select
 import signal
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
-from proctor.base.frozen import replace
 from proctor.execute.sandbox.bubblewrap import wire
 from proctor.execute.sandbox.capture import Capture, wide_pipe
 from proctor.execute.sandbox.interface import Command, Finished, owner

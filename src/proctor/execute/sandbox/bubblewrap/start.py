@@ -6,24 +6,21 @@ taken away again and the message says what the machine refused.
 
 from __future__ import annotations
 
-import _socket as socket
 import os
 import select
+import socket
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from proctor.base.errors import InfrastructureFault, MissingIsolation
-from proctor.base.frozen import replace
 from proctor.execute.sandbox import sessions
 from proctor.execute.sandbox.bubblewrap import view, wire
 from proctor.execute.sandbox.cgroup import Group
+from proctor.execute.sandbox.guard_process import LiveGuard
 from proctor.execute.sandbox.interface import SETUP, UNPRIVILEGED, Limits, SandboxPlan
-
-if TYPE_CHECKING:
-    from proctor.execute.sandbox.guard_process import LiveGuard
 
 HELLO_SECONDS = 60
 END_SECONDS = 60
@@ -99,9 +96,8 @@ def start(
     group: Group,
     record_directory: Path,
     name: str,
-    meanwhile: Callable[[], None] | None = None,
 ) -> Guarded:
-    """Bring a sandbox up, ``meanwhile`` doing something else, and wait until pid 1 answers.
+    """Bring a sandbox up and wait until pid 1 answers.
 
     ``program`` is the absolute path of bubblewrap.
     """
@@ -119,8 +115,6 @@ def start(
         assert guarded.guardian is not None
         pid = guarded.guardian.pid
         sessions.write(record_directory, replace(session, guardian_pid=pid, guardian_start=sessions.start_time(pid)))
-        if meanwhile:
-            meanwhile()
         _greet(guarded, plan)
     except BaseException:
         guarded.end()
@@ -230,8 +224,6 @@ def _greet(guarded: Guarded, plan: SandboxPlan) -> None:
 
 def watch(guarded: Guarded, plan: SandboxPlan, listener: int, *, maps_users: bool = True) -> None:
     """Start the guard, which owns the listener from here on."""
-    from proctor.execute.sandbox.guard_process import LiveGuard
-
     assert plan.guard is not None
     writable = tuple(mount.target for mount in plan.mounts if mount.writable)
     if plan.setup_writable:

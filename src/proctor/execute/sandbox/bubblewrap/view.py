@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
 
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import frozen
 from proctor.execute.sandbox.interface import HOME, SETUP, SYSTEM, WORKSPACE, SandboxPlan, check_target
 
 STAGE = "/tmp"
@@ -57,7 +57,7 @@ NAMESPACES = (
 )
 
 
-@frozen
+@dataclass(frozen=True)
 class View:
     """``stage`` are names on the stage with their host paths, ``arguments`` what bubblewrap is told."""
 

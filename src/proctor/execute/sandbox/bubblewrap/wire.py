@@ -5,15 +5,15 @@ The other side of it is ``native/launch.c``, ``native/serve.c`` and ``native/com
 
 from __future__ import annotations
 
-import _socket as socket  # without the enumerations around it, which take longer to make than all that is said here
 import array
 import os
+import socket
 import struct
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import frozen
 from proctor.execute.sandbox.guard import GuardPlan
 from proctor.execute.sandbox.interface import Command, Overlay, Tree
 
@@ -28,7 +28,7 @@ _ANSWER = struct.Struct("iiiiqqq")
 ANSWER_BYTES = _ANSWER.size
 
 
-@frozen
+@dataclass(frozen=True)
 class Answer:
     """What pid 1 says about a request; ``stage`` is where a command failed to start, ``status`` as from ``wait``."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from proctor.base.canonical import canonical, digest, parse
@@ -76,7 +76,7 @@ class ContainerBackend:
             lines.append(f"overlay: {problem}")
         return tuple(lines)
 
-    def open(self, plan: SandboxPlan, meanwhile: Callable[[], None] | None = None) -> ContainerBox:
+    def open(self, plan: SandboxPlan) -> ContainerBox:
         problem = cannot_watch() if plan.guard is not None else ""
         if problem:
             raise MissingIsolation(problem, hint=AS_ROOT)
@@ -85,8 +85,6 @@ class ContainerBackend:
         self._prepare()
         self._sessions.mkdir(parents=True, exist_ok=True)
         name = f"proctor-{os.getpid()}-{os.urandom(6).hex()}"
-        if meanwhile:
-            meanwhile()
         return ContainerBox(start(plan, self._engine, self._image, self._sessions, name, self._hidden))
 
     def require(self, *, watched: bool) -> None:

@@ -8,10 +8,12 @@ and order are fixed. The result is one archive that ``images.load`` brings into 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import re
 import shutil
+import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -166,9 +168,6 @@ def _archive(name: str, layer: Path, archive: Path) -> tuple[str, ...]:
 
 
 def _write_members(output: IO[bytes], texts: dict[str, bytes], layer_name: str, layer: Path) -> None:
-    import io
-    import tarfile
-
     with tarfile.open(fileobj=output, mode="w", format=tarfile.GNU_FORMAT) as tar, layer.open("rb") as content:
         for name, text in texts.items():
             member = tarfile.TarInfo(name)

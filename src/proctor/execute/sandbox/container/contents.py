@@ -9,6 +9,7 @@ layers, because the content of an image never changes.
 from __future__ import annotations
 
 import os
+import tarfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -84,8 +85,6 @@ def _recalled(kept: Path) -> tuple[HiddenPath, ...] | None:
 
 def members_of(archive: Path) -> Iterator[tuple[str, bool]]:
     """Every path in an exported image, absolute, and whether it is a directory."""
-    import tarfile
-
     try:
         with tarfile.open(archive, encoding="utf-8", errors="surrogateescape") as tar:
             while (member := tar.next()) is not None:

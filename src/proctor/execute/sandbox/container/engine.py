@@ -7,17 +7,17 @@ request.
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from email.message import Message
+from http.client import HTTPConnection, HTTPException
+from typing import Any
+from urllib.parse import urlencode
 
 from proctor.base.errors import InfrastructureFault, MissingIsolation
-
-if TYPE_CHECKING:
-    from email.message import Message
-    from http.client import HTTPConnection
 
 ANSWER_BYTES = 64 << 20
 CALL_SECONDS = 180
@@ -78,8 +78,6 @@ class Engine:
 
         An engine that sends nothing for this many ``seconds`` counts as broken off.
         """
-        from urllib.parse import urlencode
-
         target = self._versioned(path) + (f"?{urlencode(query)}" if query else "")
         return self._exchange(method, target, body, seconds=seconds)
 
@@ -90,8 +88,6 @@ class Engine:
 
     def receive_file(self, path: str, target: str | os.PathLike[str], most_bytes: int) -> None:
         """Write what the engine sends for ``path`` to the file ``target``; a cut answer is a fault."""
-        from http.client import HTTPException
-
         versioned = self._versioned(path)
         connection = self._connection()
         try:
@@ -142,8 +138,6 @@ class Engine:
     def _exchange(
         self, method: str, target: str, body: Any, kind: str = "application/json", seconds: float = CALL_SECONDS
     ) -> Any:
-        import json
-
         data = json.dumps(body).encode() if isinstance(body, dict | list) else body
         headers = {"Content-Type": kind} if data is not None else {}
         if data is not None and not isinstance(data, bytes):
@@ -159,8 +153,6 @@ class Engine:
             return answer.decode("utf-8", "replace")
 
     def _connection(self, seconds: float = CALL_SECONDS) -> HTTPConnection:
-        from http.client import HTTPConnection
-
         link = self._connected(seconds)
         connection = HTTPConnection("engine", timeout=seconds, blocksize=PIECE_BYTES)
         connection.sock = link
@@ -188,8 +180,6 @@ class Engine:
     def _answer(
         self, connection: HTTPConnection, method: str, target: str, data: Any, headers: Mapping[str, str]
     ) -> tuple[bytes, Message]:
-        from http.client import HTTPException
-
         try:
             connection.request(method, target, data, dict(headers), encode_chunked="Transfer-Encoding" in headers)
             response = connection.getresponse()
@@ -207,8 +197,6 @@ class Engine:
 
 def _reason(answer: bytes) -> str:
     """What the engine gives as its reason, on one line."""
-    import json
-
     try:
         text = str(json.loads(answer)["message"])
     except (ValueError, KeyError, TypeError):

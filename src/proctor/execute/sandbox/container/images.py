@@ -7,11 +7,12 @@ says (entry point, user, variables) is no part of its layers, and sandboxes take
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from proctor.base.errors import MissingIsolation, UsageFault
-from proctor.base.frozen import frozen
 from proctor.execute.sandbox.container.engine import Engine, EngineFault
 
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -20,7 +21,7 @@ NAME = re.compile(
 )
 
 
-@frozen
+@dataclass(frozen=True)
 class Image:
     """One image of an engine. ``layers`` run from the lowest to the highest."""
 
@@ -55,8 +56,6 @@ def list_images(engine: Engine) -> tuple[Image, ...]:
 
 def inspect(engine: Engine, name: str) -> Image:
     """The image that ``name`` stands for at this moment: an id or a tag."""
-    from urllib.parse import quote
-
     found: Any = engine.call("GET", f"/images/{quote(name, safe='')}/json")
     return Image(
         id=str(found["Id"]),

@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import resource
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from proctor.base.errors import UsageFault
-from proctor.base.frozen import frozen
 from proctor.execute.sandbox.bubblewrap import wire
 from proctor.execute.sandbox.container.group import ContainerGroup
 from proctor.execute.sandbox.container.place import RUN, inside_files
@@ -34,7 +34,7 @@ MASKED = (
 READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
 
 
-@frozen
+@dataclass(frozen=True)
 class HiddenPath:
     """A path of an image that sandboxes do not show."""
 

@@ -8,9 +8,9 @@ step of a ladder; a breaker that has tripped stays tripped.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from proctor.base.frozen import EMPTY, frozen
 from proctor.record.trace.event import Event
 
 NOTICE, ALERT, VIOLATION = "notice", "alert", "violation"
@@ -32,7 +32,7 @@ SAFETY = "safety-"
 MOST_EVIDENCE = 32
 
 
-@frozen
+@dataclass(frozen=True)
 class Trip:
     """One decision. ``evidence`` are event numbers, the last one that of the event at which the breaker tripped."""
 
@@ -42,7 +42,7 @@ class Trip:
     grade: str
     rationale: str
     evidence: tuple[int, ...]
-    signals: Mapping[str, Any] = EMPTY
+    signals: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Breaker(Protocol):

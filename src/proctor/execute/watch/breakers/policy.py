@@ -8,7 +8,8 @@ writable scope suspends writing.
 
 from __future__ import annotations
 
-from proctor.base.frozen import replace
+from dataclasses import replace
+
 from proctor.contract.command_line import matches_command
 from proctor.execute.watch.breakers.interface import (
     ALERT,

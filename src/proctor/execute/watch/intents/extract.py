@@ -18,9 +18,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from proctor.base.frozen import frozen
 from proctor.execute.watch.intents.vocabulary import (
     ARTICLES,
     NEGATIONS,
@@ -82,7 +82,7 @@ class Term(NamedTuple):
     end: int
 
 
-@frozen
+@dataclass(frozen=True)
 class Intent:
     """An action on an object, and the part of the text that says so."""
 
@@ -92,7 +92,7 @@ class Intent:
     end: int
 
 
-@frozen
+@dataclass(frozen=True)
 class Pair:
     """An action and an object that a rule asks for, and how far after or before the action the object may be."""
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 
-from proctor.base.frozen import frozen
 from proctor.execute.watch.intents.actions import ACTIONS
 from proctor.execute.watch.intents.objects import OBJECTS
 from proctor.execute.watch.intents.paths import EXEMPT, PATHS, SHAPES, WORD_SHAPES
@@ -36,7 +36,7 @@ NEGATIONS = frozenset(
 """Words after which a sentence is about something that is not done."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Meaning:
     """What a term stands for; ``sentence`` says that it counts only in sentences."""
 
