@@ -192,6 +192,6 @@ def test_c1_ci_repeats_nothing_and_ignores_no_failure() -> None:
     lines = (PROJECT / ".ci" / "run").read_text().splitlines()
     steps = lines[next(place for place, line in enumerate(lines) if line.startswith("make ")) :]
     assert "set -eu" in lines and steps[:2] == ["make test", "make demo"]
-    assert [line for line in steps if not re.fullmatch(r'make [a-z]+( AGENTS="[\w ()-]+")?', line)] == []
+    assert [line for line in steps if not re.fullmatch(r'make [a-z]+( REPEATS=\d+)?( AGENTS="[\w ()-]+")?', line)] == []
     makefile = (PROJECT / "Makefile").read_text()
     assert not re.search(r"^\t-|\|\||last-failed|reruns", makefile, re.MULTILINE)
