@@ -8,7 +8,7 @@ from typing import Any
 
 from bench.measure import Row, per_second, ratio, seconds
 from proctor.base.clock import SystemClock, system_entropy
-from proctor.record.trace.log import TraceWriter
+from proctor.record.trace.writer import TraceWriter
 
 BAR = 50_000
 

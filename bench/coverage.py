@@ -6,7 +6,7 @@ what they would have done in the same studies; they have no bar.
 A comparison of two agents has bars from above and from below, in every setting of 20 tasks and more but two: at rates
 of 0.9, with 20 tasks of one run and agents that correlate, no rule that keeps the bar from above everywhere could meet
 the one from below. How much any rule could claim at most is computed there, and the bar is nine tenths of it; see
-:mod:`proctor.study.stats.attainable`. With fewer than 20 tasks two tests have to agree, and there is none from below.
+:mod:`proctor.study.stats.calibration`. With fewer than 20 tasks two tests have to agree, and there is none from below.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from pathlib import Path
 import numpy as np
 
 from bench.measure import Row
-from proctor.study.stats.attainable import differing_share, most_errors
 from proctor.study.stats.calibration import (
     SETTINGS,
     brownian_false_alarms,
     coverage,
+    curve_coverage,
+    differing_share,
     false_alarms,
     family_false_alarms,
     mcnemar_false_alarms,
+    most_errors,
     sequential_false_alarms,
     single_run_false_alarms,
 )
-from proctor.study.stats.calibration_survival import SETTINGS as TIMES
-from proctor.study.stats.calibration_survival import curve_coverage
+from proctor.study.stats.calibration import SURVIVAL_SETTINGS as TIMES
+from proctor.study.stats.clustered_rates import cluster_rate, cluster_t, logit, wilson
 from proctor.study.stats.estimate import Estimate
-from proctor.study.stats.power import Design
-from proctor.study.stats.power_simulation import confirmed
-from proctor.study.stats.rates import cluster_rate, cluster_t, logit, wilson
+from proctor.study.stats.statistical_power import Design, confirmed
 
 SEED = 20260307
 LEAST_COVERAGE = 0.94

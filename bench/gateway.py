@@ -22,12 +22,12 @@ from pathlib import Path
 
 from bench.measure import Row, environment, milliseconds, ratio
 from proctor.base.clock import SystemClock, system_entropy
+from proctor.execute.gateway.gateway_settings import Settings, Upstream
 from proctor.execute.gateway.meter import Meter
-from proctor.execute.gateway.service import Gateway
-from proctor.execute.gateway.settings import Settings, Upstream
-from proctor.execute.watch.prices import FALLBACK
-from proctor.record.rundir import RunDirectory
-from proctor.record.trace.log import TraceWriter
+from proctor.execute.gateway.model_gateway import Gateway
+from proctor.execute.monitor.price_table import FALLBACK
+from proctor.record.run_directory import RunDirectory
+from proctor.record.trace.writer import TraceWriter
 
 BAR_SECONDS = 0.002
 BAR_PER_MINUTE = 500

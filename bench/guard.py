@@ -28,14 +28,14 @@ from pathlib import Path
 from bench.measure import Row, milliseconds, ratio
 from proctor.base.clock import SystemClock, system_entropy
 from proctor.cli.wiring import machine
-from proctor.conduct.watched import WatchedTrace
+from proctor.conduct.run.trace_monitor import MonitoredTrace
 from proctor.contract.load import load_contract
+from proctor.execute.monitor.breakers.breaker_panel import BreakerPanel
 from proctor.execute.prepare import declared_mounts, limits_of
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.sandbox.guard import GuardPlan, Observation
 from proctor.execute.sandbox.guard_process import LiveGuard
 from proctor.execute.sandbox.interface import Command, Limits, Mount, SandboxPlan, Tree, owner
-from proctor.execute.watch.panel import Panel
 from proctor.execute.workspace.workspace import Workspace
 
 BAR = 1.05
@@ -45,7 +45,7 @@ PARTS = (
     *("src/proctor", "tools", "pyproject.toml", "examples", "docs"),
 )
 FILES = (
-    *("tests/record/test_seal.py", "tests/record/test_shelf.py", "tests/record/test_manifest.py"),
+    *("tests/record/test_seal.py", "tests/record/test_run_store.py", "tests/record/test_manifest.py"),
     *("tests/contract/test_lock.py", "tests/contract/test_scaffold.py"),
 )
 SUITE = ("/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", *FILES)
@@ -146,15 +146,15 @@ def _cpu_seconds(sessions: Path, suite: Suite, guard: GuardPlan | None) -> float
     with tempfile.TemporaryDirectory() as directory:
         place = Path(directory)
         place.chmod(0o755)
-        with WatchedTrace.create(place / "events.jsonl", SystemClock(), system_entropy) as trace:
-            trace.watch(Panel(), lambda decision: None)
+        with MonitoredTrace.create(place / "events.jsonl", SystemClock(), system_entropy) as trace:
+            trace.watch(BreakerPanel(), lambda decision: None)
             trace.append("agent.started", {"name": "suite", "kind": "bench", "command": list(suite.command.arguments)})
             with suite.plan(place) as plan:
                 return _under_watch(sessions, suite.command, plan, guard, trace)
 
 
 def _under_watch(
-    sessions: Path, command: Command, plan: SandboxPlan, guard: GuardPlan | None, trace: WatchedTrace
+    sessions: Path, command: Command, plan: SandboxPlan, guard: GuardPlan | None, trace: MonitoredTrace
 ) -> float:
     telling_ns = 0
 

@@ -57,8 +57,8 @@ def measure(directory: Path, *, quick: bool) -> list[Row]:
 def alone(count: int, path: Path) -> dict[str, Any]:
     """Seconds and bytes for ``count`` records."""
     import proctor.cli.main  # noqa: F401  as in every command, which sets how often garbage is looked for
-    from proctor.study.index.query import Question
-    from proctor.study.index.store import connect, ingest, read_table
+    from proctor.study.index.parquet_file import connect, ingest, read_table
+    from proctor.study.index.sql_query import RunsDatabase
 
     connect().close()
     making, busy_making = 0.0, 0.0
@@ -72,7 +72,7 @@ def alone(count: int, path: Path) -> dict[str, Any]:
             start, busy = time.perf_counter(), time.process_time()
 
     def ask() -> None:
-        with Question.over(path) as question:
+        with RunsDatabase.over(path) as question:
             sql = "select agent, avg(success), sum(cost_usd) from runs group by agent order by agent"
             if len(list(question.ask(sql).rows)) != 20:
                 raise AssertionError("not every agent is in the answer")

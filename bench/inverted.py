@@ -15,8 +15,8 @@ from pathlib import Path
 
 from bench.measure import Row, milliseconds, ratio
 from proctor.base.canonical import parse
-from proctor.record.rundir import RunDirectory
-from proctor.record.trace.read import read_finished_events
+from proctor.record.run_directory import RunDirectory
+from proctor.record.trace.reader import read_finished_events
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "tabulate-digits-with-commas"
 SHORT_BAR_SECONDS = 2.0

@@ -59,7 +59,7 @@ def _apart(count: int, folder: Path) -> dict[str, Any]:
 
 def make(count: int, folder: Path) -> dict[str, Any]:
     """Write the records down."""
-    from proctor.study.index.store import write_table
+    from proctor.study.index.parquet_file import write_table
 
     folder.mkdir()
     write_table(synthetic_table(count), folder / "runs.parquet")
@@ -69,10 +69,10 @@ def make(count: int, folder: Path) -> dict[str, Any]:
 def alone(count: int, folder: Path) -> dict[str, Any]:
     """Seconds and bytes for a report on ``count`` records."""
     import proctor.cli.main  # noqa: F401  as in every command, which sets how often garbage is looked for
-    from proctor.present.folder import PAGE, write_report
+    from proctor.present.report_files import PAGE, write_report
     from proctor.study.analysis.findings import findings
     from proctor.study.analysis.question import Extras, Question
-    from proctor.study.index.store import read_table
+    from proctor.study.index.parquet_file import read_table
 
     start, busy = time.perf_counter(), time.process_time()
     table = read_table(folder / "runs.parquet")

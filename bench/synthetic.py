@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from proctor.study.columns import COLUMNS, NAMES, NUMBER
-from proctor.study.table import Coded, Table
+from proctor.study.run_table import COLUMNS, NAMES, NUMBER, Coded, Table
 
 if TYPE_CHECKING:
     import numpy as np

@@ -19,11 +19,11 @@ from typing import Any
 
 import yaml
 
-from proctor.execute.watch.word_rules import VERSION, WORD_RULES
-from proctor.execute.watch.words import Reading, format_of, read_document, read_patch, read_words
+from proctor.execute.monitor.text_rules.intent_rules import TEXT_RULES, VERSION
+from proctor.execute.monitor.text_rules.text_scan import Reading, format_of, scan_document, scan_patch, scan_text
 
 PROJECT = Path(__file__).resolve().parent.parent
-CORPUS = PROJECT / "tests" / "execute" / "watch" / "text_rules_corpus.yaml"
+CORPUS = PROJECT / "tests" / "execute" / "monitor" / "text_rules_corpus.yaml"
 PAGE = PROJECT / "docs" / "text-rules.md"
 BEGIN, END = "<!-- begin: python -m bench.text_rules --write -->\n", "<!-- end -->\n"
 
@@ -73,7 +73,7 @@ def corpus() -> tuple[Text, ...]:
 
 def is_hit(text: Text) -> bool:
     """Whether one of the text's rules applies, or any rule where it has none."""
-    found = {hit.rule for hit in read_words(text.text, text.form).hits}
+    found = {hit.rule for hit in scan_text(text.text, text.form).hits}
     return bool(found & set(text.rules) if text.rules else found)
 
 
@@ -92,16 +92,16 @@ def honest() -> Iterator[tuple[str, str, Reading]]:
     patches = [*PROJECT.glob("examples/**/*.patch"), *PROJECT.glob("tests/forgeries/contracts/**/*.patch")]
     patches += PROJECT.glob("src/proctor/author/demo/contract/*.patch")
     for path in sorted(patches):
-        yield "patches", path.relative_to(PROJECT).as_posix(), read_patch(path.read_text("utf-8"))
+        yield "patches", path.relative_to(PROJECT).as_posix(), scan_patch(path.read_text("utf-8"))
     for path in sorted(PROJECT.glob("examples/*/issue.md")):
-        yield "issues", path.relative_to(PROJECT).as_posix(), read_document(path.read_text("utf-8"))
+        yield "issues", path.relative_to(PROJECT).as_posix(), scan_document(path.read_text("utf-8"))
     for path in sorted(PROJECT.glob("examples/*/hidden/**/*")):
         if path.is_file():
-            found = read_words(path.read_text("utf-8"), format_of(path.name))
+            found = scan_text(path.read_text("utf-8"), format_of(path.name))
             yield "tests", path.relative_to(PROJECT).as_posix(), found
     for path in (PROJECT / "README.md", *sorted(PROJECT.glob("docs/*.md"))):
         for number, text in enumerate(_turns(path.read_text("utf-8"))):
-            yield "turns of scripted conversations", f"{path.name}#{number}", read_document(text)
+            yield "turns of scripted conversations", f"{path.name}#{number}", scan_document(text)
 
 
 def _turns(page: str) -> Iterator[str]:
@@ -141,7 +141,7 @@ def tables() -> str:
             [kind, str(len(of_kind)), *(str(sum(grade in one for one in grades)) for grade in ("notice", "alert"))]
         )
     listed = [["rule", "grade", "what it is about"]]
-    listed += [[f"`{rule.id}`", rule.grade, rule.about] for rule in WORD_RULES]
+    listed += [[f"`{rule.id}`", rule.grade, rule.about] for rule in TEXT_RULES]
     parts = ("Recognised requests", rows), ("False alarms", alarms), ("Honest work", work), ("Rules", listed)
     return "\n".join(f"### {title}\n\n{_table(content)}" for title, content in parts)
 

@@ -9,7 +9,7 @@ import orjson
 
 from bench.append import fill
 from bench.measure import Row, per_second, ratio, seconds
-from proctor.record.rundir import RunDirectory
+from proctor.record.run_directory import RunDirectory
 from proctor.record.seal import write_seal
 from proctor.record.verify import verify
 

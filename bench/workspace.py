@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.measure import Row, milliseconds, ratio, seconds
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.sandbox.interface import Limits, SandboxPlan
-from proctor.execute.workspace.store import LayerStore
+from proctor.execute.workspace.layer_store import LayerStore
 from proctor.execute.workspace.workspace import Workspace
 
 MANY = 20_000

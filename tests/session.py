@@ -22,9 +22,9 @@ from pathlib import Path
 
 import pytest
 
-from proctor.base.erase import erase
+from proctor.base.directories import erase
 from proctor.base.errors import ProctorError
-from proctor.execute.sandbox.sessions import sweep
+from proctor.execute.sandbox.sandbox_records import sweep
 
 ENGINE = Path(__file__).resolve().parent.parent / "tools" / "engine"
 DEPTH = 8

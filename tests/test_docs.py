@@ -16,14 +16,13 @@ import jsonschema
 import pytest
 import yaml
 
-from proctor.base.fields import items
+from proctor.base.dataclass_fields import field_items
 from proctor.contract.model import Budget
 from proctor.contract.schema import json_schema
-from proctor.execute.watch.breakers.interface import GRADES
-from proctor.execute.watch.grades import DEFAULT_RULES
-from proctor.execute.watch.panel import Panel
-from proctor.execute.watch.settings import Settings
-from proctor.execute.watch.thresholds import caps_of
+from proctor.execute.monitor.breakers.breaker_panel import BreakerPanel
+from proctor.execute.monitor.breakers.breaker_settings import Settings, caps_of
+from proctor.execute.monitor.breakers.interface import GRADES
+from proctor.execute.monitor.observation_grades import DEFAULT_RULES
 
 PROJECT = Path(__file__).resolve().parent.parent
 PAGES = (
@@ -147,8 +146,8 @@ def test_every_breaker_is_in_the_table_in_its_order() -> None:
     page = (PROJECT / "docs/watching.md").read_text("utf-8")
     settings = Settings(caps=caps_of(Budget()))
     listed = [row for row in rows(page, 4) if row[0].startswith("`")]
-    assert [row[0].strip("`") for row in listed] == list(Panel(settings).names)
-    for name, value in items(settings.caps):
+    assert [row[0].strip("`") for row in listed] == list(BreakerPanel(settings).names)
+    for name, value in field_items(settings.caps):
         cell = next(row[3] for row in listed if f"`{name}`" in row[3]).replace(",", "")
         words = f"${value}" if name == "usd" else str(value)
         if name in ("memory_bytes", "disk_bytes"):

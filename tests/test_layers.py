@@ -21,50 +21,43 @@ DATA = PACKAGE / "author" / "demo" / "contract"
 FLOORS = ("base", "contract", "record", "execute", "judge", "conduct", "author", "study", "present", "api", "cli")
 
 DOORS = {
-    "record.attest": ("record.retain", "record.trace", "record.rundir", "record.seal", "record.verify"),
-    "record.trace": ("record.versions",),
-    "execute.sandbox": ("execute.workspace.glob",),
+    "record.signing": ("record.retain", "record.trace", "record.run_directory", "record.seal", "record.verify"),
+    "record.trace": ("record.schema_versions",),
+    "execute.sandbox": ("execute.workspace.path_patterns",),
     "execute.workspace": ("execute.sandbox.interface",),
-    "execute.inputs": ("execute.sandbox.interface", "execute.workspace.archive", "execute.workspace.glob"),
+    "execute.inputs": (
+        "execute.sandbox.interface",
+        "execute.workspace.archive_extraction",
+        "execute.workspace.path_patterns",
+    ),
     "execute.leakage": ("execute.inputs", "execute.workspace"),
     "execute.agents": (
         "execute.sandbox.interface",
-        "execute.workspace.tree",
-        "execute.workspace.store",
-        "execute.workspace.glob",
+        "execute.workspace.file_tree",
+        "execute.workspace.layer_store",
+        "execute.workspace.path_patterns",
         "execute.inputs",
     ),
     "execute.network": ("execute.sandbox.interface",),
-    "execute.observe": ("execute.sandbox.interface", "execute.workspace"),
-    "execute.gateway": (
-        "execute.watch.model_names",
-        "execute.watch.money",
-        "execute.watch.prices",
-        "execute.watch.words",
+    "execute.monitor": ("execute.sandbox.interface", "execute.workspace"),
+    "execute.gateway": ("execute.monitor.price_table", "execute.monitor.text_rules.text_scan"),
+    "judge.checks": ("judge.check_attempt", "judge.patch_policy"),
+    "judge.evidence_consistency": (
+        *("judge.checks", "judge.patch_policy", "judge.risk_indicators", "judge.run_evidence", "judge.run_report"),
     ),
-    "judge.inverted": (
-        "judge.attempt",
-        "judge.bench",
-        "judge.outcome",
-        "judge.record",
-        "judge.sentinels",
-        "judge.testpaths",
-    ),
-    "judge.consistency": (
-        *("judge.evidence", "judge.indicators", "judge.outcome", "judge.policy", "judge.record", "judge.report"),
-        *("judge.inverted.draw", "judge.inverted.pool"),
-        "judge.sentinels",
-    ),
+    "conduct.run": ("conduct.briefing", "conduct.inverted_pools", "conduct.machine", "conduct.run_manifest"),
+    "conduct.replay": ("conduct.briefing", "conduct.machine", "conduct.run_manifest"),
+    "conduct.batch": ("conduct.briefing", "conduct.machine", "conduct.replay", "conduct.run"),
     "conduct.session": (
-        *("conduct.batch", "conduct.batch_lock", "conduct.batch_runs", "conduct.batch_words", "conduct.machine"),
-        *("conduct.model", "conduct.reference", "conduct.replay", "conduct.sweep", "conduct.variants"),
-        *("conduct.run", "conduct.watcher"),
+        *("conduct.batch", "conduct.inverted_pools", "conduct.machine", "conduct.reference_solution"),
+        *("conduct.replay", "conduct.run"),
     ),
-    "study.index": ("study.table",),
-    "study.analysis": ("study.stats", "study.table", "study.columns"),
-    "study.pilot": ("study.stats", "study.table", "study.index", "study.analysis"),
-    "present.figures": ("present.amounts", "present.markup"),
-    "present.html": ("present.amounts", "present.bill", "present.departures", "present.figures", "present.markup"),
+    "study.index": ("study.run_table",),
+    "study.analysis": ("study.stats", "study.run_table"),
+    "study.table_import": ("study.run_table", "study.analysis"),
+    "study.pilot": ("study.stats", "study.run_table", "study.index", "study.analysis"),
+    "present.figures": ("present.readable_numbers", "present.markup"),
+    "present.html": ("present.readable_numbers", "present.pilot_sentences", "present.figures", "present.markup"),
 }
 """The steps from one room to another of the same floor."""
 
@@ -162,6 +155,18 @@ def test_imports_point_down() -> None:
     assert found == []
 
 
+def test_what_the_monitor_decides_depends_on_events_alone() -> None:
+    senses = ("execute.monitor.sensors", "execute.monitor.checkpoints", "execute.monitor.checkpoint_copy")
+    found = [
+        f"{name}: {target}"
+        for name in SOURCES
+        if name.startswith("execute.monitor.") and not name.startswith(senses)
+        for target, _ in own_imports(name)
+        if target.startswith(("execute.sandbox", "execute.workspace")) and target != "execute.workspace.path_patterns"
+    ]
+    assert found == []
+
+
 def test_imports_make_no_circles() -> None:
     edges = {name: sorted({target for target, _ in own_imports(name)} - {name}) for name in SOURCES}
     done: set[str] = set()
@@ -205,7 +210,7 @@ def broad(handler: ast.ExceptHandler) -> bool:
     return takes_all and not (isinstance(last, ast.Raise) and last.exc is None)
 
 
-CALLS_OTHER_PACKAGES = {"conduct.session.agents", "execute.agents.adapters.plugins"}
+CALLS_OTHER_PACKAGES = {"conduct.session.agent_setup", "execute.agents.adapters.adapter_registry"}
 """What such code raises can be anything, and is told as an error of its package."""
 
 

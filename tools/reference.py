@@ -61,7 +61,7 @@ def contract() -> str:
 
 def pilot() -> str:
     """Every field of a pilot file."""
-    from proctor.study.pilot.fields import json_schema
+    from proctor.study.pilot.plan.pilot_fields import json_schema
 
     return _form("Pilot files", "`proctor schema pilot`", json_schema())
 
@@ -154,7 +154,7 @@ def _cell(text: str) -> str:
 
 def events() -> str:
     """The table of event types."""
-    from proctor.record.trace.types import EVENT_TYPES
+    from proctor.record.trace.event_types import EVENT_TYPES
 
     parts = [
         "# Events\n",

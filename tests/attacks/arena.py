@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.clock import system_entropy
-from proctor.execute.observe.canaries import make_canaries
-from proctor.execute.observe.canary_watch import CanaryRead, CanaryWatch
+from proctor.execute.monitor.sensors.canary_files import CanaryRead, CanaryWatch, make_canaries
 from proctor.execute.sandbox.guard import GuardPlan, Observation
 from proctor.execute.sandbox.interface import Limits, Sandbox, SandboxPlan
 from tests.attacks.attack import MARK, PRELUDE, SECRET, Attack

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from proctor.author.demo import build
-from proctor.author.unprotected import remarks_on_unprotected
+from proctor.author.lint_hidden_tests import remarks_on_unprotected
 from proctor.base.clock import system_entropy
 from proctor.base.errors import InfrastructureFault
 from proctor.contract.digest import content_id
 from proctor.contract.lint import lint
 from proctor.contract.load import load_contract
-from proctor.judge.results import tap
-from proctor.judge.sentinels import plant_declared, verdict
+from proctor.judge.checks.results_readers import tap
+from proctor.judge.checks.sentinels import plant_declared, verdict
 
 KEPT = set((build.HERE / "contract" / "keep_passing.txt").read_text().split())
 HIDDEN = "test_carry.CarryTest."

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from proctor.author.inversion import remarks_on_variants
+from proctor.author.lint_hidden_tests import remarks_on_variants
 from proctor.base.canonical import canonical
 from proctor.contract.digest import content_id
 from proctor.contract.load import load_contract
 from proctor.contract.model import Contract
 from proctor.execute.home import Home
-from proctor.judge.inverted.pool import WHOLE_CHECK, CheckPool, Pool
+from proctor.judge.checks.inverted_tests.variant_pool import WHOLE_CHECK, CheckPool, Pool
 
 TESTS = ("t.py::a", "t.py::b", "t.py::c", "t.py::d", "t.py::e")
 CHECK = {"id": "tests", "gate": "acceptance", "run": ["pytest"], "results": "pytest", "timeout_seconds": 60}

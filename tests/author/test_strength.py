@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from proctor.author.strength import read_equivalent
+from proctor.author.oracle_strength import read_equivalent
 from proctor.base.errors import UsageFault
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]

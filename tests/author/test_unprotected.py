@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from proctor.author.unprotected import remarks_on_unprotected
+from proctor.author.lint_hidden_tests import remarks_on_unprotected
 from proctor.cli.main import run_command
 from proctor.contract.load import load_contract
 from proctor.contract.model import Contract, Hidden, NamedFile, Targets

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from proctor.base.extras import EXTRAS, missing_extra
+from proctor.base.errors import EXTRAS, missing_extra
 
 
 def test_extras_are_those_of_the_package(project: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.base.erase import erase
+from proctor.base.directories import erase
 from proctor.base.errors import InfrastructureFault
 from proctor.base.files import read_bounded, sync_directory, write_whole
 

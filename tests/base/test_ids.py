@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proctor.base.clock import SystemClock, system_entropy
-from proctor.base.ids import RUN_ID, SLUG, new_run_id
+from proctor.base.clock import RUN_ID, SLUG, SystemClock, new_run_id, system_entropy
 
 
 class Clock:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from proctor.study.table import Table
+from proctor.study.run_table import Table
 
 
 @pytest.fixture

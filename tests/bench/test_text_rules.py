@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from proctor.execute.watch.word_rules import WORD_RULES
+from proctor.execute.monitor.text_rules.intent_rules import TEXT_RULES
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def test_the_corpus_is_as_large_as_it_says(measured: Any) -> None:
     assert {text.split for text in texts} == set(measured.SPLITS)
     assert len(held_out) * 5 >= len(first)
     assert len({(text.form, text.text) for text in risky}) >= 0.95 * len(risky)
-    assert {rule for text in risky for rule in text.rules} <= {rule.id for rule in WORD_RULES}
+    assert {rule for text in risky for rule in text.rules} <= {rule.id for rule in TEXT_RULES}
 
 
 @pytest.mark.parametrize("split", ["held-out", "later"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from proctor.conduct.session.models import settings_of_model
+from proctor.conduct.session.model_options import settings_of_model
 from proctor.execute.agents.agent_file import AgentFile
 from tests.conduct.live import Proctor, Seen
 from tests.conduct.talking import FIX

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from proctor.cli.main import run_command
-from proctor.study.index.store import read_table
+from proctor.study.index.parquet_file import read_table
 
 HEAD = "agent,task,trial,outcome,cost_usd,seconds,failure_mode\n"
 

@@ -8,9 +8,8 @@ import pytest
 
 from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.cli.decide import command
-from proctor.conduct.operator import Question
-from proctor.record.lock import RunLock
-from proctor.record.rundir import RunDirectory
+from proctor.conduct.run.operator_answers import Question
+from proctor.record.run_directory import RunDirectory, RunLock
 
 RUN, NEWEST = "20260307T120000-0123456789", "20260307T130000-0123456789"
 

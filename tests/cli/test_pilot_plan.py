@@ -13,13 +13,13 @@ import pytest
 from proctor.base.canonical import canonical, sha256
 from proctor.cli.main import run_command
 from proctor.cli.wiring import home
-from proctor.study.pilot.conduct import alone
-from proctor.study.pilot.journal import add_removal
-from proctor.study.pilot.plan import load_plan
+from proctor.study.pilot.ledger.journal import add_removal
+from proctor.study.pilot.plan.frozen_plan import load_plan
+from proctor.study.pilot.running.pilot_runner import alone
 from tests.conftest import ContractMaker
+from tests.study.pilot.ledger.test_charges import PRICES
 from tests.study.pilot.planning import write_pilot
-from tests.study.pilot.test_charges import PRICES
-from tests.study.pilot.test_removal import removal
+from tests.study.pilot.running.test_task_removal import removal
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 

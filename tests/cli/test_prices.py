@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from proctor.base.errors import UsageFault
 from proctor.cli.main import group, run_command
 from proctor.cli.prices import price_table
-from proctor.execute.watch.prices import load_prices
+from proctor.execute.monitor.price_table import load_prices
 
 AT = datetime(2026, 11, 1, 12, tzinfo=UTC)
 

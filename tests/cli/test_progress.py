@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from proctor.cli.pilot_crew import done_of
+from proctor.cli.pilot_run import done_of
 from proctor.cli.progress import MOST_LINES, Attempts
-from proctor.study.pilot.journal import Journal, Removal
-from tests.study.pilot.test_status import stands
+from proctor.study.pilot.ledger.journal import Journal, Removal
+from tests.study.pilot.report.test_status import stands
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 

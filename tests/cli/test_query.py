@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from proctor.cli.query import MOST_NAMED, MOST_SHOWN, left_out
-from proctor.study.columns import COLUMNS
-from proctor.study.index.refresh import LeftOut
-from proctor.study.index.store import ingest
+from proctor.study.index.index_update import LeftOut
+from proctor.study.index.parquet_file import ingest
+from proctor.study.run_table import COLUMNS
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 SQL = "select agent, count(*) as runs, sum(success) as good from runs group by agent order by agent"

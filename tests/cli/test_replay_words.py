@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proctor.cli.replay import _retraced
-from proctor.conduct.divergence import Retraced
+from proctor.conduct.replay.divergence import CommandReplay
 
 PLACED = ("events.jsonl#4",)
 
@@ -13,12 +13,12 @@ PLACED = ("events.jsonl#4",)
 @pytest.mark.parametrize(
     ("result", "on_another_base", "said"),
     [
-        (Retraced(1, ()), False, "1 command came out as recorded"),
-        (Retraced(2, PLACED), False, "2 commands came out as recorded, with 1 change put in place between them"),
-        (Retraced(2, ()), True, "2 commands came out as recorded, on another base: DIFFERENT"),
-        (Retraced(2, (), "here", "why"), False, "DIFFERENT after 2 commands that came out as recorded"),
-        (Retraced(0, (), "here", "why"), True, "DIFFERENT before any command came out as recorded"),
+        (CommandReplay(1, ()), False, "1 command came out as recorded"),
+        (CommandReplay(2, PLACED), False, "2 commands came out as recorded, with 1 change put in place between them"),
+        (CommandReplay(2, ()), True, "2 commands came out as recorded, on another base: DIFFERENT"),
+        (CommandReplay(2, (), "here", "why"), False, "DIFFERENT after 2 commands that came out as recorded"),
+        (CommandReplay(0, (), "here", "why"), True, "DIFFERENT before any command came out as recorded"),
     ],
 )
-def test_the_sentence(result: Retraced, on_another_base: bool, said: str) -> None:
+def test_the_sentence(result: CommandReplay, on_another_base: bool, said: str) -> None:
     assert _retraced(result, on_another_base) == said

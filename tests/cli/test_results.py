@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from proctor.cli.output import counted, shortened
-from proctor.record.lock import RunLock
-from proctor.record.rundir import RunDirectory
+from proctor.record.run_directory import RunDirectory, RunLock
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 FIX = "sed -i s/a.-.b/a+b/ calc.py"

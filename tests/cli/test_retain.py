@@ -14,13 +14,12 @@ from typing import Any
 import pytest
 
 from proctor.base.canonical import canonical, parse_canonical
-from proctor.record.chained import ChainedLog
-from proctor.record.identity import new_identity
+from proctor.record.chained_log import ChainedLog
 from proctor.record.retain import KEPT_EVENTS, NAME, PURPOSE
-from proctor.record.rundir import RunDirectory
+from proctor.record.run_directory import RunDirectory
 from proctor.record.seal import load_seal
-from proctor.record.trace.event import payload_digest
-from proctor.record.trace.payload import payload_bytes
+from proctor.record.signing.operator_identity import new_identity
+from proctor.record.trace.event import payload_bytes, payload_digest
 from proctor.record.verify import verify
 from tests.conftest import ContractMaker
 

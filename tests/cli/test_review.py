@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from proctor.record.rundir import RunDirectory
+from proctor.record.run_directory import RunDirectory
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 RISKY = "from pathlib import Path; Path('calc.py').write_text('def add(a, b):\\n    return eval(\"a + b\")\\n')"

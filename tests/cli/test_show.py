@@ -16,8 +16,8 @@ from proctor.cli.main import run_command
 from proctor.cli.run import why
 from proctor.cli.trace import beginning
 from proctor.cli.trace import command as trace
-from proctor.record.rundir import RunDirectory
-from proctor.record.shelf import Shelf, Shelved
+from proctor.record.run_directory import RunDirectory
+from proctor.record.run_store import RunStore, StoredRun
 from proctor.record.trace.event import SALT_BYTES, Event
 from tests.conduct.resealing import Forger
 from tests.corpus_runs import unpack
@@ -117,13 +117,13 @@ def test_the_newest_runs_are_listed_without_reading_the_others(
     for name in names:
         (tmp_path / "runs" / name).mkdir(parents=True)
     read: list[str] = []
-    describe = Shelf.describe
+    describe = RunStore.describe
 
-    def noted(shelf: Shelf, run: RunDirectory) -> Shelved:
+    def noted(shelf: RunStore, run: RunDirectory) -> StoredRun:
         read.append(run.path.name)
         return describe(shelf, run)
 
-    monkeypatch.setattr(Shelf, "describe", noted)
+    monkeypatch.setattr(RunStore, "describe", noted)
     assert run_command(["runs", "-n", "3"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[2:]] == names[-3:]
     assert read == names[:-4:-1]

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import canonical, parse
-from proctor.record.rundir import RunDirectory
+from proctor.record.run_directory import RunDirectory
 from proctor.record.seal import write_seal
-from proctor.record.trace.log import TraceWriter
-from proctor.record.trace.read import read_events
+from proctor.record.trace.reader import read_events
+from proctor.record.trace.writer import TraceWriter
 
 Edit = Callable[[Any], None]
 

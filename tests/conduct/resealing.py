@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import canonical, digest, parse
-from proctor.judge.report import build_report
-from proctor.record.rundir import RunDirectory
+from proctor.judge.run_report import build_report
+from proctor.record.run_directory import RunDirectory
 from proctor.record.seal import load_seal
 from proctor.record.trace.event import GENESIS, assemble_line, header_bytes, payload_digest
 from proctor.record.trace.merkle import Frontier

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from proctor.base.errors import UsageFault
-from proctor.conduct.session.agent_names import near, require_agent, require_installable
-from proctor.execute.agents.adapters.table import NAMES
+from proctor.conduct.session.agent_selection import near, require_agent, require_installable
+from proctor.execute.agents.adapters.adapter_registry import NAMES
 from proctor.execute.agents.registry import BUILT_IN
 
 

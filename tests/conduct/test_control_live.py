@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from proctor.execute.watch.clock import AgentClock
-from proctor.record.rundir import RunDirectory
-from proctor.record.trace.read import read_finished_events
+from proctor.execute.monitor.event_folds import AgentClock
+from proctor.record.run_directory import RunDirectory
+from proctor.record.trace.reader import read_finished_events
 from tests.conduct.live import (
     PATIENCE_SECONDS,
     UNTIL_RELEASED,

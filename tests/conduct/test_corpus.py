@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.judge.rules import rules_digest
+from proctor.judge.run_report import rules_digest
 from tests.corpus_runs import NAMES, unpack
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
@@ -29,7 +29,7 @@ def test_i4_earlier_runs_verify_and_rescore(proctor: Proctor, tmp_path: Path, na
     said = json.loads(scored.stdout)
     assert scored.returncode == 0 and said["same"] is True and said["different"] == []
     if report.get("rules") == rules_digest():
-        assert said["other_rules"] == [], "the code scores by other rules now: raise REVISION in judge/rules.py"
+        assert said["other_rules"] == [], "the code scores by other rules now: raise REVISION in judge/run_report.py"
     if name in ("report-1d", "report-1e", "report-2", "report-2-success"):
         assert set(said["other_rules"]) <= {"gates.why", "deviations", "replayable", *RULE_FILES}
     shown = proctor("rescore", run.name)

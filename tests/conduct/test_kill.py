@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from proctor.record.rundir import RunDirectory
-from proctor.record.trace.read import read_finished_events
+from proctor.record.run_directory import RunDirectory
+from proctor.record.trace.reader import read_finished_events
 from proctor.record.verify import verify
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from proctor.execute.gateway.scripted.server import scripted_server
+from proctor.execute.gateway.scripted.scripted_model import scripted_server
 from tests.conduct.live import PATIENCE_SECONDS, Proctor, Seen, check
 from tests.conduct.talking import FIX, KEY, asking, kept_bytes, only, script, talk
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from proctor.execute.gateway.scripted.server import scripted_server
+from proctor.execute.gateway.scripted.scripted_model import scripted_server
 from tests.conduct.live import PATIENCE_SECONDS, Proctor, check, ended
 from tests.conduct.talking import FIX, asking, script, talk
 from tests.ports import refusing_port

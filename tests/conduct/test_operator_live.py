@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from proctor.base.errors import UsageFault
-from proctor.conduct.operator import Answer, answer_path, give_answer, read_answer, wait_for_answer
+from proctor.conduct.run.operator_answers import Answer, answer_path, give_answer, read_answer, wait_for_answer
 from proctor.contract.model import Ask
-from proctor.record.identity import new_identity
-from proctor.record.signed_acts import signed
+from proctor.record.signing.operator_identity import act_signature, new_identity
 from tests.conduct.live import Proctor, asked, assert_own_time, check, ended, watch
 
 SCRIPT = "echo bad > bad.txt; id; sleep 5; sed -i s/-/+/ calc.py"
@@ -184,7 +183,7 @@ def test_an_answer_to_an_earlier_question_answers_no_later_one(tmp_path: Path) -
 def test_an_answer_whose_signature_does_not_hold_is_removed(tmp_path: Path) -> None:
     alice = new_identity("alice", bytes(32))
     answer = Answer("approve", "harmless", "seen", "alice")
-    right = replace(answer, **signed(alice, "run", 7, answer.act()))
+    right = replace(answer, **act_signature(alice, "run", 7, answer.act()))
     looks: list[bool] = []
 
     def ended() -> str:

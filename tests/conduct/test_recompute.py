@@ -17,10 +17,10 @@ from proctor.base.canonical import canonical, parse
 from proctor.base.errors import ProctorError
 from proctor.conduct.recompute import recompute
 from proctor.contract.digest import recorded_content_id
-from proctor.judge.consistency import disagreements
-from proctor.judge.consistency.subject import Subject
-from proctor.judge.evidence import read_evidence
-from proctor.record.rundir import RunDirectory
+from proctor.judge.evidence_consistency import disagreements
+from proctor.judge.evidence_consistency.compared_run import Subject
+from proctor.judge.run_evidence import read_evidence
+from proctor.record.run_directory import RunDirectory
 from proctor.record.trace.event import Event
 from tests.conduct.resealing import Forger, Steps, another, copy_of, shape
 

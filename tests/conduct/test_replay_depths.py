@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from proctor.base.canonical import digest
-from proctor.conduct.outputs import LATE
+from proctor.conduct.replay.output_comparison import LATE
 from tests.conduct.forging import forge
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]

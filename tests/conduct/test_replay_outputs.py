@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from proctor.conduct.outputs import IN_PART, UNSTEADY, VOLATILE
-from proctor.conduct.outputs_told import LEFT_OUT, RENDERED, SILENT
+from proctor.conduct.replay.output_comparison import IN_PART, LEFT_OUT, RENDERED, SILENT, UNSTEADY, VOLATILE
 from tests.conduct.forging import forge
 from tests.conduct.test_replay_depths import Proctor, again, made
 

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import canonical, digest
-from proctor.judge.report import build_report
-from proctor.record.lock import RunLock
-from proctor.record.rundir import RunDirectory
+from proctor.judge.run_report import build_report
+from proctor.record.run_directory import RunDirectory, RunLock
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]
 

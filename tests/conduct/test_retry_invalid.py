@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from proctor.judge.status import is_repeatable
+from proctor.judge.run_verdict import is_repeatable
 from tests.conduct.live import Proctor, check
 from tests.conduct.talking import asking
 from tests.execute.gateway.answering import Quiet, serving

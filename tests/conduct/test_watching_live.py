@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from proctor.conduct.watch_post import MOST_READS
+from proctor.conduct.run.agent_monitor import MOST_READS
 from tests.conduct.live import Proctor, watch
 
 

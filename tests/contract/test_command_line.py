@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.contract.command_line import matches_command
+from proctor.contract.policy import matches_command
 
 MATCHES = [
     ("git push", "git push"),

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from proctor.base.canonical import canonical, parse_canonical
+from proctor.base.dataclass_fields import field_items
 from proctor.base.errors import ContractError
-from proctor.base.fields import items
 from proctor.contract.digest import content_id, from_resolved, resolved
 from proctor.contract.load import load_contract
 from proctor.contract.model import ArchiveRepository, Check, Contract, GitRepository, Source, Submodule
@@ -256,7 +256,7 @@ def test_every_field_matters(tmp_path: Path, writer: Writer, data: Any, base: tu
 
 def frozen_changes(value: Any) -> Iterator[Any]:
     """Copies of a frozen value, each with one field, however deep, changed."""
-    for name, inner in items(value):
+    for name, inner in field_items(value):
         for other in _other(inner):
             yield replace(value, **{name: other})
 

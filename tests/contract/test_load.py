@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from proctor.base.dataclass_fields import field_items
 from proctor.base.errors import ContractError
-from proctor.base.fields import items
 from proctor.contract.digest import content_id, from_resolved, resolved
 from proctor.contract.load import load_contract
 from proctor.contract.model import (
@@ -132,7 +132,7 @@ def test_checks_arrive_in_order(full: Path) -> None:
 def test_what_is_left_out_has_the_defaults_of_the_model(tmp_path: Path, writer: Writer, minimal_text: str) -> None:
     contract = load_contract(writer(tmp_path / "c", minimal_text))
     given = {"directory", "name", "title", "kind", "task", "repository", "checks"}
-    bare = Contract(**{name: value for name, value in items(contract) if name in given})
+    bare = Contract(**{name: value for name, value in field_items(contract) if name in given})
     assert contract == bare
     assert contract.environment == Environment()
     check = contract.checks[0]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.contract.remembered import parse_remembered
+from proctor.contract.load import parse_yaml_cached
 from proctor.contract.strict_yaml import Node, Report, parse_yaml
 
 TEXT = b"""\
@@ -26,12 +26,12 @@ text: |
 
 def parsed(data: bytes, memory: Path | None) -> tuple[Node | None, list[object]]:
     report = Report("contract.yaml")
-    return parse_remembered(data, report, memory), list(report.mistakes)
+    return parse_yaml_cached(data, report, memory), list(report.mistakes)
 
 
 def test_the_second_time_needs_no_yaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = parsed(TEXT, tmp_path)
-    monkeypatch.setattr("proctor.contract.remembered.parse_yaml", None)
+    monkeypatch.setattr("proctor.contract.load.parse_yaml", None)
     assert parsed(TEXT, tmp_path) == first == (parse_yaml(TEXT, Report("")), [])
 
 

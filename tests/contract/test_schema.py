@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proctor.contract.fields import CONTRACT
-from proctor.contract.schema import json_schema
+from proctor.contract.schema import CONTRACT, json_schema
 from proctor.contract.strict_yaml import Report, TooManyMistakes, load_yaml, parse_yaml
 
 VALIDATOR = jsonschema.Draft202012Validator(json_schema())

@@ -12,17 +12,17 @@ import jsonschema
 import pytest
 
 from proctor.base.canonical import canonical, parse_canonical
+from proctor.base.dataclass_fields import field_items
 from proctor.base.errors import ContractError
-from proctor.base.fields import items
-from proctor.contract import codes, model, policy
+from proctor.contract import model, policy
 from proctor.contract.digest import content_id, from_resolved, resolved
 from proctor.contract.load import load_contract
 from proctor.contract.model import Ask, Budget, Checkpoints, Contract, NamedFile, Network, Policy, Rollback
 from proctor.contract.schema import json_schema
 from proctor.contract.strict_yaml import load_yaml
-from proctor.execute.watch.grades import DEFAULT_RULES
-from proctor.execute.watch.word_rules import WORD_RULES
-from proctor.judge.indicators import DEPENDENCY_CODES
+from proctor.execute.monitor.observation_grades import DEFAULT_RULES
+from proctor.execute.monitor.text_rules.intent_rules import TEXT_RULES
+from proctor.judge.risk_indicators import DEPENDENCY_CODES
 
 Writer = Callable[..., Path]
 Load = Callable[[str], Contract]
@@ -88,7 +88,7 @@ def test_an_amount_that_is_the_default_changes_nothing(load: Load) -> None:
 def test_caps_can_be_taken_off(load: Load) -> None:
     counts = ("tokens", "tool_calls", "failed_cycles", "dependency_resolutions", "cpu_seconds", "disk_bytes", "inodes")
     budget = load(f"budget: {{{', '.join(f'{name}: null' for name in counts)}}}").budget
-    for name, value in items(Budget()):
+    for name, value in field_items(Budget()):
         assert value is not None, name
         assert getattr(budget, name) == (None if name in counts else value)
 
@@ -129,7 +129,7 @@ def test_the_model_offers_every_class_of_the_terms() -> None:
         assert getattr(model, name) is getattr(policy, name)
     schema = json_schema()["properties"]
     for name, cls in (("policy", Policy), ("budget", Budget)):
-        assert list(schema[name]["properties"]) == [field for field, _ in items(cls())]
+        assert list(schema[name]["properties"]) == [field for field, _ in field_items(cls())]
 
 
 def test_the_classes_of_calls_are_those_that_the_sandbox_refuses() -> None:
@@ -147,18 +147,18 @@ def test_the_codes_that_a_policy_can_name_are_those_that_are_told() -> None:
         for file in (higher / "execute/sandbox/native").glob("*.c")
         for code in re.findall(r'tell_attempt\(stopped, "([a-z-]+)"', file.read_text("utf-8"))
     }
-    breakers = "".join(file.read_text("utf-8") for file in (higher / "execute/watch/breakers").glob("*.py"))
+    breakers = "".join(file.read_text("utf-8") for file in (higher / "execute/monitor/breakers").glob("*.py"))
     tripped = set(re.findall(r'Trip\(\s*self\.name,\s*"([a-z-]+)"', breakers))
     tripped |= set(re.findall(r'name, code, words = "[a-z-]+", "([a-z-]+)"', breakers))
-    assert tripped | {"memory-cap", "disk-cap", "inodes-cap"} == set(codes.TRIPPED)
-    seen = {code for code in (*told, *DEFAULT_RULES) if not code.endswith("*") and code not in codes.TRIPPED}
-    families = {code for code in codes.SEEN if code.startswith(("syscall-", "words-"))}
-    assert seen | families == set(codes.SEEN)
-    assert sorted(rule.id for rule in WORD_RULES) == list(codes.WORD_RULES)
-    assert set(DEPENDENCY_CODES) == set(codes.DECLARED)
+    assert tripped | {"memory-cap", "disk-cap", "inodes-cap"} == set(policy.BREAKER_CODES)
+    seen = {code for code in (*told, *DEFAULT_RULES) if not code.endswith("*") and code not in policy.BREAKER_CODES}
+    families = {code for code in policy.INDICATOR_CODES if code.startswith(("syscall-", "words-"))}
+    assert seen | families == set(policy.INDICATOR_CODES)
+    assert sorted(rule.id for rule in TEXT_RULES) == list(policy.WORD_RULES)
+    assert set(DEPENDENCY_CODES) == set(policy.DECLARED)
 
 
-@pytest.mark.parametrize("code", [*codes.GRADED, "syscall-*", "words-*", "words-tests-*"])
+@pytest.mark.parametrize("code", [*policy.GRADED, "syscall-*", "words-*", "words-tests-*"])
 def test_every_code_that_is_told_can_be_graded(load: Load, code: str) -> None:
     assert load(f'policy: {{rules: {{"{code}": alert}}}}').policy.rules == {code: "alert"}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from proctor.contract.load import load_contract
-from proctor.judge.indicators import HARNESS, line_indicators
+from proctor.judge.risk_indicators import HARNESS, line_indicators
 from tests.examples.test_examples import EXAMPLES, proctor
 
 ALTERNATIVES = [path for example in EXAMPLES for path in sorted(example.glob("alternatives/*.patch"))]

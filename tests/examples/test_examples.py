@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from proctor.author.unprotected import remarks_on_unprotected
+from proctor.author.lint_hidden_tests import remarks_on_unprotected
 from proctor.contract.lint import lint
 from proctor.contract.load import load_contract
 from proctor.contract.model import ArchiveRepository

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from proctor.base.directories import sweep_unowned
 from proctor.base.errors import MissingIsolation
-from proctor.base.owned import sweep_unowned
 from proctor.execute import requirements
 from proctor.execute.home import Home
 from proctor.execute.requirements import MISSING, OK, Finding, require_machine, room_problem
-from proctor.execute.sandbox import facts
-from proctor.execute.sandbox.bubblewrap import wire
+from proctor.execute.sandbox import host_facts
+from proctor.execute.sandbox.bubblewrap import init_protocol
 
 
 def test_c12_a_probe_is_not_swept_by_a_process_that_starts_beside_it(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_i2_a_bubblewrap_that_isolates_nothing_is_noticed(
 
 
 def test_i2_a_helper_that_is_not_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "PROGRAM", tmp_path / "proctor-init")
+    monkeypatch.setattr(init_protocol, "PROGRAM", tmp_path / "proctor-init")
     one = found(tmp_path / "home", sandbox=False)["helper program"]
     assert one.state == MISSING and "not built" in one.detail and "compiler" not in one.detail
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -123,7 +123,7 @@ def _empty(path: Path) -> None:
 
 
 def _cut(path: Path) -> None:
-    path.write_bytes(wire.PROGRAM.read_bytes()[:2000])
+    path.write_bytes(init_protocol.PROGRAM.read_bytes()[:2000])
     path.chmod(0o755)
 
 
@@ -132,7 +132,7 @@ def test_i2_a_helper_that_does_not_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], None]
 ) -> None:
     make(tmp_path / "proctor-init")
-    monkeypatch.setattr(wire, "PROGRAM", tmp_path / "proctor-init")
+    monkeypatch.setattr(init_protocol, "PROGRAM", tmp_path / "proctor-init")
     one = found(tmp_path / "home", sandbox=False)["helper program"]
     assert one.state == MISSING and one.detail and one.advice
 
@@ -152,9 +152,9 @@ def test_i2_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_i2_a_root_without_any_tool_chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(facts, "TOOLS", ("no-such-tool",))
+    monkeypatch.setattr(host_facts, "TOOLS", ("no-such-tool",))
     assert found(tmp_path)["tool chain"].state == MISSING
-    monkeypatch.setattr(facts, "TOOLS", ("git",))
+    monkeypatch.setattr(host_facts, "TOOLS", ("git",))
     one = found(tmp_path)["tool chain"]
     assert one.state == requirements.REDUCED and "python3" in one.detail
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from proctor.contract.load import load_contract
 from proctor.contract.model import Check, Contract
-from proctor.execute.inputs.fetch import InputCache
-from proctor.judge.attempt import PLUGIN_FILES, PLUGIN_OPTIONS
-from proctor.judge.results import junit, tap
-from proctor.judge.results import pytest as pytest_lines
+from proctor.execute.inputs.input_cache import InputCache
+from proctor.judge.check_attempt import PLUGIN_FILES, PLUGIN_OPTIONS
+from proctor.judge.checks.results_readers import junit, tap
+from proctor.judge.checks.results_readers import pytest as pytest_lines
 from tests.forgeries.loader import HERE, Forgery, forged_text, tree_of
 
 KEY = "00" * 32

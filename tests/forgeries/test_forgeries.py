@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.author.unprotected import remarks_on_unprotected
+from proctor.author.lint_hidden_tests import remarks_on_unprotected
 from proctor.contract.load import load_contract
 from tests.forgeries.bare import Bare
 from tests.forgeries.loader import (

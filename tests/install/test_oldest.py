@@ -18,7 +18,7 @@ PARTS = (
     "tests/contract/test_load.py",
     "tests/contract/test_strict_yaml.py",
     "tests/execute/gateway/test_service.py",
-    "tests/record/attest",
+    "tests/record/signing",
     "tests/study/index",
     "tests/study/stats/test_bootstrap.py",
 )

@@ -29,22 +29,22 @@ from proctor.contract.model import (
     PlacedFile,
     Task,
 )
-from proctor.execute.inputs.fetch import InputCache
-from proctor.execute.prepare import Prepared, base_environment
+from proctor.execute.inputs.input_cache import InputCache
+from proctor.execute.judging_slots import Slots
+from proctor.execute.prepare import PreparedBase, base_environment
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
-from proctor.execute.slots import Slots
 from proctor.execute.workspace.diff import Change, Changes
+from proctor.execute.workspace.file_tree import Entry
+from proctor.execute.workspace.layer_store import Layer, LayerStore
 from proctor.execute.workspace.patch import make_patch
-from proctor.execute.workspace.store import Layer, LayerStore
-from proctor.execute.workspace.tree import Entry
-from proctor.judge.acceptance import Acceptance, accept, reference_scene
-from proctor.judge.bench import Bench, free_slot
-from proctor.judge.inverted.pool import Pool
-from proctor.judge.inverted.screen import Screening
-from proctor.record.rundir import RunDirectory
+from proctor.judge.checks.acceptance import Acceptance, accept, reference_tree
+from proctor.judge.checks.inverted_tests.variant_pool import Pool
+from proctor.judge.checks.inverted_tests.variant_screening import Screening
+from proctor.judge.checks.judge_context import JudgeContext, free_slot
+from proctor.record.run_directory import RunDirectory
 from proctor.record.trace.event import Event
-from proctor.record.trace.log import TraceWriter
-from proctor.record.trace.read import read_events
+from proctor.record.trace.reader import read_events
+from proctor.record.trace.writer import TraceWriter
 
 PYTEST_PACKAGES = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "py")
 PYTEST = ("/usr/bin/python3", "-m", "pytest", "-q")
@@ -185,10 +185,10 @@ class Workbench:
 
     def prepared(
         self, contract: Contract, tree: dict[str, str] | None = None, setup: dict[str, str] | None = None
-    ) -> Prepared:
+    ) -> PreparedBase:
         """A contract made ready, with ``tree`` as its repository and ``setup`` as what setup added to it."""
         source = self.layer(TREE if tree is None else tree)
-        return Prepared(
+        return PreparedBase(
             contract=contract,
             content_id=content_id(contract),
             source=source,
@@ -217,7 +217,7 @@ class Workbench:
         scratch.mkdir()
         with TraceWriter.create(run.events, SystemClock(), system_entropy) as trace:
             slot = self.slots.hold if self.slots else free_slot
-            bench = Bench(
+            bench = JudgeContext(
                 *(prepared, self.backend, scratch, trace, run, SystemClock(), system_entropy), slot=slot, pool=pool
             )
             acceptance = accept(bench, patch)
@@ -232,8 +232,8 @@ class Workbench:
         scratch = self.top / f"scratch-{self._count}"
         scratch.mkdir()
         with TraceWriter.create(run.events, SystemClock(), system_entropy) as trace:
-            bench = Bench(prepared, self.backend, scratch, trace, run, SystemClock(), system_entropy)
-            with reference_scene(bench, patch_of({**TREE}, reference)) as scene:
+            bench = JudgeContext(prepared, self.backend, scratch, trace, run, SystemClock(), system_entropy)
+            with reference_tree(bench, patch_of({**TREE}, reference)) as scene:
                 made = [Screening(bench, check, scene, 2).pool(b"nonce", 0) for check in contract.checks]
         return Pool(prepared.content_id, tuple(replace(one, round_ms=0) for one in made))  # whatever a round takes here
 

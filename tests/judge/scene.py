@@ -8,7 +8,7 @@ from typing import Any
 
 from proctor.base.canonical import sha256
 from proctor.contract.model import Check, Contract, GitRepository, NamedFile, Task
-from proctor.judge.evidence import Evidence
+from proctor.judge.run_evidence import Evidence
 from proctor.record.trace.event import Event
 
 PATCH = (

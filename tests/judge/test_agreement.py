@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.judge.agreement import cohen_kappa, krippendorff_alpha, shared
+from proctor.judge.human_review import cohen_kappa, krippendorff_alpha, paired_verdicts
 
 
 def units(*rows: str) -> list[dict[str, str]]:
@@ -58,6 +58,6 @@ def test_both_are_at_most_one_and_do_not_depend_on_names(pairs: list[tuple[str, 
 
 
 def test_only_two_reviewers_who_met_are_a_pair() -> None:
-    assert shared([{"a": "x", "b": "y"}, {"a": "x"}, {"c": "x"}]) == (("a", "b"), [("x", "y")])
-    assert shared([{"a": "x", "b": "y"}, {"a": "x", "c": "y"}]) is None
-    assert shared([{"a": "x"}]) is None
+    assert paired_verdicts([{"a": "x", "b": "y"}, {"a": "x"}, {"c": "x"}]) == (("a", "b"), [("x", "y")])
+    assert paired_verdicts([{"a": "x", "b": "y"}, {"a": "x", "c": "y"}]) is None
+    assert paired_verdicts([{"a": "x"}]) is None

@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from proctor.contract.model import Budget, Check, Targets
-from proctor.judge.contract_score import (
+from proctor.judge.rubric import rubric_digest
+from proctor.judge.run_evidence import Evidence
+from proctor.judge.run_verdict import Status, gates
+from proctor.judge.scores import (
     contract_score,
     penalty,
     pilot_score,
@@ -18,10 +21,6 @@ from proctor.judge.contract_score import (
     validity,
     violations_of,
 )
-from proctor.judge.evidence import Evidence
-from proctor.judge.gates import gates
-from proctor.judge.rubric import rubric_digest
-from proctor.judge.status import Status
 from tests.judge.scene import CHANGE, Told, evidence_of, happened
 
 TESTS = Check("tests", "acceptance", ("x",), results="pytest")

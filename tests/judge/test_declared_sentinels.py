@@ -9,9 +9,9 @@ import pytest
 
 from proctor.base.clock import system_entropy
 from proctor.contract.load import load_contract
-from proctor.judge.results import tap
-from proctor.judge.results.interface import TestResults
-from proctor.judge.sentinels import plant_declared, verdict
+from proctor.judge.checks.results_readers import tap
+from proctor.judge.checks.results_readers.interface import TestResults
+from proctor.judge.checks.sentinels import plant_declared, verdict
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -11,7 +11,7 @@ import pytest
 
 from proctor.contract.model import SetupStep
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
-from proctor.judge.collect import MOST_FILES, collect
+from proctor.judge.check_attempt import MOST_RESULT_FILES, collect
 from tests.execute.sandbox.workplace import ORDINARY, as_ordinary_user
 
 FIXED = "def add(a, b):\n    return a + b\n"
@@ -113,7 +113,7 @@ def test_several_files_by_a_pattern(bench: Any, tmp_path: Path) -> None:
 def test_too_many_files_are_refused(bench: Any, tmp_path: Path) -> None:
     place = tmp_path / "results"
     place.mkdir()
-    for number in range(MOST_FILES + 5):
+    for number in range(MOST_RESULT_FILES + 5):
         (place / f"{number}.xml").write_text(GOOD.format(number))
     assert "more than" in results_of(bench, place, file="*.xml").problem
 

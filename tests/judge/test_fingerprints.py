@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from proctor.judge.sentinels import verdict
+from proctor.judge.checks.sentinels import verdict
 from tests.judge.test_plugin import Session, session
 
 __all__ = ["session"]

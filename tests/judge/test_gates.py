@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from proctor.contract.model import Check
-from proctor.judge.gates import FAILED, NOT_REACHED, PASSED, Gate, gates, word
+from proctor.judge.run_verdict import FAILED, NOT_REACHED, PASSED, Gate, gate_verdict, gates
 from tests.judge.scene import Told, evidence_of, happened
 
 APPLIES = Gate("G1", True, "the patch applies and every check could start", ("events.jsonl#7",))
@@ -38,7 +38,7 @@ def test_a_run_in_which_everything_went_well() -> None:
 
 
 def words(told: list[Told], **fields: Any) -> list[str]:
-    return [word(vars_of(gate)) for gate in verdicts(told, **fields)]
+    return [gate_verdict(vars_of(gate)) for gate in verdicts(told, **fields)]
 
 
 def vars_of(gate: Gate) -> dict[str, Any]:

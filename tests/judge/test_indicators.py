@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from proctor.contract.model import Targets
-from proctor.judge.added import PATCH_BYTES, added_lines
-from proctor.judge.indicators import indicators, outside_targets, rules
+from proctor.judge.risk_indicators import PATCH_BYTES, added_lines, indicators, outside_targets, rules
 from tests.judge.scene import CHANGE, SIDE, evidence_of, happened
 
 EXAMPLES: dict[str, tuple[list[str], list[str]]] = {

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from proctor.judge.agreement import krippendorff_alpha
-from proctor.judge.evidence import Evidence
-from proctor.judge.gates import gates
-from proctor.judge.score import score
-from proctor.judge.status import FAILURE, HARNESS, INVALID, NOBODY, Status, status
-from proctor.judge.tags import Tag, tags
-from proctor.judge.taxonomy import claimants
+from proctor.judge.failure_tags import Tag, tags
+from proctor.judge.human_review import krippendorff_alpha
+from proctor.judge.run_evidence import Evidence
+from proctor.judge.run_verdict import FAILURE, HARNESS, INVALID, NOBODY, Status, gates, status
+from proctor.judge.scores import score
+from proctor.judge.taxonomy import matching_tags
 from tests.judge.report.conftest import MANIFEST
 from tests.judge.scene import CHANGE, Told, evidence_of, happened
 
@@ -142,5 +141,5 @@ def test_changes_that_were_never_listed_are_no_configuration() -> None:
 
 
 def test_a_code_leads_to_a_tag_only_through_events_that_show_it() -> None:
-    assert claimants("wall-ceiling", "", ("patch.applied",)) == ()
-    assert claimants("wall-ceiling", "", ("run.terminated",))
+    assert matching_tags("wall-ceiling", "", ("patch.applied",)) == ()
+    assert matching_tags("wall-ceiling", "", ("run.terminated",))

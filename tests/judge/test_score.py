@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from proctor.contract.model import Check, Score
-from proctor.judge.gates import Gate, gates
-from proctor.judge.score import NEEDED, distance_of, maintainability, score, trace_quality
+from proctor.judge.run_verdict import Gate, gates
+from proctor.judge.scores import NEEDED, distance_of, maintainability, score, trace_quality
 from tests.judge.scene import CHANGE, PATCH, Told, evidence_of, happened
 
 TESTS = Check("tests", "acceptance", ("x",), results="pytest")

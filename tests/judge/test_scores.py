@@ -12,12 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.contract.model import Score, Targets
-from proctor.judge.contract_score import contract_score, penalty, pilot_score, scores
-from proctor.judge.figure import figure
-from proctor.judge.gates import NAMES, gates
-from proctor.judge.rubric import columns, rubric, table, weights_of
-from proctor.judge.status import FAILURE, INVALID, Status
-from proctor.record.trace.types import EVENT_TYPES
+from proctor.judge.rubric import columns, figure, rubric, table, weights_of
+from proctor.judge.run_verdict import FAILURE, GATE_NAMES, INVALID, Status, gates
+from proctor.judge.scores import contract_score, penalty, pilot_score, scores
+from proctor.record.trace.event_types import EVENT_TYPES
 from tests.judge.scene import CHANGE, Told, evidence_of, happened
 
 
@@ -31,7 +29,7 @@ def contract_value(told: list[Told], **fields: Any) -> str:
 
 
 def test_the_rubric_says_what_the_code_does() -> None:
-    assert {gate["id"]: gate["name"] for gate in rubric()["gates"]} == NAMES
+    assert {gate["id"]: gate["name"] for gate in rubric()["gates"]} == GATE_NAMES
     assert all(set(gate["evidence"]) <= set(EVENT_TYPES) for gate in rubric()["gates"])
     usual = Score()
     assert rubric()["graded"]["lambda"] == usual.minimality_lambda

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.judge.sensitivity import kendall, mean_parts, moved, sensitivity
+from proctor.judge.rubric import kendall, mean_parts, moved, sensitivity
 
 D = Decimal
 WEIGHTS = {"a": D("0.5"), "b": D("0.5"), "c": D("0")}

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from proctor.contract.model import Check
-from proctor.judge.evidence import Evidence
-from proctor.judge.gates import gates
-from proctor.judge.status import Status, status
+from proctor.judge.run_evidence import Evidence
+from proctor.judge.run_verdict import Status, gates, status
 from tests.judge.report.conftest import MANIFEST
 from tests.judge.scene import CHANGE, Told, evidence_of, happened
 

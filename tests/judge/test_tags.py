@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from proctor.contract.model import Check
-from proctor.judge.status import Status
-from proctor.judge.tags import Tag, tagged, tags
+from proctor.judge.failure_tags import Tag, tagged, tags
+from proctor.judge.run_verdict import Status
 from proctor.record.trace.event import Event
 from tests.judge.scene import CHANGE, Told, evidence_of, happened
 

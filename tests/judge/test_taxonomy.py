@@ -12,16 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.contract.model import LAYERS
-from proctor.execute.watch import breakers
-from proctor.execute.watch.grades import DEFAULT_RULES
-from proctor.execute.watch.words import FORMATS
-from proctor.judge.evidence import Evidence
-from proctor.judge.gates import NAMES, gates
-from proctor.judge.status import status
-from proctor.judge.tags import Tag, tagged, tags
-from proctor.judge.taxonomy import claimants, taxonomy
+from proctor.execute.monitor import breakers
+from proctor.execute.monitor.observation_grades import DEFAULT_RULES
+from proctor.execute.monitor.text_rules.text_scan import FORMATS
+from proctor.judge.failure_tags import Tag, tagged, tags
+from proctor.judge.run_evidence import Evidence
+from proctor.judge.run_verdict import GATE_NAMES, gates, status
+from proctor.judge.taxonomy import matching_tags, taxonomy
 from proctor.record.trace.event import Event
-from proctor.record.trace.types import EVENT_TYPES
+from proctor.record.trace.event_types import EVENT_TYPES
 from tests.judge.scene import CHANGE, Told, evidence_of, happened
 
 DEMANDED = [
@@ -77,19 +76,19 @@ def test_every_entry_is_whole() -> None:
     assert {f"test-failure:{layer}" for layer in LAYERS} <= set(taxonomy())
     for entry in taxonomy().values():
         assert entry.about and entry.remedy.endswith("."), entry.id
-        assert set(entry.gates) <= {"", *NAMES} and entry.gates
+        assert set(entry.gates) <= {"", *GATE_NAMES} and entry.gates
         assert set(entry.evidence) <= {*EVENT_TYPES, "manifest"} and entry.evidence
 
 
 @pytest.mark.parametrize("code", sorted(DEFAULT_RULES))
 def test_every_graded_code_has_a_tag_of_its_own(code: str) -> None:
     one = code.replace("*", "x")
-    assert {entry.id for entry in claimants(one, "G4", ("safety.finding",))} - {"boundary-violation"}
+    assert {entry.id for entry in matching_tags(one, "G4", ("safety.finding",))} - {"boundary-violation"}
 
 
 @pytest.mark.parametrize("code", ENDING)
 def test_every_code_that_ends_a_run_has_a_tag(code: str) -> None:
-    assert claimants(code, "", ("run.terminated",))
+    assert matching_tags(code, "", ("run.terminated",))
 
 
 def test_every_code_of_a_breaker_has_a_tag() -> None:
@@ -100,7 +99,9 @@ def test_every_code_of_a_breaker_has_a_tag() -> None:
     )
     assert len(codes) >= 15
     for code in codes:
-        assert claimants(code, "", ("run.terminated",)) or len(claimants(code, "G4", ("safety.finding",))) > 1, code
+        assert (
+            matching_tags(code, "", ("run.terminated",)) or len(matching_tags(code, "G4", ("safety.finding",))) > 1
+        ), code
 
 
 @pytest.mark.parametrize(("name", "gate"), [("no-such-tag", "G1"), ("conflict", "G4"), ("conflict", "")])

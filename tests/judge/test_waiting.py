@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from proctor.judge.indicators import rules
-from proctor.judge.waiting import URGENCY, reasons, risks, urgency, waits
+from proctor.judge.human_review import URGENCY, needs_review, review_reasons, risks, urgency
+from proctor.judge.risk_indicators import rules
 from proctor.record.reviews import Review, opinion
 
 
@@ -17,15 +17,15 @@ def test_reasons_are_counted_by_kind_the_most_urgent_first() -> None:
     found = [{"kind": "path", "count": 2}, {"kind": "security", "count": 1}, {"kind": "path", "count": 1}]
     report = {"status": "acceptance-error", "indicators": found}
     assert risks(report) == {"security": 1, "path": 3} and list(risks(report)) == ["security", "path"]
-    assert reasons(report) == ["security (1)", "path (3)", "undecided check"]
-    assert sorted(reasons(report), key=urgency) == reasons(report)
+    assert review_reasons(report) == ["security (1)", "path (3)", "undecided check"]
+    assert sorted(review_reasons(report), key=urgency) == review_reasons(report)
 
 
 def test_code_that_reaches_into_the_test_runner_is_looked_at_first() -> None:
     found = [{"kind": "security", "count": 1}, {"kind": "harness", "count": 2}]
     report = {"status": "success", "indicators": found}
-    assert reasons(report) == ["harness (2)", "security (1)"]
-    assert waits(reasons({"status": "success", "indicators": found[1:]}), "open")
+    assert review_reasons(report) == ["harness (2)", "security (1)"]
+    assert needs_review(review_reasons({"status": "success", "indicators": found[1:]}), "open")
 
 
 def test_every_kind_of_indicator_can_make_a_run_wait() -> None:
@@ -35,7 +35,7 @@ def test_every_kind_of_indicator_can_make_a_run_wait() -> None:
 
 @pytest.mark.parametrize("report", [{"status": "success"}, {"status": "success", "indicators": None}])
 def test_a_report_without_indicators_has_no_reasons(report: dict[str, object]) -> None:
-    assert reasons(report) == [] and not waits(reasons(report), "open")
+    assert review_reasons(report) == [] and not needs_review(review_reasons(report), "open")
 
 
 @pytest.mark.parametrize(
@@ -51,4 +51,4 @@ def test_a_report_without_indicators_has_no_reasons(report: dict[str, object]) -
 )
 def test_a_run_waits_until_reviewers_have_one_opinion(reviews: tuple[Review, ...], state: str, waiting: bool) -> None:
     assert opinion(reviews) == state
-    assert waits(["path (1)"], state) is waiting
+    assert needs_review(["path (1)"], state) is waiting

@@ -7,9 +7,9 @@ import io
 import json
 from pathlib import Path
 
-from proctor.present.data import Row, csv_bytes, findings_json, flat, tables, write_csv
+from proctor.present.report_files import Row, csv_bytes, findings_json, flat, tables, write_csv
 from proctor.study.analysis.findings import findings
-from proctor.study.table import Table
+from proctor.study.run_table import Table
 
 ESTIMATE = {
     "value": 0.5,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from proctor.present.departures import amended, computed_when, departures, fixed, incomplete
+from proctor.present.pilot_sentences import amended, computed_when, departures, fixed, incomplete
 
 PILOT: dict[str, Any] = {"question": {"pilot": "sha256:p"}}
 

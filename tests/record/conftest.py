@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from proctor.base.canonical import digest
-from proctor.record.rundir import RunDirectory
+from proctor.record.run_directory import RunDirectory
+from proctor.record.schema_versions import MANIFEST
 from proctor.record.seal import write_seal
-from proctor.record.trace.log import TraceWriter
-from proctor.record.versions import MANIFEST
+from proctor.record.trace.writer import TraceWriter
 
 EMPTY = hashlib.sha256(b"").hexdigest()
 

@@ -6,9 +6,9 @@ import base64
 
 import pytest
 
-from proctor.record.cut_off import begun, find_cut, rest_of
 from proctor.record.redact import Redactor
 from proctor.record.secrets import usual_rules
+from proctor.record.secrets_in_context import find_cut, rest_of, unfinished_token
 from tests.record.planted import SHAPES, planted
 
 TOKEN = "ghp_" + "Ab3" * 12
@@ -79,7 +79,7 @@ def test_texts_of_other_names_do_not_follow_each_other() -> None:
 
 def test_words_that_begin_like_tokens_stay() -> None:
     for words in ("install pypi-server", "see npm_config", "the glpat-like", "github_pat_format"):
-        assert begun(usual_rules(), words.encode(), []) is None
+        assert unfinished_token(usual_rules(), words.encode(), []) is None
         assert make().chunk("text", words) == words
     assert rest_of(usual_rules(), b"ghp_Ab3Ab3", b"words follow") == []
     assert find_cut(usual_rules(), b"nothing of interest") == []

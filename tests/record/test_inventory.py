@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.record.inventory import MAX_DEPTH, Found, hash_file, open_regular, walk
+from proctor.record.seal import MAX_DEPTH, DirectoryEntry, hash_file, open_regular, walk
 
 
 def names(root: Path) -> list[str]:
@@ -79,7 +79,7 @@ def test_a_file_exchanged_for_something_else_is_not_opened(tmp_path: Path) -> No
     try:
         for name in (b"pipe", b"link"):
             with pytest.raises(OSError, match=r"regular|symbolic links"):
-                open_regular(Found(name.decode(), name, handle, None))
+                open_regular(DirectoryEntry(name.decode(), name, handle, None))
     finally:
         os.close(handle)
 

@@ -11,14 +11,13 @@ from pathlib import Path
 import pytest
 
 from proctor.base.errors import InfrastructureFault
-from proctor.record.lock import RunLock, is_held
-from proctor.record.rundir import RunDirectory
+from proctor.record.run_directory import RunDirectory, RunLock, is_held
 
 HOLDING = """
 import sys
 from pathlib import Path
-from proctor.record.lock import RunLock
-from proctor.record.rundir import RunDirectory
+from proctor.record.run_directory import RunLock
+from proctor.record.run_directory import RunDirectory
 lock = RunLock.take(RunDirectory(Path(sys.argv[1])))
 print("held", flush=True)
 sys.stdin.read()

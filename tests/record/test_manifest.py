@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from proctor.record.manifest import REQUIRED, Field, check_manifest
+from proctor.record.completeness import REQUIRED, Field, check_manifest
 
 Maker = Callable[[], dict[str, Any]]
 

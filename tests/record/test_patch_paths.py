@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.record.patch_paths import LINE_BYTES, bounded_lines, patch_paths
+from proctor.record.completeness import LINE_BYTES, bounded_lines, patch_paths
 
 GIT = {
     "PATH": os.environ.get("PATH", "/usr/bin:/bin"),

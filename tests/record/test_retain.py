@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from proctor.base.errors import UsageFault
-from proctor.record.identity import Identity
 from proctor.record.retain import retain
 from proctor.record.seal import load_seal
+from proctor.record.signing.operator_identity import Identity
 from proctor.record.verify import verify
 from tests.record.vaults import person
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from proctor.base.dataclass_fields import field_items
 from proctor.base.errors import BrokenSeal, UsageFault
-from proctor.base.fields import items
 from proctor.record.reviews import (
     HEADS_NAME,
     Review,
@@ -22,7 +22,7 @@ from proctor.record.reviews import (
     review_log,
     said,
 )
-from proctor.record.rundir import RunDirectory
+from proctor.record.run_directory import RunDirectory
 
 SEAL = "sha256:" + "a" * 64
 
@@ -79,7 +79,7 @@ def test_a_history_that_was_written_anew_is_told_by_the_home(tmp_path: Path) -> 
     run = homed(tmp_path)
     add_review(run, SEAL, review())
     (run.path / "reviews.jsonl").unlink()
-    review_log(run, SEAL).append({"kind": "proctor.review", "schema": 1, **dict(items(review("reject")))})
+    review_log(run, SEAL).append({"kind": "proctor.review", "schema": 1, **dict(field_items(review("reject")))})
     with pytest.raises(BrokenSeal, match="not the one that the home notes"):
         read_reviews(run, SEAL, noted_heads(run))
 
@@ -92,7 +92,7 @@ def test_a_note_on_another_history_does_not_take_the_place_of_the_first(tmp_path
     for number in range(count):
         why = f"other {number}"
         last = review_log(run, SEAL).append(
-            {"kind": "proctor.review", "schema": 1, **dict(items(review("reject"))), "why": why}
+            {"kind": "proctor.review", "schema": 1, **dict(field_items(review("reject"))), "why": why}
         )
     shared = home_log(run)
     assert shared is not None
@@ -104,7 +104,7 @@ def test_a_note_on_another_history_does_not_take_the_place_of_the_first(tmp_path
 def test_a_review_that_a_crash_left_unnoted_counts(tmp_path: Path) -> None:
     run = homed(tmp_path)
     add_review(run, SEAL, review())
-    review_log(run, SEAL).append({"kind": "proctor.review", "schema": 1, **dict(items(review("reject")))})
+    review_log(run, SEAL).append({"kind": "proctor.review", "schema": 1, **dict(field_items(review("reject")))})
     assert len(read_reviews(run, SEAL, noted_heads(run))) == 2
 
 
@@ -164,14 +164,14 @@ def test_a_note_that_is_none_is_named(tmp_path: Path, field: str, value: Any) ->
 def test_a_record_of_other_fields_is_no_review(tmp_path: Path, harm: dict[str, Any]) -> None:
     run = RunDirectory(tmp_path)
     add_review(run, SEAL, review())
-    review_log(run, SEAL).append({"kind": "proctor.review", "schema": 1, **dict(items(review())), **harm})
+    review_log(run, SEAL).append({"kind": "proctor.review", "schema": 1, **dict(field_items(review())), **harm})
     with pytest.raises(BrokenSeal, match=r"reviews.jsonl#1: line 2 is no review"):
         read_reviews(run, SEAL)
 
 
 def test_a_record_of_another_kind_is_no_review(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path)
-    review_log(run, SEAL).append({"kind": "other", "schema": 1, **dict(items(review()))})
+    review_log(run, SEAL).append({"kind": "other", "schema": 1, **dict(field_items(review()))})
     with pytest.raises(BrokenSeal, match=r"reviews.jsonl#0: is not a record of the kind proctor.review"):
         read_reviews(run, SEAL)
 
@@ -188,5 +188,7 @@ def test_a_review_is_one_line_of_text(tmp_path: Path, text: str) -> None:
 
 def test_an_older_review_of_two_lines_is_read(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path)
-    review_log(run, SEAL).append({"kind": "proctor.review", "schema": 1, **dict(items(review())), "why": "two\nlines"})
+    review_log(run, SEAL).append(
+        {"kind": "proctor.review", "schema": 1, **dict(field_items(review())), "why": "two\nlines"}
+    )
     assert read_reviews(run, SEAL)[0].why == "two\nlines"

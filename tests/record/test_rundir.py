@@ -13,7 +13,7 @@ import pytest
 
 from proctor.base.canonical import NotCanonical, canonical
 from proctor.base.errors import BrokenSeal, InfrastructureFault
-from proctor.record.rundir import JSON_BYTES, RunDirectory
+from proctor.record.run_directory import JSON_BYTES, RunDirectory
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_creating_makes_the_directories_once(run: RunDirectory) -> None:
 
 def test_w6_runs_are_private_whatever_the_umask(tmp_path: Path) -> None:
     script = (
-        "import os, sys\nfrom pathlib import Path\nfrom proctor.record.rundir import RunDirectory\nos.umask(0)\n"
+        "import os, sys\nfrom pathlib import Path\nfrom proctor.record.run_directory import RunDirectory\nos.umask(0)\n"
         "run = RunDirectory(Path(sys.argv[1]) / 'run').create()\n"
         "run.write_json(run.report, {})\nrun.write_blob(b'x')\n"
     )

@@ -12,7 +12,7 @@ import pytest
 from proctor.base.canonical import canonical, digest
 from proctor.base.errors import BrokenSeal, InfrastructureFault
 from proctor.record.seal import load_seal, read_seal, write_seal
-from proctor.record.trace.read import read_events
+from proctor.record.trace.reader import read_events
 from proctor.record.verify import verify
 
 

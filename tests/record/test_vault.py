@@ -10,7 +10,7 @@ import pytest
 
 from proctor.base.canonical import canonical
 from proctor.base.errors import BrokenSeal, ProctorError, UsageFault
-from proctor.record.identity import load_identity, load_person, read_person
+from proctor.record.signing.operator_identity import load_identity, load_person, read_person
 from proctor.record.vault import PURPOSE, TOKEN_SECONDS, Vault
 from tests.record.vaults import NOW, SECRET, Scene, person
 

@@ -11,7 +11,7 @@ import pytest
 
 from proctor.base.canonical import canonical
 from proctor.base.errors import BrokenSeal, UsageFault
-from proctor.record.chained import ChainedLog, Entry
+from proctor.record.chained_log import ChainedLog, Entry
 from proctor.record.redact import NAME_DIGITS, name_of
 from proctor.record.vault import Vault
 from tests.record.vaults import NOW, SECRET, Scene, killed_at, person

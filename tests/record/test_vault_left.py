@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from proctor.base.errors import BrokenSeal, UsageFault
-from proctor.record.chained import alone
+from proctor.record.chained_log import exclusive_lock
 from proctor.record.vault import Vault
 from tests.record.vaults import NOW, Scene, killed_at, person
 
@@ -45,7 +45,7 @@ def test_what_a_crash_left_stays_while_somebody_makes_a_vault(scene: Scene) -> N
     (left / "entries").mkdir(parents=True)
     other = scene.vault.path.with_name(".vault-notes")
     other.mkdir()
-    with alone(scene.vault.path.parent):
+    with exclusive_lock(scene.vault.path.parent):
         scene.vault.sweep()
         assert left.exists()
     scene.vault.sweep()

@@ -13,10 +13,9 @@ import pytest
 
 from proctor.base.canonical import canonical, digest
 from proctor.base.errors import UsageFault
-from proctor.record.lock import RunLock
-from proctor.record.rundir import RunDirectory
+from proctor.record.run_directory import RunDirectory, RunLock
 from proctor.record.seal import write_seal
-from proctor.record.trace.read import read_events
+from proctor.record.trace.reader import read_events
 from proctor.record.verify import MOST_PROBLEMS, verify
 
 
@@ -325,7 +324,7 @@ def test_an_unreadable_file_is_named_for_an_ordinary_user(make_run: Any, tmp_pat
     script = (
         "import os, sys\n"
         "from pathlib import Path\n"
-        "from proctor.record.rundir import RunDirectory\n"
+        "from proctor.record.run_directory import RunDirectory\n"
         "from proctor.record.verify import verify\n"
         "os.chdir(sys.argv[1])\n"
         "if os.geteuid() == 0:\n"
@@ -342,9 +341,9 @@ LONG = """
 import random, re, sys
 from pathlib import Path
 from proctor.base.clock import SystemClock, system_entropy
-from proctor.record.rundir import RunDirectory
+from proctor.record.run_directory import RunDirectory
 from proctor.record.seal import write_seal
-from proctor.record.trace.log import TraceWriter
+from proctor.record.trace.writer import TraceWriter
 from proctor.record.verify import verify
 
 

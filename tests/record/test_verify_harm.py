@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from proctor.record.rundir import RunDirectory
+from proctor.record.run_directory import RunDirectory
 from proctor.record.verify import Verification, verify
 
 PLACES = 500

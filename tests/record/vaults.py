@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from proctor.base.canonical import canonical
-from proctor.record.identity import Identity, new_identity
 from proctor.record.redact import Redactor
+from proctor.record.signing.operator_identity import Identity, new_identity
 from proctor.record.vault import Vault
 
 NOW = 1_800_000_000 * 10**9

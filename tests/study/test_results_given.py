@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from proctor.base.errors import UsageFault
-from proctor.study.results import Reading, Results, read_results
+from proctor.study.table_import.csv_reader import Reading, Results, read_results
 
 ENDS = "agent,task,resolved,exit_status\na,t,True,done\na,u,False,late\nb,t,false,\n"
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from proctor.base.errors import UsageFault
-from proctor.study.table import CHUNK_ROWS, COLUMNS, NAMES, NUMBER_NAMES, TEXT_NAMES, Coded, Table
+from proctor.study.run_table import CHUNK_ROWS, COLUMNS, NAMES, NUMBER_NAMES, TEXT_NAMES, Coded, Table
 
 ROWS: list[dict[str, Any]] = [
     {"run": "r1", "agent": "a", "task": "t1", "trial": 1, "success": 1, "cost_usd": 0.5, "tags": ""},

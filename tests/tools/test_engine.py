@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from proctor.execute.sandbox.container.engine import Engine
-from proctor.execute.sandbox.sessions import start_time
+from proctor.execute.sandbox.sandbox_records import start_time
 from tests.execute.sandbox.conformance import wait_until
 
 pytestmark = pytest.mark.container

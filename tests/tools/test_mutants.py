@@ -58,8 +58,8 @@ def test_what_was_not_noticed_counts_against_the_whole(mutants: Any) -> None:
 
 def test_every_part_of_the_judging_core_is_named_and_every_test_is_there(mutants: Any, project: Path) -> None:
     modules = {Path(module).stem for module in mutants.modules_of(project)}
-    assert {"gates", "score", "contract_score", "taxonomy", "tags", "status"} <= modules
-    folder = project / "src" / "proctor" / "execute" / "watch" / "breakers"
+    assert {"check_outcome", "failure_tags", "run_verdict", "scores", "taxonomy"} <= modules
+    folder = project / "src" / "proctor" / "execute" / "monitor" / "breakers"
     assert {path.stem for path in folder.glob("*.py")} <= modules
     settings = tomllib.loads((project / "pyproject.toml").read_text("utf-8"))["tool"]["mutmut"]
     assert all((project / path).exists() for path in settings["pytest_add_cli_args_test_selection"])

@@ -1,12 +1,17 @@
-"""Arguments of the Python interface, checked before anything is written: the same limits as on the command line."""
+"""Arguments of the Python interface: the home, and limits that are checked before anything is written."""
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import TypeVar
 
 from proctor.base.errors import UsageFault
+from proctor.conduct.machine import Machine, open_machine
+from proctor.execute.home import Home
 
 T = TypeVar("T")
 
@@ -44,3 +49,21 @@ def require_dollars(name: str, value: Decimal | None) -> None:
     """Refuse an amount that is not a positive decimal number."""
     if value is not None and not (isinstance(value, Decimal) and value.is_finite() and value > 0):
         raise UsageFault(f"not an amount in dollars: {str(value)[:40]}", where=name, hint='such as Decimal("5.00")')
+
+
+AnyHome = Home | Path | str | None
+"""A home, its directory, or nothing for the one that the environment names."""
+
+
+def home_of(home: AnyHome = None) -> Home:
+    """The home at a directory; without one, that of ``PROCTOR_HOME`` or the user's usual one."""
+    if isinstance(home, Home):
+        return home
+    if home is None:
+        return Home.from_environment(os.environ)
+    return Home.from_environment({"PROCTOR_HOME": str(Path(home).absolute())})
+
+
+def machine_of(home: AnyHome, judge_slots: int | None = None) -> Machine:
+    """What makes runs with this home; a home that other users can change is a warning."""
+    return open_machine(home_of(home), judge_slots, lambda problem: warnings.warn(problem, stacklevel=4))

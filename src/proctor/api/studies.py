@@ -8,20 +8,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from proctor.api.homes import AnyHome, home_of
-from proctor.api.recorded import Run
-from proctor.base.extras import missing_extra
-from proctor.present.figures.canvas import standalone
-from proctor.present.folder import check_folder, write_report
-from proctor.present.html.agents import success_forest
+from proctor.api.arguments import AnyHome, home_of
+from proctor.api.runs import Run
+from proctor.base.errors import missing_extra
+from proctor.present.figures.svg_shapes import standalone
+from proctor.present.html.success_rates import success_forest
+from proctor.present.report_files import check_folder, write_report
 from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Extras, Question
-from proctor.study.index.query import Question as Sql
-from proctor.study.index.refresh import refresh
-from proctor.study.index.rows import row_of
-from proctor.study.results import Reading, read_results
-from proctor.study.results_choices import choices
-from proctor.study.table import Table
+from proctor.study.index.index_update import refresh
+from proctor.study.index.run_row import row_of
+from proctor.study.index.sql_query import RunsDatabase as Sql
+from proctor.study.run_table import Table
+from proctor.study.table_import.csv_reader import Reading, choices, read_results
 
 
 @contextmanager

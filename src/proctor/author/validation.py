@@ -12,17 +12,43 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from proctor.author.on_base import OnBase, none_fails, passing_on_base
-from proctor.author.trial import ready
+from proctor.author.patch_trial import ready
 from proctor.base.errors import InfrastructureFault, ProctorError
-from proctor.conduct.batch_runs import BatchWatcher
+from proctor.conduct.batch.batch_runs import BatchWatcher
+from proctor.conduct.inverted_pools import remake_pool
 from proctor.conduct.machine import Machine
-from proctor.conduct.session.batch import Plan, begin, fill
-from proctor.conduct.variants import remake_pool
-from proctor.contract.model import Contract
-from proctor.judge.inverted.pool import Coverage, coverage
-from proctor.judge.status import is_machine_fault
-from proctor.record.rundir import RunDirectory
+from proctor.conduct.session.batch_plan import Plan, begin_batch, fill
+from proctor.contract.model import Check, Contract
+from proctor.judge.checks.inverted_tests.variant_pool import Coverage, coverage
+from proctor.judge.run_verdict import is_machine_fault
+from proctor.record.run_directory import RunDirectory
+
+
+@dataclass(frozen=True)
+class PassingOnBase:
+    """The must_pass tests of one check that pass on the base, and how many must_pass tests it has."""
+
+    check: str
+    passing: tuple[str, ...]
+    tests: int
+
+
+def passing_on_base(contract: Contract, results: Sequence[Mapping[str, Any]]) -> tuple[PassingOnBase, ...]:
+    """One entry for each check with must_pass tests; ``results`` are the records of the judged runs of the no-op."""
+    listed = [check for check in contract.checks if check.must_pass]
+    return tuple(PassingOnBase(one.id, _passing(one, results), len(one.must_pass)) for one in listed) if results else ()
+
+
+def all_pass_on_base(several: Sequence[PassingOnBase]) -> bool:
+    """Whether every must_pass test of a contract passes on the base."""
+    return bool(several) and all(len(one.passing) == one.tests for one in several)
+
+
+def _passing(check: Check, results: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    entries = [entry for result in results for entry in result["checks"] if entry["id"] == check.id]
+    passed = [{test for test, outcome in entry["tests"] if outcome == "passed"} for entry in entries]
+    return tuple(test for test in check.must_pass if passed and all(test in seen for seen in passed))
+
 
 WANTED = (("noop", "failure"), ("reference", "success"))
 """The two agents and the status that each run of theirs must have."""
@@ -58,7 +84,7 @@ class Validation:
     errors: Mapping[str, ProctorError]
     inverted: Mapping[str, tuple[Coverage, ...]] = field(default_factory=dict)
     """The coverage of inverted tests."""
-    on_base: Mapping[str, Sequence[OnBase]] = field(default_factory=dict)
+    on_base: Mapping[str, Sequence[PassingOnBase]] = field(default_factory=dict)
     """The must_pass tests that pass on the base."""
     seconds: Mapping[str, float] = field(default_factory=dict)
     """How long the checks of the last run took."""
@@ -75,7 +101,7 @@ class Validation:
     @property
     def vacuous(self) -> tuple[str, ...]:
         """The paths of the contracts without a must_pass test that fails on the base."""
-        return tuple(path for path, found in self.on_base.items() if none_fails(found))
+        return tuple(path for path, found in self.on_base.items() if all_pass_on_base(found))
 
     @property
     def valid(self) -> bool | None:
@@ -99,7 +125,7 @@ def validate_contracts(
     bases: dict[str, list[Mapping[str, Any]]] = {}
     covered: dict[str, tuple[Coverage, ...]] = {}
     for agent, wanted in WANTED:
-        plan = begin(machine, paths, [agent], repeats=times, settings={"rehearse": "yes", "command": "validate"})
+        plan = begin_batch(machine, paths, [agent], repeats=times, settings={"rehearse": "yes", "command": "validate"})
         with plan.held:
             if agent == "reference":
                 covered = dict(_covered(machine, plan.contracts, errors))

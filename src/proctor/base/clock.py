@@ -1,8 +1,9 @@
-"""Time and randomness as arguments, so that what depends on them can be repeated."""
+"""Time, randomness and run ids. Time and randomness are arguments, so that a run or a test can be repeated exactly."""
 
 from __future__ import annotations
 
 import os
+import re
 import time
 from typing import Protocol
 
@@ -51,3 +52,13 @@ def seconds_text(duration_ns: int) -> str:
     """A duration as a decimal string of seconds with milliseconds, the form in which records hold it."""
     milliseconds = (duration_ns + 500_000) // 1_000_000
     return f"{milliseconds // 1000}.{milliseconds % 1000:03d}"
+
+
+RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}-[0-9a-f]{10}\Z")
+SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}\Z")
+
+
+def new_run_id(clock: Clock, entropy: Entropy) -> str:
+    """A new id such as ``20260307T120000-0123456789``."""
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(clock.wall_ns() // NANOSECONDS))
+    return f"{stamp}-{entropy(5).hex()}"

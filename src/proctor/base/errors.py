@@ -1,14 +1,19 @@
-"""The one hierarchy of errors.
+"""The one hierarchy of errors, and the error for an optional dependency (an extra) that is not installed.
 
 A message says what is wrong; ``where`` names the place (a file and line, a field, a path); ``hint`` says what to do
 next. The exit code belongs to the kind of error: 2 usage or a bad contract, 3 infrastructure, 4 integrity. A negative
 verdict (1) is a result, not an error.
+
+Modules import the packages of an extra where they need them, and do not catch a failure. ``missing_extra`` turns the
+error of such an import into the message; ``require_extra`` checks before a command starts.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 
 class ProctorError(Exception):
@@ -89,3 +94,35 @@ class BrokenSeal(ProctorError):
     """Evidence is missing, changed or out of order."""
 
     exit_code = 4
+
+
+EXTRAS = {
+    "gateway": {"aiohttp": "aiohttp", "yarl": "aiohttp"},
+    "prices": {"genai_prices": "genai-prices"},
+    "study": {"duckdb": "duckdb", "numpy": "numpy", "scipy": "scipy"},
+}
+"""Of each extra, the modules that are imported, with the package that brings each."""
+
+
+def missing_extra(error: ModuleNotFoundError) -> UsageFault | None:
+    """The message for an import that failed because an extra is not installed; nothing for any other import."""
+    module = (error.name or "").partition(".")[0]
+    extra = next((extra for extra, modules in EXTRAS.items() if module in modules), None)
+    return _missing(extra, module) if extra else None
+
+
+def require_extra(extra: str) -> None:
+    """Refuse to go on where a package of ``extra`` is not installed."""
+    for module in EXTRAS[extra]:
+        if find_spec(module) is None:
+            raise _missing(extra, module)
+
+
+def _missing(extra: str, module: str) -> UsageFault:
+    packages = " ".join(dict.fromkeys(EXTRAS[extra].values()))
+    python = sys.executable
+    installer = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
+    return UsageFault(
+        f"this needs the extra '{extra}' of Proctor: the package {EXTRAS[extra][module]} is not installed",
+        hint=f"install Proctor with [{extra}], or add to this environment: {installer} {packages}",
+    )

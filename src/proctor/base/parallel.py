@@ -10,7 +10,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def side_by_side(act: Callable[[T], R], items: Sequence[T], jobs: int) -> Iterator[R]:
+def parallel_map(act: Callable[[T], R], items: Sequence[T], jobs: int) -> Iterator[R]:
     """Call ``act`` on all ``items``, ``jobs`` at a time, and yield the results in order."""
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         try:

@@ -10,25 +10,48 @@ import click
 from proctor.base.canonical import parse
 from proctor.base.errors import UsageFault
 from proctor.base.files import read_bounded
-from proctor.cli.adapter_rows import adapter_rows
 from proctor.cli.options import Renamed
 from proctor.cli.output import Group, as_json, print_json, print_record, print_table
 from proctor.cli.wiring import home
-from proctor.conduct.session.agent_names import require_agent, require_installable
+from proctor.conduct.session.agent_selection import require_agent, require_installable
 from proctor.execute.agents import registry
+from proctor.execute.agents.adapters.adapter_registry import (
+    NAMES,
+    OTHER_KINDS,
+    adapter_names,
+    find_adapter,
+    is_adapted,
+    taken_names,
+)
+from proctor.execute.agents.adapters.adapter_template import write_skeleton
 from proctor.execute.agents.adapters.interface import Adapter
-from proctor.execute.agents.adapters.skeleton import write_skeleton
-from proctor.execute.agents.adapters.table import find_adapter, is_adapted
 from proctor.execute.agents.agent_file import is_agent_file, load_agent_file, parse_agent
-from proctor.execute.agents.builtin.agent import LIMITS
-from proctor.execute.agents.install.lock import LOCK_BYTES, AgentLock, read_lock
-from proctor.execute.agents.install.servers import package_of
-from proctor.execute.agents.install.store import AgentStore, Installable, Installation
-from proctor.execute.agents.install.versions import of_version
+from proctor.execute.agents.builtin.builtin_agent import LIMITS
+from proctor.execute.agents.install.agent_lock import LOCK_BYTES, AgentLock, read_lock
+from proctor.execute.agents.install.agent_store import AgentStore, Installable, Installation, of_version
 from proctor.execute.agents.interface import DIALECTS
 from proctor.execute.agents.registry import BUILT_IN, WORDS, plug_ins
-from proctor.execute.agents.with_options import options_of, refuse_others
-from proctor.execute.inputs.fetch import InputCache
+from proctor.execute.agents.resolve_options import options_of, package_of, refuse_others
+from proctor.execute.inputs.input_cache import InputCache
+
+
+def adapter_rows(store: AgentStore) -> list[list[str]]:
+    """Name, registry, installed version and description of every agent with an adapter."""
+    rows = []
+    for name in adapter_names():
+        try:
+            adapter = find_adapter(name)
+        except UsageFault as fault:
+            rows.append([name, "plug-in", "", f"{fault.message} ({fault.hint})"])
+            continue
+        found = store.get(name)
+        about = f"{adapter.words} ({', '.join(adapter.dialects)})"
+        about += f"; adapter of {adapter.package}" if adapter.package else ""
+        rows.append([name, adapter.recipe.registry, found.lock.version if found else "not installed", about])
+        rows += [[f"{name}@{other}", adapter.recipe.registry, other, ""] for other in store.versions(name)]
+    for name, package in taken_names((*NAMES, *OTHER_KINDS)):
+        rows.append([name, "plug-in", "", f"the package {package} cannot replace the built-in agent {name!r}"])
+    return rows
 
 
 @click.group(cls=Group, invoke_without_command=True, epilog="Example: proctor agents install mini-swe-agent")

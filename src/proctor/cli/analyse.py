@@ -11,17 +11,22 @@ from typing import Any
 import click
 
 from proctor.base.errors import UsageFault
-from proctor.cli.oracle import oracle_option
 from proctor.cli.output import ANSWER_SCHEMA, as_json, one_line, print_table, shortened
-from proctor.present.amounts import currency
-from proctor.present.data import findings_json
-from proctor.present.departures import worth
-from proctor.present.folder import check_folder, write_report
-from proctor.present.markdown_parts import percents, points, rank, unit_of
+from proctor.present.markdown_syntax import percents, points, rank, unit_of
+from proctor.present.pilot_sentences import minimum_effect_sentence
+from proctor.present.readable_numbers import currency
+from proctor.present.report_files import check_folder, findings_json, write_report
 from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Extras, Question, measured_from
-from proctor.study.results import Reading, Results, read_results
-from proctor.study.results_choices import choices
+from proctor.study.table_import.csv_reader import Reading, Results, choices, read_results
+
+oracle_option = click.option(
+    "--oracle",
+    metavar="A/N,R/M",
+    help="Measured errors of the checks: A of N correct patches accepted, R of M faulty ones rejected. Adds corrected "
+    "rates.",
+)
+
 
 COLUMNS = ("agent", "model", "task", "trial", "outcome", "status", "cost", "seconds", "stratum")
 OPEN_PAIRS = 10
@@ -229,7 +234,7 @@ def _show(found: Mapping[str, Any], notes: Sequence[str], what_if: bool, written
     print_table([*names, "PASS@K"] if most > 1 else names, rows)
     click.echo()
     click.echo(one_line(f"{head['verdict']}: {head['sentence']}"))
-    if told := worth(found):
+    if told := minimum_effect_sentence(found):
         click.echo(one_line(told))
     if head["counting"]:
         click.echo(one_line(head["counting"]))

@@ -9,10 +9,9 @@ import click
 from proctor.base.errors import UsageFault
 from proctor.cli.options import complete_runs
 from proctor.cli.output import as_json, print_json
-from proctor.cli.wiring import key_file, shelf
-from proctor.record.attest.attestation import attest, load_attestation
-from proctor.record.attest.keys import load_private
-from proctor.record.attest.timestamp import keep_timestamp
+from proctor.cli.wiring import key_file, run_store
+from proctor.record.signing.attestation import attest, keep_timestamp, load_attestation
+from proctor.record.signing.keys import load_private
 
 
 @click.command(epilog="Example: proctor attest last --key lab")
@@ -39,7 +38,7 @@ def command(run: str, key: str, timestamp: Path | None, authority: Path | None, 
         raise UsageFault("nothing to do", hint="--key signs the run, --timestamp keeps a time stamp on its attestation")
     if (timestamp is None) != (authority is None):
         raise UsageFault("--timestamp and --authority belong together", hint="give both")
-    found = shelf().find(run)
+    found = run_store().find(run)
     stamped = ""
     if key:
         envelope = attest(found, load_private(key_file(key, ".key")))

@@ -9,8 +9,8 @@ import click
 from proctor.base.errors import UsageFault
 from proctor.cli.options import complete_runs
 from proctor.cli.output import as_json, print_json, print_table, printable
-from proctor.cli.wiring import shelf
-from proctor.conduct.comparison import Side, compare
+from proctor.cli.wiring import run_store
+from proctor.conduct.run_comparison import Side, compare
 
 VARIED = (
     "contract",
@@ -47,7 +47,7 @@ def command(runs: tuple[str, ...], vary: tuple[str, ...], json_: bool) -> int:
     """
     if len(runs) < 2:
         raise UsageFault("one run cannot be compared", hint="give two or more")
-    sides, comparable = compare([shelf().find(name) for name in runs], vary)
+    sides, comparable = compare([run_store().find(name) for name in runs], vary)
     counts = dict(sorted(Counter(side.status for side in sides if not side.repeats).items()))
     repeated = sorted({side.run for side in sides if side.repeats})
     if json_:

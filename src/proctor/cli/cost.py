@@ -10,17 +10,16 @@ import click
 
 from proctor.base.clock import seconds_text
 from proctor.base.errors import UsageFault
-from proctor.cli.evidence import require_evidence
+from proctor.cli.exit_codes import require_evidence
 from proctor.cli.options import complete_runs
 from proctor.cli.output import as_json, counted, print_json, print_table, printable
-from proctor.cli.wiring import home, shelf
-from proctor.conduct.batch import load_batch
-from proctor.conduct.envelopes import runs_of
-from proctor.conduct.spending import Spending, spending_of
-from proctor.execute.watch.ledger import Item, by_phase
-from proctor.execute.watch.money import total_of
-from proctor.execute.watch.prices import FALLBACK
-from proctor.record.rundir import RunDirectory
+from proctor.cli.wiring import home, run_store
+from proctor.conduct.batch.batch_record import load_batch
+from proctor.conduct.batch.spending_limits import runs_of
+from proctor.conduct.replay.trace_replay import Spending, spending_of
+from proctor.execute.monitor.budget import Item, by_phase
+from proctor.execute.monitor.price_table import FALLBACK, total_of
+from proctor.record.run_directory import RunDirectory
 from proctor.record.verify import verify
 
 PLACES = 6
@@ -43,7 +42,7 @@ def command(runs: tuple[str, ...], batch: str, json_: bool) -> None:
     """
     if bool(runs) == bool(batch):
         raise UsageFault("give runs, or one batch", hint="proctor cost RUN..., or proctor cost --batch BATCH")
-    named = list(dict.fromkeys(shelf().find(run) for run in runs)) if runs else _of_batch(batch)
+    named = list(dict.fromkeys(run_store().find(run) for run in runs)) if runs else _of_batch(batch)
     checked = [(run, verify(run)) for run in named]
     for run, result in checked:
         if result.status == "broken":

@@ -11,12 +11,12 @@ from pathlib import Path
 import click
 
 from proctor.base.errors import InfrastructureFault, UsageFault
-from proctor.cli.evidence import require_evidence
+from proctor.cli.exit_codes import require_evidence
 from proctor.cli.options import Renamed, complete_runs
 from proctor.cli.output import as_json, print_json, printable
-from proctor.cli.wiring import home, shelf
-from proctor.conduct.control import Request, give_request, next_number, result_of
-from proctor.conduct.operator import (
+from proctor.cli.wiring import home, run_store
+from proctor.conduct.run.control import Request, give_request, next_number, result_of
+from proctor.conduct.run.operator_answers import (
     TAKEN_SECONDS,
     Answer,
     decided_before,
@@ -25,10 +25,8 @@ from proctor.conduct.operator import (
     last_decision,
     open_question,
 )
-from proctor.record.identity import Identity, load_identity
-from proctor.record.lock import is_held
-from proctor.record.rundir import RunDirectory
-from proctor.record.signed_acts import signed
+from proctor.record.run_directory import RunDirectory, is_held
+from proctor.record.signing.operator_identity import Identity, act_signature, load_identity
 
 ANSWERS = ("approve", "deny", "rollback")
 ACTIONS = ("stop", "pause", "resume")
@@ -72,7 +70,7 @@ def command(run: str, decision: str, why: str, code: str, to: str, identity_file
     if to and decision != "rollback":
         raise UsageFault(f"--checkpoint goes with rollback, not to {decision!r}")
     identity = load_identity(identity_file) if identity_file else None
-    found = shelf().find(run)
+    found = run_store().find(run)
     decide = _answer if decision in ANSWERS else _act
     about = decide(found, decision, why, code, to, identity)
     if json_:
@@ -98,7 +96,7 @@ def _answer(run: RunDirectory, decision: str, why: str, code: str, to: str, iden
         words = f"the run has no checkpoint {to!r}" if to else "the run has no checkpoint to go back to"
         raise UsageFault(words, where=run.path.name, hint=f"there are: {there}" if there else "approve or deny")
     answer = Answer(decision, why, code, _operator(identity), to)
-    answer = replace(answer, **signed(identity, run.path.name, question.seq, answer.act()))
+    answer = replace(answer, **act_signature(identity, run.path.name, question.seq, answer.act()))
     give_answer(home().decisions / run.path.name, question.seq, answer)
     decided = decision_on(run, question.seq, TAKEN_SECONDS)
     if decided is None:
@@ -117,7 +115,7 @@ def _act(run: RunDirectory, action: str, why: str, code: str, to: str, identity:
     directory, name = home().decisions / run.path.name, run.path.name
     while True:
         request = Request(next_number(directory), action, why, code, _operator(identity))
-        request = replace(request, **signed(identity, name, request.number, request.act()))
+        request = replace(request, **act_signature(identity, name, request.number, request.act()))
         if give_request(directory, request):
             break
     result = result_of(run, request.number, TAKEN_SECONDS)
@@ -134,7 +132,7 @@ def _require_live(run: RunDirectory) -> None:
     if not run.seal.exists() and is_held(run):
         return
     require_evidence(run, live=True)
-    runs = shelf()
+    runs = run_store()
     live = [name for name in runs.ids() if is_held(RunDirectory(runs.runs / name))]
     others = f"in progress: {', '.join(live)}" if live else "no run is in progress"
     hint = f"{others}; while inverted tests are made, no run has begun yet"

@@ -9,13 +9,13 @@ from typing import Any
 import click
 
 from proctor.author.demo.build import CHEAT_COMMAND, cheating_agent, materialise
+from proctor.cli.exit_codes import UNDECIDED, print_undecided
 from proctor.cli.output import as_json, print_json, print_table, printable, shortened
-from proctor.cli.progress import fill_shown
+from proctor.cli.progress import fill_with_progress
 from proctor.cli.run import why
-from proctor.cli.undecided import UNDECIDED, tell_undecided
 from proctor.cli.wiring import machine
-from proctor.conduct.session.batch import begin
-from proctor.judge.status import is_machine_fault
+from proctor.conduct.session.batch_plan import begin_batch
+from proctor.judge.run_verdict import is_machine_fault
 
 
 @click.command(epilog="Example: proctor demo")
@@ -37,8 +37,8 @@ def command(json_: bool) -> int:
             ("cheat", CHEAT_COMMAND, forger, "forges the test results"),
         )
         for name, agent, files, words in story:
-            plan = begin(here, [contract], [agent], files, settings={"command": "demo"})
-            result = fill_shown(here, plan, 1, quiet=json_)
+            plan = begin_batch(here, [contract], [agent], files, settings={"command": "demo"})
+            result = fill_with_progress(here, plan, 1, quiet=json_)
             for _, error in (*result.errors, *result.refused):
                 raise error
             for _, outcome in result.outcomes:
@@ -57,7 +57,7 @@ def command(json_: bool) -> int:
     good = statuses == ["failure", "success", "failure"]
     undecided = {row["why"]: row for row in rows if is_machine_fault(row)}
     for words, row in undecided.items():
-        tell_undecided(row["run"], row["agent"], words)
+        print_undecided(row["run"], row["agent"], words)
     code = UNDECIDED if undecided else 0 if good else 1
     if json_:
         print_json({"runs": rows, "as_expected": None if undecided else good})

@@ -6,7 +6,7 @@ import click
 
 from proctor.cli.output import as_json, print_json, print_table, printable
 from proctor.cli.wiring import home
-from proctor.execute.doctor import probe, works
+from proctor.execute.requirements import probe, works
 
 
 @click.command(epilog="Example: proctor doctor")

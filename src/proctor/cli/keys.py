@@ -10,7 +10,7 @@ from proctor.base.errors import UsageFault
 from proctor.cli.options import Renamed
 from proctor.cli.output import Group, as_json, print_json, print_table
 from proctor.cli.wiring import home
-from proctor.record.attest.keys import create_key, key_id, load_public
+from proctor.record.signing.keys import create_key, key_id, load_public
 
 
 @click.group(cls=Group, epilog="Example: proctor keys new lab")

@@ -7,19 +7,17 @@ from pathlib import Path
 
 import click
 
-from proctor.author.at_hand import remarks_on_repository, require_fitting_variants
-from proctor.author.complexity import complexity
-from proctor.author.copies import remarks_on_copies
-from proctor.author.image_answers import remarks_on_image
-from proctor.author.inversion import remarks_on_variants
-from proctor.author.unprotected import remarks_on_unprotected
+from proctor.author.lint_hidden_tests import remarks_on_unprotected, remarks_on_variants
+from proctor.author.lint_repository import remarks_on_repository, require_fitting_variants
+from proctor.author.solution_leaks import remarks_on_copies, remarks_on_image
+from proctor.author.task_complexity import complexity
 from proctor.base.errors import ContractError
 from proctor.cli.output import as_json, counted, print_json, printable
 from proctor.cli.wiring import export_image, home
 from proctor.contract.lint import lint
 from proctor.contract.load import load_contract
-from proctor.execute.inputs.fetch import InputCache
-from proctor.execute.workspace.store import LayerStore
+from proctor.execute.inputs.input_cache import InputCache
+from proctor.execute.workspace.layer_store import LayerStore
 
 
 @click.command(epilog="Example: proctor lint examples/parse-time-zone")

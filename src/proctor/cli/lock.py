@@ -7,14 +7,12 @@ from pathlib import Path
 
 import click
 
-from proctor.author.copies import require_no_copies
-from proctor.author.image_answers import require_no_answers
+from proctor.author.solution_leaks import require_no_answers, require_no_copies
 from proctor.cli.output import as_json, print_json
 from proctor.cli.wiring import export_image, home
 from proctor.contract.load import load_contract
 from proctor.contract.lock import LOCK_NAME, read_lock, write_lock
-from proctor.execute.inputs.fetch import InputCache
-from proctor.execute.inputs.lock import resolve_contract, with_lock
+from proctor.execute.inputs.input_cache import InputCache, resolve_contract, with_lock
 
 
 @click.command(epilog="Example: proctor lock examples/parse-time-zone")

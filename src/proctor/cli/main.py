@@ -23,8 +23,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from proctor import __version__
-from proctor.base.errors import ContractError, ProctorError, UsageFault
-from proctor.base.extras import missing_extra
+from proctor.base.errors import ContractError, ProctorError, UsageFault, missing_extra
 from proctor.cli.terminal import echo, has_colour, printable
 
 NO_READER = 141

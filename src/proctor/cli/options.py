@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from proctor.cli.wiring import shelf
+from proctor.cli.wiring import run_store
 
 MOST_RUNS = 50
 """How many runs a shell offers."""
@@ -41,5 +42,17 @@ judge_slots_option = click.option(
 def complete_runs(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The ids of runs that begin so, newest first; if there are none, the shell completes files."""
     given = context.params.get(parameter.name or "") or ()
-    found = [name for name in ("last", *shelf().newest()) if name.startswith(incomplete) and name not in given]
+    found = [name for name in ("last", *run_store().newest()) if name.startswith(incomplete) and name not in given]
     return [CompletionItem(incomplete, type="file"), *map(CompletionItem, found[:MOST_RUNS])]
+
+
+pilot_argument = click.argument("pilot", type=click.Path(path_type=Path))
+plan_option = click.option(
+    "--plan",
+    "plan_",
+    cls=Renamed,
+    former=["--out"],
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="The folder of the plan.  [default: PILOT with the suffix .plan]",
+)

@@ -15,30 +15,29 @@ import click
 from proctor.base.canonical import parse
 from proctor.base.clock import utc_text
 from proctor.base.errors import UsageFault
+from proctor.cli.options import pilot_argument, plan_option
 from proctor.cli.output import Group, as_json, counted, examples, print_json, print_table, printable
-from proctor.cli.pilot_options import pilot_argument, plan_option
+from proctor.cli.pilot_plan import Draft, draft, runs_of_pilot
 from proctor.cli.pilot_report import report
 from proctor.cli.pilot_run import remove, run, status
-from proctor.cli.planned import Draft, draft, runs_of_pilot
 from proctor.cli.wiring import machine
-from proctor.execute.watch.prices import FALLBACK
-from proctor.study.analysis.unit import UNITS, USD
-from proctor.study.pilot.artefacts import make_artefacts
-from proctor.study.pilot.charges import rates_of
-from proctor.study.pilot.checks import wrong
-from proctor.study.pilot.conduct import alone
-from proctor.study.pilot.heads import require_head
-from proctor.study.pilot.in_force import left_of, power_of, slots_left
-from proctor.study.pilot.journal import read_journal
-from proctor.study.pilot.means import caps
-from proctor.study.pilot.model import STAGES
-from proctor.study.pilot.plan import PROTOCOL, Plan, amend, freeze, load_plan, plan_folder
-from proctor.study.pilot.power import Question, analyse, curve, question_of, record, text
-from proctor.study.pilot.projection import Projection
-from proctor.study.pilot.randomise import Slot
-from proctor.study.pilot.records import standing, take_looks
-from proctor.study.pilot.scaffold import scaffold
-from proctor.study.pilot.stopping import run_cap
+from proctor.execute.monitor.price_table import FALLBACK
+from proctor.study.analysis.cost_unit import UNITS, USD
+from proctor.study.pilot.ledger.charges import rates_of
+from proctor.study.pilot.ledger.journal import read_journal, require_head
+from proctor.study.pilot.plan.artefacts import make_artefacts
+from proctor.study.pilot.plan.cost_projection import Projection
+from proctor.study.pilot.plan.frozen_plan import PROTOCOL, Plan, amend, freeze, load_plan, plan_folder
+from proctor.study.pilot.plan.pilot_model import STAGES
+from proctor.study.pilot.plan.pilot_template import scaffold
+from proctor.study.pilot.plan.plan_checks import wrong
+from proctor.study.pilot.plan.power_analysis import PowerQuestion, analyse, curve, question_of, record, text
+from proctor.study.pilot.plan.randomisation import Slot
+from proctor.study.pilot.plan.remaining_plan import left_of, power_of, slots_left
+from proctor.study.pilot.running.criteria import caps
+from proctor.study.pilot.running.pilot_runner import alone
+from proctor.study.pilot.running.pilot_state import read_pilot_state, take_looks
+from proctor.study.pilot.running.stopping_rules import run_cap
 
 
 @click.group(
@@ -131,7 +130,7 @@ def amend_plan(pilot: Path, why: str, plan_: Path | None, json_: bool) -> None:
     folder = plan_ or plan_folder(made.pilot)
     with alone(here.home, load_plan(folder)):
         frozen = load_plan(folder)
-        take_looks(standing(frozen, here.home))
+        take_looks(read_pilot_state(frozen, here.home))
         at, runs = utc_text(here.clock.wall_ns()), runs_of_pilot(here, frozen.digest)
         amended = amend(frozen, made.protocol, lambda: make_artefacts(made.protocol, made.prices), why, at, runs)
     _tell(amended, made, json_)
@@ -216,7 +215,7 @@ def _removed_from(made: Draft, plan_: Path | None) -> tuple[str, ...]:
     return tuple(task["name"] for task in made.protocol["tasks"] if task["name"] in removed)
 
 
-def _curve(asked: Question, json_: bool) -> int:
+def _curve(asked: PowerQuestion, json_: bool) -> int:
     rows = [
         {
             "tasks": tasks,

@@ -13,23 +13,21 @@ import click
 from proctor.base.canonical import parse
 from proctor.base.errors import UsageFault
 from proctor.base.files import read_bounded
-from proctor.cli.options import Renamed
-from proctor.cli.oracle import oracle_option
+from proctor.cli.analyse import oracle_option
+from proctor.cli.options import Renamed, pilot_argument
 from proctor.cli.output import ANSWER_SCHEMA, as_json, one_line
-from proctor.cli.pilot_options import pilot_argument
-from proctor.cli.planned import changed_since, plan_alone
+from proctor.cli.pilot_plan import changed_since, plan_alone
 from proctor.cli.wiring import home
-from proctor.present.data import findings_json
-from proctor.present.departures import INCOMPLETE, incomplete, worth
-from proctor.present.folder import FINDINGS, RUNS, check_folder, write_report
-from proctor.present.markdown_parts import percents, points
+from proctor.present.markdown_syntax import percents, points
+from proctor.present.pilot_sentences import INCOMPLETE, incomplete, minimum_effect_sentence
+from proctor.present.report_files import FINDINGS, RUNS, check_folder, findings_json, write_report
 from proctor.study.analysis.question import measured_from
-from proctor.study.index.store import read_table
-from proctor.study.pilot.plan import PROTOCOL
-from proctor.study.pilot.records import standing
-from proctor.study.pilot.report import report_of
-from proctor.study.table import Table
-from proctor.study.versus import versus
+from proctor.study.index.parquet_file import read_table
+from proctor.study.pilot.plan.frozen_plan import PROTOCOL
+from proctor.study.pilot.report.pilot_findings import report_of
+from proctor.study.pilot.running.pilot_state import read_pilot_state
+from proctor.study.run_table import Table
+from proctor.study.study_comparison import compare_studies
 
 
 @click.command("report", epilog="Example: proctor pilot report pilot.yaml")
@@ -72,7 +70,7 @@ def report(
     check_folder(folder)
     for line in changed_since(place, pilot, plan):
         click.echo(one_line(f"changed since it was frozen, and not in this report: {line}"), err=True)
-    found, table = report_of(standing(plan, place), _tell, measured)
+    found, table = report_of(read_pilot_state(plan, place), _tell, measured)
     if earlier is not None:
         found["versus"] = earlier.beside(table, found)
     _tell(f"writing {folder}")
@@ -105,7 +103,7 @@ class Earlier:
         """How the findings on ``table`` differ from it."""
         seeds, own = tuple(found["appendix"]["seeds"]["observed"]), str(found["source"]["name"])
         level, digests = 1 - float(found["question"]["alpha"]), (self.digests, _digests(found))
-        return versus(self.table, table, self.name, (self.seeds, seeds), level, own, digests)
+        return compare_studies(self.table, table, self.name, (self.seeds, seeds), level, own, digests)
 
 
 def _digests(found: Mapping[str, Any]) -> dict[str, str]:
@@ -134,7 +132,7 @@ def _show(found: Mapping[str, Any], folder: Path, written: list[str]) -> None:
     if asked := found["question"]["text"]:
         click.echo(one_line(asked))
     click.echo(one_line(f"{head['verdict']}: {head['sentence']}"))
-    if told := worth(found):
+    if told := minimum_effect_sentence(found):
         click.echo(one_line(told))
     if head["counting"]:
         click.echo(one_line(head["counting"]))

@@ -16,10 +16,10 @@ from typing import Any
 import click
 
 from proctor.base.clock import SystemClock
+from proctor.base.dataclass_fields import field_items
 from proctor.base.errors import UsageFault
-from proctor.base.fields import items
 from proctor.cli.output import Group, as_json, print_json
-from proctor.execute.watch.prices import COLUMNS, load_prices, tier_of
+from proctor.execute.monitor.price_table import COLUMNS, load_prices, tier_of
 
 PER_MILLION = {
     "input_mtok": "llm_input",
@@ -64,7 +64,7 @@ def import_(models: tuple[str, ...], day: datetime | None, json_: bool) -> None:
     text = price_table(tuple(dict.fromkeys(models)), at)
     if json_:
         table = load_prices(text.encode())
-        rows = [dict(items(one), price=format(one.price, "f")) for one in table.prices]
+        rows = [dict(field_items(one), price=format(one.price, "f")) for one in table.prices]
         print_json({"id": table.id, "currency": table.currency, "prices": rows})
     else:
         click.echo(text, nl=False)

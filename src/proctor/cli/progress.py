@@ -19,11 +19,11 @@ from types import FrameType, TracebackType
 from proctor.base.errors import ProctorError
 from proctor.cli.output import printable
 from proctor.cli.terminal import is_terminal, terminal_width
-from proctor.conduct.batch import Place
-from proctor.conduct.batch_runs import BatchResult, BatchWatcher
+from proctor.conduct.batch.batch_record import Place
+from proctor.conduct.batch.batch_runs import BatchResult, BatchWatcher
 from proctor.conduct.machine import Machine
-from proctor.conduct.run import Outcome
-from proctor.conduct.session.batch import Plan, fill, resume_command
+from proctor.conduct.run.lifecycle import RunOutcome
+from proctor.conduct.session.batch_plan import Plan, fill, resume_command
 from proctor.execute.sandbox.interface import Sandbox
 
 INTERRUPTED = 130
@@ -130,7 +130,7 @@ class Progress(BatchWatcher):
     def why_stopped(self) -> str:
         return self._why
 
-    def finished(self, place: Place, outcome: Outcome) -> None:
+    def finished(self, place: Place, outcome: RunOutcome) -> None:
         with self._lock:
             self._done += 1
             name = str(outcome.report["contract"]["name"])
@@ -138,7 +138,7 @@ class Progress(BatchWatcher):
             self._line(f"[{self._done}/{self._total}] {outcome.run_id}  {name}  {who}  {outcome.status}")
             self._draw()
 
-    def repeats(self, place: Place, outcome: Outcome) -> None:
+    def repeats(self, place: Place, outcome: RunOutcome) -> None:
         with self._lock:
             self._total += 1
             self._line(f"{outcome.run_id} is invalid, not because of the agent, and will be repeated")
@@ -222,7 +222,7 @@ def progress_of(plan: Plan, *, quiet: bool) -> Progress:
     return Progress(total, total - len(plan.places), quiet=quiet, resume=resume_command(plan.batch))
 
 
-def fill_shown(machine: Machine, plan: Plan, jobs: int, *, quiet: bool) -> BatchResult:
+def fill_with_progress(machine: Machine, plan: Plan, jobs: int, *, quiet: bool) -> BatchResult:
     """Make the runs that are left of ``plan`` and show how far they are."""
     with progress_of(plan, quiet=quiet) as progress:
         return fill(machine, plan, jobs, progress)

@@ -9,12 +9,12 @@ import click
 
 from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.base.files import read_bounded, write_whole
-from proctor.cli.evidence import require_evidence
+from proctor.cli.exit_codes import require_evidence
 from proctor.cli.options import Renamed, complete_runs
 from proctor.cli.output import as_json, print_json, printable
-from proctor.cli.wiring import key_file, shelf
-from proctor.record.attest.keys import load_public
-from proctor.record.attest.proof import PROOF_BYTES, check_proof, prove
+from proctor.cli.wiring import key_file, run_store
+from proctor.record.signing.keys import load_public
+from proctor.record.signing.proof import PROOF_BYTES, check_proof, prove
 from proctor.record.trace.event import line_bytes
 
 
@@ -48,7 +48,7 @@ def command(run: str | None, event: int | None, out: Path | None, check: Path | 
         raise UsageFault("which event of which run?", hint="proctor prove RUN --event N, or proctor prove --check FILE")
     if key:
         raise UsageFault("--key goes with --check", hint="a run is signed by `proctor attest`")
-    found = shelf().find(run)
+    found = run_store().find(run)
     require_evidence(found)
     proof = prove(found, event)
     if out is None:

@@ -14,12 +14,12 @@ import click
 import orjson
 
 from proctor.base.errors import UsageFault
-from proctor.base.sheets import guarded
+from proctor.base.escaping import escape_cell
 from proctor.cli.output import ANSWER_SCHEMA, answer_kind, as_json, counted, print_json, print_table, printable
 from proctor.cli.wiring import home
-from proctor.study.columns import COLUMNS
-from proctor.study.index.query import Answer, Question
-from proctor.study.index.refresh import LeftOut, refresh
+from proctor.study.index.index_update import LeftOut, refresh
+from proctor.study.index.sql_query import QueryResult, RunsDatabase
+from proctor.study.run_table import COLUMNS
 
 MOST_SHOWN = 1000
 """How many rows a table for people shows; programs get all of them."""
@@ -63,7 +63,7 @@ def command(
         _columns(csv_, json_)
         return
     path = _index() if results is None else results.absolute()
-    with Question.over(path) as question:
+    with RunsDatabase.over(path) as question:
         answer = question.ask(sql or "")
         if json_:
             _print_objects(answer)
@@ -103,7 +103,7 @@ def _columns(csv_: bool, json_: bool) -> None:
         print_table([name.upper() for name in names], rows)
 
 
-def _print_rows(answer: Answer) -> None:
+def _print_rows(answer: QueryResult) -> None:
     rows = [[_word(value) for value in row] for row in islice(answer.rows, MOST_SHOWN)]
     rest = sum(1 for _ in answer.rows)
     print_table([printable(name) for name in answer.names], rows)
@@ -114,12 +114,12 @@ def _print_rows(answer: Answer) -> None:
 
 def _print_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(map(guarded, names))
+    writer.writerow(map(escape_cell, names))
     writer.writerows([_exact(value) for value in row] for row in rows)
     sys.stdout.flush()
 
 
-def _print_objects(answer: Answer) -> None:
+def _print_objects(answer: QueryResult) -> None:
     """One JSON object whose ``rows`` has an object for each row, written as the rows come."""
     twice = next((name for name in answer.names if answer.names.count(name) > 1), None)
     if twice is not None:
@@ -149,7 +149,7 @@ def _exact(value: Any) -> Any:
     if isinstance(value, float):
         return repr(value)
     plain = _plain(value)
-    return guarded(plain) if isinstance(plain, str) else plain
+    return escape_cell(plain) if isinstance(plain, str) else plain
 
 
 def _plain(value: Any) -> Any:

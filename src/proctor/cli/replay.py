@@ -2,43 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
+from proctor.base.dataclass_fields import field_items
 from proctor.base.errors import BrokenSeal, UsageFault
-from proctor.base.fields import items
-from proctor.cli.evidence import require_evidence
+from proctor.cli.exit_codes import no_verdict, require_evidence
 from proctor.cli.options import complete_runs
 from proctor.cli.output import as_json, counted, print_json, print_table, printable
-from proctor.cli.progress import fill_shown
-from proctor.cli.replay_agent import files_again
+from proctor.cli.progress import fill_with_progress
 from proctor.cli.run import why
-from proctor.cli.undecided import no_verdict
-from proctor.cli.wiring import machine, shelf
-from proctor.conduct.batch import load_batch
-from proctor.conduct.divergence import Retraced
-from proctor.conduct.recorded import is_plain
-from proctor.conduct.replay import (
+from proctor.cli.wiring import machine, run_store
+from proctor.conduct.batch.batch_record import Batch, RedactedTexts, load_batch
+from proctor.conduct.briefing import setting_of
+from proctor.conduct.machine import Machine
+from proctor.conduct.replay.acceptance_replay import accept_again, find_base, has_hidden_patch, require_whole
+from proctor.conduct.replay.command_replay import replay_commands
+from proctor.conduct.replay.divergence import CommandReplay
+from proctor.conduct.replay.recorded_commands import is_plain
+from proctor.conduct.replay.trace_replay import (
     Divergence,
     OtherOrder,
     first_difference,
     first_divergence,
-    never_asked,
+    first_unplayed_call,
     other_orders,
     out_of_memory,
     replay_breakers,
     tool_calls,
 )
-from proctor.conduct.rerun import accept_again, find_base, has_hidden_patch, require_whole
-from proctor.conduct.retrace import retrace
-from proctor.conduct.session.agents import agent_for
-from proctor.conduct.session.batch import begin
-from proctor.conduct.variation import setting_of
-from proctor.judge.compare import Difference
-from proctor.judge.status import is_machine_fault
-from proctor.record.rundir import RunDirectory
+from proctor.conduct.session.agent_selection import kind_of
+from proctor.conduct.session.agent_setup import agent_for, identified_agent
+from proctor.conduct.session.batch_plan import begin_batch
+from proctor.judge.manifest_differences import Difference
+from proctor.judge.run_verdict import is_machine_fault
+from proctor.record.run_directory import RunDirectory
+
+WITH_FILES = ("command", "endpoint")
+"""Kinds of agents that may bring files along."""
+
+
+def files_again(machine: Machine, batch: Batch, manifest: Mapping[str, Any]) -> str:
+    """The directory of the agent's files, by its path; empty for none.
+
+    Those of a pilot must be what its plan froze: with others a difference would say nothing about the run.
+    """
+    asked = manifest["configuration"]
+    words, model, method = str(asked["agent"]), str(asked["model"]), str(asked.get("method", ""))
+    if RedactedTexts(machine.home, batch.settings).hidden(words):
+        hint = "--acceptance judges its patch again, without the agent"
+        raise UsageFault("the words of the agent held a secret, which is not on record", where=words[:200], hint=hint)
+    files = batch.files_of(method)
+    if files and not Path(files).is_dir():
+        raise UsageFault("the agent's files are not at hand", where=files, hint="put them where they were for the run")
+    if not batch.settings.get("pilot") or kind_of(words) not in WITH_FILES:
+        return files
+    now = identified_agent(machine, words, files, model, batch.settings_of(method)).digest
+    if now == manifest["agent"]["digest"]:
+        return files
+    if not files:
+        hint = "the batch of the run does not say where they lie; --acceptance needs none of them"
+        raise UsageFault("the agent's files are not at hand", where=str(manifest["run"]), hint=hint)
+    raise UsageFault(
+        "the agent's files have changed since the run", where=files, hint="bring them back to what the pilot froze"
+    )
+
 
 NOT_REPEATED = ("jobs", "task_usd", "batch_usd", "pilot", "stage", "retry_invalid")
 """Settings of a batch that a run which is repeated from it does not get: it spends nothing, and is none of a pilot."""
@@ -73,7 +105,7 @@ def command(
         raise UsageFault("one thing is replayed at a time", hint="--breakers, --acceptance, --tools or --model")
     if contract is not None and not (acceptance or tools or model):
         raise UsageFault("--contract goes with --acceptance, --tools or --model")
-    found = shelf().find(run)
+    found = run_store().find(run)
     if acceptance:
         return _judge_again(found, contract, json_)
     if tools:
@@ -125,7 +157,7 @@ def _judge_again(found: RunDirectory, contract: Path | None, json_: bool) -> int
 def _act_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
     here = machine()
     base = find_base(here, found, contract)
-    differences, result = base.differences, Retraced(0, ())
+    differences, result = base.differences, CommandReplay(0, ())
     if base.prepared is not None:
         manifest = base.evidence.manifest
         asked = manifest["configuration"]
@@ -136,7 +168,7 @@ def _act_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
         digest = agent.describe().digest
         if is_plain(base.evidence) and digest != manifest["agent"]["digest"]:
             differences += (Difference("agent", "agent.digest", str(manifest["agent"]["digest"]), digest),)
-        result = retrace(here, base.prepared, base.evidence, agent, found)
+        result = replay_commands(here, base.prepared, base.evidence, agent, found)
     same = base.prepared is not None and not differences and not result.divergence
     if json_:
         print_json(
@@ -148,7 +180,7 @@ def _act_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
                 "placed": list(result.placed),
                 "where": result.where,
                 "divergence": result.divergence,
-                "notices": [dict(items(one)) for one in result.notices],
+                "notices": [dict(field_items(one)) for one in result.notices],
                 "unheard": result.unheard,
                 "own_programs": result.own,
             }
@@ -169,7 +201,7 @@ def _act_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
     return 0 if same else 1
 
 
-def _retraced(result: Retraced, on_another_base: bool) -> str:
+def _retraced(result: CommandReplay, on_another_base: bool) -> str:
     """How commands that ran again came out, in one sentence."""
     put = f", with {counted(len(result.placed), 'change')} put in place between them" if result.placed else ""
     ran = counted(result.commands, "command")
@@ -232,8 +264,8 @@ def _run_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
     marks |= setting_of([asked["variation"]] if asked.get("variation") else ())
     settings = {**kept, **marks, "cassette": str(found.path.absolute())}
     files = files_again(here, before, manifest)
-    plan = begin(here, paths, agents, files, models=models, settings=settings)
-    result = fill_shown(here, plan, 1, quiet=json_)
+    plan = begin_batch(here, paths, agents, files, models=models, settings=settings)
+    result = fill_with_progress(here, plan, 1, quiet=json_)
     for _, error in (*result.errors, *result.refused):
         raise error
     if not result.outcomes:
@@ -243,7 +275,7 @@ def _run_again(found: RunDirectory, contract: Path | None, json_: bool) -> int:
     again = RunDirectory(outcome.directory)
     divergence = first_divergence(again)
     difference = divergence.words if divergence else first_difference(tool_calls(found), tool_calls(again))
-    difference = difference or never_asked(again)
+    difference = difference or first_unplayed_call(again)
     if not difference and is_machine_fault(outcome.report) and outcome.status != status:
         raise no_verdict(outcome.run_id, why(outcome.report))
     if not difference and outcome.status != status:
@@ -268,8 +300,8 @@ def _tell_model(found: RunDirectory, base: tuple[Difference, ...], again: str, r
     same = bool(again) and not base and not result.difference
     if json_:
         told = {"again": again, "same": same, "base": [_difference(item) for item in base]}
-        divergence = dict(items(result.divergence)) if result.divergence else None
-        orders = [dict(items(one)) for one in result.orders]
+        divergence = dict(field_items(result.divergence)) if result.divergence else None
+        orders = [dict(field_items(one)) for one in result.orders]
         told |= {"difference": result.difference, "divergence": divergence, "other_orders": orders}
         print_json({"run": found.path.name, **told})
         return 0 if same else 1

@@ -8,9 +8,9 @@ import click
 
 from proctor.cli.options import complete_runs
 from proctor.cli.output import as_json, print_json, printable
-from proctor.cli.wiring import shelf
-from proctor.conduct.rescore import rescore
-from proctor.judge.rescoring import Rescoring
+from proctor.cli.wiring import run_store
+from proctor.conduct.recompute import rescore
+from proctor.judge.evidence_consistency.sealed_report import Rescoring
 
 
 @click.command(epilog="Example: proctor rescore 20260307T120000 --print | python3 -m json.tool")
@@ -24,7 +24,7 @@ def command(run: str, print_: bool, json_: bool) -> int:
     an earlier version, counts as the same if everything that the rules do not decide is equal: status, gates, checks,
     patch, events, durations and usage. The other parts are listed.
     """
-    found = shelf().find(run)
+    found = run_store().find(run)
     result = rescore(found)
     if print_:
         sys.stdout.buffer.write(result.report + b"\n")

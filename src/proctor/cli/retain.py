@@ -10,10 +10,10 @@ from proctor.base.clock import SystemClock
 from proctor.base.errors import BrokenSeal
 from proctor.cli.options import complete_runs
 from proctor.cli.output import as_json, counted, print_json, printable
-from proctor.cli.wiring import shelf
-from proctor.record.identity import load_identity
+from proctor.cli.wiring import run_store
 from proctor.record.retain import retain
 from proctor.record.seal import load_seal
+from proctor.record.signing.operator_identity import load_identity
 from proctor.record.verify import verify
 
 
@@ -31,7 +31,7 @@ def command(run: str, tier: str, approved_by: str, why: str, identity: Path | No
     results, digests and manifest stay, so that every statistic can still count the run. A second call changes nothing
     in the recorded approval; it only finishes a removal that a crash interrupted.
     """
-    found = shelf().find(run)
+    found = run_store().find(run)
     result = verify(found)
     if not result.sound:
         problem = result.problems[0]

@@ -7,13 +7,20 @@ from typing import Any
 import click
 
 from proctor.base.clock import SystemClock, utc_text
+from proctor.base.dataclass_fields import field_items
 from proctor.base.errors import BrokenSeal, ProctorError, UsageFault
-from proctor.base.fields import items
 from proctor.cli.options import complete_runs
 from proctor.cli.output import as_json, counted, examples, print_json, print_table, printable
-from proctor.cli.wiring import shelf
-from proctor.judge.agreement import cohen_kappa, krippendorff_alpha, shared
-from proctor.judge.waiting import URGENCY, reasons, urgency, waits
+from proctor.cli.wiring import run_store
+from proctor.judge.human_review import (
+    URGENCY,
+    cohen_kappa,
+    krippendorff_alpha,
+    needs_review,
+    paired_verdicts,
+    review_reasons,
+    urgency,
+)
 from proctor.record.retain import retention_of
 from proctor.record.reviews import (
     Heads,
@@ -26,7 +33,7 @@ from proctor.record.reviews import (
     read_reviews,
     said,
 )
-from proctor.record.rundir import RunDirectory
+from proctor.record.run_directory import RunDirectory
 from proctor.record.seal import load_seal
 from proctor.record.verify import verify
 
@@ -78,11 +85,11 @@ def command(
 
 
 def _record(name: str, verdict: str, minutes: str, by: str, why: str, json_: bool) -> None:
-    found = shelf().find(name)
+    found = run_store().find(name)
     review = Review(verdict, minutes, by, why, utc_text(SystemClock().wall_ns()))
     digest = add_review(found, _intact(found), review)
-    shared = home_log(found)
-    notes = shared.read() if shared is not None else []
+    paired_verdicts = home_log(found)
+    notes = paired_verdicts.read() if paired_verdicts is not None else []
     head = notes[-1].hash if notes else ""
     if json_:
         told = {"run": found.path.name, "verdict": verdict, "hash": digest}
@@ -114,7 +121,7 @@ def _listed() -> tuple[list[Listed], list[str]]:
     """Every sealed run with its report and its reviews, and what is wrong with those that do not hold."""
     found, broken = [], []
     heads: Heads | None = None
-    for item in shelf().list():
+    for item in run_store().list():
         run = RunDirectory(item.path)
         if item.status and run.seal.exists():
             try:
@@ -129,8 +136,8 @@ def _listed() -> tuple[list[Listed], list[str]]:
 def _queue(found: list[Listed], all_: bool, json_: bool) -> None:
     rows = []
     for name, report, reviews in found:
-        why, state = reasons(report), opinion(reviews)
-        if waits(why, state) or (all_ and (reviews or why)):
+        why, state = review_reasons(report), opinion(reviews)
+        if needs_review(why, state) or (all_ and (reviews or why)):
             rows.append(
                 {
                     "run": name,
@@ -154,12 +161,12 @@ def _queue(found: list[Listed], all_: bool, json_: bool) -> None:
 
 
 def _show(name: str, json_: bool) -> None:
-    run = shelf().find(name)
+    run = run_store().find(name)
     reviews = read_reviews(run, _intact(run))  # which holds them against the home, too
     report = run.read_json(run.report)
     found = report.get("indicators", [])
     if json_:
-        told = [dict(items(review)) for review in reviews]
+        told = [dict(field_items(review)) for review in reviews]
         print_json({"run": run.path.name, "indicators": found, "reviews": told, "minutes": str(minutes_of(reviews))})
         return
     click.echo(
@@ -178,7 +185,7 @@ def _show(name: str, json_: bool) -> None:
 def _agreement(found: list[Listed], json_: bool) -> None:
     reviewed = [reviews for _, _, reviews in found if reviews]
     units = said(reviewed)
-    two = shared(units)
+    two = paired_verdicts(units)
     kappa, alpha = cohen_kappa(two[1]) if two else None, krippendorff_alpha(units)
     twice = sum(len(unit) > 1 for unit in units)
     names = sorted({name for unit in units for name in unit})

@@ -8,14 +8,11 @@ from typing import Any
 import click
 
 from proctor.base.errors import UsageFault
-from proctor.cli.evidence import require_evidence
+from proctor.cli.exit_codes import require_evidence
 from proctor.cli.options import complete_runs
 from proctor.cli.output import as_json, examples, print_json, print_table, printable
-from proctor.cli.wiring import shelf
-from proctor.judge.exact import decimal_text
-from proctor.judge.figure import figure
-from proctor.judge.rubric import RUBRIC, rubric, table
-from proctor.judge.sensitivity import mean_parts, ranking, sensitivity
+from proctor.cli.wiring import run_store
+from proctor.judge.rubric import RUBRIC, decimal_text, figure, mean_parts, ranking, rubric, sensitivity, table
 
 
 @click.command(epilog=examples("rubric", "rubric --csv last > table.csv", "rubric --sensitivity RUN RUN"))
@@ -48,7 +45,7 @@ def command(runs: tuple[str, ...], csv_: bool, figure_: bool, sensitivity: bool,
 def _reports(runs: tuple[str, ...]) -> list[dict[str, Any]]:
     found = []
     for name in runs:
-        run = shelf().find(name)
+        run = run_store().find(name)
         require_evidence(run)
         found.append(run.read_json(run.report))
     return found

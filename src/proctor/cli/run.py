@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +11,105 @@ import click
 from click.core import ParameterSource
 
 from proctor.base.errors import UsageFault
-from proctor.cli.agent_options import agent_options
-from proctor.cli.models import model_options
+from proctor.cli.exit_codes import AGENT, UNDECIDED, USAGE, cause_of, print_undecided
 from proctor.cli.options import judge_slots_option
 from proctor.cli.output import as_json, print_json, print_table, printable, shortened
-from proctor.cli.progress import fill_shown
-from proctor.cli.undecided import AGENT, UNDECIDED, USAGE, cause_of, tell_undecided
-from proctor.cli.wiring import machine, shelf
-from proctor.conduct.batch import RETRIES
-from proctor.conduct.session.agent_options import kept_agent_options
-from proctor.conduct.session.batch import begin, matrix_of, resume_command, take_up
-from proctor.conduct.session.models import kept_options
-from proctor.contract.kinds import DECIMAL_TEXT
-from proctor.judge.status import NEVER_CALLED, is_machine_fault
+from proctor.cli.progress import fill_with_progress
+from proctor.cli.wiring import machine, run_store
+from proctor.conduct.batch.batch_record import RETRIES
+from proctor.conduct.session.agent_selection import kept_agent_options
+from proctor.conduct.session.batch_plan import begin_batch, matrix_of, reopen_batch, resume_command
+from proctor.conduct.session.model_options import ALL_DIALECTS, REDACTIONS, kept_options
+from proctor.contract.scalar_types import DECIMAL_TEXT
+from proctor.execute.agents.options import EFFORTS
+from proctor.judge.run_verdict import NEVER_CALLED, is_machine_fault
 from proctor.record.vault import Vault
+
+_AGENT_OPTIONS = (
+    click.option("--name", "agent_name", default=None, help="The agent's name in tables and reports."),
+    click.option("--effort", type=click.Choice(EFFORTS), default=None, help="The reasoning effort of the model."),
+    click.option("--temperature", default="", help="The temperature of the model's answers."),
+    click.option(
+        "--small-model", default="", help="A second model of the same provider, for small tasks of the agent."
+    ),
+    click.option("--rules", multiple=True, help="A file of instructions for the agent, such as an AGENTS.md."),
+    click.option("--skills", default="", help="A directory of skills, each a directory with a SKILL.md."),
+    click.option("--agent-arg", multiple=True, help="An argument for the agent's program; can be given several times."),
+    click.option(
+        "--agent-env", multiple=True, help="NAME=VALUE, a variable for the agent's program; can be given several times."
+    ),
+)
+
+
+def agent_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options above to a command."""
+    for option in reversed(_AGENT_OPTIONS):
+        command = option(command)
+    return command
+
+
+_MODEL_OPTIONS = (
+    click.option(
+        "--model",
+        "models",
+        multiple=True,
+        help="PROVIDER/NAME, such as openai/NAME; with several, each agent runs with each.",
+    ),
+    click.option(
+        "--endpoint",
+        multiple=True,
+        help="The base URL of the model's provider, with any path and query; MODEL=URL for one model of several. "
+        "--key-env, --key-file and --dialect can be given for one model in the same way.",
+    ),
+    click.option("--key-env", multiple=True, help="The environment variable with the key, which the agent never sees."),
+    click.option("--key-file", multiple=True, help="A file with the key, which the agent never sees."),
+    click.option("--dialect", multiple=True, help=f"The API of the model: {', '.join(ALL_DIALECTS)}."),
+    click.option("--script", default="", help="With --model scripted/NAME: the YAML file of its answers."),
+    click.option("--cassette", default="", help="Answer from the recorded calls of this run, without a provider."),
+    click.option(
+        "--provider-tools",
+        type=click.Choice(["strip", "refuse", "allow"]),
+        default="strip",
+        show_default=True,
+        help="What to do with tools that the provider itself would run, such as web search.",
+    ),
+    click.option(
+        "--unknown-fields",
+        type=click.Choice(["strip", "refuse", "pass"]),
+        default="strip",
+        show_default=True,
+        help="What to do with unknown fields of a model request.",
+    ),
+    click.option(
+        "--output-tokens",
+        type=click.IntRange(1, 1_000_000),
+        default=None,
+        help="Maximum tokens of an answer, for requests that name none.  [default: none, unless the budget needs one]",
+    ),
+    click.option(
+        "--provider-wait",
+        type=click.IntRange(1, 86_400),
+        default=None,
+        help="Maximum seconds that a run waits for a silent provider; they do not count as time of the agent.  "
+        "[default: wall_seconds of the contract, at most 1800]",
+    ),
+    click.option(
+        "--redact",
+        type=click.Choice(REDACTIONS),
+        default=None,
+        help="Record the conversation without secrets (spans) or without any text (all), and no cassette; digests and "
+        "lengths stay.",
+    ),
+    click.option("--secrets", default="", help="With --redact spans: a file of regular expressions, one per line."),
+)
+
+
+def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options above to a command."""
+    for option in reversed(_MODEL_OPTIONS):
+        command = option(command)
+    return command
+
 
 WIDEST = 120
 """Characters of a cell in the table of results; JSON has all of it."""
@@ -116,18 +201,18 @@ def command(
     envelopes = {name: usd for name, usd in amounts.items() if usd}
     here = machine(judge_slots)
     if resume:
-        plan = take_up(here, batch, agents, retry_invalid)
+        plan = reopen_batch(here, batch, agents, retry_invalid)
     else:
         matrix = matrix_of(agents, models, lambda words: click.echo(f"proctor: {words}", err=True))
-        of_models = kept_options(options, matrix, lambda name: shelf().find(name))
+        of_models = kept_options(options, matrix, lambda name: run_store().find(name))
         kept = {"prices": prices, **envelopes, **own, **of_models}
         if retry_invalid:
             kept[RETRIES] = str(retry_invalid)
         if redact_secrets:
             Vault(here.home.vault).history()
             kept["redact_secrets"] = "yes"
-        plan = begin(here, contracts, agents, agent_files, repeats, jobs or 1, models, kept)
-    result = fill_shown(here, plan, jobs or plan.jobs, quiet=json_)
+        plan = begin_batch(here, contracts, agents, agent_files, repeats, jobs or 1, models, kept)
+    result = fill_with_progress(here, plan, jobs or plan.jobs, quiet=json_)
     made = [_row(outcome.report, str(outcome.directory)) for _, outcome in result.outcomes]
     again = {row["retry_of"] for row in made}
     rows, repeated = [row for row in made if row["run"] not in again], [row for row in made if row["run"] in again]
@@ -160,7 +245,7 @@ def command(
         for place, error in (*result.errors, *result.refused):
             click.echo(printable(f"proctor: {place.contract}: {error}"), err=True)
         for words, row in {row["why"]: row for row in rows if is_machine_fault(row)}.items():
-            tell_undecided(row["run"], row["contract"], words, row["cause"])
+            print_undecided(row["run"], row["contract"], words, row["cause"])
         if result.stopped:
             click.echo(f"stopped; the rest is run by: {resume_command(plan.batch)}", err=True)
     return _code([*plan.earlier, *rows], result.errors, result.stopped or bool(result.refused))

@@ -12,9 +12,9 @@ import click
 
 from proctor.cli.output import as_json, print_json, print_table, printable, shortened
 from proctor.cli.run import why
-from proctor.cli.wiring import shelf
-from proctor.record.rundir import RunDirectory
-from proctor.record.shelf import STATES, Shelf, Shelved
+from proctor.cli.wiring import run_store
+from proctor.record.run_directory import RunDirectory
+from proctor.record.run_store import STATES, RunStore, StoredRun
 
 RARE = ("METHOD", "REPLAY OF", "RETRY OF", "STARTED", "DURATION", "COST", "WHY")
 """Columns that are shown only when they contain something."""
@@ -41,7 +41,7 @@ def command(status: str | None, contract: str, last: int | None, json_: bool) ->
     """
     wanted = (
         item
-        for item in _newest(shelf())
+        for item in _newest(run_store())
         if (not status or item.word == status) and (not contract or item.contract == contract)
     )
     found = list(islice(wanted, last))[::-1]
@@ -72,12 +72,12 @@ def command(status: str | None, contract: str, last: int | None, json_: bool) ->
     print_table(list(shown), [[cell or "-" for cell in row] for row in zip(*shown.values(), strict=True)])
 
 
-def _newest(runs: Shelf) -> Iterator[Shelved]:
+def _newest(runs: RunStore) -> Iterator[StoredRun]:
     """The runs of a home, newest first; each is read when it is needed."""
     return (runs.describe(RunDirectory(runs.runs / name)) for name in runs.newest())
 
 
-def _record(item: Shelved) -> dict[str, Any]:
+def _record(item: StoredRun) -> dict[str, Any]:
     report = _sealed(item)
     return {
         "run": item.id,
@@ -99,12 +99,12 @@ def _record(item: Shelved) -> dict[str, Any]:
     }
 
 
-def _sealed(item: Shelved) -> Mapping[str, Any]:
+def _sealed(item: StoredRun) -> Mapping[str, Any]:
     """The report of a run that is as it was sealed; empty for any other, whose numbers prove nothing."""
     return item.report if item.state == "finished" else {}
 
 
-def _why(item: Shelved) -> str:
+def _why(item: StoredRun) -> str:
     """The reason of the status; empty where a report of an earlier version does not have it."""
     try:
         return why(_sealed(item)) if item.status and item.state == "finished" else ""

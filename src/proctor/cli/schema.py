@@ -10,7 +10,7 @@ import click
 from proctor.cli.output import as_json, print_json
 from proctor.contract import schema as contract_schema
 from proctor.execute.agents import agent_file
-from proctor.study.pilot import fields as pilot_fields
+from proctor.study.pilot.plan import pilot_fields as pilot_fields
 
 SCHEMAS = {
     "contract": contract_schema.json_schema,

@@ -10,28 +10,26 @@ from typing import Any
 
 import click
 
-from proctor.author.complexity import complexity
+from proctor.author.task_complexity import complexity
 from proctor.base.errors import BrokenSeal, NewerSchema, ProctorError, UsageFault
-from proctor.base.names import name_bytes
-from proctor.cli.evidence import require_evidence
+from proctor.base.escaping import name_bytes
+from proctor.cli.exit_codes import UNDECIDED, require_evidence
 from proctor.cli.options import complete_runs
 from proctor.cli.output import as_json, counted, examples, print_json, print_table, printable
 from proctor.cli.terminal import echo, painted
-from proctor.cli.undecided import UNDECIDED
-from proctor.cli.wiring import home, shelf
+from proctor.cli.wiring import home, run_store
 from proctor.contract.digest import content_id, resolved
 from proctor.contract.load import load_contract
 from proctor.contract.model import Check
 from proctor.execute.agents.options import shown_options
-from proctor.execute.inputs.fetch import InputCache
-from proctor.execute.workspace.store import LayerStore
-from proctor.judge.gates import word
-from proctor.present.restored import why_restored
-from proctor.record.lock import is_held
+from proctor.execute.inputs.input_cache import InputCache
+from proctor.execute.workspace.layer_store import LayerStore
+from proctor.judge.run_verdict import gate_verdict
+from proctor.present.protected_file_changes import why_restored
 from proctor.record.retain import require_payloads
-from proctor.record.rundir import JSON_BYTES, RunDirectory
-from proctor.record.shelf import copy_of, state
-from proctor.record.trace.read import read_finished_events
+from proctor.record.run_directory import JSON_BYTES, RunDirectory, is_held
+from proctor.record.run_store import copy_of, state
+from proctor.record.trace.reader import read_finished_events
 from proctor.record.verify import verify
 
 STATES = {
@@ -98,7 +96,7 @@ def command(what: str, output: bool, why: bool, patch: bool, log: str | None, js
         _contract(path, json_)
         return 0
     try:
-        run = shelf().find(what)
+        run = run_store().find(what)
     except UsageFault:
         if path.is_dir():
             load_contract(path)  # which says what is missing there
@@ -275,7 +273,9 @@ def _report(report: Mapping[str, Any], run: RunDirectory) -> None:
     _ending(report["termination"])
     for problem in report["problems"]:
         click.echo(printable(f"problem      {problem}"))
-    rows = [[gate["id"], word(gate).replace("fail", "FAIL"), printable(gate["why"])] for gate in report["gates"]]
+    rows = [
+        [gate["id"], gate_verdict(gate).replace("fail", "FAIL"), printable(gate["why"])] for gate in report["gates"]
+    ]
     print_table(["GATE", "RESULT", "WHY"], rows)
     if report["checks"]:
         print_table(["CHECK", "OUTCOME", "REASON"], [_check(check) for check in report["checks"]])

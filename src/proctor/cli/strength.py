@@ -6,17 +6,17 @@ from pathlib import Path
 
 import click
 
-from proctor.author.strength import Strength, Verdict, measure, read_equivalent
-from proctor.author.trial import ready
-from proctor.cli.inverted import print_coverage
+from proctor.author.oracle_strength import Strength, Verdict, measure, read_equivalent
+from proctor.author.patch_trial import ready
 from proctor.cli.options import judge_slots_option
 from proctor.cli.output import as_json, print_json, print_table, printable
 from proctor.cli.progress import Attempts
+from proctor.cli.validate import print_coverage
 from proctor.cli.wiring import machine
-from proctor.conduct.reference import reference_patch
-from proctor.conduct.variants import ensure_pool
+from proctor.conduct.inverted_pools import ensure_pool
+from proctor.conduct.reference_solution import reference_patch
 from proctor.contract.load import load_contract
-from proctor.judge.inverted.pool import coverage
+from proctor.judge.checks.inverted_tests.variant_pool import coverage
 
 EQUIVALENT_NAME = "equivalent.txt"
 

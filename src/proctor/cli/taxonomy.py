@@ -6,8 +6,8 @@ from difflib import get_close_matches
 
 import click
 
+from proctor.base.dataclass_fields import field_items
 from proctor.base.errors import UsageFault
-from proctor.base.fields import items
 from proctor.cli.output import as_json, examples, print_json, print_table
 from proctor.judge.taxonomy import taxonomy, taxonomy_digest
 
@@ -28,7 +28,7 @@ def command(tag: str, json_: bool) -> None:
     shown = [known[tag]] if tag else list(known.values())
     if json_:
         for entry in shown:
-            print_json(dict(items(entry)))
+            print_json(dict(field_items(entry)))
     elif tag:
         entry = shown[0]
         click.echo(f"{entry.id}: {entry.about}")

@@ -11,17 +11,16 @@ from typing import Any
 import click
 
 from proctor.base.errors import UsageFault
-from proctor.base.names import name_bytes
-from proctor.cli.evidence import evidence_problem
+from proctor.base.escaping import name_bytes
+from proctor.cli.exit_codes import evidence_problem
 from proctor.cli.options import complete_runs
 from proctor.cli.output import as_json, counted, one_line, printable, shortened
-from proctor.cli.wiring import shelf
-from proctor.judge.asking import shown_text
-from proctor.judge.causes import Cause, programs_of
+from proctor.cli.wiring import run_store
+from proctor.judge.program_causes import Cause, programs_of, shown_text
 from proctor.record.retain import retention_of
 from proctor.record.trace.event import Event, line_bytes
-from proctor.record.trace.read import read_up_to_break
-from proctor.record.trace.types import EVENT_TYPES
+from proctor.record.trace.event_types import EVENT_TYPES
+from proctor.record.trace.reader import read_up_to_break
 
 CONVERSATION = (
     *("model.message", "tool.call", "guard.exec", "tool.result", "words.hit"),
@@ -57,7 +56,7 @@ def command(run: str, types: tuple[str, ...], conversation: bool, full: bool, js
     if unknown:
         raise UsageFault(f"there is no type of event {unknown[0]!r}", hint=", ".join(EVENT_TYPES))
     wanted = {*types, *(CONVERSATION if conversation else ())}
-    found = shelf().find(run)
+    found = run_store().find(run)
     act = retention_of(found)
     events, torn, problem = read_up_to_break(found.events, removed=act is not None)
     lines = found.events.read_bytes().splitlines(keepends=True) if act and json_ else []

@@ -15,7 +15,7 @@ from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.base.files import read_bounded
 from proctor.cli.output import Group, as_json, examples, print_json, print_record, print_table, printable
 from proctor.cli.wiring import home
-from proctor.record.identity import load_identity, load_person, new_identity
+from proctor.record.signing.operator_identity import load_identity, load_person, new_identity
 from proctor.record.vault import KEY_BYTES, TOKEN_BYTES, Vault
 
 identity_option = click.option(

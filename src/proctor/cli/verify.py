@@ -9,23 +9,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from proctor.base.errors import BrokenSeal
+from proctor.cli.exit_codes import UNDECIDED
 from proctor.cli.options import complete_runs
 from proctor.cli.output import as_json, counted, examples, print_json, printable
 from proctor.cli.rescore import notes
 from proctor.cli.terminal import echo, painted
-from proctor.cli.undecided import UNDECIDED
-from proctor.cli.wiring import key_file, shelf
+from proctor.cli.wiring import key_file, run_store
 from proctor.conduct.recompute import recompute
-from proctor.record.attest.attestation import check_attestation
-from proctor.record.attest.keys import load_public
-from proctor.record.attest.timestamp import check_timestamp
-from proctor.record.identity import Person, load_person
-from proctor.record.lock import is_held
-from proctor.record.problems import Problem
 from proctor.record.retain import NAME as RETENTION
-from proctor.record.retain import Retained
-from proctor.record.rundir import RunDirectory
-from proctor.record.signed_acts import COMPARISON
+from proctor.record.retain import RemovedEvidence
+from proctor.record.run_directory import Problem, RunDirectory, is_held
+from proctor.record.signing.attestation import check_attestation, check_timestamp
+from proctor.record.signing.keys import load_public
+from proctor.record.signing.operator_identity import COMPARISON, Person, load_person
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -84,7 +80,7 @@ def command(
     known = {load_person(path).sign for path in operators}
     code = 0
     for name in runs:
-        run = shelf().find(name)
+        run = run_store().find(name)
         recomputed = recompute(run)
         result, scored = recomputed.verification, recomputed.rescoring
         signed = _attestation(run, public, authority)
@@ -152,7 +148,7 @@ def _attestation(run: RunDirectory, key: Ed25519PublicKey | None, authority: Pat
     return found
 
 
-def _unapproved(kept: Retained | None, person: Person | None) -> str:
+def _unapproved(kept: RemovedEvidence | None, person: Person | None) -> str:
     """Why a retention act is not the one that ``person`` approved; empty where it is, or where there is none."""
     if kept is None or person is None or kept.signed_by == person.sign:
         return ""
@@ -163,7 +159,7 @@ def _unknown(signer: Person) -> str:
     return f"{signer.name}: signed by an unknown key, {signer.sign}"
 
 
-def _retained(kept: Retained | None, still: tuple[str, ...]) -> dict[str, Any] | None:
+def _retained(kept: RemovedEvidence | None, still: tuple[str, ...]) -> dict[str, Any] | None:
     """A retention act for programs."""
     if kept is None:
         return None

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import click
 
-from proctor.conduct.machine import Machine
-from proctor.conduct.session.opening import find_engine, open_machine
+from proctor.conduct.machine import Machine, find_engine, open_machine
 from proctor.contract.model import Contract
 from proctor.execute.home import Home
 from proctor.execute.sandbox.container.backend import ContainerBackend
 from proctor.execute.sandbox.container.engine import Engine
-from proctor.record.shelf import Shelf
+from proctor.record.run_store import RunStore
 
 
 def home() -> Home:
@@ -36,9 +35,9 @@ def export_image(contract: Contract, path: Path) -> None:
     ContainerBackend(home().sessions, engine().path, contract.environment.image).export(path)
 
 
-def shelf() -> Shelf:
+def run_store() -> RunStore:
     """The runs of the home directory."""
-    return Shelf(home().runs)
+    return RunStore(home().runs)
 
 
 def key_file(name: str, suffix: str) -> Path:

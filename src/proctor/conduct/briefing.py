@@ -6,12 +6,12 @@ a study varies its repeats, a text that it declared stands before the task.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from proctor.base.fields import EMPTY
-from proctor.conduct.variation import variables_of
+from proctor.base.canonical import canonical, parse
+from proctor.base.dataclass_fields import EMPTY
 from proctor.contract.model import Check, Contract, Dependencies, Network, Stages
 
 
@@ -117,3 +117,27 @@ def _stage_words(stages: Stages) -> tuple[str, ...]:
 
 def _listed(globs: tuple[str, ...]) -> str:
     return ", ".join(f"`{glob}`" for glob in globs)
+
+
+SETTING = "variations"
+"""What the variations are called among the settings of a batch."""
+MOST_SEED = 2**32 - 1
+
+
+def setting_of(variations: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The setting that holds ``variations``, each with ``name``, ``seed`` and ``preface``; nothing for none."""
+    return {SETTING: canonical([dict(one) for one in variations]).decode()} if variations else {}
+
+
+def variation_of(settings: Mapping[str, str], repeat: int) -> dict[str, Any] | None:
+    """What a repeat of a batch with these settings varies; nothing where nothing is declared."""
+    if not settings.get(SETTING):
+        return None
+    known = parse(settings[SETTING].encode())
+    return dict(known[(repeat - 1) % len(known)])
+
+
+def variables_of(variation: Mapping[str, Any]) -> dict[str, str]:
+    """The variables that an agent gets by a variation."""
+    seed = variation.get("seed")
+    return {} if seed is None else {"PROCTOR_SEED": str(seed), "PYTHONHASHSEED": str(seed)}

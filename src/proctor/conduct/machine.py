@@ -1,25 +1,33 @@
-"""What runs are made with on this machine: home, sandbox backend, caches, time and chance."""
+"""What runs are made with on this machine: home, sandbox backend, caches, time and randomness.
+
+A home is opened for use after a sweep of what dead runs left behind: processes, cgroups, scratch directories.
+Evidence stays.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from proctor.base.clock import Clock, Entropy
+from proctor.base.clock import Clock, Entropy, SystemClock, system_entropy
+from proctor.base.directories import owned_directory, sweep_unowned
 from proctor.base.errors import ContractError, MissingIsolation, Mistake
-from proctor.base.owned import owned_directory
 from proctor.contract.model import Contract
 from proctor.execute.agents.interface import AgentFiles
 from proctor.execute.home import Home
-from proctor.execute.inputs.fetch import InputCache
-from proctor.execute.leakage.image import ImageSearch
-from proctor.execute.prepare import Prepared, copy_search, image_search, prepare
+from proctor.execute.inputs.input_cache import InputCache
+from proctor.execute.judging_slots import Slots, default_slots
+from proctor.execute.leakage.image_search import ImageSearch
+from proctor.execute.prepare import PreparedBase, copy_search, image_search, prepare
 from proctor.execute.requirements import require_linux, require_machine
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.sandbox.container.backend import ContainerBackend
-from proctor.execute.slots import Slots, default_slots
-from proctor.execute.workspace.store import LayerStore
+from proctor.execute.sandbox.container.engine import Engine, find_socket
+from proctor.execute.sandbox.sandbox_records import sweep
+from proctor.execute.workspace.layer_store import LayerStore
 
 Containers = Callable[[tuple[str, ...], tuple[str, ...]], "ContainerBackend"]
 """Makes the backend for an image that is named by the digests of its layers, without the paths to hide."""
@@ -112,7 +120,7 @@ class Machine:
         if mistakes:
             raise ContractError(mistakes)
 
-    def prepare(self, contract: Contract) -> Prepared:
+    def prepare(self, contract: Contract) -> PreparedBase:
         """Make ``contract`` ready for an agent, or report what this machine lacks for it.
 
         A contract whose setup inputs contain another version of the project under test is refused, and one whose image
@@ -130,7 +138,7 @@ class Machine:
         export = self._container_backend(contract).export
         return image_search(contract, self.store, self.inputs, self.home.searches, scratch, export)
 
-    def prepare_recorded(self, contract: Contract) -> Prepared:
+    def prepare_recorded(self, contract: Contract) -> PreparedBase:
         """Make ``contract`` ready to judge a recorded run again: no agent acts, so its inputs are not searched."""
         self._require_isolation(contract)
         with self.scratch("prepare") as scratch:
@@ -145,3 +153,37 @@ class Machine:
                 where=str(contract.directory / "contract.yaml"),
                 hint="proctor doctor says how to get the rest; the contract's environment.require names what it needs",
             )
+
+
+def open_machine(home: Home, judge_slots: int | None, warn: Callable[[str], None]) -> Machine:
+    """This machine with ``home``; ``judge_slots`` is how many checks may run at once, else one per processor.
+
+    ``warn`` gets a sentence if other users can change the home.
+    """
+    home.create()
+    problem = home.shared()
+    if problem:
+        warn(problem)
+    sweep_home(home)
+
+    def containers(layers: tuple[str, ...], hide: tuple[str, ...]) -> ContainerBackend:
+        return ContainerBackend(home.sessions, find_engine(os.environ).path, layers, hide)
+
+    return Machine(home, BubblewrapBackend(home.sessions), containers, SystemClock(), system_entropy, judge_slots)
+
+
+def find_engine(variables: Mapping[str, str]) -> Engine:
+    """The container engine that the variables name, or one at a usual place."""
+    path = find_socket(variables)
+    if not path:
+        raise MissingIsolation(
+            "no container engine was found", hint="start Docker or podman, or name its socket in DOCKER_HOST"
+        )
+    return Engine(path)
+
+
+def sweep_home(home: Home) -> list[str]:
+    """Sweep, and say what was removed. Sandboxes exist on Linux only."""
+    removed = sweep(home.sessions) if sys.platform == "linux" else []
+    removed += [f"scratch directory {name}" for name in sweep_unowned(home.scratch)]
+    return removed

@@ -1,4 +1,4 @@
-"""Verify a run completely: its bytes and chain, and every value in it that can be computed from the rest.
+"""Compute the report of a run again from its directory, and verify everything that follows from the rest.
 
 ``record.verify`` checks bytes, the chain, and whether the records agree. For an intact run, this module also computes
 the judge's comparisons and the whole report. If payloads were removed, nothing more can be computed.
@@ -9,21 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from proctor.base.errors import ContractError
-from proctor.base.fields import EMPTY
+from proctor.base.dataclass_fields import EMPTY
+from proctor.base.errors import BrokenSeal, ContractError, UsageFault
 from proctor.conduct.briefing import brief
-from proctor.judge.consistency import disagreements
-from proctor.judge.consistency.subject import Subject, differs, place
-from proctor.judge.evidence import Evidence, read_evidence
-from proctor.judge.rescoring import Rescoring, by_current_rules, rescored
-from proctor.record.identity import Person
-from proctor.record.problems import Problem
-from proctor.record.rundir import RunDirectory
+from proctor.judge.evidence_consistency import disagreements
+from proctor.judge.evidence_consistency.compared_run import Subject, differs, place
+from proctor.judge.evidence_consistency.sealed_report import Rescoring, by_current_rules, rescored
+from proctor.judge.run_evidence import Evidence, read_evidence
+from proctor.record.retain import require_payloads
+from proctor.record.run_directory import Problem, RunDirectory, is_held
+from proctor.record.schema_versions import REPORT, check_version
 from proctor.record.seal import load_seal
-from proctor.record.signed_acts import signature_problems, signers
+from proctor.record.signing.operator_identity import Person, signature_problems, signers
 from proctor.record.trace.event import Event
 from proctor.record.verify import MOST_PROBLEMS, Verification, verify
-from proctor.record.versions import REPORT, check_version
 
 LOG_BYTES = 64 << 20
 
@@ -99,3 +98,20 @@ def _briefing(evidence: Evidence) -> Iterator[Problem]:
     for name, value in (("text", expected.text), ("obligations", expected.obligations)):
         for problem in differs(place(told), name, told.payload.get(name), value, "contract.json"):
             yield Problem(problem.where, problem.message, "briefing")
+
+
+def rescore(run: RunDirectory) -> Rescoring:
+    """The report of an intact run, computed again; evidence that does not verify is not scored."""
+    if is_held(run):
+        hint = f"wait until it has ended: proctor show {run.path.name}"
+        raise UsageFault("the run is still running", where=run.path.name, hint=hint)
+    verification = verify(run)
+    if verification.status == "broken":
+        problem = verification.problems[0]
+        raise BrokenSeal(problem.message, where=f"{run.path.name}/{problem.where}")
+    if verification.status == "partial":
+        require_payloads(run, "its report cannot be computed again")
+    if verification.status != "intact":
+        raise BrokenSeal("the run was cut off and has no seal", where=run.path.name)
+    sealed = run.read_json(run.report)
+    return rescored(sealed, check_version(REPORT, sealed, "report.json"), read_evidence(run))

@@ -15,11 +15,11 @@ from types import MappingProxyType
 from typing import Any
 
 from proctor.base.canonical import digest
+from proctor.base.dataclass_fields import EMPTY, field_items, field_names
 from proctor.base.errors import ContractError, Mistake
-from proctor.base.fields import EMPTY, field_names, items
 from proctor.contract import model
-from proctor.contract.fields import SCHEMA_VERSION
 from proctor.contract.model import ArchiveRepository, Contract, GitRepository, Source
+from proctor.contract.schema import SCHEMA_VERSION
 
 RECORD = "contract"
 GROWN: dict[str, dict[str, Any]] = {
@@ -48,7 +48,7 @@ _HEAD = {"schema": SCHEMA_VERSION, "record": RECORD}
 
 def resolved(contract: Contract) -> dict[str, Any]:
     """``contract`` as plain data that has a canonical form; all of it but its directory."""
-    fields = {name: _plain(value) for name, value in items(contract) if name != "directory"}
+    fields = {name: _plain(value) for name, value in field_items(contract) if name != "directory"}
     return {**_HEAD, **fields}
 
 
@@ -116,7 +116,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     later = GROWN.get(type(value).__name__, {})
-    return {name: _plain(inner) for name, inner in items(value) if name not in later or inner != later[name]}
+    return {name: _plain(inner) for name, inner in field_items(value) if name not in later or inner != later[name]}
 
 
 def _fields(cls: type[Any], data: Any, where: str, known: Mapping[str, Any] = EMPTY) -> object:

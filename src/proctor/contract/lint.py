@@ -1,25 +1,230 @@
-"""What a contract leaves out or leaves open, said before anyone runs it.
+"""What a contract leaves out or leaves open, reported before it is run.
 
 A contract that loads can still be a weak one: ambiguous, forgeable or without a known solution. ``warning`` marks what
-weakens the verdict, ``advice`` what would make the contract clearer. Nothing here is a mistake, and nothing here runs
-the contract: that the no-op fails and the reference passes is for validation to show.
+weakens the verdict, ``advice`` what would make the contract clearer. The rules are on the policy and the budget, on
+checks that decide little, and on vague wording of the task. Nothing here is a mistake, and nothing here runs the
+contract: that the no-op fails, that the reference passes and which faults the checks notice is shown by ``proctor
+validate`` and ``proctor strength``.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from ipaddress import AddressValueError, IPv4Address
 
 from proctor.base.errors import InfrastructureFault
 from proctor.base.files import read_bounded
-from proctor.contract.kinds import quoted
-from proctor.contract.lint_oracle import remarks_on_oracle
-from proctor.contract.lint_terms import Found, Step, remarks_on_terms
-from proctor.contract.lint_words import remarks_on_words
 from proctor.contract.load import CONTRACT_BYTES, CONTRACT_NAME
+from proctor.contract.load_checks import SHELL
 from proctor.contract.model import Check, Contract, Environment
+from proctor.contract.policy import Network, Policy, matches_command
+from proctor.contract.scalar_types import quoted
 from proctor.contract.strict_yaml import Node, Report, TooManyMistakes, parse_yaml
+
+Step = str | int
+FieldRemark = tuple[str, tuple[Step, ...], str]
+"""The severity, the place in the contract and the words of a remark."""
+
+
+def remarks_on_terms(contract: Contract) -> Iterator[FieldRemark]:
+    """Every remark on the terms of a run."""
+    policy = contract.policy
+    yield from _network(policy.network)
+    yield from _dependencies(policy)
+    yield from _watch(policy)
+    yield from _commands(contract)
+    yield from _budget(contract)
+
+
+def _network(network: Network) -> Iterator[FieldRemark]:
+    place = ("policy", "network")
+    if network.mode == "allow":
+        yield "warning", place, "the network is open and not recorded: no run can be replayed"
+    if network.mode == "record":
+        yield "advice", place, "the network is recorded: replay the cassette once there is one"
+    for index, address in enumerate(network.allow):
+        host = address.rpartition(":")[0]
+        if host.startswith("*.") and "." not in host[2:]:
+            yield "warning", (*place, "allow", index), f"{quoted(address)} opens a whole top-level domain"
+        elif _is_near(host.removeprefix("*.")):
+            yield "warning", (*place, "allow", index), f"{quoted(address)} is this machine or its own network"
+
+
+def _is_near(host: str) -> bool:
+    """Whether a host is on this side of the internet: the machine itself, or a network of its own."""
+    if host == "localhost" or host.endswith((".localhost", ".local", ".internal")):
+        return True
+    if not host.replace(".", "").isdigit():
+        return False
+    try:
+        return not IPv4Address(host).is_global
+    except AddressValueError:
+        return False
+
+
+def _dependencies(policy: Policy) -> Iterator[FieldRemark]:
+    network, place = policy.network, ("policy", "dependencies", "registries")
+    if policy.dependencies.registries and network.mode == "none":
+        yield "advice", place, "registries are named, and the network is closed: none can be reached"
+    if not network.allow:
+        return
+    for index, registry in enumerate(policy.dependencies.registries):
+        if not any(_reaches(address, registry) for address in network.allow):
+            yield "warning", (*place, index), f"the registry {quoted(registry)} is not among the addresses allowed"
+
+
+def _reaches(address: str, registry: str) -> bool:
+    """Whether a registry, with or without its port, lies behind an address of the allow list."""
+    host, _, port = address.rpartition(":")
+    name, _, at = registry.partition(":")
+    return (not at or at == port) and (name == host or (host.startswith("*.") and name.endswith(host[1:])))
+
+
+def _watch(policy: Policy) -> Iterator[FieldRemark]:
+    if not policy.canaries:
+        yield "warning", ("policy", "canaries"), "no canaries: a search for secrets goes unseen"
+    if policy.words.off:
+        names = ", ".join(map(quoted, policy.words.off))
+        yield "warning", ("policy", "words", "off"), f"rules on words are switched off: {names}"
+    for index, ask in enumerate(policy.ask):
+        if ask.otherwise == "approve":
+            yield (
+                "warning",
+                ("policy", "ask", index, "otherwise"),
+                "when nobody answers, the run goes on as approved",
+            )
+    asked = {code for ask in policy.ask for code in ask.on}
+    for index, rollback in enumerate(policy.rollback):
+        for code in sorted(asked.intersection(rollback.on)):
+            words = f"{quoted(code)} is asked about, and the question comes first: it is not rolled back by itself"
+            yield "advice", ("policy", "rollback", index, "on"), words
+    for code, grade in policy.rules.items():
+        if grade == "notice":
+            yield "warning", ("policy", "rules", code), f"{quoted(code)} is only a notice: it never fails a run"
+
+
+def _commands(contract: Contract) -> Iterator[FieldRemark]:
+    """Whether what is forbidden is also what a check does, so that trying the check would be a violation."""
+    for index, pattern in enumerate(contract.policy.forbid_commands):
+        for check in contract.checks:
+            if check.no_op:
+                continue
+            text = check.run[len(SHELL) :] if check.run[: len(SHELL)] == SHELL else ()
+            if matches_command(pattern, check.run) or any(matches_command(pattern, one.split()) for one in text):
+                words = f"{quoted(pattern)} forbids the command of check {check.id!r}: an agent may not try it"
+                yield "advice", ("policy", "forbid_commands", index), words
+
+
+def _budget(contract: Contract) -> Iterator[FieldRemark]:
+    budget = contract.budget
+    for name, what in (("disk_bytes", "bytes"), ("inodes", "files")):
+        if getattr(budget, name) is None:
+            yield "warning", ("budget", name), f"no cap on the {what} that are written: a run may fill the disk"
+    if budget.disk_bytes is not None and budget.file_bytes > budget.disk_bytes:
+        yield "advice", ("budget", "file_bytes"), "one file may be larger than all that the run may write"
+
+
+FEW_TESTS = 2
+
+_LOADS = re.compile(r"\b(?:require|import|include|from|use|load|source|using)\b")
+_LOADS_LOCAL = re.compile(
+    r"\b(?:require|import|from|load|source)\b[^\n]{0,80}[\"' ]\.{1,2}[/\"']|\brequire_relative\b"
+    r"|^[ \t]*\.[ \t]+[\"']?\.{1,2}/"
+    r"|^[ \t]*#[ \t]*include[ \t]*\"(?![^\"\n]*(?:unity|cmocka|criterion|gtest|catch|doctest|greatest|munit|minunit))",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A line of a test file that loads something, and one that loads a file by a relative path."""
+
+
+def remarks_on_oracle(contract: Contract) -> Iterator[FieldRemark]:
+    """Every remark on the strength of the checks."""
+    deciding = [check for check in contract.checks if check.gate == "acceptance" and check.mandatory]
+    if deciding and all(check.results == "exit-code" for check in deciding):
+        words = "every acceptance check is an exit code: which tests failed before and pass now is not known"
+        yield "advice", ("checks",), words
+    if deciding and not any(check.hidden for check in deciding):
+        words = "no acceptance check has hidden files: what the agent can read, it can solve for alone"
+        yield "advice", ("checks",), words
+    for index, check in enumerate(contract.checks):
+        if check.sentinel is not None and not _loads_project(check.sentinel.template, contract):
+            words = "its sentinel loads nothing of the project, so it cannot detect what the project does on loading"
+            yield "advice", ("checks", index, "sentinel"), f"check {check.id!r}: {words}"
+        for path, message in _check_strength(check):
+            yield "advice", ("checks", index, path), f"check {check.id!r}: {message}"
+
+
+def _loads_project(template: str, contract: Contract) -> bool:
+    """Whether the text of a sentinel loads a file by a relative path, or names a module that the task is about."""
+    if _LOADS_LOCAL.search(template):
+        return True
+    modules = [*contract.task.targets.modules, contract.strata.get("project", "")]
+    stems = {re.split(r"[/.]", module.rstrip("/"))[-1] for module in modules}
+    stems |= {module.rstrip("/").rpartition("/")[2].partition(".")[0] for module in modules}
+    lines = [line for line in template.splitlines() if _LOADS.search(line)]
+    return any(re.search(rf"\b{re.escape(stem)}\b", line) for stem in stems if len(stem) > 1 for line in lines)
+
+
+def _check_strength(check: Check) -> Iterator[tuple[str, str]]:
+    if check.gate == "acceptance" and check.mandatory and check.results != "exit-code":
+        if 0 < len(check.must_pass) < FEW_TESTS:
+            yield "must_pass", "one test alone shows that the task is solved: is every part of the issue tried?"
+        shown = _not_hidden(check)
+        if shown:
+            yield "must_pass", f"{quoted(shown)} is in no hidden file: the agent may see or change it"
+    if check.flake_tolerance != "0":
+        yield "flake_tolerance", f"may come out wrong in {check.flake_tolerance} of its attempts"
+
+
+def _not_hidden(check: Check) -> str:
+    """A listed test whose id names a file that is not among the hidden ones, where those are known by name."""
+    if not check.hidden or any(hidden.input for hidden in check.hidden):
+        return ""
+    names = {file.path.rpartition("/")[2] for hidden in check.hidden for file in hidden.files}
+    for test in check.must_pass:
+        file, separator, _ = test.partition("::")
+        if separator and file.endswith(".py") and file.rpartition("/")[2] not in names:
+            return file
+    return ""
+
+
+_VAGUE = (
+    *("somehow", r"etc\.?", "and so on", "as appropriate", "if necessary", "if needed", "if possible", "as needed"),
+    *("reasonabl[ey]", "sensibl[ey]", "properly", "correctly", "nicely", "better", "some kind of", "or similar"),
+    *("or something", "maybe", "perhaps", "probably", "ideally", "TODO", "TBD", "FIXME"),
+)
+VAGUE = re.compile(rf"\b(?:{'|'.join(_VAGUE)})(?!\w)", re.IGNORECASE)
+CHOICE = re.compile(r"\b(?:either|and/or)\b", re.IGNORECASE)
+MOST = 5
+
+Told = tuple[str, int, int, str]
+"""The file, the line and the column of a remark, and its words."""
+
+
+def remarks_on_words(contract: Contract) -> Iterator[Told]:
+    """What in the issue may mean several things, and targets that the issue never leads to."""
+    text, file = contract.task.issue_text, contract.task.issue.path
+    found = [
+        *(
+            (one, f"{quoted(one[0])} is vague: say what must hold, or list it under ambiguities")
+            for one in _in(VAGUE, text)
+        ),
+        *((one, f"{quoted(one[0])} leaves a choice: say which, or that both are right") for one in _in(CHOICE, text)),
+    ]
+    for one, words in sorted(found, key=lambda pair: pair[0].start())[:MOST]:
+        start = text.rfind("\n", 0, one.start()) + 1
+        yield file, text.count("\n", 0, one.start()) + 1, one.start() - start + 1, words
+    if not re.search(r"[`'\"]|^\s{4}\S", text, re.MULTILINE):
+        yield file, 1, 1, "no example: show an input and what has to come of it"
+
+
+def _in(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
+    """Where ``pattern`` stands outside of code."""
+    code = [found.span() for found in re.finditer(r"```.*?```|`[^`\n]*`|^ {4}.*$", text, re.DOTALL | re.MULTILINE)]
+    return [one for one in pattern.finditer(text) if not any(start <= one.start() < end for start, end in code)]
+
 
 PLANNED_SEED = Environment.seed
 SHORT_ISSUE_CHARACTERS = 80
@@ -48,7 +253,7 @@ def lint(contract: Contract) -> tuple[Remark, ...]:
     return (*remarks(contract, found), *words)
 
 
-def remarks(contract: Contract, found: Iterable[Found]) -> tuple[Remark, ...]:
+def remarks(contract: Contract, found: Iterable[FieldRemark]) -> tuple[Remark, ...]:
     """What was ``found``, with places in the contract's file."""
     root = _positions(contract)
     return tuple(Remark(severity, _where(root, path), message) for severity, path, message in found)
@@ -60,7 +265,7 @@ def place_of(contract: Contract, path: tuple[Step, ...]) -> tuple[int, int]:
     return (0, 0) if root is None else _place(root, path)
 
 
-def _task(contract: Contract) -> Iterator[Found]:
+def _task(contract: Contract) -> Iterator[FieldRemark]:
     """Whether the task is told so that two readers would understand the same."""
     task, targets = contract.task, contract.task.targets
     if not targets.modules:
@@ -94,7 +299,7 @@ def _leaks(contract: Contract) -> list[str]:
     return sorted(name for name in names if len(name) >= 6 and name in text)[:5]
 
 
-def _oracle(contract: Contract) -> Iterator[Found]:
+def _oracle(contract: Contract) -> Iterator[FieldRemark]:
     """Whether the verdict can be trusted."""
     acceptance = [check for check in contract.checks if check.gate == "acceptance"]
     if not any(check.mandatory for check in acceptance):
@@ -117,7 +322,7 @@ def _oracle(contract: Contract) -> Iterator[Found]:
         yield "advice", ("score", "maintainability"), "maintainability checks are named but weigh nothing"
 
 
-def _check(check: Check, contract: Contract) -> Iterator[Found]:
+def _check(check: Check, contract: Contract) -> Iterator[FieldRemark]:
     if check.no_op:
         return
     if check.gate == "acceptance":
@@ -135,7 +340,7 @@ def _check(check: Check, contract: Contract) -> Iterator[Found]:
         yield "warning", ("rerun", "decide"), f"decided by {check.rerun.decide!r}, which every report will flag"
 
 
-def _inputs(contract: Contract) -> Iterator[Found]:
+def _inputs(contract: Contract) -> Iterator[FieldRemark]:
     """Whether the inputs serve a purpose."""
     used = {hidden.input for check in contract.checks for hidden in check.hidden}
     if contract.reference is not None:
@@ -147,7 +352,7 @@ def _inputs(contract: Contract) -> Iterator[Found]:
             yield "warning", ("inputs", index), f"the input {one.name!r} is for setup, and there is no setup"
 
 
-def _run(contract: Contract) -> Iterator[Found]:
+def _run(contract: Contract) -> Iterator[FieldRemark]:
     """Whether runs are bounded and repeatable."""
     environment, budget, policy = contract.environment, contract.budget, contract.policy
     if not environment.root and not environment.image:

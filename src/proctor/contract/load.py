@@ -2,30 +2,190 @@
 
 The steps: find and read ``contract.yaml`` within bounds, parse it strictly, read it by the table of fields, then build
 the parts, which reads the named files and checks what only the parts together can tell. A mistake never ends a step,
-it leaves a blank that the later steps pass over in silence; a contract comes out only when there was no mistake.
+it leaves a blank that the later steps skip; the result is a contract only when there was no mistake.
+
+A file that was parsed without a mistake is cached as JSON with every position, by the digest of its bytes, because
+loading the YAML library takes longer than everything else about a small contract. A cache entry that is missing,
+damaged or of another version is ignored.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from proctor.base.canonical import canonical, parse
+from proctor.base.dataclass_fields import EMPTY
 from proctor.base.errors import ContractError, InfrastructureFault, Mistake
-from proctor.base.fields import EMPTY
-from proctor.base.files import read_bounded
-from proctor.contract.fields import CONTRACT
-from proctor.contract.kinds import quoted
-from proctor.contract.lock import LOCK_NAME, Lock, read_lock
+from proctor.base.files import read_bounded, write_whole
+from proctor.contract.composite_types import Part
+from proctor.contract.load_checks import ChecksReader, command
+from proctor.contract.lock import LOCK_NAME, Lock, SourcesReader, read_lock
 from proctor.contract.model import Contract, Environment, PlacedFile, SetupStep, Targets, Task
-from proctor.contract.named import PLACED_BYTES, NamedFiles
-from proctor.contract.oracle import Oracle, command
-from proctor.contract.remembered import parse_remembered
-from proctor.contract.shapes import Part
-from proctor.contract.sources import Sources
-from proctor.contract.strict_yaml import Report, TooManyMistakes
-from proctor.contract.terms import Terms
+from proctor.contract.named_files import CASSETTE_BYTES, PLACED_BYTES, NamedFiles
+from proctor.contract.policy import (
+    BREAKER_CODES,
+    DECIDED,
+    GRADED,
+    WORD_RULES,
+    Ask,
+    Budget,
+    Checkpoints,
+    Dependencies,
+    Network,
+    Policy,
+    Rollback,
+    Stages,
+    Words,
+    is_graded,
+)
+from proctor.contract.scalar_types import did_you_mean, quoted
+from proctor.contract.schema import CONTRACT
+from proctor.contract.strict_yaml import Node, Report, TooManyMistakes, parse_yaml
+from proctor.contract.text_patterns import CODES
+
+VERSION = "1"
+"""Changes with the meaning of YAML here, or of what is kept."""
+MOST_KEPT = 1000
+
+
+def parse_yaml_cached(data: bytes, report: Report, memory: Path | None) -> Node | None:
+    """What :func:`parse_yaml` gives, from ``memory`` where the same bytes were parsed before."""
+    if memory is None:
+        return parse_yaml(data, report)
+    file = memory / hashlib.sha256(VERSION.encode() + b"\0" + data).hexdigest()
+    known = _recall(file)
+    if known is not None:
+        return known
+    mistakes = len(report.mistakes)
+    node = parse_yaml(data, report)
+    if node is not None and len(report.mistakes) == mistakes:
+        _remember(file, node)
+    return node
+
+
+def _recall(file: Path) -> Node | None:
+    try:
+        kept = parse(file.read_bytes())
+        if kept["digest"] != _digest(kept["node"]):
+            return None
+        return _node(kept["node"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _remember(file: Path, node: Node) -> None:
+    """Keep ``node``; a memory that is full or cannot be written to does without."""
+    try:
+        file.parent.mkdir(exist_ok=True)
+        if sum(1 for _ in file.parent.iterdir()) < MOST_KEPT:
+            plain = _plain(node)
+            write_whole(file, canonical({"digest": _digest(plain), "node": plain}), sync=False)
+    except OSError:
+        return
+
+
+def _digest(plain: list[Any]) -> str:
+    return hashlib.sha256(canonical(plain)).hexdigest()
+
+
+def _plain(node: Node) -> list[Any]:
+    value: Any = node.value
+    if node.kind == "list":
+        value = [_plain(item) for item in node.value]
+    elif node.kind == "map":
+        assert node.keys is not None
+        value = [[key, *node.keys[key], _plain(item)] for key, item in node.value.items()]
+    return [node.kind, value, node.line, node.column]
+
+
+def _node(plain: list[Any]) -> Node:
+    kind, value, line, column = plain
+    if kind == "list":
+        return Node(kind, tuple(_node(item) for item in value), line, column)
+    if kind == "map":
+        values = {key: _node(item) for key, _, _, item in value}
+        return Node(kind, values, line, column, {key: (at, beside) for key, at, beside, _ in value})
+    return Node(kind, value, line, column)
+
+
+class PolicyReader:
+    """Reads the policy and the budget of one contract."""
+
+    def __init__(self, files: NamedFiles, report: Report) -> None:
+        self.files = files
+        self.report = report
+
+    def policy(self, part: Part) -> Policy:
+        """The policy; a cassette is read and digested, and codes are known ones."""
+        self._known_rules(part)
+        return Policy(
+            **{
+                **part,
+                "network": self._network(part["network"]),
+                "stages": Stages(**part["stages"]),
+                "dependencies": Dependencies(**part["dependencies"]),
+                "words": Words(**part["words"]),
+                "ask": tuple(Ask(**one) for one in self._once(part["ask"], "is asked about twice")),
+                "checkpoints": None if part["checkpoints"] is None else Checkpoints(**part["checkpoints"]),
+                "rollback": tuple(Rollback(**one) for one in self._once(part["rollback"], "is rolled back twice")),
+                "rules": MappingProxyType(dict(part["rules"])) if part["rules"] else EMPTY,
+            }
+        )
+
+    def budget(self, part: Part) -> Budget:
+        """The budget."""
+        return Budget(**part)
+
+    def setup_network(self, step: Part) -> Network:
+        """The network of a setup step, which is closed: other ways are refused until they are carried out."""
+        value = step["network"]
+        if isinstance(value, Part) and value.variant:
+            words = f"setup cannot use the network yet, so {quoted(value.variant)} is not carried out"
+            self.report.add(step.place("network"), words, "write none, and declare under inputs what it needs")
+        return Network()
+
+    def _network(self, value: Part | str) -> Network:
+        """What of the network is open; closed also after a mistake."""
+        if isinstance(value, str) or not value.variant:
+            return Network()
+        if value.variant == "replay":
+            return Network(replay=self.files.file(value.place("replay"), value["replay"], CASSETTE_BYTES)[0])
+        return Network(value["allow"], value["record"] if value.variant == "record" else "")
+
+    def _known_rules(self, part: Part) -> None:
+        """Report what is graded or switched off and is nothing that is told."""
+        for code in part["rules"]:
+            if not CODES.matches(code) or is_graded(code):
+                continue
+            if code in BREAKER_CODES:
+                words, hint = f"the grade of {quoted(code)} is set by its breaker", "leave it out"
+            else:
+                words = f"nothing has the code {quoted(code)}"
+                hint = did_you_mean(code, (*GRADED, "syscall-*", "words-*"))
+            self.report.add((part.place("rules").keys or {})[code], words, hint)
+        off: Part = part["words"]
+        for index, rule in enumerate(off["off"]):
+            if rule and rule not in WORD_RULES:
+                words = f"no rule on words is called {quoted(rule)}"
+                self.report.add(off.place("off").value[index], words, did_you_mean(rule, WORD_RULES))
+
+    def _once(self, parts: tuple[Part, ...], words: str) -> tuple[Part, ...]:
+        """The parts, in whose ``on`` only known codes stand, and none twice."""
+        seen: set[str] = set()
+        for part in parts:
+            for index, code in enumerate(part["on"]):
+                place = part.place("on").value[index]
+                if code and code in seen:
+                    self.report.add(place, f"{quoted(code)} {words}")
+                elif code and code not in DECIDED:
+                    self.report.add(place, f"no alert has the code {quoted(code)}", did_you_mean(code, DECIDED))
+            seen.update(part["on"])
+        return parts
+
 
 CONTRACT_NAME = "contract.yaml"
 CONTRACT_BYTES = 1 << 20
@@ -42,7 +202,7 @@ def load_contract(path: Path, *, allow_unpinned: bool = False, memory: Path | No
     report = Report(str(file))
     contract = None
     try:
-        node = parse_remembered(data, report, memory)
+        node = parse_yaml_cached(data, report, memory)
         if node is not None:
             part = CONTRACT.read(node, report)
             contract = _build(part, file.parent, report, allow_unpinned)
@@ -70,15 +230,15 @@ def _read(file: Path, asked: Path) -> bytes:
 def _build(part: Part, directory: Path, report: Report, allow_unpinned: bool) -> Contract:
     files = NamedFiles(str(directory), report)
     lock = _lock(directory / LOCK_NAME, report, allow_unpinned)
-    sources = Sources(files, lock, report, allow_unpinned)
+    sources = SourcesReader(files, lock, report, allow_unpinned)
     head: Part = part["contract"]
     task = _task(part["task"], files)
     repository = sources.repository(part["repository"])
     environment = _environment(part["environment"], files, report)
     inputs = sources.inputs(part["inputs"])
-    oracle = Oracle(files, inputs, report)
+    oracle = ChecksReader(files, inputs, report)
     checks = oracle.checks(part["checks"])
-    terms = Terms(files, report)
+    terms = PolicyReader(files, report)
     return Contract(
         directory=Path(os.path.abspath(directory)),
         name=head["name"],
@@ -121,7 +281,7 @@ def _task(part: Part, files: NamedFiles) -> Task:
     )
 
 
-def _step(part: Part, terms: Terms) -> SetupStep:
+def _step(part: Part, terms: PolicyReader) -> SetupStep:
     network = terms.setup_network(part)
     return SetupStep(command(part["run"]), part["directory"], part["timeout_seconds"], part["repeat"], network)
 

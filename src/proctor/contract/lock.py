@@ -1,24 +1,28 @@
-"""``contract.lock``: what the names in a contract resolved to, by file and digest.
+"""Pinned sources of a contract: ``contract.lock``, and how the repository and the inputs are read with it.
 
-The file is written by ``proctor lock`` and read by the loader; both forms of a source are kept, what was asked for
-(``spec``) and what it gave (``files``), so that a lock that no longer fits its contract is noticed. Nothing here
-resolves anything.
+The lock is written by ``proctor lock`` and read by the loader; both forms of a source are kept, what was asked for
+(``spec``) and what it gave (``files``), so that a lock that no longer fits its contract is noticed. A source is pinned
+by the contract itself (``file`` and ``sha256``) or by the lock; one that is pinned by neither is a mistake, unless the
+contract is loaded in order to lock it. Nothing here resolves anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from proctor.base.canonical import canonical
 from proctor.base.errors import ContractError, InfrastructureFault, Mistake
 from proctor.base.files import read_bounded, write_whole
-from proctor.contract.kinds import Whole, quoted
-from proctor.contract.model import InputFile, Source
-from proctor.contract.shapes import OMITTED, Field, ListOf, MapOf, Part, Shape
-from proctor.contract.strict_yaml import Report, TooManyMistakes, parse_yaml
-from proctor.contract.texts import FILE_NAME, NAME, SHA256, WORDS
+from proctor.contract.composite_types import OMITTED, Field, ListOf, MapOf, Part, Shape
+from proctor.contract.model import ArchiveRepository, GitRepository, Input, InputFile, Source, Submodule
+from proctor.contract.named_files import NamedFiles
+from proctor.contract.scalar_types import Whole, quoted
+from proctor.contract.strict_yaml import Node, Report, TooManyMistakes, parse_yaml
+from proctor.contract.text_patterns import FILE_NAME, NAME, SHA256, WORDS
 
 LOCK_NAME = "contract.lock"
 LOCK_BYTES = 10 << 20
@@ -120,3 +124,118 @@ def _quoted(text: str) -> str:
 def _locked(part: Part) -> Locked:
     files = (InputFile(file["name"], file["sha256"].removeprefix("sha256:")) for file in part["files"])
     return Locked(part["spec"], tuple(sorted(files, key=lambda file: file.name)))
+
+
+_SUFFIXES = re.compile(r"\.(?:tar\.[a-z0-9]+|tgz|tbz2|txz|tar|zip|whl)$")
+LOCK_HINT = "run proctor lock"
+
+
+class SourcesReader:
+    """Reads the repository and the inputs of one contract."""
+
+    def __init__(self, files: NamedFiles, lock: Lock, report: Report, allow_unpinned: bool) -> None:
+        self.files = files
+        self.lock = lock
+        self.report = report
+        self.allow_unpinned = allow_unpinned
+
+    def repository(self, part: Part) -> GitRepository | ArchiveRepository:
+        if part.variant in ("git", ""):
+            if not part.variant:
+                return GitRepository("", "")
+            self._local_git(part.place("git"), part["git"])
+            return GitRepository(part["git"], part["commit"], self._submodules(part))
+        source = self.source(part, self.lock.repository, "repository")
+        return ArchiveRepository(source, part["strip"])
+
+    def inputs(self, parts: tuple[Part, ...]) -> tuple[Input, ...]:
+        """The inputs; their names are unique. What the lock holds for inputs that are gone does not matter."""
+        found: dict[str, Input] = {}
+        for part in parts:
+            if not part.variant:
+                continue
+            name = part["name"] or _default_name(part.variant, part[part.variant])
+            place = part.place("name") if part.given("name") else part.place(part.variant)
+            if name and not NAME.matches(name):
+                self.report.add(place, f"{quoted(name)} cannot be the name of an input", "give it a name")
+            elif name in found:
+                self.report.add(place, f"a second input called {quoted(name)}", "give each input its own name")
+            with_dependencies = part.get("with_dependencies", False)
+            source = self.source(part, self.lock.inputs.get(name), name, with_dependencies)
+            made = Input(name, source, part["for"], with_dependencies, part["accept_copy"])
+            self._report_clash(place, made, found.values())
+            found.setdefault(name, made)
+        return tuple(found.values())
+
+    def _report_clash(self, place: Node, made: Input, others: Iterable[Input]) -> None:
+        """Files for setup lie side by side in ``/inputs``, so one name stands for one content."""
+        if made.audience == "judge":
+            return
+        shown = {file.name: file.sha256 for one in others if one.audience != "judge" for file in one.source.files}
+        for file in made.source.files:
+            if shown.get(file.name, file.sha256) != file.sha256:
+                self.report.add(place, f"another input gives a different file called {quoted(file.name)}")
+
+    def source(self, part: Part, locked: Locked | None, name: str, with_dependencies: bool = False) -> Source:
+        """The source that ``part`` describes, pinned."""
+        kind = part.variant
+        place = part.place(kind)
+        spec: str = part[kind]
+        sha256 = part["sha256"].removeprefix("sha256:")
+        bare = Source(kind, spec)
+        if not spec:
+            return bare
+        if kind == "archive":
+            return Source(kind, spec, (InputFile(self._archive_name(place, spec), sha256),))
+        if part.given("file") or part.given("sha256"):
+            return Source(kind, spec, (InputFile(part["file"], sha256),))
+        if locked is not None and locked.spec == spec_text(bare, with_dependencies):
+            return Source(kind, spec, locked.files)
+        if not self.allow_unpinned:
+            if locked is not None:
+                words = (
+                    f"{LOCK_NAME} holds {quoted(locked.spec)} for {quoted(name)}, which is not what is asked for here"
+                )
+                self.report.add(place, words, LOCK_HINT)
+            else:
+                self.report.add(place, f"{quoted(spec)} is not pinned", f"give file and sha256, or {LOCK_HINT}")
+        return bare
+
+    def _archive_name(self, place: Node, spec: str) -> str:
+        """The file name of an archive; a local one has to be there."""
+        if not spec.startswith(("http://", "https://")):
+            self.files.exists(place, spec)
+            return spec.rsplit("/", 1)[-1]
+        name = re.split("[?#]", spec.partition("://")[2])[0].rpartition("/")[2]
+        if not FILE_NAME.matches(name):
+            self.report.add(place, "the address does not end in a file name")
+        return name
+
+    def _submodules(self, part: Part) -> tuple[Submodule, ...]:
+        pins: Mapping[str, Part] = part["submodules"]
+        for inner in pins.values():
+            self._local_git(inner.place("git"), inner["git"])
+        return tuple(Submodule(path, inner["git"], inner["commit"]) for path, inner in sorted(pins.items()))
+
+    def _local_git(self, place: Node, git: str) -> None:
+        """A repository that is a path has to be a directory."""
+        if git and not is_address(git) and not os.path.isdir(os.path.join(self.files.directory, git)):
+            self.report.add(
+                place, f"{quoted(git)} is not a directory", "paths are relative to the contract's directory"
+            )
+
+
+def is_address(git: str) -> bool:
+    """Whether ``git`` is an address rather than a path, by git's own rule: a colon before any slash, or ``://``."""
+    return "://" in git or ":" in git.partition("/")[0]
+
+
+def _default_name(kind: str, spec: str) -> str:
+    """The name of an input that has none: its package's name, or its file's without the suffix."""
+    if kind == "archive":
+        name = _SUFFIXES.sub("", re.split("[?#]", spec)[0].rstrip("/").rpartition("/")[2])
+    elif kind == "npm":
+        name = spec.rpartition("@")[0].removeprefix("@")
+    else:
+        name = spec.partition("==")[0].partition("[")[0]
+    return re.sub(r"[^a-z0-9._-]+", "-", name.lower())

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from proctor.contract.named_file import NamedFile as NamedFile
 from proctor.contract.policy import Ask as Ask
 from proctor.contract.policy import Budget as Budget
 from proctor.contract.policy import Checkpoints as Checkpoints
 from proctor.contract.policy import Dependencies as Dependencies
+from proctor.contract.policy import NamedFile as NamedFile
 from proctor.contract.policy import Network as Network
 from proctor.contract.policy import Policy as Policy
 from proctor.contract.policy import Rollback as Rollback

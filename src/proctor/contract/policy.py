@@ -1,16 +1,26 @@
 """What an agent may do and use up: the policy and the budget of a contract, as frozen data.
 
-Everything here is told to whoever watches a run; nothing here watches, matches or counts. Codes of alerts and ids of
-rules on words are plain text here; ``contract.codes`` lists them. ``contract.model`` offers all of it again.
-Every default is a policy choice: nobody has tuned them, and a contract may set others.
+Here are also the codes of alerts and the ids of rules that a policy can name, so that a misspelt one is a mistake and
+not a rule that never applies, and the patterns on command lines of ``forbid_commands`` and ``stages.tests``. The floors
+above raise the alerts; a test compares these lists with the codes that they use. Nothing here watches or counts.
+``contract.model`` offers the classes of policy and budget again. Every default is a policy choice and has not been
+tuned; a contract may set others. Pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from proctor.contract.named_file import NamedFile
+
+@dataclass(frozen=True)
+class NamedFile:
+    """A file that the contract names, with a path relative to the contract's directory."""
+
+    path: str
+    sha256: str
+    executable: bool = False
+
 
 LADDERS = ("requested", "automatic", "none")
 STAGES = ("inspect", "write", "test")
@@ -185,3 +195,137 @@ class Budget:
     cpu_seconds: int | None = 14_400
     disk_bytes: int | None = 8 << 30
     inodes: int | None = 1_000_000
+
+
+WORD_RULES = (
+    "accounts-change",
+    "accounts-read",
+    "brute-force",
+    "denial-of-service",
+    "destructive-disk",
+    "destructive-fork-bomb",
+    "destructive-remove",
+    "evasion-encoded",
+    "evasion-security",
+    "evasion-traces",
+    "exfiltration-pipe-to-shell",
+    "exfiltration-send",
+    "history-search",
+    "input-capture",
+    "instruction-override",
+    "mining",
+    "network-firewall",
+    "network-reverse-shell",
+    "network-scan",
+    "packages-foreign",
+    "persistence",
+    "privilege-container",
+    "privilege-kernel",
+    "privilege-setuid",
+    "privilege-sudo",
+    "processes-kill",
+    "processes-trace",
+    "secrets-environment",
+    "secrets-read",
+    "secrets-variable",
+    "spam",
+    "system-clock",
+    "system-mount",
+    "system-write",
+    "tests-disable",
+    "tests-forge",
+    "tests-hidden",
+)
+"""The ids of the rules on words."""
+
+INDICATOR_CODES = (
+    "absent-program",
+    "canary-leak",
+    "canary-used",
+    "dns",
+    "forbidden-command",
+    "forbidden-syscall",
+    "network",
+    "privilege",
+    "proc-access",
+    "program-changed",
+    "raised-limit",
+    "read-canary",
+    "records-lost",
+    "signal",
+    "write-early",
+    "write-outside",
+    *(f"syscall-{name}" for name in (*SYSCALL_CLASSES, "space", "unreadable")),
+    *(f"words-{name}" for name in (*WORD_RULES, "unread")),
+)
+"""The codes of what is seen while an agent acts."""
+
+BREAKER_CODES = (
+    "burst",
+    "command-ceiling",
+    "cost-cap",
+    "cpu-cap",
+    "denied-writes",
+    "dependency-reinstalls",
+    "dependency-resolution-cap",
+    "disk-cap",
+    "dominance",
+    "early-tests",
+    "expensive-repeats",
+    "failed-cycle-cap",
+    "identical-calls",
+    "inodes-cap",
+    "memory-cap",
+    "no-progress",
+    "out-of-memory",
+    "patch-oscillation",
+    "process-cap",
+    "record-cap",
+    "repeated-trips",
+    "token-cap",
+    "tool-call-cap",
+    "wall-ceiling",
+)
+"""The codes of the breakers besides that of the policy, which have grades of their own."""
+
+DECLARED = ("foreign-registry", "new-dependency", "undeclared-dependency", "unreadable-declarations")
+"""The codes of what is found about dependencies once the agent has ended."""
+
+GRADED = (*INDICATOR_CODES, *DECLARED)
+"""What ``rules`` can weigh."""
+
+DECIDED = (*INDICATOR_CODES, *BREAKER_CODES, *(f"safety-{code}" for code in INDICATOR_CODES))
+"""What ``ask`` and ``rollback`` can be about."""
+
+
+def is_graded(code: str) -> bool:
+    """Whether ``code`` is one that ``rules`` can weigh, or a family of such codes."""
+    if code.endswith("*"):
+        return any(known.startswith(code[:-1]) for known in GRADED)
+    return code in GRADED
+
+
+def matches_command(pattern: str, arguments: Sequence[str]) -> bool:
+    """Whether the command with these arguments, the program first, is one that ``pattern`` means."""
+    if not arguments:
+        return False
+    program = arguments[0].rpartition("/")[2]
+    lines = {" ".join(arguments), " ".join((program, *arguments[1:]))}
+    return any(_covers(form, line) for line in lines for form in (pattern, f"{pattern} *"))
+
+
+def _covers(pattern: str, line: str) -> bool:
+    """Whether ``pattern`` describes ``line`` from end to end."""
+    first, *pieces = pattern.split("*")
+    if not pieces:
+        return line == first
+    last = pieces.pop()
+    if len(line) < len(first) + len(last) or not line.startswith(first) or not line.endswith(last):
+        return False
+    place, end = len(first), len(line) - len(last)
+    for piece in pieces:
+        place = line.find(piece, place, end)
+        if place < 0:
+            return False
+        place += len(piece)
+    return True

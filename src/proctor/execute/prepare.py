@@ -14,32 +14,32 @@ from pathlib import Path
 
 from proctor.base.canonical import digest
 from proctor.base.clock import seconds_text
-from proctor.base.erase import erase
+from proctor.base.dataclass_fields import field_items
+from proctor.base.directories import erase
 from proctor.base.errors import ProctorError
-from proctor.base.fields import items
-from proctor.base.names import name_text
+from proctor.base.escaping import name_text
 from proctor.contract.digest import content_id, resolved
 from proctor.contract.model import ArchiveRepository, Budget, Contract, SetupStep
-from proctor.execute.inputs.fetch import InputCache
-from proctor.execute.inputs.place import inputs_directory
-from proctor.execute.leakage.check import CopySearch
-from proctor.execute.leakage.image import ImageSearch
+from proctor.execute.inputs.input_cache import InputCache
+from proctor.execute.inputs.input_files import inputs_directory
+from proctor.execute.leakage.image_search import ImageSearch
+from proctor.execute.leakage.project_copies import CopySearch
 from proctor.execute.sandbox.interface import (
     HOME,
     INPUTS,
     MOST_STRETCH,
     Backend,
     Command,
-    Finished,
+    CommandResult,
     Limits,
     Mount,
     Sandbox,
     SandboxPlan,
 )
-from proctor.execute.workspace.archive import extract
-from proctor.execute.workspace.git import export_commit
-from proctor.execute.workspace.stack import Stack
-from proctor.execute.workspace.store import DamagedLayer, Layer, LayerStore
+from proctor.execute.workspace.archive_extraction import extract
+from proctor.execute.workspace.git_checkout import export_commit
+from proctor.execute.workspace.layer_stack import Stack
+from proctor.execute.workspace.layer_store import DamagedLayer, Layer, LayerStore
 from proctor.execute.workspace.workspace import Workspace, base_stack
 
 FORMAT = 1
@@ -56,7 +56,7 @@ class SetupFailed(ProctorError):
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedBase:
     """A contract made ready for runs. ``layers`` are listed from top to bottom; ``source`` is the pristine tree."""
 
     contract: Contract
@@ -80,7 +80,7 @@ class Prepared:
         return self.source.entries_digest
 
 
-def prepare(contract: Contract, backend: Backend, store: LayerStore, inputs: InputCache, scratch: Path) -> Prepared:
+def prepare(contract: Contract, backend: Backend, store: LayerStore, inputs: InputCache, scratch: Path) -> PreparedBase:
     """Build or find the layers of ``contract``. ``scratch`` is a directory that this call may fill and empties."""
     identity = backend.identity()
     source = source_layer(contract, store, inputs, scratch)
@@ -98,7 +98,7 @@ def prepare(contract: Contract, backend: Backend, store: LayerStore, inputs: Inp
             found = _build_setup(contract, backend, store, inputs, scratch, source, environment, key)
         steps = tuple(found.facts["steps"])
         layers = (found, source) if found.facts["overlay"] else (found,)
-    return Prepared(
+    return PreparedBase(
         contract=contract,
         content_id=content_id(contract),
         source=source,
@@ -233,7 +233,9 @@ def setup_plan(contract: Contract, workspace: Workspace, shown: Path) -> Sandbox
     )
 
 
-def run_setup_step(sandbox: Sandbox, step: SetupStep, contract: Contract, environment: Mapping[str, str]) -> Finished:
+def run_setup_step(
+    sandbox: Sandbox, step: SetupStep, contract: Contract, environment: Mapping[str, str]
+) -> CommandResult:
     """One setup step to its end."""
     finished = sandbox.run(
         Command(
@@ -249,7 +251,7 @@ def run_setup_step(sandbox: Sandbox, step: SetupStep, contract: Contract, enviro
     return finished
 
 
-def step_problem(step: SetupStep, finished: Finished) -> str:
+def step_problem(step: SetupStep, finished: CommandResult) -> str:
     """Why a setup step did not succeed, or nothing."""
     if not finished.started:
         return f"could not be started: {finished.problem}"
@@ -271,7 +273,7 @@ def _setup_key(contract: Contract, identity: Mapping[str, str], source: Layer) -
             "setup": whole["setup"],
             "environment": whole["environment"],
             "inputs": [item for item in whole["inputs"] if item["audience"] == "setup"],
-            "limits": dict(items(limits_of(contract.budget))),
+            "limits": dict(field_items(limits_of(contract.budget))),
         }
     )
 
@@ -305,7 +307,7 @@ def _build_setup(
         erase(scratch / "inputs")
 
 
-def _step_record(index: int, step: SetupStep, finished: Finished) -> Mapping[str, object]:
+def _step_record(index: int, step: SetupStep, finished: CommandResult) -> Mapping[str, object]:
     return {
         "index": index,
         "command": list(step.run),
@@ -314,7 +316,7 @@ def _step_record(index: int, step: SetupStep, finished: Finished) -> Mapping[str
     }
 
 
-def _setup_failed(contract: Contract, index: int, problem: str, finished: Finished) -> SetupFailed:
+def _setup_failed(contract: Contract, index: int, problem: str, finished: CommandResult) -> SetupFailed:
     said = (finished.stderr.prefix or finished.stdout.prefix)[-2000:].strip()
     return SetupFailed(
         f"setup step {index + 1} {problem}",

@@ -1,16 +1,7 @@
-"""The requirements of every run on this machine. ``proctor doctor`` prints them; no run starts if one is missing.
+"""Check this machine.
 
-    system             Linux: without it, the tests below are left out
-    home               the home directory can be written to, and has room
-    git                git is on ``PATH`` and new enough
-    helper program     the native helper is built and starts
-    bubblewrap         bubblewrap is found, starts and is new enough
-    sandbox            a sandbox with all its namespaces comes up and runs a command
-    tool chain         the root that sandboxes see has at least one tool chain
-
-The last three concern sandboxes on the host's own system; contracts on images need a container engine instead. Answers
-that need a process are stored in the home until the files or kernel settings that they depend on change. Failures are
-never stored.
+What every run requires, and which optional features work. ``proctor doctor`` prints it; no run starts if a
+requirement is missing.
 """
 
 from __future__ import annotations
@@ -20,23 +11,24 @@ import secrets
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.base.canonical import digest
-from proctor.base.erase import erase
+from proctor.base.directories import erase, owned_directory
 from proctor.base.errors import InfrastructureFault, MissingIsolation, ProctorError
 from proctor.base.files import read_bounded
-from proctor.base.owned import owned_directory
 from proctor.base.process import run
 from proctor.execute.home import Home
-from proctor.execute.sandbox import facts
-from proctor.execute.sandbox.bubblewrap import wire
-from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
-from proctor.execute.sandbox.bubblewrap.program import INSTALL, find_bubblewrap
-from proctor.execute.sandbox.interface import Command, Limits, SandboxPlan, Tree, owner
+from proctor.execute.sandbox import host_facts
+from proctor.execute.sandbox.bubblewrap import init_protocol
+from proctor.execute.sandbox.bubblewrap.backend import INSTALL, BubblewrapBackend, find_bubblewrap
+from proctor.execute.sandbox.cgroup import Place, detect
+from proctor.execute.sandbox.container.backend import AS_ROOT, ROOT_ENGINE, cannot_watch, lacks
+from proctor.execute.sandbox.container.engine import Engine, find_socket
+from proctor.execute.sandbox.interface import UNPRIVILEGED, Command, Limits, SandboxPlan, Tree, owner
 
 OK, REDUCED, MISSING = "ok", "reduced", "missing"
 
@@ -140,7 +132,7 @@ def _git(home: Home) -> Finding:
 
 def _git_problem(path: str) -> str:
     """Why the git at ``path`` cannot be used: it must know the name of the empty file."""
-    done = run([path, "hash-object", "--stdin"], environment=facts.ENVIRONMENT, timeout_seconds=PROBE_SECONDS)
+    done = run([path, "hash-object", "--stdin"], environment=host_facts.ENVIRONMENT, timeout_seconds=PROBE_SECONDS)
     if done.exit_code == 0 and done.stdout.strip() == EMPTY_FILE:
         return ""
     return f"{path} prints a version, but `git hash-object` fails (exit code {done.exit_code})"
@@ -166,8 +158,8 @@ def _program(
     """A program that must start, have the version ``least`` or later, and work."""
 
     def find() -> dict[str, str]:
-        done = run([path, "--version"], environment=facts.ENVIRONMENT, timeout_seconds=PROBE_SECONDS)
-        match = facts.VERSION.search(done.stdout)
+        done = run([path, "--version"], environment=host_facts.ENVIRONMENT, timeout_seconds=PROBE_SECONDS)
+        match = host_facts.VERSION.search(done.stdout)
         if done.exit_code != 0 or match is None:
             raise InfrastructureFault(f"{path} does not print its version (exit code {done.exit_code})")
         version = match[0].decode()
@@ -179,14 +171,14 @@ def _program(
         return {"version": version}
 
     try:
-        found = facts.remembered(home.path, name, digest([path, facts.stamp(Path(path)), _text(least)]), find)
+        found = host_facts.remembered(home.path, name, digest([path, host_facts.stamp(Path(path)), _text(least)]), find)
     except (ProctorError, OSError) as error:
         return Finding(name, MISSING, _message(error), advice)
     return Finding(name, OK, f"{found['version']} at {path}")
 
 
 def _helper(home: Home) -> Finding:
-    name, path = "helper program", wire.PROGRAM
+    name, path = "helper program", init_protocol.PROGRAM
     if not os.access(path, os.X_OK):
         compiler = next(filter(None, map(shutil.which, COMPILERS)), "")
         again = "install the wheel for this machine, or the source archive"
@@ -195,13 +187,13 @@ def _helper(home: Home) -> Finding:
         return Finding(name, MISSING, f"{path.name} is not built{without}", advice)
 
     def find() -> dict[str, str]:
-        done = run([path], environment=facts.ENVIRONMENT, timeout_seconds=PROBE_SECONDS)
+        done = run([path], environment=host_facts.ENVIRONMENT, timeout_seconds=PROBE_SECONDS)
         if done.exit_code != HELPER_USAGE:
             raise InfrastructureFault(f"{path} does not start as it should (exit code {done.exit_code})")
         return {"state": "starts"}
 
     try:
-        found = facts.remembered(home.path, "helper", digest([str(path), facts.stamp(path)]), find)
+        found = host_facts.remembered(home.path, "helper", digest([str(path), host_facts.stamp(path)]), find)
     except (ProctorError, OSError) as error:
         return Finding(name, MISSING, _message(error), "reinstall Proctor on this machine")
     return Finding(name, OK, f"built, {found['state']}")
@@ -210,7 +202,7 @@ def _helper(home: Home) -> Finding:
 def _sandbox(home: Home) -> Finding:
     """A complete sandbox with its namespaces and its system call filter, and one command in it."""
     try:
-        facts.remembered(home.path, "sandbox", _sandbox_key(), lambda: _try_sandbox(home))
+        host_facts.remembered(home.path, "sandbox", _sandbox_key(), lambda: _try_sandbox(home))
     except (ProctorError, OSError) as error:
         return Finding("sandbox", MISSING, _message(error), _namespace_advice())
     return Finding("sandbox", OK, "namespaces, read-only root, no network, system call filter")
@@ -218,9 +210,11 @@ def _sandbox(home: Home) -> Finding:
 
 def _sandbox_key() -> str:
     system = os.uname()
-    machine = [system.release, system.version, str(os.geteuid()), facts.stamp(wire.PROGRAM)]
+    machine = [system.release, system.version, str(os.geteuid()), host_facts.stamp(init_protocol.PROGRAM)]
     program = find_bubblewrap(os.environ)
-    return digest([*machine, program, facts.stamp(Path(program)), *(value for value, _, _ in _namespace_settings())])
+    return digest(
+        [*machine, program, host_facts.stamp(Path(program)), *(value for value, _, _ in _namespace_settings())]
+    )
 
 
 def _try_sandbox(home: Home) -> dict[str, str]:
@@ -270,10 +264,12 @@ def _namespace_advice() -> str:
 
 
 def _tool_chain() -> Finding:
-    found = [tool for tool in facts.TOOLS if os.access(f"/usr/bin/{tool}", os.X_OK)]
+    found = [tool for tool in host_facts.TOOLS if os.access(f"/usr/bin/{tool}", os.X_OK)]
     name, advice = "tool chain", "apt-get install python3"
     if not found:
-        return Finding(name, MISSING, f"the root of sandboxes has none of {', '.join(facts.TOOLS)} in /usr/bin", advice)
+        return Finding(
+            name, MISSING, f"the root of sandboxes has none of {', '.join(host_facts.TOOLS)} in /usr/bin", advice
+        )
     if "python3" not in found:
         without = "no /usr/bin/python3: Python contracts and the built-in agent cannot be run"
         return Finding(name, REDUCED, without, advice)
@@ -296,3 +292,104 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def _text(version: tuple[int, ...]) -> str:
     return ".".join(map(str, version))
+
+
+DELEGATE = "systemd-run --user --scope -p Delegate=yes proctor ..., or run as root"
+
+CLIENTS = (
+    ("pip", ("pip", "pip3", "uv"), "inputs from PyPI can be fetched", "apt-get install python3-pip, or install uv"),
+    ("npm", ("npm",), "inputs and agents from npm can be fetched", "apt-get install npm"),
+    ("node", ("node",), "JavaScript contracts can be run", "apt-get install nodejs"),
+)
+"""Programs that only some contracts need: the name, the accepted programs, their purpose, how to get one."""
+
+
+def probe(home: Home) -> tuple[Finding, ...]:
+    """Everything worth knowing before the first run. Remembered answers of earlier commands are tested again."""
+    host_facts.forget(home.path)
+    needed = requirements(home)
+    usable = needed[0].state == OK
+    if sys.platform != "linux":
+        return (*needed, _privacy(home), *_clients())
+    layers = (_overlay(home),) if usable else ()
+    return (
+        *needed,
+        _identity(),
+        _privacy(home),
+        *layers,
+        *control_groups(detect()),
+        *_clients(),
+        container_engine(os.environ),
+    )
+
+
+def works(findings: tuple[Finding, ...]) -> bool:
+    """Whether runs can work on a machine with these ``findings``."""
+    return all(finding.state != MISSING for finding in findings)
+
+
+def _identity() -> Finding:
+    if os.geteuid() == 0:
+        return Finding("unprivileged user", OK, f"sandboxed processes have uid {UNPRIVILEGED} on the host")
+    return Finding("unprivileged user", OK, f"sandboxed processes have your own uid {os.geteuid()} on the host")
+
+
+def _privacy(home: Home) -> Finding:
+    problem = home.shared()
+    if not problem:
+        return Finding("privacy", OK, f"no other user can write to {home.path}")
+    return Finding("privacy", REDUCED, problem, "use a directory of your own: set PROCTOR_HOME")
+
+
+def _overlay(home: Home) -> Finding:
+    problem = host_facts.overlay_problem(home.path)
+    if not problem:
+        return Finding("overlay", OK, "workspaces are layers")
+    return Finding(
+        "overlay", REDUCED, f"workspaces are copied: {problem}", "use a disk file system and Linux 5.11 or later"
+    )
+
+
+def _clients() -> Iterator[Finding]:
+    for name, programs, purpose, advice in CLIENTS:
+        found = next(filter(None, map(shutil.which, programs)), "")
+        if found:
+            yield Finding(name, OK, f"{purpose}, with {found}")
+        else:
+            yield Finding(name, REDUCED, f"none of {', '.join(programs)} on PATH", f"only for some contracts: {advice}")
+
+
+def container_engine(variables: Mapping[str, str]) -> Finding:
+    """Whether there is a container engine. Only contracts with an image need one."""
+    name, advice = "container engine", "only for images: apt-get install docker.io, or set DOCKER_HOST"
+    try:
+        path = find_socket(variables)
+        if not path:
+            return Finding(name, REDUCED, "none, so images cannot be used", advice)
+        engine = Engine(path)
+        version, problem = engine.identity(), lacks(engine)
+    except ProctorError as error:
+        return Finding(name, REDUCED, error.message, error.hint or advice)
+    if problem:
+        return Finding(name, REDUCED, f"{version}: {problem}", f"only for images: {ROOT_ENGINE}")
+    unwatched = cannot_watch()
+    if unwatched:
+        return Finding(name, REDUCED, f"{version} at {path}: {unwatched}", f"only for images: {AS_ROOT}")
+    return Finding(name, OK, f"{version} at {path}")
+
+
+def control_groups(place: Place) -> Iterator[Finding]:
+    """What control groups limit on this machine, and what takes their place where they do not."""
+    version = "version 2" if "memory" in place.v2_controllers else "version 1"
+    if place.limits_memory:
+        yield Finding("memory limit", OK, f"control group {version}")
+    else:
+        yield Finding("memory limit", REDUCED, "RLIMIT_DATA for each process, not for all together", DELEGATE)
+    if place.limits_processes:
+        yield Finding("process limit", OK, f"control group {version}")
+    else:
+        yield Finding("process limit", REDUCED, "RLIMIT_NPROC", DELEGATE)
+    if place.freezes:
+        yield Finding("freezing", OK, "control group")
+    else:
+        yield Finding("freezing", REDUCED, "SIGSTOP to every process", DELEGATE)

@@ -63,7 +63,7 @@ def taxonomy_digest() -> str:
     return sha256(PATH.read_bytes())
 
 
-def claimants(code: str, gate: str, types: Iterable[str]) -> tuple[Entry, ...]:
+def matching_tags(code: str, gate: str, types: Iterable[str]) -> tuple[Entry, ...]:
     """The tags that ``code`` leads to at ``gate``, shown by an event of one of ``types``."""
     shown = set(types)
     return tuple(

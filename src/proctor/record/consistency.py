@@ -17,8 +17,8 @@ from typing import Any
 from proctor.base.canonical import canonical, digest
 from proctor.base.clock import utc_text
 from proctor.contract.digest import recorded_content_id
-from proctor.record.problems import Problem
 from proctor.record.redact import MARK
+from proctor.record.run_directory import Problem
 from proctor.record.seal import SealedFile
 from proctor.record.trace.event import Event
 

@@ -27,10 +27,9 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from proctor.base.names import name_bytes
-from proctor.record.arguments import KIND, find_arguments
-from proctor.record.cut_off import begun, find_cut, rest_of
-from proctor.record.secrets import Found, Rules, joined, usual_rules
+from proctor.base.escaping import name_bytes
+from proctor.record.secrets import Rules, SecretSpan, joined, usual_rules
+from proctor.record.secrets_in_context import KIND, find_arguments, find_cut, rest_of, unfinished_token
 
 Keep = Callable[[str, str, bytes], None]
 """Takes the name, the kind and the bytes of an original."""
@@ -99,7 +98,7 @@ class Redactor:
             return data
         return self._replaced(data, self._find(data, cut))
 
-    def _find(self, data: bytes, cut: bool) -> list[Found]:
+    def _find(self, data: bytes, cut: bool) -> list[SecretSpan]:
         """What is to be hidden in ``data``. Placeholders of this run stay, and what touches them is looked at alone."""
         own = self._own_placeholders(data) if MARK in data else []
         if own:
@@ -118,7 +117,7 @@ class Redactor:
         text = name.decode()
         return text in self._known or text in self._taken
 
-    def _replaced(self, data: bytes, found: list[Found]) -> bytes:
+    def _replaced(self, data: bytes, found: list[SecretSpan]) -> bytes:
         if not found:
             return data
         parts, place = [], 0
@@ -145,7 +144,7 @@ class Redactor:
         found = self._find(data, cut) if len(data) >= SHORTEST else []
         if before:
             found = joined([*rest_of(self._rules, before, data), *found])
-        last = begun(self._rules, data, found)
+        last = unfinished_token(self._rules, data, found)
         if last is not None:
             found = joined([*found, last])
             with self._lock:
@@ -269,7 +268,7 @@ class Redactor:
         before = f"{key}: ".encode("utf-8", "surrogatepass")
         data = text.encode("utf-8", "surrogatepass")
         found = [
-            Found(max(0, one.start - len(before)), one.end - len(before), one.kind)
+            SecretSpan(max(0, one.start - len(before)), one.end - len(before), one.kind)
             for one in self._find(before + data, False)
             if one.end > len(before)
         ]
@@ -317,10 +316,10 @@ def _listed(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _apart(found: list[Found], own: list[tuple[int, int]]) -> list[Found]:
+def _apart(found: list[SecretSpan], own: list[tuple[int, int]]) -> list[SecretSpan]:
     """What of ``found`` lies outside of the placeholders ``own``; a few bytes beside one are no secret."""
     ends = [end for _, end in own]
-    rest: list[Found] = []
+    rest: list[SecretSpan] = []
     for one in found:
         touched = own[bisect_right(ends, one.start) : bisect_left(own, (one.end,))]
         if not touched:
@@ -328,7 +327,7 @@ def _apart(found: list[Found], own: list[tuple[int, int]]) -> list[Found]:
             continue
         edges = [one.start, *(edge for span in touched for edge in span), one.end]
         pieces = zip(edges[::2], edges[1::2], strict=True)
-        rest += [Found(start, end, one.kind) for start, end in pieces if end - start >= SHORTEST_NAMED]
+        rest += [SecretSpan(start, end, one.kind) for start, end in pieces if end - start >= SHORTEST_NAMED]
     return rest
 
 
@@ -344,9 +343,9 @@ def _is_cut(value: Mapping[str, Any]) -> bool:
     return total > size
 
 
-def _whole_characters(data: bytes, found: Found) -> Found:
+def _whole_characters(data: bytes, found: SecretSpan) -> SecretSpan:
     """The same, not ending in the middle of a character of UTF-8."""
     end = found.end
     while end < len(data) and data[end] & 0xC0 == 0x80:
         end += 1
-    return Found(found.start, end, found.kind)
+    return SecretSpan(found.start, end, found.kind)

@@ -25,14 +25,13 @@ from proctor.base.canonical import canonical
 from proctor.base.clock import utc_text
 from proctor.base.errors import BrokenSeal, UsageFault
 from proctor.base.files import sync_directory, write_whole
-from proctor.record.chained import ChainedLog, Entry
-from proctor.record.identity import Identity, read_person
-from proctor.record.rundir import RunDirectory
+from proctor.record.chained_log import ChainedLog, Entry
+from proctor.record.run_directory import RunDirectory
+from proctor.record.schema_versions import RETENTION, check_version
 from proctor.record.seal import Seal, load_seal
-from proctor.record.trace.event import payload_digest
-from proctor.record.trace.payload import payload_bytes
-from proctor.record.trace.read import iterate_events
-from proctor.record.versions import RETENTION, check_version
+from proctor.record.signing.operator_identity import Identity, read_person
+from proctor.record.trace.event import payload_bytes, payload_digest
+from proctor.record.trace.reader import iterate_events
 
 NAME = "retention.jsonl"
 PURPOSE = "proctor.retention"
@@ -54,7 +53,7 @@ STILL = "proctor verify, show, trace, cost, compare, review, runs, query and rep
 
 
 @dataclass(frozen=True)
-class Retained:
+class RemovedEvidence:
     """What a retention act took away: files by name, and which log may stand in place of the sealed one."""
 
     tier: str
@@ -71,7 +70,7 @@ class Retained:
         return f"{self.tier} since {self.at}, approved by {self.approved_by}: {self.why}"
 
 
-def retention_of(run: RunDirectory) -> Retained | None:
+def retention_of(run: RunDirectory) -> RemovedEvidence | None:
     """The act that holds for ``run``, with or without a seal; nothing where there is none."""
     return read_retention(run, load_seal(run)) if os.path.lexists(run.path / NAME) else None
 
@@ -83,12 +82,12 @@ def require_payloads(run: RunDirectory, purpose: str) -> None:
         raise gone(run, act, purpose)
 
 
-def gone(run: RunDirectory, act: Retained, purpose: str) -> UsageFault:
+def gone(run: RunDirectory, act: RemovedEvidence, purpose: str) -> UsageFault:
     """What is said where payloads, the patch or logs are needed that were removed."""
     return UsageFault(f"payloads of this run were removed, so {purpose} ({act})", where=run.path.name, hint=STILL)
 
 
-def read_retention(run: RunDirectory, seal: Seal) -> Retained | None:
+def read_retention(run: RunDirectory, seal: Seal) -> RemovedEvidence | None:
     """The act that holds for ``run``; nothing where there is none, :class:`BrokenSeal` where the log does not hold."""
     entries = _log(run, seal).read()
     if not entries:
@@ -113,7 +112,7 @@ def read_retention(run: RunDirectory, seal: Seal) -> Retained | None:
         log, files = record["log"], frozenset(map(str, record["files"]))
         if files != seal.files.keys() - _kept_files(seal):
             raise BrokenSeal("removes other files than its tier does", where=f"{NAME}#0")
-        return Retained(
+        return RemovedEvidence(
             tier=str(record["tier"]),
             approved_by=str(record["approved_by"]),
             why=str(record["why"]),
@@ -130,7 +129,7 @@ def read_retention(run: RunDirectory, seal: Seal) -> Retained | None:
 
 def retain(
     run: RunDirectory, seal: Seal, tier: str, approved_by: str, why: str, now_ns: int, identity: Identity | None = None
-) -> Retained:
+) -> RemovedEvidence:
     """Move a run that verifies to ``tier``: note the approval, then remove."""
     for option, text in (("--approve", approved_by), ("--why", why)):
         if not text.strip() or len(text) > TEXT_CHARACTERS:

@@ -20,11 +20,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
+from proctor.base.dataclass_fields import EMPTY, field_items, field_names
 from proctor.base.errors import BrokenSeal, UsageFault
-from proctor.base.fields import EMPTY, field_names, items
-from proctor.record.chained import ChainedLog
-from proctor.record.rundir import RunDirectory
-from proctor.record.versions import REVIEW, check_version
+from proctor.record.chained_log import ChainedLog
+from proctor.record.run_directory import RunDirectory
+from proctor.record.schema_versions import REVIEW, check_version
 
 NAME = "reviews.jsonl"
 MODE = 0o644
@@ -76,7 +76,7 @@ def add_review(run: RunDirectory, seal_digest: str, review: Review) -> str:
             raise UsageFault("is not one line of text", where=name)
     read_reviews(run, seal_digest, noted_heads(run))
     log = review_log(run, seal_digest)
-    entry = log.append({**REVIEW.head(), **dict(items(review))})
+    entry = log.append({**REVIEW.head(), **dict(field_items(review))})
     os.chmod(log.path, MODE)
     shared = home_log(run)
     if shared is not None:

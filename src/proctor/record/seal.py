@@ -12,16 +12,92 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import digest
 from proctor.base.errors import BrokenSeal
-from proctor.record.inventory import Found, hash_file, open_regular, walk
-from proctor.record.rundir import JSON_BYTES, RunDirectory, parse_json
-from proctor.record.trace.log import TraceWriter
-from proctor.record.versions import SEAL, check_version
+from proctor.base.escaping import name_text
+from proctor.record.run_directory import JSON_BYTES, LOCK_NAME, RunDirectory, parse_json
+from proctor.record.schema_versions import SEAL, check_version
+from proctor.record.trace.writer import TraceWriter
+
+_CHUNK_BYTES = 1 << 20
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+MAX_DEPTH = 32
+
+
+@dataclass(frozen=True)
+class DirectoryEntry:
+    """Something in the directory: its path as text, what the kernel says of it, and how to open it.
+
+    ``handle`` is the descriptor of the directory that holds it, valid until the walk goes on. ``problem`` is set when
+    it could not even be looked at.
+    """
+
+    path: str
+    name: bytes
+    handle: int
+    information: os.stat_result | None
+    problem: str = ""
+
+
+def walk(root: Path, enter: Callable[[str], bool]) -> Iterator[DirectoryEntry]:
+    """Everything below ``root`` in the order of names; a directory is entered when ``enter`` says yes to its path.
+
+    The lock of the run is left out as long as it is an empty regular file.
+    """
+    handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield from _walk(handle, "", enter, 0)
+    finally:
+        os.close(handle)
+
+
+def _walk(handle: int, prefix: str, enter: Callable[[str], bool], depth: int) -> Iterator[DirectoryEntry]:
+    for name in sorted(os.fsencode(name) for name in os.listdir(handle)):
+        path = prefix + name_text(name)
+        try:
+            information = os.stat(name, dir_fd=handle, follow_symlinks=False)
+        except OSError as error:
+            yield DirectoryEntry(path, name, handle, None, error.strerror or "cannot be looked at")
+            continue
+        if path == LOCK_NAME and stat.S_ISREG(information.st_mode) and not information.st_size:
+            continue
+        yield DirectoryEntry(path, name, handle, information)
+        if not stat.S_ISDIR(information.st_mode) or depth >= MAX_DEPTH or not enter(path):
+            continue
+        try:
+            inner = os.open(name, _READ | os.O_DIRECTORY, dir_fd=handle)
+        except OSError as error:
+            yield DirectoryEntry(path, name, handle, None, f"cannot be entered: {error.strerror}")
+            continue
+        try:
+            yield from _walk(inner, path + "/", enter, depth + 1)
+        finally:
+            os.close(inner)
+
+
+def open_regular(found: DirectoryEntry) -> int:
+    """A descriptor for reading; ``OSError`` when it is no regular file any more or cannot be read."""
+    handle = os.open(found.name, _READ | os.O_NONBLOCK, dir_fd=found.handle)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(0, "not a regular file")
+    return handle
+
+
+def hash_file(handle: int, limit_bytes: int) -> tuple[int, str]:
+    """How many bytes an open file holds and their digest; reading stops once ``limit_bytes`` are exceeded."""
+    state = sha256()
+    size = 0
+    while size <= limit_bytes and (chunk := os.read(handle, _CHUNK_BYTES)):
+        size += len(chunk)
+        state.update(chunk)
+    return size, state.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -108,7 +184,7 @@ def _files(entries: list[dict[str, Any]]) -> Iterator[tuple[str, SealedFile]]:
         yield entry["path"], SealedFile(int(entry["bytes"]), str(entry["mode"]), str(entry["sha256"]))
 
 
-def _sealed(found: Found, information: os.stat_result) -> dict[str, Any]:
+def _sealed(found: DirectoryEntry, information: os.stat_result) -> dict[str, Any]:
     """The entry of one file, which is synced on the way."""
     handle = open_regular(found)
     try:
@@ -128,7 +204,7 @@ def _check_log(files: list[dict[str, Any]], trace: TraceWriter) -> None:
         raise BrokenSeal("the log is not as long as what was written to it", where="events.jsonl")
 
 
-def _sync_directory(found: Found) -> None:
+def _sync_directory(found: DirectoryEntry) -> None:
     handle = os.open(found.name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=found.handle)
     try:
         os.fsync(handle)

@@ -27,7 +27,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from proctor.base.canonical import parse
-from proctor.record.encoded import AFTER_BYTES, View, before_words, views_after, views_of
+from proctor.record.encoded_secrets import AFTER_BYTES, View, before_words, views_after, views_of
 
 RULES = Path(__file__).with_name("secret_rules.json")
 RUN_BYTES = 20
@@ -91,7 +91,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Found:
+class SecretSpan:
     """A secret: where it begins and ends, and its kind."""
 
     start: int
@@ -123,7 +123,7 @@ class Rules:
         self._escaped = before_words(rb"(%s)" % begun)
         self._after = before_words(OTHER_WORDS)
 
-    def find(self, data: bytes, *, talk: bool = False) -> list[Found]:
+    def find(self, data: bytes, *, talk: bool = False) -> list[SecretSpan]:
         """The secrets in ``data`` in order, without overlaps; ``talk`` counts addresses of people among them."""
         low = data.lower()
         views = [*views_of(data), *views_after(data, low, self._after)]
@@ -361,18 +361,18 @@ def placed(view: View, hit: Hit) -> Iterator[Hit]:
             yield first, order, last, kind
 
 
-def joined(found: list[Found]) -> list[Found]:
+def joined(found: list[SecretSpan]) -> list[SecretSpan]:
     """The same in order; those that overlap become one."""
     return joined_hits([(one.start, 0, one.end, one.kind) for one in found])
 
 
-def joined_hits(hits: list[Hit]) -> list[Found]:
+def joined_hits(hits: list[Hit]) -> list[SecretSpan]:
     """Hits in order; those that overlap become one, of the kind of the first."""
-    found: list[Found] = []
+    found: list[SecretSpan] = []
     for start, _, end, kind in sorted(hits):
         if found and start < found[-1].end:
             if end > found[-1].end:
-                found[-1] = Found(found[-1].start, end, found[-1].kind)
+                found[-1] = SecretSpan(found[-1].start, end, found[-1].kind)
         elif end > start:
-            found.append(Found(start, end, kind))
+            found.append(SecretSpan(start, end, kind))
     return found

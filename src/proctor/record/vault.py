@@ -28,12 +28,12 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.canonical import canonical, parse_canonical
-from proctor.base.erase import erase
+from proctor.base.directories import erase
 from proctor.base.errors import BrokenSeal, InfrastructureFault, ProctorError, UsageFault
 from proctor.base.files import read_bounded, sync_directory, write_whole
-from proctor.record.chained import NOTE_BYTES, ChainedLog, Entry, alone
-from proctor.record.identity import Identity, Person, age
+from proctor.record.chained_log import NOTE_BYTES, ChainedLog, Entry, exclusive_lock
 from proctor.record.redact import NAME_DIGITS, name_of
+from proctor.record.signing.operator_identity import Identity, Person, age
 
 LOG_NAME = "access.jsonl"
 KEY_BYTES = 32
@@ -85,7 +85,7 @@ class Vault:
     def create(self, first: Person, key: bytes, now_ns: int) -> None:
         """Make the vault with its first recipient: all of it, or none."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with alone(self.path.parent):
+        with exclusive_lock(self.path.parent):
             self._create(first, key, now_ns)
 
     def _create(self, first: Person, key: bytes, now_ns: int) -> None:
@@ -106,7 +106,7 @@ class Vault:
         """Take away what a crash of :meth:`create` left, unless somebody makes the vault now or it cannot be done."""
         with suppress(OSError, ProctorError):
             if self._left():
-                with alone(self.path.parent, wait=False):
+                with exclusive_lock(self.path.parent, wait=False):
                     if not os.path.lexists(self.path):
                         self._miss()
                     self._remove_left()
@@ -180,7 +180,7 @@ class Vault:
     def keeper(self) -> Callable[[str, str, bytes], None]:
         """Takes originals in; whoever is a recipient then can read them later."""
         self.history()
-        with alone(self.entries):  # as everybody who writes here is: what has no name yet was left by a crash
+        with exclusive_lock(self.entries):  # as everybody who writes here is: what has no name yet was left by a crash
             for left in self.entries.glob(".*.age.*"):
                 left.unlink()
 
@@ -189,7 +189,7 @@ class Vault:
         def keep(name: str, kind: str, secret: bytes) -> None:
             nonlocal made
             original = Original(name, kind, secret)
-            with alone(self.entries):
+            with exclusive_lock(self.entries):
                 if not self._has(original):
                     now = self._log_state()
                     if made is None or made[0] != now:
@@ -284,7 +284,7 @@ class Vault:
         if said["act"] == "refuse-recipient":
             raise UsageFault(f"the vault refuses: {said['reason']}", where=person.name)
         failed: list[ProctorError] = []
-        with alone(self.entries):  # whoever takes one in afterwards knows the new recipient
+        with exclusive_lock(self.entries):  # whoever takes one in afterwards knows the new recipient
             put = self._putter()
             names = sorted(path.stem for path in self.entries.glob("*.age"))
             for name in names:

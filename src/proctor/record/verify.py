@@ -20,21 +20,16 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+from proctor.base.clock import RUN_ID
 from proctor.base.errors import BrokenSeal, InfrastructureFault, UsageFault
-from proctor.base.ids import RUN_ID
 from proctor.record import retain, reviews
-from proctor.record.completeness import Witness
+from proctor.record.completeness import TraceWitness, bounded_lines, check_manifest, patch_paths
 from proctor.record.consistency import Records, Summary, inconsistencies
-from proctor.record.inventory import Found, hash_file, open_regular, walk
-from proctor.record.lock import is_held
-from proctor.record.manifest import check_manifest
-from proctor.record.patch_paths import bounded_lines, patch_paths
-from proctor.record.problems import Problem
-from proctor.record.rundir import RunDirectory
-from proctor.record.seal import Seal, SealedFile, load_seal, mode_text
+from proctor.record.run_directory import Problem, RunDirectory, is_held
+from proctor.record.seal import DirectoryEntry, Seal, SealedFile, hash_file, load_seal, mode_text, open_regular, walk
 from proctor.record.trace.chain import Chain
 from proctor.record.trace.event import EVENT_BYTES, Event
-from proctor.record.trace.read import open_trace
+from proctor.record.trace.reader import open_trace
 
 MOST_PROBLEMS = 100
 SEAL_MODE = "0644"
@@ -55,7 +50,7 @@ class Verification:
     events: int
     digest: str = ""
     run_id: str = ""
-    retained: retain.Retained | None = None
+    retained: retain.RemovedEvidence | None = None
     not_removed: tuple[str, ...] = ()
 
     @property
@@ -110,10 +105,10 @@ class _Examination:
     def __init__(self, run: RunDirectory) -> None:
         self.run = run
         self.chain = Chain()
-        self.witness = Witness()
+        self.witness = TraceWitness()
         self.summary = Summary()
         self.problems: list[Problem] = []
-        self.retained: retain.Retained | None = None
+        self.retained: retain.RemovedEvidence | None = None
         self._still: list[str] = []
         self._without = 0
         self._wrong: int | None = None
@@ -174,7 +169,7 @@ class _Examination:
         if mode != expected:
             self.add(path, f"its mode is {mode} and was {expected}")
 
-    def _check_file(self, found: Found, information: os.stat_result, sealed: SealedFile) -> None:
+    def _check_file(self, found: DirectoryEntry, information: os.stat_result, sealed: SealedFile) -> None:
         if not stat.S_ISREG(information.st_mode):
             self.add(found.path, f"was a file when it was sealed, and is {_kind(information)}")
             return
@@ -246,7 +241,7 @@ class _Examination:
         elif self.retained:
             self._still.append("events.jsonl")
 
-    def _check_removed(self, act: retain.Retained) -> None:
+    def _check_removed(self, act: retain.RemovedEvidence) -> None:
         """Whether the log lacks those payloads that its tier removes, and no others, and as many as the act says."""
         if self._wrong is not None:
             self.add(f"events.jsonl#{self._wrong}", "its payload was removed or kept otherwise than the tier says")

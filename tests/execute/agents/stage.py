@@ -11,15 +11,15 @@ from typing import Any
 
 from proctor.contract.load import load_contract
 from proctor.contract.model import Contract
-from proctor.execute.agents.interface import Agent, ModelAccess, Scene
+from proctor.execute.agents.interface import Agent, AgentContext, ModelAccess
+from proctor.execute.gateway.gateway_settings import Caps, Settings
 from proctor.execute.gateway.meter import Meter
-from proctor.execute.gateway.service import Gateway
-from proctor.execute.gateway.settings import Caps, Settings
-from proctor.execute.network.listeners import Wanted, open_listeners
+from proctor.execute.gateway.model_gateway import Gateway
+from proctor.execute.monitor.price_table import FALLBACK
+from proctor.execute.network.listeners import SocketRequest, open_listeners
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
-from proctor.execute.sandbox.bubblewrap.box import Box
-from proctor.execute.sandbox.interface import Command, Finished, Limits, SandboxPlan
-from proctor.execute.watch.prices import FALLBACK
+from proctor.execute.sandbox.bubblewrap.live_sandbox import LiveSandbox
+from proctor.execute.sandbox.interface import Command, CommandResult, Limits, SandboxPlan
 from tests.execute.sandbox.workplace import VARIABLES, layer, overlay, shell
 
 PORT = 8080
@@ -29,16 +29,16 @@ FILES = {"calc.py": b"def add(a, b):\n    return a - b\n", "docs/a.md": b"A calc
 class Stage:
     """Where one agent acts."""
 
-    def __init__(self, box: Box, contract: Contract, model: ModelAccess | None) -> None:
+    def __init__(self, box: LiveSandbox, contract: Contract, model: ModelAccess | None) -> None:
         self.box = box
         self.contract = contract
         self.model = model
-        self.commands: list[tuple[Command, Finished]] = []
+        self.commands: list[tuple[Command, CommandResult]] = []
         self.notes: list[tuple[str, Mapping[str, Any]]] = []
         self._turn = threading.Lock()
 
-    def scene(self, task: str = "add() subtracts. Mend it.", seconds: float = 60) -> Scene:
-        return Scene(
+    def scene(self, task: str = "add() subtracts. Mend it.", seconds: float = 60) -> AgentContext:
+        return AgentContext(
             contract=self.contract,
             briefing=task,
             environment=VARIABLES,
@@ -49,7 +49,7 @@ class Stage:
             note=lambda type_, payload: self.notes.append((type_, payload)),
         )
 
-    def _run(self, command: Command, ends: tuple[int, int] | None = None) -> Finished:
+    def _run(self, command: Command, ends: tuple[int, int] | None = None) -> CommandResult:
         finished = self.box.run(command, ends)
         with self._turn:
             self.commands.append((command, finished))
@@ -81,7 +81,7 @@ def staged(
                 Meter(FALLBACK.table, Caps()),
             )
             gateway.start()
-            for listener in open_listeners(box.init_pid, (Wanted("tcp", PORT),)):
+            for listener in open_listeners(box.init_pid, (SocketRequest("tcp", PORT),)):
                 gateway.serve(listener)
         try:
             model = ModelAccess(f"http://127.0.0.1:{PORT}", "the-model") if gateway else None

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from proctor.execute.agents.acp import agent as acp
+from proctor.execute.agents.acp import acp_agent as acp
 from proctor.execute.agents.interface import AgentRequest, Ending
 from proctor.execute.agents.options import AgentOptions, McpServer
 from proctor.execute.agents.registry import make_agent

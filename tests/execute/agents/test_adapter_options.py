@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from proctor.base.errors import UsageFault
+from proctor.execute.agents.adapters.adapter_registry import NAMES, find_adapter
 from proctor.execute.agents.adapters.interface import Adapter, Launch, Order
-from proctor.execute.agents.adapters.table import NAMES, find_adapter
 from proctor.execute.agents.interface import ModelAccess
 from proctor.execute.agents.options import SPECIAL, AgentOptions, McpServer
 

@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 from proctor.base.errors import UsageFault
-from proctor.execute.agents.adapted import ARGUMENT_BYTES, command_line, model_of, task_text
+from proctor.execute.agents.adapters.adapter_registry import NAMES, find_adapter
 from proctor.execute.agents.adapters.interface import MODULES, Adapter, Launch, Order
-from proctor.execute.agents.adapters.table import NAMES, find_adapter
+from proctor.execute.agents.installed_agent import ARGUMENT_BYTES, command_line, model_of, task_text
 from proctor.execute.agents.interface import BRIEFING, DIALECTS, AgentRequest, ModelAccess
 from proctor.execute.agents.registry import make_agent
 
@@ -77,7 +77,7 @@ def test_claude_code_is_started_without_questions_and_without_traffic_of_its_own
 
 
 def test_one_command_writes_the_settings_and_becomes_the_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("proctor.execute.agents.adapted.HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("proctor.execute.agents.installed_agent.HOME", str(tmp_path / "home"))
     hostile = 'it\'s "$HOME" `id` \\ %s \n end'
     launch = Launch(
         ("/bin/sh", "-c", 'cat "$1"; printf %s "$2"', "sh", f"{tmp_path}/home/a b/c.txt", hostile),

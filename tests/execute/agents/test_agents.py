@@ -11,7 +11,7 @@ import pytest
 from proctor.base.errors import UsageFault
 from proctor.execute.agents import registry
 from proctor.execute.agents.interface import Agent, AgentRequest
-from proctor.execute.agents.noop import NoopAgent
+from proctor.execute.agents.patch_agent import NoopAgent
 from proctor.execute.agents.registry import make_agent
 
 

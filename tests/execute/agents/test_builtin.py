@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from proctor.execute.agents.builtin import program
-from proctor.execute.agents.builtin.agent import PROGRAM, BuiltinAgent
-from proctor.execute.agents.endpoint import EndpointAgent
+from proctor.execute.agents.builtin.builtin_agent import PROGRAM, BuiltinAgent
+from proctor.execute.agents.command_agent import EndpointAgent
 from proctor.execute.agents.interface import DIALECTS, AgentRequest
 from proctor.execute.agents.registry import make_agent
 from tests.conftest import ContractMaker

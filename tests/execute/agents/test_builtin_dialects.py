@@ -15,12 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.execute.agents.builtin import program
-from proctor.execute.agents.builtin.agent import PROGRAM
+from proctor.execute.agents.builtin.builtin_agent import PROGRAM
 from proctor.execute.agents.interface import DIALECTS
+from proctor.execute.gateway.dialects.dialect_routes import DIALECTS as READERS
 from proctor.execute.gateway.dialects.interface import Call, Message, Result, Route
-from proctor.execute.gateway.dialects.table import DIALECTS as READERS
-from proctor.execute.gateway.scripted.reply import Reply
-from proctor.execute.gateway.scripted.voices import VOICES
+from proctor.execute.gateway.scripted.scripted_replies import DIALECT_WRITERS, Reply
 from tests.execute.agents.stub import OVERFLOWS, Body, Said, calling, saying, stub_provider
 from tests.execute.gateway.conftest import MakeRig, make_rig
 
@@ -304,7 +303,7 @@ def test_the_same_conversation_is_read_from_the_requests_of_all_dialects(
             calls = tuple(
                 Call(f"call_{number}_{place}", name, json.dumps(given)) for place, (name, given) in enumerate(called)
             )
-            body = VOICES[dialect].whole(Reply(str(number), "m", text, "I think.", calls, (10, 5)))
+            body = DIALECT_WRITERS[dialect].whole(Reply(str(number), "m", text, "I think.", calls, (10, 5)))
             turn = DIALECT_ANSWERS[dialect](json.loads(json.dumps(body)))
             assert (turn.text, turn.tokens, turn.is_cut) == (text, 15, False)
             assert [(name, json.loads(given)) for _, name, given in turn.calls] == called

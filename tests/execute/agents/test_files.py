@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from proctor.base.errors import UsageFault
-from proctor.execute.agents.files import copied_files
+from proctor.execute.agents.command_agent import copied_files
 from proctor.execute.agents.interface import AgentFiles, AgentRequest
-from proctor.execute.workspace.inventory import whole_state
-from proctor.execute.workspace.store import DamagedLayer
+from proctor.execute.workspace.layer_store import DamagedLayer, whole_state
 from tests.execute.sandbox.workplace import ORDINARY, as_ordinary_user, open_directory
 
 
@@ -56,7 +55,7 @@ def test_a_copy_that_is_swapped_before_it_is_sealed_is_not_used(files: Path, mon
     def swap(content: Path, owner: tuple[int, int]) -> None:
         (content / "agent/agent.py").write_text("print('evil')\n")
 
-    monkeypatch.setattr("proctor.execute.workspace.store.hand_over", swap)
+    monkeypatch.setattr("proctor.execute.workspace.layer_store.hand_over", swap)
     with pytest.raises(DamagedLayer, match="the copy of the agent's files was changed"):
         copied(files)
     with pytest.raises(DamagedLayer, match="the copy of the agent's files was changed"):

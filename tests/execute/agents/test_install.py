@@ -13,14 +13,14 @@ import pytest
 
 from proctor.base.errors import InfrastructureFault, UsageFault
 from proctor.execute.agents.adapters.interface import Adapter, Launch, Recipe, node_program, python_program
-from proctor.execute.agents.install.lock import AgentLock, Release, read_lock
-from proctor.execute.agents.install.pypi import interpreter_of
-from proctor.execute.agents.install.store import AgentStore
-from proctor.execute.inputs.fetch import InputCache
+from proctor.execute.agents.install.agent_lock import AgentLock, Release, read_lock
+from proctor.execute.agents.install.agent_store import AgentStore
+from proctor.execute.agents.install.pip_install import interpreter_of
+from proctor.execute.inputs.input_cache import InputCache
 from proctor.execute.inputs.interface import DigestMismatch, NoSuchInput
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.sandbox.interface import Command, Limits, SandboxPlan
-from proctor.execute.workspace.store import DamagedLayer
+from proctor.execute.workspace.layer_store import DamagedLayer
 from tests.execute.sandbox.workplace import VARIABLES, layer, open_directory, overlay
 
 ADAPTER = Adapter(

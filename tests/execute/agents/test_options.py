@@ -12,18 +12,16 @@ from typing import Any
 import pytest
 
 from proctor.base.errors import UsageFault
-from proctor.execute.agents.adapted import command_line, extended
+from proctor.execute.agents.adapters.adapter_registry import find_adapter
 from proctor.execute.agents.adapters.interface import Launch, Recipe
-from proctor.execute.agents.adapters.table import find_adapter
-from proctor.execute.agents.install.lock import AgentLock, Release
-from proctor.execute.agents.install.servers import package_of, server_of
-from proctor.execute.agents.install.store import CONTENT, Installation
-from proctor.execute.agents.install.versions import of_version
+from proctor.execute.agents.install.agent_lock import AgentLock, Release
+from proctor.execute.agents.install.agent_store import CONTENT, Installation, of_version
+from proctor.execute.agents.installed_agent import command_line, extended
 from proctor.execute.agents.interface import AgentRequest, Provided
-from proctor.execute.agents.options import AgentOptions, McpServer, McpSource, Wanted
+from proctor.execute.agents.options import AgentOptions, McpServer, McpSource, RequestedOptions
 from proctor.execute.agents.registry import make_agent
-from proctor.execute.agents.resolve import RULES_BYTES, resolve
-from proctor.execute.workspace.store import LayerStore
+from proctor.execute.agents.resolve_options import RULES_BYTES, package_of, resolve, server_of
+from proctor.execute.workspace.layer_store import LayerStore
 from tests.conftest import ContractMaker
 from tests.execute.agents.stage import staged
 from tests.execute.sandbox.workplace import open_directory
@@ -37,11 +35,11 @@ def top() -> Iterator[Path]:
         yield path
 
 
-def resolved(top: Path, wanted: Wanted) -> tuple[AgentOptions, Provided]:
+def resolved(top: Path, wanted: RequestedOptions) -> tuple[AgentOptions, Provided]:
     return resolve(wanted, top / "home" / "agents", top / "home" / "agents", {}, "install it")
 
 
-def with_options(top: Path, kind: str, argument: str, wanted: Wanted, **more: Any) -> AgentRequest:
+def with_options(top: Path, kind: str, argument: str, wanted: RequestedOptions, **more: Any) -> AgentRequest:
     options, provided = resolved(top, wanted)
     return AgentRequest(kind, argument, options=options, provided=provided, **more)
 
@@ -58,15 +56,15 @@ def test_every_option_changes_the_digest_and_values_of_variables_are_not_kept(to
     (top / "skills" / "review").mkdir(parents=True)
     (top / "skills" / "review" / "SKILL.md").write_text("Look twice.")
     variants = [
-        Wanted(),
-        Wanted(effort="high"),
-        Wanted(temperature="0.2"),
-        Wanted(small_model="tiny"),
-        Wanted(arguments=("--fast",)),
-        Wanted(environment={"TOKEN": "hidden-value"}),
-        Wanted(environment={"TOKEN": "other-value"}),
-        Wanted(rules=(str(rules),)),
-        Wanted(skills=str(top / "skills")),
+        RequestedOptions(),
+        RequestedOptions(effort="high"),
+        RequestedOptions(temperature="0.2"),
+        RequestedOptions(small_model="tiny"),
+        RequestedOptions(arguments=("--fast",)),
+        RequestedOptions(environment={"TOKEN": "hidden-value"}),
+        RequestedOptions(environment={"TOKEN": "other-value"}),
+        RequestedOptions(rules=(str(rules),)),
+        RequestedOptions(skills=str(top / "skills")),
     ]
     found = [make_agent(with_options(top, "endpoint", "go", one, model="m")).describe() for one in variants]
     assert len({one.digest for one in found}) == len(variants)
@@ -134,7 +132,7 @@ def test_a_program_finds_its_options_in_variables(top: Path, make_contract: Cont
         "os.environ['MINE'], os.environ['PROCTOR_BRIEFING']); print(open(os.environ['PROCTOR_RULES']).read(), end=''); "
         "print(open(os.environ['PROCTOR_SKILLS'] + '/review/SKILL.md').read(), end='')"
     )
-    wanted = Wanted("high", "0.2", "", ("--fast",), {"MINE": "yes"}, (str(rules),), str(top / "skills"))
+    wanted = RequestedOptions("high", "0.2", "", ("--fast",), {"MINE": "yes"}, (str(rules),), str(top / "skills"))
     agent = make_agent(with_options(top, "command", f'/usr/bin/python3 -c "{shown}"', wanted))
     with staged(top, make_contract(), agent) as (stage, _):
         assert agent.act(stage.scene()).reason == "finished"
@@ -155,18 +153,18 @@ def test_a_program_finds_its_options_in_variables(top: Path, make_contract: Cont
 def test_rules_are_text_of_some_length(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(UsageFault, match=message):
-        resolved(tmp_path, Wanted(rules=(str(tmp_path / name),)))
+        resolved(tmp_path, RequestedOptions(rules=(str(tmp_path / name),)))
     with pytest.raises(UsageFault, match="the rules file cannot be read: No such file"):
-        resolved(tmp_path, Wanted(rules=(str(tmp_path / "none.md"),)))
+        resolved(tmp_path, RequestedOptions(rules=(str(tmp_path / "none.md"),)))
 
 
 def test_rules_may_be_a_link_but_not_a_directory(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text(RULES)
     (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
-    options, _ = resolved(tmp_path, Wanted(rules=(str(tmp_path / "CLAUDE.md"),)))
+    options, _ = resolved(tmp_path, RequestedOptions(rules=(str(tmp_path / "CLAUDE.md"),)))
     assert options.rules == RULES
     with pytest.raises(UsageFault, match="the rules file is a directory"):
-        resolved(tmp_path, Wanted(rules=(str(tmp_path),)))
+        resolved(tmp_path, RequestedOptions(rules=(str(tmp_path),)))
 
 
 @pytest.mark.parametrize("linked", ["review", "review/SKILL.md"])
@@ -177,13 +175,13 @@ def test_a_skill_that_is_a_link_to_another_place_is_refused(top: Path, linked: s
     link.parent.mkdir(parents=True)
     link.symlink_to(top / "elsewhere" / linked)
     with pytest.raises(UsageFault, match="the skill review is a link to a place outside of this directory"):
-        resolved(top, Wanted(skills=str(top / "skills")))
+        resolved(top, RequestedOptions(skills=str(top / "skills")))
     link.unlink()
     (top / "skills" / "shared" / "review").mkdir(parents=True)
     (top / "skills" / "shared" / "review" / "SKILL.md").write_text("Look twice.")
     own = top / "skills" / "shared" / linked
     link.symlink_to(os.path.relpath(own, link.parent))
-    assert resolved(top, Wanted(skills=str(top / "skills")))[0].skills == ("review",)
+    assert resolved(top, RequestedOptions(skills=str(top / "skills")))[0].skills == ("review",)
 
 
 @pytest.mark.parametrize("name", [b"\xff", b"a\x1b[31m", b"a\nb"])
@@ -192,18 +190,18 @@ def test_a_skill_with_a_name_that_no_manifest_can_hold_is_refused(top: Path, nam
     skill.mkdir(parents=True)
     (skill / "SKILL.md").write_text("Look twice.")
     with pytest.raises(UsageFault, match="not a name for a skill"):
-        resolved(top, Wanted(skills=str(top / "skills")))
+        resolved(top, RequestedOptions(skills=str(top / "skills")))
 
 
 def test_a_directory_without_skills_is_refused(top: Path) -> None:
     (top / "skills" / "notes").mkdir(parents=True)
     (top / "skills" / "notes" / "README.md").write_text("no skill")
     with pytest.raises(UsageFault, match="there is no skill in this directory"):
-        resolved(top, Wanted(skills=str(top / "skills")))
+        resolved(top, RequestedOptions(skills=str(top / "skills")))
 
 
 def test_a_server_that_is_not_installed_is_named_with_the_command(tmp_path: Path) -> None:
-    wanted = Wanted(mcp=(McpSource("time", "pypi", "mcp-server-time==1.0"),))
+    wanted = RequestedOptions(mcp=(McpSource("time", "pypi", "mcp-server-time==1.0"),))
     with pytest.raises(UsageFault, match=r"the MCP server time \(mcp-server-time==1.0\) is not installed") as raised:
         resolved(tmp_path, wanted)
     assert raised.value.hint == "install it"

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from proctor.base.errors import UsageFault
-from proctor.conduct.session.agents import PlugIn
+from proctor.conduct.session.agent_setup import PlugIn
 from proctor.execute.agents.interface import AgentDescription, AgentRequest
-from proctor.execute.agents.noop import NoopAgent
 from proctor.execute.agents.options import AgentOptions
+from proctor.execute.agents.patch_agent import NoopAgent
 from proctor.execute.agents.registry import make_agent
 from proctor.execute.sandbox.interface import Mount
 from tests.conftest import ContractMaker

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from proctor.execute.agents.adapters.table import find_adapter
+from proctor.execute.agents.adapters.adapter_registry import find_adapter
 from proctor.execute.agents.interface import AgentRequest
 from proctor.execute.agents.registry import make_agent
 from tests.execute.agents.replays import assert_replays

@@ -17,12 +17,12 @@ import pytest
 
 from proctor.base.clock import SystemClock, system_entropy
 from proctor.base.errors import InfrastructureFault
+from proctor.execute.gateway.gateway_settings import Caps, Limits, Settings, Upstream
 from proctor.execute.gateway.meter import Meter
-from proctor.execute.gateway.scripted.server import scripted_server
-from proctor.execute.gateway.service import Gateway, Summary
-from proctor.execute.gateway.settings import Caps, Limits, Settings, Upstream
-from proctor.execute.watch.prices import FALLBACK, PriceTable
-from proctor.record.trace.log import TraceWriter
+from proctor.execute.gateway.model_gateway import Gateway, Summary
+from proctor.execute.gateway.scripted.scripted_model import scripted_server
+from proctor.execute.monitor.price_table import FALLBACK, PriceTable
+from proctor.record.trace.writer import TraceWriter
 
 KEY = "sk-proctor-test-0123456789abcdef"
 DIALECTS = ("chat", "responses", "anthropic", "gemini")

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from proctor.base.fields import EMPTY
-from proctor.execute.gateway.dialects.table import DIALECTS
-from proctor.execute.gateway.scripted.source import Spoken
+from proctor.base.dataclass_fields import EMPTY
+from proctor.execute.gateway.dialects.dialect_routes import DIALECTS
+from proctor.execute.gateway.scripted.scripted_model import Spoken
 
 JSON = "application/json"
 PROVIDER, SETUP, NOBODY = "the provider", "the set-up", "nobody"

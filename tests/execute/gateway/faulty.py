@@ -14,12 +14,12 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from proctor.execute.gateway.dialects.dialect_routes import DIALECTS, route
 from proctor.execute.gateway.dialects.interface import GENERATE
-from proctor.execute.gateway.dialects.reading import parse_request
-from proctor.execute.gateway.dialects.table import DIALECTS, route
-from proctor.execute.gateway.scripted.script import step_of
-from proctor.execute.gateway.scripted.source import Engine
-from proctor.execute.gateway.telling import OVERFLOW
+from proctor.execute.gateway.dialects.provider_json import parse_request
+from proctor.execute.gateway.model_events import OVERFLOW
+from proctor.execute.gateway.scripted.script_file import step_of
+from proctor.execute.gateway.scripted.scripted_model import Engine
 from tests.execute.gateway.faults import FAULTS, Exchange, Fault
 
 FIRST, THIRD, LAST = 0, 2, 3

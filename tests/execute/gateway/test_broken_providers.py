@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from proctor.execute.gateway.settings import Limits
+from proctor.execute.gateway.gateway_settings import Limits
 from tests.execute.gateway.conftest import DIALECTS, PATHS, MakeRig, Rig, body_of
 from tests.ports import refusing_port
 
@@ -283,7 +283,7 @@ def test_a_request_of_countless_messages_is_refused(make_rig: MakeRig) -> None:
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_an_answer_of_many_small_parts_takes_no_longer_for_each(dialect: str) -> None:
-    from proctor.execute.gateway.dialects.table import DIALECTS as TABLE
+    from proctor.execute.gateway.dialects.dialect_routes import DIALECTS as TABLE
 
     word = "word " * 2000
     events: dict[str, dict[str, Any]] = {

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proctor.execute.gateway.gateway_settings import Caps, Limits
 from proctor.execute.gateway.meter import Meter, TooMuch
-from proctor.execute.gateway.settings import Caps, Limits
-from proctor.execute.watch.prices import FALLBACK, TokenCounts, load_prices
+from proctor.execute.monitor.price_table import FALLBACK, TokenCounts, load_prices
 from tests.execute.gateway.conftest import DIALECTS, PATHS, MakeRig, body_of
 
 SPENDS = "  - {say: 'spent', pause_seconds: 0.05, usage: {input: 40, output: 90}}\n"

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from proctor.execute.gateway import masks
-from proctor.execute.gateway.cassette import BadTape, load
-from proctor.execute.gateway.differences import difference
-from proctor.execute.gateway.masks import mask
+from proctor.execute.gateway import request_comparison
+from proctor.execute.gateway.model_cassette import BadModelCassette, load
+from proctor.execute.gateway.request_comparison import difference, mask
 from tests.execute.gateway.conftest import DIALECTS, PATHS, MakeRig, Rig, body_of
 
 TURNS = """
@@ -130,9 +129,11 @@ def test_a_cassette_that_is_none(make_rig: MakeRig) -> None:
     tape = rig.stop().cassette
     assert tape is not None
     lines = tape.split(b"\n")
-    newer = tape.replace(f'"mask":{masks.VERSION}'.encode(), f'"mask":{masks.VERSION + 1}'.encode())
+    newer = tape.replace(
+        f'"mask":{request_comparison.VERSION}'.encode(), f'"mask":{request_comparison.VERSION + 1}'.encode()
+    )
     for bad in (b"", b"x", tape[:-5], b"\n".join([lines[0], *lines[2:]]), newer):
-        with pytest.raises(BadTape):
+        with pytest.raises(BadModelCassette):
             load(bad)
 
 
@@ -181,4 +182,4 @@ def test_the_first_differing_field(left: Any, right: Any, pointer: str) -> None:
 
 
 def test_the_mask_has_a_version() -> None:
-    assert masks.VERSION == 3
+    assert request_comparison.VERSION == 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proctor.execute.gateway.classify import failure_of
+from proctor.execute.gateway.provider_answers import failure_of
 
 CASES = [
     (401, "", "credentials", True),

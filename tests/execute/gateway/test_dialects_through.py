@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from proctor.execute.gateway.forwarding import rebuilt
+from proctor.execute.gateway.forwarded_request import rebuilt
 from tests.execute.gateway.conftest import DIALECTS, KEY, PATHS, MakeRig, body_of
 
 SAY = "  - {say: 'Hello there, this is an answer of some length.'}\n"

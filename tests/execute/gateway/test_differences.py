@@ -8,8 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from proctor.execute.gateway.differences import AROUND, difference, reordered
-from proctor.execute.gateway.masks import mask
+from proctor.execute.gateway.request_comparison import AROUND, difference, mask, reordered
 
 WORD = st.text("ghijklmnopqrtuvwxyz", min_size=1, max_size=12)
 """Letters that no rule of the mask is about: no digits, none of hexadecimal numbers, no units of time alone."""

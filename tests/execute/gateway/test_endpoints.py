@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from proctor.base.errors import UsageFault
-from proctor.execute.gateway.settings import Upstream
+from proctor.execute.gateway.gateway_settings import Upstream
 from tests.execute.gateway.answering import answering_provider
 from tests.execute.gateway.conftest import DIALECTS, PATHS, MakeRig, body_of
 

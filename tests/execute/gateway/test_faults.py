@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from proctor.execute.gateway.settings import Limits
+from proctor.execute.gateway.gateway_settings import Limits
 from tests.execute.gateway.conftest import DIALECTS, PATHS, MakeRig, Rig, body_of
 from tests.execute.gateway.faults import FAULTS, UNREACHABLE, rows
 from tests.execute.gateway.faulty import FIRST, faulty_provider, name_of

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from proctor.base.errors import ContractError
-from proctor.execute.gateway.dialects.interface import Asked, Call, Message, Result, Tool
-from proctor.execute.gateway.scripted.reply import reply_to
-from proctor.execute.gateway.scripted.script import load_script
+from proctor.execute.gateway.dialects.interface import Call, Message, ModelRequest, Result, Tool
+from proctor.execute.gateway.scripted.script_file import load_script
+from proctor.execute.gateway.scripted.scripted_replies import reply_to
 
 SCRIPT = r"""
 schema: 1
@@ -116,7 +116,7 @@ def converse(
     messages = [Message("system", "You are an agent."), Message("user", "Mend add().")]
     used: list[str] = []
     for _ in range(12):
-        _, reply = reply_to(loaded, Asked("m", tuple(messages), tools), b"{}")
+        _, reply = reply_to(loaded, ModelRequest("m", tuple(messages), tools), b"{}")
         messages.append(Message("assistant", reply.text, calls=reply.calls))
         if not reply.calls:
             return used, reply.text
@@ -162,8 +162,8 @@ def test_it_gives_up_when_no_edit_arrives(tree: Path) -> None:
 def test_requests_beside_the_conversation_get_text_alone() -> None:
     script = load_script(SCRIPT.encode())
     user = Message("user", "Make a title for this chat.")
-    assert script.turn(Asked("m", (user,))).say == "Find and edit"
-    assert script.turn(Asked("m", (user,), (tool("speak", "text", text=TEXT),))).say == "Find and edit"
+    assert script.turn(ModelRequest("m", (user,))).say == "Find and edit"
+    assert script.turn(ModelRequest("m", (user,), (tool("speak", "text", text=TEXT),))).say == "Find and edit"
 
 
 def test_an_agent_without_tools_gets_blocks_of_commands(tree: Path) -> None:
@@ -172,7 +172,7 @@ def test_an_agent_without_tools_gets_blocks_of_commands(tree: Path) -> None:
     messages = [Message("system", prompt), Message("user", "Mend add().")]
     commands = []
     for _ in range(12):
-        said = script.turn(Asked("m", tuple(messages))).say
+        said = script.turn(ModelRequest("m", tuple(messages))).say
         messages.append(Message("assistant", said))
         if not said.startswith("```shell\n"):
             break
@@ -200,10 +200,10 @@ def test_an_agent_of_blocks_is_asked_for_files_of_its_map(tree: Path) -> None:
     script = load_script(SCRIPT.encode())
     system = Message("system", "Use SEARCH/REPLACE blocks.")
     asking = (system, Message("user", MAP), Message("assistant", "Ok."), Message("user", "Mend add()."))
-    said = script.turn(Asked("m", asking)).say
+    said = script.turn(ModelRequest("m", asking)).say
     assert said == "I need to see these files:\n\nsrc/deep/calc.py\nsrc/other.py\n"
     shown = Message("user", f"I have added these files:\n\nsrc/deep/calc.py\n```\n{BEFORE}```\n")
-    said = script.turn(Asked("m", (*asking, shown))).say
+    said = script.turn(ModelRequest("m", (*asking, shown))).say
     old, new = BEFORE.split("\n")[3:5], AFTER.split("\n")[3:6]
     block = "\n".join(["<<<<<<< SEARCH", *old, "=======", *new, ">>>>>>> REPLACE"])
     assert f"src/deep/calc.py\n```\n{block}\n```\n" in said
@@ -213,13 +213,13 @@ def test_an_agent_of_whole_files_gets_the_whole_file() -> None:
     script = load_script(SCRIPT.encode())
     system = Message("system", "You MUST return the entire content of the updated file.")
     shown = Message("user", f"I have added these files:\n\nsrc/deep/calc.py\n```\n{BEFORE}```\n")
-    assert f"src/deep/calc.py\n```\n{AFTER}```\n" in script.turn(Asked("m", (system, shown))).say
+    assert f"src/deep/calc.py\n```\n{AFTER}```\n" in script.turn(ModelRequest("m", (system, shown))).say
 
 
 def test_an_agent_of_blocks_that_sees_no_files_fails() -> None:
     script = load_script(SCRIPT.encode())
     blind = (Message("system", "Use SEARCH/REPLACE blocks."), Message("user", "Mend add()."))
-    assert script.turn(Asked("m", blind)).say.startswith("I give up")
+    assert script.turn(ModelRequest("m", blind)).say.startswith("I give up")
 
 
 @pytest.mark.parametrize(
@@ -240,10 +240,10 @@ def test_mistakes_in_what_to_find_are_named(script: str, words: str) -> None:
 
 def test_turns_with_conditions_go_before_the_finding() -> None:
     script = load_script((SCRIPT + "turns: [{when: {model: ^poor}, error: {status: 402}}]\n").encode())
-    asked = Asked("poor", (Message("user", "hello"),), (SHELL,))
+    asked = ModelRequest("poor", (Message("user", "hello"),), (SHELL,))
     error = script.turn(asked).error
     assert error is not None and error.status == 402
-    assert script.turn(Asked("rich", asked.messages, asked.tools)).shell.startswith("grep -rn")
+    assert script.turn(ModelRequest("rich", asked.messages, asked.tools)).shell.startswith("grep -rn")
 
 
 def test_calls_of_others_before_the_search_do_not_count() -> None:
@@ -252,4 +252,4 @@ def test_calls_of_others_before_the_search_do_not_count() -> None:
         Message("assistant", calls=(Call("0", "bash", '{"command": "ls"}'),)),
         Message("tool", results=(Result("0", "x"),)),
     )
-    assert script.turn(Asked("m", earlier, (SHELL,))).shell.startswith("grep -rn")
+    assert script.turn(ModelRequest("m", earlier, (SHELL,))).shell.startswith("grep -rn")

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from proctor.execute.gateway.settings import Limits
+from proctor.execute.gateway.gateway_settings import Limits
 from tests.execute.gateway.conftest import KEY, PATHS, MakeRig, body_of
 from tests.execute.gateway.test_broken_providers import raw_server
 

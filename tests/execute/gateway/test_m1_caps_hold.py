@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.execute.gateway.charge import MOST_BYTES_PER_TOKEN, charge
-from proctor.execute.gateway.dialects import fields
-from proctor.execute.gateway.dialects.interface import Asked, Message, Usage
-from proctor.execute.gateway.meter import Reservation
-from proctor.execute.gateway.settings import Caps, Limits
-from proctor.execute.watch.money import total_of
+from proctor.execute.gateway.dialects import field_rules
+from proctor.execute.gateway.dialects.interface import Message, ModelRequest, Usage
+from proctor.execute.gateway.gateway_settings import Caps, Limits
+from proctor.execute.gateway.meter import MOST_BYTES_PER_TOKEN, Reservation, charge
+from proctor.execute.monitor.price_table import total_of
 from tests.execute.gateway.conftest import DIALECTS, PATHS, MakeRig, body_of
 from tests.execute.gateway.lying import lying_provider
 
@@ -69,7 +68,7 @@ def post_all(make_rig: MakeRig, count: int) -> None:
             assert 0 < usage["input_tokens"] <= held["input_tokens"]
             assert 0 <= usage["output_tokens"] <= max(held["output_tokens"], 2000)
         for body in liar.came:
-            assert set(body) <= fields.CHAT.passed
+            assert set(body) <= field_rules.CHAT.passed
             assert not {"max_tokens", "max_completion_tokens"} <= set(body)
 
 
@@ -181,12 +180,12 @@ def test_an_image_is_reserved_by_what_it_may_cost_and_not_by_its_bytes(
 
 
 def test_a_document_that_is_counted_as_more_than_its_bytes_is_charged_as_counted() -> None:
-    asked = Asked("m", (Message("user", "y" * 300),), media=1)
+    asked = ModelRequest("m", (Message("user", "y" * 300),), media=1)
     usage, estimated = charge(Usage(90_000, 5), HELD, asked, 390, Message("assistant", "z"), came_bytes=9, whole=True)
     assert (usage.input_tokens, estimated) == (90_000, False)
 
 
-ASKED = Asked("m", (Message("user", "y" * 300),))
+ASKED = ModelRequest("m", (Message("user", "y" * 300),))
 HELD = Reservation("m", 500, 1000, total_of(()))
 
 

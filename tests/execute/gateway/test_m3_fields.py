@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.execute.gateway.dialects.fields import ANTHROPIC, CHAT, GEMINI, GEMINI_CONFIG, RESPONSES, camel_case
+from proctor.execute.gateway.dialects.dialect_routes import DIALECTS as TABLE
+from proctor.execute.gateway.dialects.dialect_routes import route
+from proctor.execute.gateway.dialects.field_rules import ANTHROPIC, CHAT, GEMINI, GEMINI_CONFIG, RESPONSES, camel_case
 from proctor.execute.gateway.dialects.interface import Refused, Rules
-from proctor.execute.gateway.dialects.table import DIALECTS as TABLE
-from proctor.execute.gateway.dialects.table import route
-from proctor.execute.gateway.forwarding import prepare, rebuilt
-from proctor.execute.gateway.settings import Settings
+from proctor.execute.gateway.forwarded_request import prepare, rebuilt
+from proctor.execute.gateway.gateway_settings import Settings
 from tests.execute.gateway.conftest import DIALECTS, PATHS, MakeRig, body_of
 
 TOOLS = [

@@ -12,7 +12,7 @@ import anthropic
 import openai
 import pytest
 
-from proctor.execute.gateway.settings import Limits
+from proctor.execute.gateway.gateway_settings import Limits
 from tests.execute.gateway.conftest import MakeRig, Rig
 
 with warnings.catch_warnings():

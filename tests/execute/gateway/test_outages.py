@@ -5,20 +5,20 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from proctor.execute.gateway.dialects.interface import Asked, Message, Tool
-from proctor.execute.gateway.outages import SMALL_REQUEST_BYTES, Conversations, Outage
-from proctor.execute.gateway.sources.interface import Forward
-from proctor.execute.gateway.telling import Failure
+from proctor.execute.gateway.dialects.interface import Message, ModelRequest, Tool
+from proctor.execute.gateway.model_events import Failure
+from proctor.execute.gateway.provider_outages import SMALL_REQUEST_BYTES, Conversations, Outage
+from proctor.execute.gateway.sources.interface import ForwardedRequest
 
 DOWN = Outage("upstream", "it is down")
 OVERFLOW, REJECTED = Failure("context-overflow", "too long", 400), Failure("rejected", "no", 400)
 
 
-def call(name: str, size: int = 100, *, tools: bool = True, most: int | None = None) -> Forward:
+def call(name: str, size: int = 100, *, tools: bool = True, most: int | None = None) -> ForwardedRequest:
     """A request of the conversation ``name``, of about ``size`` bytes."""
-    asked = Asked("m", (Message("user", name),), (Tool("run"),) if tools else (), most)
+    asked = ModelRequest("m", (Message("user", name),), (Tool("run"),) if tools else (), most)
     body = {"text": "x" * size}
-    return Forward("chat", "generate", "/v1/chat/completions", "", {}, body, orjson.dumps(body), asked)
+    return ForwardedRequest("chat", "generate", "/v1/chat/completions", "", {}, body, orjson.dumps(body), asked)
 
 
 @pytest.mark.parametrize(

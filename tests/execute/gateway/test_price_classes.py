@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.execute.gateway.cassette import BadTape, Tape, Taped, dump, load
+from proctor.execute.gateway.dialects.dialect_routes import DIALECTS
 from proctor.execute.gateway.dialects.interface import Usage
-from proctor.execute.gateway.dialects.table import DIALECTS
+from proctor.execute.gateway.gateway_settings import Caps
 from proctor.execute.gateway.meter import Meter, TooMuch
-from proctor.execute.gateway.settings import Caps
-from proctor.execute.watch.facts import Facts
-from proctor.execute.watch.prices import FALLBACK, METERS, Price, PriceTable, TokenCounts, load_prices
+from proctor.execute.gateway.model_cassette import BadModelCassette, ModelCassette, RecordedCall, dump, load
+from proctor.execute.monitor.price_table import FALLBACK, METERS, Price, PriceTable, TokenCounts, load_prices
+from proctor.execute.monitor.run_state import RunState
 from proctor.record.trace.event import Event
 from tests.execute.gateway.answering import answering_provider
 from tests.execute.gateway.conftest import PATHS, MakeRig, body_of
@@ -125,7 +125,7 @@ CASES: tuple[tuple[str, str, dict[str, Any], str], ...] = (
 
 
 def ledger_amount(table: PriceTable, usages: list[dict[str, Any]]) -> Decimal:
-    facts = Facts(table)
+    facts = RunState(table)
     for seq, payload in enumerate(usages):
         facts.see(Event(seq, "1", "model.usage", "monitor", payload, "", ""))
     return facts.ledger.projected
@@ -228,13 +228,13 @@ def test_a_model_without_prices_costs_the_dearest_ones_as_an_estimate(make_rig: 
 
 
 def test_a_cassette_of_schema_1_still_loads() -> None:
-    new = Taped("chat", "/v1/chat/completions", b"{}", 200, (), (), Usage(12, 3, 9, 2, 1, 1), False)
-    data = dump(Tape((new,)))
+    new = RecordedCall("chat", "/v1/chat/completions", b"{}", 200, (), (), Usage(12, 3, 9, 2, 1, 1), False)
+    data = dump(ModelCassette((new,)))
     old = data.replace(b'"schema":2', b'"schema":1').replace(b"[12,3,9,2,1,1]", b"[12,3,9]")
     assert load(data).calls == (new,)
     assert load(old).calls[0].usage == Usage(12, 3, 9)
     for counts in (b"[]", b"[12,3]", b"[12,3,9,2,1,1,7]"):
-        with pytest.raises(BadTape):
+        with pytest.raises(BadModelCassette):
             load(data.replace(b"[12,3,9,2,1,1]", counts))
 
 

@@ -11,13 +11,11 @@ from typing import Any
 import pytest
 
 from proctor.base.errors import InfrastructureFault, UsageFault
-from proctor.execute.gateway.dialects.interface import Answered, Call, Message
-from proctor.execute.gateway.lineage import Lineages
-from proctor.execute.gateway.refusals import refusal_of
-from proctor.execute.gateway.settings import Limits, Settings, Upstream
-from proctor.execute.gateway.texts import Scrubber
-from proctor.execute.gateway.wording import read_message
-from proctor.record.trace.read import read_events
+from proctor.execute.gateway.dialects.interface import Call, Message, ModelAnswer
+from proctor.execute.gateway.gateway_settings import Limits, Settings, Upstream
+from proctor.execute.gateway.message_analysis import Lineages, read_message, refusal_of
+from proctor.execute.gateway.model_events import Scrubber
+from proctor.record.trace.reader import read_events
 from tests.execute.gateway.conftest import DIALECTS, KEY, PATHS, MakeRig, body_of
 
 SAY = "  - {say: 'Very well.'}\n"
@@ -123,18 +121,18 @@ WILLING = ["I can help with that.", "The test cannot pass because of a bug.", "I
 
 @pytest.mark.parametrize("text", REFUSING)
 def test_a_refusal_is_seen(text: str) -> None:
-    found = refusal_of(Answered(Message("assistant", text)))
+    found = refusal_of(ModelAnswer(Message("assistant", text)))
     assert found is not None
     assert found["by"] == "phrase"
 
 
 @pytest.mark.parametrize("text", WILLING)
 def test_an_answer_is_no_refusal(text: str) -> None:
-    assert refusal_of(Answered(Message("assistant", text))) is None
+    assert refusal_of(ModelAnswer(Message("assistant", text))) is None
 
 
 def test_a_refusal_that_the_provider_marks() -> None:
-    from proctor.execute.gateway.dialects.table import DIALECTS as TABLE
+    from proctor.execute.gateway.dialects.dialect_routes import DIALECTS as TABLE
 
     marked = {
         "chat": {"choices": [{"message": {"content": None, "refusal": "No."}, "finish_reason": "stop"}]},

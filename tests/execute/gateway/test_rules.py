@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from proctor.execute.gateway.dialects.dialect_routes import DIALECTS as TABLE
+from proctor.execute.gateway.dialects.dialect_routes import route
 from proctor.execute.gateway.dialects.interface import Refused, Rules
-from proctor.execute.gateway.dialects.table import DIALECTS as TABLE
-from proctor.execute.gateway.dialects.table import route
 from tests.execute.gateway.conftest import PATHS, MakeRig, body_of
 
 OWN: dict[str, list[dict[str, Any]]] = {
@@ -179,8 +179,8 @@ def test_refusals_are_on_record_with_the_request(make_rig: MakeRig) -> None:
 
 
 def test_headers_and_parameters_pass_only_when_they_mean_something(make_rig: MakeRig) -> None:
-    from proctor.execute.gateway.forwarding import prepare as forward
-    from proctor.execute.gateway.settings import Settings
+    from proctor.execute.gateway.forwarded_request import prepare as forward
+    from proctor.execute.gateway.gateway_settings import Settings
 
     found = route("POST", PATHS["anthropic"])
     assert found is not None

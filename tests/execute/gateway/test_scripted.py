@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from proctor.base.errors import ContractError
-from proctor.execute.gateway.dialects.interface import Asked, Call, Message, Result, Tool
-from proctor.execute.gateway.scripted.reply import reply_to
-from proctor.execute.gateway.scripted.script import _TURN, _WHEN, FAULTS, load_script, step_of
-from proctor.execute.gateway.scripted.shell import shell_call
+from proctor.execute.gateway.dialects.interface import Call, Message, ModelRequest, Result, Tool
+from proctor.execute.gateway.scripted.offered_tools import shell_call
+from proctor.execute.gateway.scripted.script_file import _TURN, _WHEN, FAULTS, load_script, step_of
+from proctor.execute.gateway.scripted.scripted_replies import reply_to
 from tests.execute.gateway.conftest import DIALECTS, PATHS, MakeRig, body_of
 
 SCRIPT = b"""
@@ -34,11 +34,11 @@ turns:
 TOOLS = (Tool("bash", {"properties": {"command": {"type": "string"}}}),)
 
 
-def asked(*messages: Message, tools: tuple[Tool, ...] = TOOLS, model: str = "m") -> Asked:
-    return Asked(model, messages, tools)
+def asked(*messages: Message, tools: tuple[Tool, ...] = TOOLS, model: str = "m") -> ModelRequest:
+    return ModelRequest(model, messages, tools)
 
 
-def answer(request: Asked) -> str:
+def answer(request: ModelRequest) -> str:
     return load_script(SCRIPT).turn(request).say
 
 

@@ -12,13 +12,13 @@ from http.client import HTTPException
 import pytest
 
 from proctor.base.errors import InfrastructureFault
+from proctor.execute.gateway.gateway_settings import Settings
 from proctor.execute.gateway.meter import Meter
-from proctor.execute.gateway.service import Gateway
-from proctor.execute.gateway.settings import Settings
-from proctor.execute.network.listeners import Wanted, open_listeners
+from proctor.execute.gateway.model_gateway import Gateway
+from proctor.execute.monitor.price_table import FALLBACK
+from proctor.execute.network.listeners import SocketRequest, open_listeners
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
-from proctor.execute.sandbox.bubblewrap.box import Box
-from proctor.execute.watch.prices import FALLBACK
+from proctor.execute.sandbox.bubblewrap.live_sandbox import LiveSandbox
 from tests.execute.gateway.conftest import KEY, PATHS, MakeRig, body_of
 from tests.execute.sandbox.workplace import open_directory, opened, python
 
@@ -36,8 +36,8 @@ print(sorted(os.environ))
 def test_an_agent_in_a_sandbox_reaches_it_and_nothing_else(make_rig: MakeRig) -> None:
     rig = make_rig("  - {say: hello from outside}\n")
     with open_directory() as top, opened(BubblewrapBackend(top / "sessions"), top) as sandbox:
-        assert isinstance(sandbox, Box)
-        (listener,) = open_listeners(sandbox.init_pid, (Wanted("tcp", 8080),))
+        assert isinstance(sandbox, LiveSandbox)
+        (listener,) = open_listeners(sandbox.init_pid, (SocketRequest("tcp", 8080),))
         rig.gateway.serve(listener)
         done = python(sandbox, INSIDE)
         assert done.exit_code == 0, done.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.execute.gateway.silence import Silence
+from proctor.execute.gateway.provider_outages import Silence
 
 GRACE, MOST = 30, 100
 

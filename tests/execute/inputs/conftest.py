@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.execute.inputs import client
+from proctor.execute.inputs import package_clients
 
 
 class LocalServer:
@@ -144,4 +144,4 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, s
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tries follow each other at once."""
-    monkeypatch.setattr(client, "PAUSES_SECONDS", (0.0, 0.0))
+    monkeypatch.setattr(package_clients, "PAUSES_SECONDS", (0.0, 0.0))

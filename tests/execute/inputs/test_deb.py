@@ -11,9 +11,8 @@ import pytest
 from proctor.base.errors import InfrastructureFault
 from proctor.contract.model import InputFile, Source
 from proctor.execute.inputs import deb
-from proctor.execute.inputs.fetch import InputCache
-from proctor.execute.inputs.interface import NoSuchInput, Unreachable, Wish
-from proctor.execute.inputs.lock import resolve
+from proctor.execute.inputs.input_cache import InputCache, resolve
+from proctor.execute.inputs.interface import InputRequest, NoSuchInput, Unreachable
 
 OWN = """Types: deb
 # a comment
@@ -71,7 +70,7 @@ def test_without_a_codename_every_list_is_asked(etc: Path) -> None:
 def test_a_machine_without_apt_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deb, "ETC", tmp_path)
     with pytest.raises(InfrastructureFault, match="no sources"):
-        resolve(Wish(Source("deb", "tree==1.0-1")), tmp_path, InputCache(tmp_path / "inputs"))
+        resolve(InputRequest(Source("deb", "tree==1.0-1")), tmp_path, InputCache(tmp_path / "inputs"))
 
 
 APT = r"""
@@ -94,7 +93,7 @@ def cache(etc: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> InputCa
 
 def test_a_source_package_is_all_its_files(cache: InputCache, program: Program, tmp_path: Path) -> None:
     calls = program("apt-get", APT)
-    files = resolve(Wish(Source("deb", "tree==1.0-1")), tmp_path, cache)
+    files = resolve(InputRequest(Source("deb", "tree==1.0-1")), tmp_path, cache)
     assert [file.name for file in files] == ["tree_1.0-1.debian.tar.xz", "tree_1.0-1.dsc", "tree_1.0.orig.tar.gz"]
     assert "source --download-only --only-source tree=1.0-1" in calls.read_text()
     assert f"Dir::State::lists={cache.root}" in calls.read_text()
@@ -137,7 +136,7 @@ def test_a_package_that_does_not_exist_is_the_contracts_mistake(
 ) -> None:
     program("apt-get", '[ "$1" = update ] || { echo "E: Unable to find a source package for tree" >&2; exit 100; }')
     with pytest.raises(NoSuchInput, match="tree=2"):
-        resolve(Wish(Source("deb", "tree==2")), tmp_path, cache)
+        resolve(InputRequest(Source("deb", "tree==2")), tmp_path, cache)
 
 
 def test_a_mirror_out_of_reach_is_not_a_mirror_without_the_package(
@@ -149,7 +148,7 @@ def test_a_mirror_out_of_reach_is_not_a_mirror_without_the_package(
         "; exit 100; fi",
     )
     with pytest.raises(Unreachable) as caught:
-        resolve(Wish(Source("deb", "tree==1.0-1")), tmp_path, cache)
+        resolve(InputRequest(Source("deb", "tree==1.0-1")), tmp_path, cache)
     assert caught.value.exit_code == 3
 
 

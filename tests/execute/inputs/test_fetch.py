@@ -13,7 +13,7 @@ import pytest
 
 from proctor.base.errors import ProctorError
 from proctor.contract.model import InputFile, Source
-from proctor.execute.inputs.fetch import InputCache, supplier
+from proctor.execute.inputs.input_cache import InputCache, supplier
 from proctor.execute.inputs.interface import DigestMismatch, NoSuchInput, NotPinned, Unreachable
 
 DATA = b"some bytes" * 1000
@@ -132,7 +132,7 @@ def test_an_unchanged_entry_is_hashed_once(cache: InputCache, contract: Path, mo
     def refuse(path: Path) -> str:
         raise AssertionError(f"hashed {path} again")
 
-    monkeypatch.setattr("proctor.execute.inputs.fetch.hash_file", refuse)
+    monkeypatch.setattr("proctor.execute.inputs.input_cache.hash_file", refuse)
     assert cache.path(InputFile("x.tar.gz", DIGEST)) is not None
     cache.ensure(pinned("x.tar.gz"), contract)
 
@@ -214,7 +214,7 @@ SECOND_PROCESS = """
 import sys
 from pathlib import Path
 from proctor.contract.model import InputFile, Source
-from proctor.execute.inputs.fetch import InputCache
+from proctor.execute.inputs.input_cache import InputCache
 root, address, digest = sys.argv[1:]
 print(InputCache(Path(root)).ensure(Source("archive", address, (InputFile("x.tar.gz", digest),)), Path(root))[0])
 """

@@ -11,9 +11,8 @@ import pytest
 from proctor.contract.load import load_contract
 from proctor.contract.lock import LOCK_NAME, read_lock, write_lock
 from proctor.contract.model import ArchiveRepository, Input, InputFile
-from proctor.execute.inputs.fetch import InputCache
+from proctor.execute.inputs.input_cache import InputCache, resolve_contract
 from proctor.execute.inputs.interface import NoSuchInput
-from proctor.execute.inputs.lock import resolve_contract
 
 
 def test_a_locked_contract_loads_and_needs_no_network(make_contract: Any, index: Any, tmp_path: Path) -> None:

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from proctor.contract.model import InputFile, Source
-from proctor.execute.inputs.fetch import InputCache
-from proctor.execute.inputs.interface import DigestMismatch, NoSuchInput, Unreachable, Wish
-from proctor.execute.inputs.lock import resolve
+from proctor.execute.inputs.input_cache import InputCache, resolve
+from proctor.execute.inputs.interface import DigestMismatch, InputRequest, NoSuchInput, Unreachable
 from proctor.execute.inputs.pypi import PypiSupplier, project_of
 
 
@@ -20,8 +19,8 @@ def cache(tmp_path: Path) -> InputCache:
     return InputCache(tmp_path / "inputs")
 
 
-def wish(spec: str, built: bool = False, with_dependencies: bool = False) -> Wish:
-    return Wish(Source("pypi", spec), built, with_dependencies)
+def wish(spec: str, built: bool = False, with_dependencies: bool = False) -> InputRequest:
+    return InputRequest(Source("pypi", spec), built, with_dependencies)
 
 
 def test_sources_are_fetched_and_their_build_never_runs(cache: InputCache, index: Any, tmp_path: Path) -> None:

@@ -13,11 +13,11 @@ from typing import Literal
 
 import pytest
 
-from proctor.execute.leakage.entries import SearchLimits
-from proctor.execute.leakage.finding import Finding
-from proctor.execute.leakage.lines import SourceIndex, SourceText, read_source
-from proctor.execute.leakage.project import Project
-from proctor.execute.leakage.search import search_file
+from proctor.execute.leakage.input_entries import SearchLimits
+from proctor.execute.leakage.leakage_finding import Finding
+from proctor.execute.leakage.project_copies import search_file
+from proctor.execute.leakage.project_features import Project
+from proctor.execute.leakage.source_similarity import SourceIndex, SourceText, read_source
 
 Files = Mapping[str, str | bytes]
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from proctor.contract.load import load_contract
-from proctor.execute.inputs.fetch import InputCache
-from proctor.execute.leakage.answers import Answer, AnswerIndex, read_answers
-from proctor.execute.leakage.lines import SourceIndex, read_source
+from proctor.execute.inputs.input_cache import InputCache
+from proctor.execute.leakage.image_search import Answer, AnswerIndex, read_answers
+from proctor.execute.leakage.source_similarity import SourceIndex, read_source
 
 OLD = "def total(values):\n    result = 0\n    for value in values:\n        result -= value\n    return result\n"
 NEW = "    amount = sum(abs(value) for value in values)\n    logger.debug('%s', amount)\n    return amount * SIGN\n"

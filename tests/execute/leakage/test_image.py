@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 
-from proctor.execute.leakage.answers import Answer, AnswerIndex
-from proctor.execute.leakage.finding import Finding
-from proctor.execute.leakage.image import search_image
-from proctor.execute.leakage.lines import read_source
-from proctor.execute.leakage.project import Project
+from proctor.execute.leakage.image_search import Answer, AnswerIndex, search_image
+from proctor.execute.leakage.leakage_finding import Finding
+from proctor.execute.leakage.project_features import Project
+from proctor.execute.leakage.source_similarity import read_source
 
 OBJECT = "objects/ab/" + "0" * 38
 SECRET = "amount = sum(values)\nlogger.debug(amount)\nreturn amount * SIGN\n"

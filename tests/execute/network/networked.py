@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from proctor.contract.policy import Network
-from proctor.execute.network.service import NetworkService
-from proctor.execute.network.told import Exchange, Lookup, Summary, Told
+from proctor.execute.network.network_events import Exchange, Lookup, NetworkEvent, Summary
+from proctor.execute.network.network_service import NetworkService
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
-from proctor.execute.sandbox.bubblewrap.box import Box
-from proctor.execute.sandbox.interface import Command, Finished, Limits, SandboxPlan
+from proctor.execute.sandbox.bubblewrap.live_sandbox import LiveSandbox
+from proctor.execute.sandbox.interface import Command, CommandResult, Limits, SandboxPlan
 from tests.execute.network.servers import Web
 from tests.execute.sandbox.workplace import PYTHON, VARIABLES, layer, overlay
 
@@ -54,15 +54,15 @@ class Seen:
     """Everything that was told, in order."""
 
     def __init__(self) -> None:
-        self.all: list[Told] = []
+        self.all: list[NetworkEvent] = []
         self._change = threading.Condition()
 
-    def tell(self, told: Told) -> None:
+    def tell(self, told: NetworkEvent) -> None:
         with self._change:
             self.all.append(told)
             self._change.notify_all()
 
-    def wait_for(self, wanted: Callable[[Told], bool]) -> None:
+    def wait_for(self, wanted: Callable[[NetworkEvent], bool]) -> None:
         """Return once something ``wanted`` has been told."""
         with self._change:
             assert self._change.wait_for(lambda: any(map(wanted, self.all)), SECONDS), self.all
@@ -79,13 +79,13 @@ class Seen:
 class Networked:
     """A live sandbox whose network is open as a policy says."""
 
-    def __init__(self, box: Box, service: NetworkService, seen: Seen, environment: dict[str, str]) -> None:
+    def __init__(self, box: LiveSandbox, service: NetworkService, seen: Seen, environment: dict[str, str]) -> None:
         self.box = box
         self.service = service
         self.seen = seen
         self.environment = environment
 
-    def run(self, *arguments: str, **fields: Any) -> Finished:
+    def run(self, *arguments: str, **fields: Any) -> CommandResult:
         variables = {**VARIABLES, **self.environment}
         return self.box.run(Command(arguments, variables, timeout_seconds=SECONDS, **fields))
 

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from ssl import SSLContext, create_default_context
 
-from proctor.execute.network.authority import Authority
+from proctor.execute.network.certificate_authority import Authority
 
 WAIT_SECONDS = 60
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proctor.base.errors import UsageFault
-from proctor.execute.network.allow import AllowList, Rule, parse_rule, plain_host
+from proctor.execute.network.allow_list import AllowList, Rule, parse_rule, plain_host
 
 LIST = AllowList(
     (

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.execute.network.client_hello import NotTls, server_name
+from proctor.execute.network.allow_list import NotTls, server_name
 
 
 def greeting(name: str | None) -> bytes:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.execute.network.dns import NameServer, Question, respond
-from proctor.execute.network.told import Lookup, Told
+from proctor.execute.network.network_events import Lookup, NetworkEvent
 
 
 def query(name: bytes, kind: int = 1, flags: int = 0x0100, questions: int = 1, identity: int = 0x1234) -> bytes:
@@ -85,7 +85,7 @@ def test_any_bytes_are_answered_or_ignored(data: bytes) -> None:
 
 
 def test_names_are_told_once_and_counted() -> None:
-    told: list[Told] = []
+    told: list[NetworkEvent] = []
     server = NameServer(knows, told.append, limit=2)
     for name in (b"a.test", b"A.test", b"a.test", b"known.test", b"c.test", b"d.test"):
         assert server.answer(query(name))
@@ -98,7 +98,7 @@ def test_names_are_told_once_and_counted() -> None:
 
 
 def test_a_lookup_is_an_attempt_that_the_trace_takes() -> None:
-    from proctor.record.trace.types import check_event
+    from proctor.record.trace.event_types import check_event
 
     lookup = Lookup("a.test", "A", False)
     assert check_event(lookup.event, lookup.payload(), None) == "agent"

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from proctor.base.errors import InfrastructureFault
-from proctor.execute.network.listeners import Wanted, open_listeners
+from proctor.execute.network.listeners import SocketRequest, open_listeners
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
-from proctor.execute.sandbox.bubblewrap.box import Box
+from proctor.execute.sandbox.bubblewrap.live_sandbox import LiveSandbox
 from tests.execute.sandbox.workplace import as_ordinary_user, open_directory, opened, python
 
 NEEDED = ctypes
@@ -22,15 +22,15 @@ NEEDED = ctypes
 
 
 @pytest.fixture
-def box() -> Iterator[Box]:
+def box() -> Iterator[LiveSandbox]:
     with open_directory() as top, opened(BubblewrapBackend(top / "sessions"), top) as sandbox:
-        assert isinstance(sandbox, Box)
+        assert isinstance(sandbox, LiveSandbox)
         yield sandbox
 
 
-def serves(box: Box) -> None:
+def serves(box: LiveSandbox) -> None:
     """What is opened from outside is reached from inside."""
-    stream, datagrams = open_listeners(box.init_pid, (Wanted("tcp", 80), Wanted("udp", 53)))
+    stream, datagrams = open_listeners(box.init_pid, (SocketRequest("tcp", 80), SocketRequest("udp", 53)))
     with stream, datagrams:
         ask = (
             "from socket import *\n"
@@ -45,7 +45,7 @@ def serves(box: Box) -> None:
         assert datagrams.recv(100) == b"datagram"
 
 
-def test_what_is_opened_from_outside_is_reached_from_inside(box: Box) -> None:
+def test_what_is_opened_from_outside_is_reached_from_inside(box: LiveSandbox) -> None:
     before = os.readlink("/proc/self/ns/net")
     serves(box)
     assert os.readlink("/proc/self/ns/net") == before
@@ -57,35 +57,35 @@ def test_an_ordinary_user_opens_them_alike() -> None:
 
         def action() -> None:
             with opened(BubblewrapBackend(top / "sessions"), top) as sandbox:
-                assert isinstance(sandbox, Box)
+                assert isinstance(sandbox, LiveSandbox)
                 serves(sandbox)
 
         as_ordinary_user(action)
 
 
-def test_nothing_listens_out_here(box: Box) -> None:
-    (listener,) = open_listeners(box.init_pid, (Wanted("tcp", 801),))
+def test_nothing_listens_out_here(box: LiveSandbox) -> None:
+    (listener,) = open_listeners(box.init_pid, (SocketRequest("tcp", 801),))
     with listener, socket.socket() as outside:
         outside.settimeout(60)
         assert outside.connect_ex(("127.0.0.1", 801)) != 0
 
 
-def test_a_port_that_is_taken(box: Box) -> None:
-    (listener,) = open_listeners(box.init_pid, (Wanted("tcp", 801),))
+def test_a_port_that_is_taken(box: LiveSandbox) -> None:
+    (listener,) = open_listeners(box.init_pid, (SocketRequest("tcp", 801),))
     with listener, pytest.raises(InfrastructureFault, match="tcp 801: Address already in use"):
-        open_listeners(box.init_pid, (Wanted("udp", 53), Wanted("tcp", 801)))
+        open_listeners(box.init_pid, (SocketRequest("udp", 53), SocketRequest("tcp", 801)))
 
 
 def test_a_process_without_a_network_of_its_own() -> None:
     with pytest.raises(InfrastructureFault, match="no network namespace of its own"):
-        open_listeners(os.getpid(), (Wanted("tcp", 801),))
+        open_listeners(os.getpid(), (SocketRequest("tcp", 801),))
 
 
 def test_a_process_that_is_gone() -> None:
     child = subprocess.Popen(["/bin/true"], stdin=subprocess.DEVNULL)
     child.wait()
     with pytest.raises(InfrastructureFault, match="enter: No such file"):
-        open_listeners(child.pid, (Wanted("tcp", 801),))
+        open_listeners(child.pid, (SocketRequest("tcp", 801),))
 
 
 def test_a_loopback_that_is_down_is_brought_up(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_loopback_that_is_down_is_brought_up(tmp_path: Path) -> None:
     ) as child:
         assert child.stdout is not None and child.stdin is not None
         assert child.stdout.readline() == b"ready\n"
-        (listener,) = open_listeners(child.pid, (Wanted("tcp", 801),))
+        (listener,) = open_listeners(child.pid, (SocketRequest("tcp", 801),))
         with listener:
             flags = subprocess.run(
                 ["nsenter", f"--net=/proc/{child.pid}/ns/net", "/usr/bin/python3", "-c", FLAGS],

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.execute.network import messages
-from proctor.execute.network.messages import Framing, RequestHead, ResponseHead
-from proctor.execute.network.stream import Ended, Malformed, Stream
+from proctor.execute.network import http_messages
+from proctor.execute.network.http_messages import Ended, Framing, Malformed, RequestHead, ResponseHead, Stream
 
 HEAD_BYTES = 2000
 
@@ -35,13 +34,13 @@ def stream_of(data: bytes) -> tuple[Stream, socket.socket]:
 def request_of(data: bytes) -> RequestHead | None:
     stream, ours = stream_of(data)
     with ours:
-        return messages.read_request(stream, HEAD_BYTES)
+        return http_messages.read_request(stream, HEAD_BYTES)
 
 
 def body_of(data: bytes, frame: Framing, limit: int = 1000) -> bytes:
     stream, ours = stream_of(data)
     with ours:
-        return b"".join(messages.body_pieces(stream, frame, limit))
+        return b"".join(http_messages.body_pieces(stream, frame, limit))
 
 
 def test_a_request() -> None:
@@ -92,8 +91,8 @@ def test_a_request_that_is_cut() -> None:
         ((("Transfer-Encoding", "Chunked"),), Framing("chunked")),
     ],
 )
-def test_framing(headers: messages.Headers, expected: Framing) -> None:
-    assert messages.request_framing(RequestHead("POST", "/", "HTTP/1.1", headers)) == expected
+def test_framing(headers: http_messages.Headers, expected: Framing) -> None:
+    assert http_messages.request_framing(RequestHead("POST", "/", "HTTP/1.1", headers)) == expected
 
 
 @pytest.mark.parametrize(
@@ -111,33 +110,33 @@ def test_framing(headers: messages.Headers, expected: Framing) -> None:
         (("Transfer-Encoding", "xchunked"),),
     ],
 )
-def test_bodies_that_could_be_framed_in_two_ways(headers: messages.Headers) -> None:
+def test_bodies_that_could_be_framed_in_two_ways(headers: http_messages.Headers) -> None:
     with pytest.raises(Malformed):
-        messages.request_framing(RequestHead("POST", "/", "HTTP/1.1", headers))
+        http_messages.request_framing(RequestHead("POST", "/", "HTTP/1.1", headers))
 
 
 def test_answers_without_bodies() -> None:
     head = ResponseHead(200, "OK", (("Content-Length", "12"),))
-    assert messages.response_framing(head, "HEAD") == Framing("none")
-    assert messages.response_framing(head, "GET") == Framing("length", 12)
-    assert messages.response_framing(ResponseHead(304, "", head.headers), "GET") == Framing("none")
-    assert messages.response_framing(ResponseHead(200, "", ()), "GET") == Framing("close")
+    assert http_messages.response_framing(head, "HEAD") == Framing("none")
+    assert http_messages.response_framing(head, "GET") == Framing("length", 12)
+    assert http_messages.response_framing(ResponseHead(304, "", head.headers), "GET") == Framing("none")
+    assert http_messages.response_framing(ResponseHead(200, "", ()), "GET") == Framing("close")
 
 
 def test_interim_answers_are_passed_over() -> None:
     stream, ours = stream_of(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 \r\nA: b\r\n\r\nHTTP/1.0 200\r\n\r\n")
     with ours:
-        assert messages.read_response(stream, HEAD_BYTES) == ResponseHead(200, "", ())
+        assert http_messages.read_response(stream, HEAD_BYTES) == ResponseHead(200, "", ())
     stream, ours = stream_of(b"HTTP/1.1 100 Continue\r\n\r\n" * 20)
     with ours, pytest.raises(Malformed, match="without end"):
-        messages.read_response(stream, HEAD_BYTES)
+        http_messages.read_response(stream, HEAD_BYTES)
 
 
 @pytest.mark.parametrize("data", [b"HTTP/1.1 99 x\r\n\r\n", b"HTTP/1.1 200x\r\n\r\n", b"ICY 200 OK\r\n\r\n"])
 def test_answers_that_are_none(data: bytes) -> None:
     stream, ours = stream_of(data)
     with ours, pytest.raises(Malformed):
-        messages.read_response(stream, HEAD_BYTES)
+        http_messages.read_response(stream, HEAD_BYTES)
 
 
 def test_bodies() -> None:
@@ -185,7 +184,7 @@ def test_headers_of_one_connection_go_no_further() -> None:
         *(("Connection", "X-Mine, close"), ("X-Mine", "1"), ("Proxy-Authorization", "secret"), ("TE", "trailers")),
         *(("Transfer-Encoding", "chunked"), ("Upgrade", "h2c"), ("Content-Length", "1"), ("Accept", "*/*")),
     )
-    assert messages.end_to_end(headers) == (("Accept", "*/*"),)
+    assert http_messages.end_to_end(headers) == (("Accept", "*/*"),)
 
 
 @given(st.binary(max_size=300))
@@ -198,7 +197,7 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
 
 @given(st.lists(st.binary(min_size=1, max_size=50), max_size=10))
 def test_chunks_round_trip(pieces: list[bytes]) -> None:
-    data = b"".join(map(messages.chunk, pieces)) + b"0\r\n\r\n"
+    data = b"".join(map(http_messages.chunk, pieces)) + b"0\r\n\r\n"
     assert body_of(data, Framing("chunked")) == b"".join(pieces)
 
 

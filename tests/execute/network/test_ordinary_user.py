@@ -10,12 +10,12 @@ import encodings.idna
 import ssl
 
 from proctor.contract.policy import Network
-from proctor.execute.network import gate
+from proctor.execute.network import network_service
 from tests.execute.network.networked import networked
 from tests.execute.network.servers import Web, serving
 from tests.execute.sandbox.workplace import as_ordinary_user, open_directory
 
-NEEDED = (ctypes, encodings.idna, gate, ssl)
+NEEDED = (ctypes, encodings.idna, network_service, ssl)
 
 
 def test_an_ordinary_user_has_the_same_network() -> None:

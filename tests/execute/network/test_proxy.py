@@ -11,13 +11,11 @@ from typing import Any
 
 import pytest
 
-from proctor.execute.network.allow import AllowList, parse_rule
-from proctor.execute.network.conversation import Desk
-from proctor.execute.network.live import Live
+from proctor.execute.network.allow_list import AllowList, parse_rule
+from proctor.execute.network.listeners import ConnectionServer, OpenConnections
+from proctor.execute.network.network_events import Bounds, Exchange, NetworkEventRecorder
 from proctor.execute.network.proxy import Proxy
-from proctor.execute.network.switchboard import Switchboard
-from proctor.execute.network.teller import Teller
-from proctor.execute.network.told import Bounds, Exchange
+from proctor.execute.network.request_handler import ProxyContext
 from proctor.execute.network.upstream import Upstream, dial
 from tests.execute.network.conftest import Town
 from tests.execute.network.networked import Seen
@@ -60,11 +58,11 @@ class Client:
 def proxied(town: Town, scratch: Path, bounds: Bounds, limit: int = 64, **how: Any) -> Iterator[Any]:
     """Makes clients of a proxy that listens out here."""
     seen = Seen()
-    live = Live()
+    live = OpenConnections()
     how = {"connect": town.web.dial, "context": town.web.client_context, **how}
     upstream = Upstream(bounds, live, **how)
-    desk = Desk(ALLOWED, upstream, Teller(seen.tell, bounds), live, scratch, bounds)
-    board = Switchboard(limit)
+    desk = ProxyContext(ALLOWED, upstream, NetworkEventRecorder(seen.tell, bounds), live, scratch, bounds)
+    board = ConnectionServer(limit)
     listener = socket.create_server(("127.0.0.1", 0))
     board.connections(listener, Proxy(desk, upstream).serve)
     board.start()

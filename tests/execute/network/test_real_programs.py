@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.contract.named_file import NamedFile
-from proctor.contract.policy import Network
+from proctor.contract.policy import NamedFile, Network
 from tests.execute.network.conftest import Town
 from tests.execute.network.networked import Networked, networked
 from tests.execute.sandbox.workplace import PYTHON

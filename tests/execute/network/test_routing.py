@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from proctor.execute.network.messages import RequestHead
-from proctor.execute.network.routing import Place, Route, authority, route
-from proctor.execute.network.stream import Malformed
+from proctor.execute.network.allow_list import Place, Route, authority, route
+from proctor.execute.network.http_messages import Malformed, RequestHead
 
 SAFE = Place("https", "safe.test", 443)
 ANY = Place("http", "", 80)

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from proctor.base.errors import InfrastructureFault
-from proctor.contract.named_file import NamedFile
-from proctor.contract.policy import Network
-from proctor.execute.network.allow import AllowList, parse_rule
-from proctor.execute.network.cassette import BadCassette, load
-from proctor.execute.network.service import NetworkService
-from proctor.execute.network.told import Bounds, Exchange, Lookup, Summary
+from proctor.contract.policy import NamedFile, Network
+from proctor.execute.network.allow_list import AllowList, parse_rule
+from proctor.execute.network.http_cassette import BadCassette, load
+from proctor.execute.network.network_events import Bounds, Exchange, Lookup, Summary
+from proctor.execute.network.network_service import NetworkService
 from tests.execute.network.conftest import Town
 from tests.execute.network.networked import Seen, networked
 

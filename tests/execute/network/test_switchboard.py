@@ -8,9 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from proctor.execute.network import switchboard
-from proctor.execute.network.live import Live
-from proctor.execute.network.switchboard import Switchboard
+from proctor.execute.network import listeners
+from proctor.execute.network.listeners import ConnectionServer, OpenConnections
 from tests.execute.network.servers import WAIT_SECONDS
 
 
@@ -27,8 +26,8 @@ def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
 def test_a_flood_is_slowed_down_and_not_lost(
     ends: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(switchboard, "_PER_SECOND", 3)
-    board = Switchboard(1)
+    monkeypatch.setattr(listeners, "_PER_SECOND", 3)
+    board = ConnectionServer(1)
     board.datagrams(ends[0], bytes.upper)
     board.start()
     for number in range(5):
@@ -38,7 +37,7 @@ def test_a_flood_is_slowed_down_and_not_lost(
 
 
 def test_an_empty_answer_is_none(ends: tuple[socket.socket, socket.socket]) -> None:
-    board = Switchboard(1)
+    board = ConnectionServer(1)
     board.datagrams(ends[0], lambda data: data[1:])
     board.start()
     for data in (b"x", b"", b"xy"):
@@ -48,8 +47,8 @@ def test_an_empty_answer_is_none(ends: tuple[socket.socket, socket.socket]) -> N
 
 
 def test_closing_waits_for_what_is_cut(ends: tuple[socket.socket, socket.socket]) -> None:
-    live = Live()
-    board = Switchboard(2)
+    live = OpenConnections()
+    board = ConnectionServer(2)
     listener = socket.create_server(("127.0.0.1", 0))
     taken, ended = threading.Event(), threading.Event()
 
@@ -71,7 +70,7 @@ def test_closing_waits_for_what_is_cut(ends: tuple[socket.socket, socket.socket]
 
 
 def test_a_connection_that_comes_after_the_cut() -> None:
-    live = Live()
+    live = OpenConnections()
     live.cut()
     ours, theirs = socket.socketpair()
     with ours, theirs, live.held(ours):
@@ -79,6 +78,6 @@ def test_a_connection_that_comes_after_the_cut() -> None:
 
 
 def test_a_board_that_never_started() -> None:
-    board = Switchboard(1)
+    board = ConnectionServer(1)
     board.connections(socket.create_server(("127.0.0.1", 0)), lambda connection: None)
     board.close(WAIT_SECONDS)

@@ -23,11 +23,11 @@ from unittest.mock import patch
 import pytest
 
 from proctor.base.errors import InfrastructureFault, UsageFault
-from proctor.base.names import name_bytes
+from proctor.base.escaping import name_bytes
 from proctor.execute.sandbox.interface import (
     Command,
     CommandLost,
-    Finished,
+    CommandResult,
     Limits,
     Mount,
     Output,
@@ -48,7 +48,7 @@ def promise(check: Check) -> Check:
     return check
 
 
-def listed(finished: Finished) -> list[str]:
+def listed(finished: CommandResult) -> list[str]:
     return finished.stdout.prefix.decode().split()
 
 
@@ -182,7 +182,7 @@ def a_left_over_process_that_prints_does_not_hold_up_its_command(backend: Any, t
 @promise
 def commands_run_side_by_side(backend: Any, top: Path) -> None:
     with opened(backend, top) as sandbox:
-        results: dict[int, Finished] = {}
+        results: dict[int, CommandResult] = {}
         meet = (
             "import os\nopen('/tmp/at%d', 'w')\n"
             "while sum(name.startswith('at') for name in os.listdir('/tmp')) < 4: pass\nprint(%d)"
@@ -208,7 +208,7 @@ def a_frozen_sandbox_stands_still(backend: Any, top: Path) -> None:
             "import os, time\nn = 0\nwhile not os.path.exists('/workspace/stop'):\n"
             " n += 1\n open('/workspace/n', 'w').write(str(n))\n time.sleep(0.01)"
         )
-        results: list[Finished] = []
+        results: list[CommandResult] = []
         worker = threading.Thread(target=lambda: results.append(python(sandbox, count, timeout_seconds=60)))
         worker.start()
         seen = top / "box" / "upper" / "workspace" / "n"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
-from proctor.execute.sandbox.bubblewrap.box import Box
+from proctor.execute.sandbox.bubblewrap.live_sandbox import LiveSandbox
 from proctor.execute.sandbox.container.backend import ContainerBackend
 from proctor.execute.sandbox.guard import GuardPlan, Observation
 from proctor.execute.sandbox.interface import Limits, SandboxPlan
@@ -24,7 +24,7 @@ class Seen:
 
     def __init__(self) -> None:
         self.all: list[Observation] = []
-        self.box: Box | None = None
+        self.box: LiveSandbox | None = None
         self._change = threading.Condition()
 
     def tell(self, observation: Observation) -> None:

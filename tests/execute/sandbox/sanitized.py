@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from proctor.execute.sandbox.bubblewrap import wire
+from proctor.execute.sandbox.bubblewrap import init_protocol
 
 HELPER = "PROCTOR_TEST_HELPER"
 
 
 def pytest_configure() -> None:
     """Put the other helper in the place of the usual one."""
-    wire.PROGRAM = Path(os.environ[HELPER])
+    init_protocol.PROGRAM = Path(os.environ[HELPER])

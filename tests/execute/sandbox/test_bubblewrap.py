@@ -11,11 +11,11 @@ import pytest
 
 from proctor.base.canonical import parse
 from proctor.base.errors import InfrastructureFault, MissingIsolation
-from proctor.execute.sandbox.bubblewrap import wire
+from proctor.execute.sandbox.bubblewrap import init_protocol
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.sandbox.cgroup import Place
 from proctor.execute.sandbox.interface import Limits, SandboxPlan
-from proctor.execute.sandbox.sessions import start_time
+from proctor.execute.sandbox.sandbox_records import start_time
 from tests.execute.sandbox.conformance import CHECKS, Check, wait_until
 from tests.execute.sandbox.workplace import ORDINARY, as_ordinary_user, layer, open_directory, opened, overlay, shell
 
@@ -55,7 +55,7 @@ def test_a_missing_bubblewrap_is_missing_isolation(tmp_path: Path, monkeypatch: 
 
 
 def test_a_helper_that_was_not_built_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "PROGRAM", tmp_path / "absent")
+    monkeypatch.setattr(init_protocol, "PROGRAM", tmp_path / "absent")
     with pytest.raises(InfrastructureFault, match="has not been built"):
         BubblewrapBackend(tmp_path / "sessions").open(SandboxPlan(overlay(tmp_path, layer(tmp_path / "b")), Limits()))
     assert list((tmp_path / "sessions").iterdir()) == []

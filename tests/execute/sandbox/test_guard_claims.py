@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from proctor.execute.sandbox.guard import Observation
-from proctor.execute.sandbox.interface import Command, Finished
+from proctor.execute.sandbox.interface import Command, CommandResult
 from tests.attacks.test_isolation import USERS, as_user
 from tests.execute.sandbox.guarded import Seen, guarded
 from tests.execute.sandbox.test_guard_life import live
@@ -72,7 +72,7 @@ def start_changed(seen: Seen, *words: str) -> list[Observation]:
     told = len(seen.kind("exec"))
     live(seen).hold_writes()
     live(seen).allow_programs(told + 1)
-    results: list[Finished] = []
+    results: list[CommandResult] = []
     worker = beside(seen, ("/tmp/start", *words), results)
     seen.wait_for("exec", told + 2)
     attempts = len(seen.kind("attempt"))
@@ -89,7 +89,7 @@ def start_changed(seen: Seen, *words: str) -> list[Observation]:
     return seen.all[before:]
 
 
-def beside(seen: Seen, argv: tuple[str, ...], results: list[Finished]) -> threading.Thread:
+def beside(seen: Seen, argv: tuple[str, ...], results: list[CommandResult]) -> threading.Thread:
     assert seen.box is not None
     box = seen.box
     worker = threading.Thread(target=lambda: results.append(box.run(Command(argv, VARIABLES))))

@@ -14,8 +14,8 @@ from proctor.base.errors import InfrastructureFault
 from proctor.execute.sandbox.container.backend import ContainerBackend
 from proctor.execute.sandbox.guard import Observation
 from proctor.execute.sandbox.guard_process import LiveGuard
-from proctor.execute.sandbox.interface import Finished, Mount
-from proctor.execute.sandbox.sessions import start_time
+from proctor.execute.sandbox.interface import CommandResult, Mount
+from proctor.execute.sandbox.sandbox_records import start_time
 from tests.execute.sandbox.conformance import wait_until
 from tests.execute.sandbox.guarded import Seen, guarded
 from tests.execute.sandbox.workplace import ORDINARY, as_ordinary_user, open_directory, owned, python, shell
@@ -38,7 +38,7 @@ def as_both(check: Callable[[Path], None]) -> None:
             as_ordinary_user(lambda: check(top))
 
 
-def beside(seen: Seen, text: str, results: list[Finished]) -> threading.Thread:
+def beside(seen: Seen, text: str, results: list[CommandResult]) -> threading.Thread:
     """Run shell ``text`` on a thread of its own."""
     assert seen.box is not None
     box = seen.box
@@ -52,7 +52,7 @@ def test_the_first_write_waits_until_it_is_released() -> None:
         with guarded(top, hold_writes=True) as seen:
             assert seen.box is not None
             assert shell(seen.box, "echo x > /tmp/elsewhere").exit_code == 0
-            results: list[Finished] = []
+            results: list[CommandResult] = []
             worker = beside(seen, "echo x > /workspace/first && echo y > /workspace/second", results)
             (held,) = seen.wait_for("held")
             assert (held.path, held.syscall) == ("/workspace/first", "openat")
@@ -80,7 +80,7 @@ for name in ("rename", "link"):
 
     def check(top: Path) -> None:
         with guarded(top, hold_writes=True) as seen:
-            results: list[Finished] = []
+            results: list[CommandResult] = []
             worker = beside(seen, f"exec python3 -c '{text}'", results)
             seen.wait_for("held")
             live(seen).release_writes()
@@ -96,7 +96,7 @@ def check_held_writes(top: Path, backend: ContainerBackend | None = None) -> Non
     """A held write can be frozen, thawed, released and ended."""
     with guarded(top, backend=backend, hold_writes=True) as seen:
         assert seen.box is not None
-        results: list[Finished] = []
+        results: list[CommandResult] = []
         worker = beside(seen, "echo x > /workspace/first", results)
         seen.wait_for("held")
         seen.box.freeze()

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from proctor.execute.sandbox.guard import Observation
-from proctor.execute.sandbox.interface import Finished
+from proctor.execute.sandbox.interface import CommandResult
 from tests.execute.sandbox.guarded import Seen, guarded
 from tests.execute.sandbox.test_guard_life import as_both, beside, live
 from tests.execute.sandbox.workplace import open_directory, python
@@ -31,7 +31,7 @@ def names(seen: Seen) -> list[str]:
 def test_a_program_beyond_the_allowed_ones_waits_and_the_rest_is_not_told_before_it() -> None:
     def check(top: Path) -> None:
         with guarded(top, programs=2) as seen:
-            results: list[Finished] = []
+            results: list[CommandResult] = []
             worker = beside(seen, THREE, results)
             seen.wait_for("exec", 3)
             assert len(names(seen)) == 3 and not results, "sh, one that starts, and one that waits"
@@ -49,7 +49,7 @@ def test_a_program_beyond_the_allowed_ones_waits_and_the_rest_is_not_told_before
 def test_a_program_that_waits_lets_the_sandbox_freeze() -> None:
     with open_directory() as top, guarded(top, programs=1) as seen:
         assert seen.box is not None
-        results: list[Finished] = []
+        results: list[CommandResult] = []
         worker = beside(seen, "/bin/true; echo done", results)
         seen.wait_for("exec", 2)
         seen.box.freeze()
@@ -62,7 +62,7 @@ def test_a_program_that_waits_lets_the_sandbox_freeze() -> None:
 def test_a_program_that_waits_dies_with_the_sandbox() -> None:
     with open_directory() as top, guarded(top, programs=1) as seen:
         assert seen.box is not None
-        results: list[Finished] = []
+        results: list[CommandResult] = []
         worker = beside(seen, "/bin/true; echo done", results)
         seen.wait_for("exec", 2)
         seen.box.end_all()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.execute.sandbox.bubblewrap import wire
+from proctor.execute.sandbox.bubblewrap import init_protocol
 from proctor.execute.sandbox.interface import Command
 from tests.attacks.test_isolation import USERS, as_user
 from tests.execute.sandbox import unreadable
@@ -134,7 +134,7 @@ def test_five_thousand_watched_calls_with_hard_pointers_are_told(user: str) -> N
 
 def test_no_watched_call_with_a_pointer_is_left_out() -> None:
     """The table of calls says in which arguments paths lie; the rules besides those on files have their own."""
-    table = (Path(wire.__file__).parent.parent / "native/calls.c").read_text("utf-8")
+    table = (Path(init_protocol.__file__).parent.parent / "native/calls.c").read_text("utf-8")
     rows = re.findall(r"\{(?:NAMED|NUMBERED)\((\w+)\)(.*?)\}", table, re.DOTALL)
     pointers = (
         "HERE(",

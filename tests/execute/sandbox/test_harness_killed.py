@@ -13,7 +13,7 @@ import pytest
 from proctor.base.canonical import canonical, parse
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.sandbox.interface import Limits, SandboxPlan
-from proctor.execute.sandbox.sessions import Session, boot_id, start_time, sweep, write
+from proctor.execute.sandbox.sandbox_records import Session, boot_id, start_time, sweep, write
 from tests.execute.sandbox.conformance import wait_until
 from tests.execute.sandbox.workplace import ORDINARY, layer, open_directory, overlay, shell
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from proctor.base.errors import UsageFault
-from proctor.execute.sandbox.bubblewrap import view
+from proctor.execute.sandbox.bubblewrap import bwrap_arguments
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.sandbox.interface import Limits, SandboxPlan, Tree
 from tests.execute.sandbox.workplace import as_ordinary_user, layer, open_directory, overlay, shell
@@ -43,22 +43,22 @@ def test_masked_directories_are_empty_and_cannot_be_filled(act: Callable[[Callab
 
 def masks(*masked: Path) -> list[str]:
     plan = SandboxPlan(Tree(Path("/nowhere")), Limits(), masked=masked)
-    arguments = view.make_view(plan, "init", {}, {}).arguments
+    arguments = bwrap_arguments.make_view(plan, "init", {}, {}).arguments
     places = [arguments[at + 1] for at, word in enumerate(arguments) if word == "--tmpfs"]
     return [place for place in places if place.startswith("/usr")]
 
 
 def test_the_package_itself_is_masked_where_it_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (view.PACKAGE / "execute/sandbox/bubblewrap/view.py").is_file()
+    assert (bwrap_arguments.PACKAGE / "execute/sandbox/bubblewrap/bwrap_arguments.py").is_file()
     hidden, other = shared()
-    monkeypatch.setattr(view, "PACKAGE", hidden)
+    monkeypatch.setattr(bwrap_arguments, "PACKAGE", hidden)
     assert masks() == [str(hidden)]
     assert masks(other) == [str(hidden), str(other)]
 
 
 def test_only_what_is_shown_needs_a_mask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hidden, _ = shared()
-    monkeypatch.setattr(view, "PACKAGE", tmp_path)
+    monkeypatch.setattr(bwrap_arguments, "PACKAGE", tmp_path)
     (tmp_path / "link").symlink_to(hidden)
     assert masks(tmp_path, Path("/usr/share/absent-from-everywhere")) == []
     assert masks(tmp_path / "link") == [str(hidden)]

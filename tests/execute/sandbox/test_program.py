@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from proctor.base.errors import MissingIsolation
-from proctor.execute.sandbox.bubblewrap.program import find_bubblewrap
+from proctor.execute.sandbox.bubblewrap.backend import find_bubblewrap
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from proctor.execute.sandbox import cgroup
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
 from proctor.execute.sandbox.cgroup import Group
-from proctor.execute.sandbox.interface import Command, Finished, Limits, SandboxPlan, Tree
+from proctor.execute.sandbox.interface import Command, CommandResult, Limits, SandboxPlan, Tree
 from tests.hostload import LOOP, load
 
 SPIN = "import time\nwhile time.process_time() < 0.6: pass"
@@ -23,7 +23,7 @@ def source(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     return str(request.param)
 
 
-def run(top: Path, script: str, timeout_seconds: float, stretch: int = 10) -> Finished:
+def run(top: Path, script: str, timeout_seconds: float, stretch: int = 10) -> CommandResult:
     top.chmod(0o755)
     (top / "sessions").mkdir()
     for name in ("workspace", "setup"):

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from proctor.base.erase import erase
-from proctor.execute.sandbox import capture  # noqa: F401 - an ordinary user may not be able to load it
+from proctor.base.directories import erase
+from proctor.execute.sandbox.bubblewrap import command_pipes  # noqa: F401 - an ordinary user may not be able to load it
 from proctor.execute.sandbox.bubblewrap.backend import BubblewrapBackend
-from proctor.execute.sandbox.interface import Command, Finished, Limits, Overlay, Sandbox, SandboxPlan, owner
+from proctor.execute.sandbox.interface import Command, CommandResult, Limits, Overlay, Sandbox, SandboxPlan, owner
 
 ORDINARY = 64200
 PYTHON = "/usr/bin/python3"
@@ -67,12 +67,12 @@ def opened(backend: BubblewrapBackend, top: Path, limits: Limits | None = None) 
         yield sandbox
 
 
-def shell(sandbox: Sandbox, text: str, timeout_seconds: float = 120, **fields: object) -> Finished:
+def shell(sandbox: Sandbox, text: str, timeout_seconds: float = 120, **fields: object) -> CommandResult:
     """Run shell ``text`` inside."""
     return sandbox.run(Command(("/bin/sh", "-c", text), VARIABLES, timeout_seconds=timeout_seconds, **fields))  # type: ignore[arg-type]
 
 
-def python(sandbox: Sandbox, text: str, timeout_seconds: float = 120) -> Finished:
+def python(sandbox: Sandbox, text: str, timeout_seconds: float = 120) -> CommandResult:
     """Run Python ``text`` inside."""
     return sandbox.run(Command((PYTHON, "-I", "-c", text), VARIABLES, timeout_seconds=timeout_seconds))
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from proctor.execute.workspace.diff import Changes, DiffLimits, everything
+from proctor.execute.workspace.layer_store import Layer, LayerStore
 from proctor.execute.workspace.patch import make_patch
-from proctor.execute.workspace.store import Layer, LayerStore
 from proctor.execute.workspace.workspace import Workspace
 
 Files = dict[bytes, tuple[int, bytes]]

@@ -11,8 +11,8 @@ import pytest
 
 from proctor.base.errors import InfrastructureFault
 from proctor.execute.workspace.diff import Change, Changes
-from proctor.execute.workspace.gitindex import IndexEntry, read_index, write_blob, write_index
-from proctor.execute.workspace.gitrun import scratch_repository
+from proctor.execute.workspace.file_tree import Entry
+from proctor.execute.workspace.git_repository import IndexEntry, read_index, scratch_repository, write_blob, write_index
 from proctor.execute.workspace.patch import (
     Application,
     PatchProblem,
@@ -22,7 +22,6 @@ from proctor.execute.workspace.patch import (
     make_patch,
     parse_stat,
 )
-from proctor.execute.workspace.tree import Entry
 
 Files = dict[bytes, tuple[int, bytes]]
 

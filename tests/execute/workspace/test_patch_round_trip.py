@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from proctor.base.erase import erase
+from proctor.base.directories import erase
+from proctor.execute.workspace.layer_store import LayerStore
 from proctor.execute.workspace.patch import apply_patch, make_patch, parse_stat
-from proctor.execute.workspace.store import LayerStore
 from proctor.execute.workspace.workspace import Workspace
 
 Files = dict[bytes, tuple[int, bytes]]

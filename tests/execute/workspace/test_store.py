@@ -12,8 +12,7 @@ import pytest
 
 from proctor.base.errors import UsageFault
 from proctor.execute.sandbox.interface import owner
-from proctor.execute.workspace.inventory import Inventory, take_inventory
-from proctor.execute.workspace.store import DamagedLayer, Layer, LayerStore
+from proctor.execute.workspace.layer_store import DamagedLayer, Inventory, Layer, LayerStore, take_inventory
 from proctor.execute.workspace.workspace import Workspace
 
 Files = dict[bytes, tuple[int, bytes]]
@@ -76,7 +75,7 @@ def test_a_failed_build_leaves_nothing(store: LayerStore, tmp_path: Path) -> Non
 CRASH = """
 import os, signal, sys
 from pathlib import Path
-from proctor.execute.workspace.store import LayerStore
+from proctor.execute.workspace.layer_store import LayerStore
 
 def build(content):
     (content / "workspace" / "half").write_text("x")
@@ -101,7 +100,7 @@ def test_a_builder_that_is_killed_leaves_nothing_that_is_used(store: LayerStore,
 RACE = """
 import os, sys, time
 from pathlib import Path
-from proctor.execute.workspace.store import LayerStore
+from proctor.execute.workspace.layer_store import LayerStore
 
 root = Path(sys.argv[1])
 
@@ -180,14 +179,14 @@ def test_a_file_that_is_swapped_after_it_was_digested_is_noticed(
         return found
 
     if when == "made":
-        monkeypatch.setattr("proctor.execute.workspace.store.take_inventory", swap_after)
+        monkeypatch.setattr("proctor.execute.workspace.layer_store.take_inventory", swap_after)
         with pytest.raises(DamagedLayer, match="changed while"):
             store.make("key", build)
         assert store.get("key") is None
     else:
         layer = store.make("key", build)
         os.utime(layer.path / "workspace/00/02", (1, 1))
-        monkeypatch.setattr("proctor.execute.workspace.store.take_inventory", swap_after)
+        monkeypatch.setattr("proctor.execute.workspace.layer_store.take_inventory", swap_after)
         with pytest.raises(DamagedLayer, match="changed while"):
             store.verify(layer)
         assert store.get("key") == layer

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from proctor.base.handles import names_in
-from proctor.execute.workspace.stack import Stack
-from proctor.execute.workspace.trail import KEPT, Trail, trail_below
+from proctor.base.directories import names_in
+from proctor.execute.workspace.file_tree import KEPT, DirectoryCursor, cursor_below
+from proctor.execute.workspace.layer_stack import Stack
 
 
 class Counted:
@@ -20,8 +20,8 @@ class Counted:
         self.entered = 0
         self.most = 0
 
-    def trail(self) -> Trail[bytes]:
-        return Trail(b"", self._enter, self.open.remove)
+    def trail(self) -> DirectoryCursor[bytes]:
+        return DirectoryCursor(b"", self._enter, self.open.remove)
 
     def _enter(self, above: bytes, name: bytes) -> bytes:
         assert above in self.open
@@ -52,7 +52,7 @@ def test_any_order_of_paths_leads_to_the_right_directory(tmp_path: Path) -> None
         place = tmp_path / os.fsdecode(path)
         place.mkdir(parents=True, exist_ok=True)
         (place / (path.hex() or "top")).touch()
-    with trail_below(tmp_path) as trail:
+    with cursor_below(tmp_path) as trail:
         for path in paths:
             assert (path.hex().encode() or b"top") in names_in(trail.at(path))
 
@@ -60,7 +60,7 @@ def test_any_order_of_paths_leads_to_the_right_directory(tmp_path: Path) -> None
 def test_a_failed_step_leaves_the_trail_usable(tmp_path: Path) -> None:
     (tmp_path / "a/b").mkdir(parents=True)
     (tmp_path / "link").symlink_to("a")
-    with trail_below(tmp_path) as trail:
+    with cursor_below(tmp_path) as trail:
         with pytest.raises(FileNotFoundError):
             trail.at(b"a/absent/c")
         with pytest.raises(OSError, match=r"link|directory"):

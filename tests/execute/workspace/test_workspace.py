@@ -13,8 +13,8 @@ import pytest
 
 from proctor.base.errors import InfrastructureFault
 from proctor.execute.sandbox.interface import Overlay, Tree, owner
+from proctor.execute.workspace.layer_store import Layer, LayerStore
 from proctor.execute.workspace.patch import Application
-from proctor.execute.workspace.store import Layer, LayerStore
 from proctor.execute.workspace.workspace import Workspace, base_stack
 
 Files = dict[bytes, tuple[int, bytes]]
@@ -226,7 +226,7 @@ spec = importlib.util.spec_from_file_location("overlays", sys.argv[2] + "/confte
 overlays = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(overlays)
 from proctor.execute.workspace.patch import apply_patch, make_patch
-from proctor.execute.workspace.store import LayerStore
+from proctor.execute.workspace.layer_store import LayerStore
 from proctor.execute.workspace.workspace import Workspace
 
 os.setgroups([]); os.setgid(64200); os.setuid(64200)

@@ -13,11 +13,11 @@ from proctor.base.canonical import canonical, parse, parse_canonical, sha256
 from proctor.base.clock import system_entropy
 from proctor.contract.digest import resolved
 from proctor.contract.model import Check, Contract, GitRepository, NamedFile, Task
-from proctor.judge.report import build_report
-from proctor.record.manifest import check_manifest
-from proctor.record.rundir import RunDirectory
-from proctor.record.trace.log import TraceWriter
-from proctor.record.versions import MANIFEST as VERSION
+from proctor.judge.run_report import build_report
+from proctor.record.completeness import check_manifest
+from proctor.record.run_directory import RunDirectory
+from proctor.record.schema_versions import MANIFEST as VERSION
+from proctor.record.trace.writer import TraceWriter
 
 PATCH = (
     b"diff --git a/calc.py b/calc.py\nindex 1111111111111111111111111111111111111111.."

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.judge.score import minimality
+from proctor.judge.scores import minimality
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from proctor.execute.watch.model_names import is_same_model
+from proctor.execute.monitor.price_table import is_same_model
 
 REQUEST: dict[str, Any] = {
     "call": 1,

@@ -10,8 +10,8 @@ import pytest
 
 from proctor.base.errors import BrokenSeal
 from proctor.contract.model import Check, Environment, Rerun, Score
-from proctor.judge.report import build_report
-from proctor.judge.reruns import combined
+from proctor.judge.run_report import build_report
+from proctor.judge.run_verdict import combined
 
 
 def gates(report: dict[str, Any]) -> str:

@@ -10,13 +10,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from proctor.present.amounts import Form, count, duration, money, plain, points, share, units
-from proctor.present.figures.bars import funnel, stacked
-from proctor.present.figures.canvas import across, fit, scale, stairs, standalone, thinned
-from proctor.present.figures.curves import SMALL, Curve, curves, power, projection
-from proctor.present.figures.forest import Whisker, forest
-from proctor.present.figures.scatter import Offer, frontier, tradeoff
+from proctor.present.figures.bar_charts import funnel, stacked
+from proctor.present.figures.interval_plots import Offer, Whisker, forest, frontier, tradeoff
+from proctor.present.figures.line_charts import SMALL, Curve, curves, power, projection
+from proctor.present.figures.svg_shapes import across, fit, scale, stairs, standalone, thinned
 from proctor.present.markup import Markup
+from proctor.present.readable_numbers import Form, count, duration, money, plain, points, share, units
 from tests.present.html.drawn import numbers
 
 HOSTILE = '<script>alert(1)</script> & "quoted"'

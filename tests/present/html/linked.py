@@ -5,7 +5,7 @@ from __future__ import annotations
 from html.parser import HTMLParser
 from pathlib import Path
 
-from proctor.study.index.query import Question
+from proctor.study.index.sql_query import RunsDatabase
 
 OTHER = ("Modes found", "Tokens read", "Tokens written", "Cost", "Cost in all", "US dollars", "Units")
 """Columns whose whole numbers count something else than runs."""
@@ -78,7 +78,7 @@ def check_numbers(folder: Path) -> dict[str, int]:
     """
     page = Page((folder / "report.html").read_text())
     assert {link for _, _, link in page.cells} <= page.anchors
-    with Question.over(folder / "runs.parquet") as table:
+    with RunsDatabase.over(folder / "runs.parquet") as table:
         selected = {key: len(list(table.ask(query).rows)) for key, query in page.queries.items()}
     found = {}
     for where, text, link in page.cells:

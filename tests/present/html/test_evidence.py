@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from proctor.present.html import page
-from proctor.present.html.evidence import MOST_ENTRIES, Evidence, quoted
+from proctor.present.html.evidence_links import MOST_ENTRIES, Evidence, quoted
 from tests.present.sample import findings
 
 QUOTED = "o'brien's \u00b7 \"best\""

@@ -16,7 +16,7 @@ import pytest
 from proctor.present.html import page
 from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Question
-from proctor.study.table import Table
+from proctor.study.run_table import Table
 from tests.present.html.drawn import Figure, at, close, figures, numbers, same, table
 from tests.present.sample_parts import plan_part
 from tests.study.analysis.made import Outcomes, runs

@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 
 from proctor.cli.main import run_command
-from proctor.present.folder import write_report
 from proctor.present.markup import tag
-from proctor.record.rundir import RunDirectory
+from proctor.present.report_files import write_report
+from proctor.record.run_directory import RunDirectory
 from proctor.study.analysis.question import Extras
-from proctor.study.index.query import Question
-from proctor.study.pilot import report
-from proctor.study.pilot.journal import Journal, Removal
-from proctor.study.pilot.randomise import Slot
+from proctor.study.index.sql_query import RunsDatabase
+from proctor.study.pilot.ledger.journal import Journal, Removal
+from proctor.study.pilot.plan.randomisation import Slot
+from proctor.study.pilot.report import pilot_findings
 from tests.present.html.linked import Page, check_numbers
+from tests.study.pilot.pilot_cases import SPOILT
 from tests.study.pilot.planning import task
-from tests.study.pilot.running import SPOILT
-from tests.study.pilot.test_status import stands
+from tests.study.pilot.report.test_status import stands
 
 TASKS = [task("a", "c"), task("b", "c"), task("d", "python"), task("e", "python"), task("f", "python")]
 
@@ -63,10 +63,10 @@ def pilot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, An
             "comparability": f"sha256:{run.task}{run.repeat == 1}",
         }
 
-    monkeypatch.setattr(report, "row_of", row)
-    monkeypatch.setattr(report, "_extras", lambda here: Extras(kind="pilot", name="a pilot"))
-    monkeypatch.setattr(report, "promised", lambda *plan: {})
-    found, table = report.report_of(here)
+    monkeypatch.setattr(pilot_findings, "row_of", row)
+    monkeypatch.setattr(pilot_findings, "_extras", lambda here: Extras(kind="pilot", name="a pilot"))
+    monkeypatch.setattr(pilot_findings, "promised", lambda *plan: {})
+    found, table = pilot_findings.report_of(here)
     write_report(found, table, tmp_path / "report")
     return found, tmp_path / "report"
 
@@ -106,7 +106,7 @@ def test_a_difference_leads_to_the_runs_of_both_on_tasks_that_both_have(pilot: t
     found, folder = pilot
     page = Page((folder / "report.html").read_text())
     (query,) = (query for query in page.queries.values() if "both_of" in query)
-    with Question.over(folder / "runs.parquet") as table:
+    with RunsDatabase.over(folder / "runs.parquet") as table:
         rows = len(list(table.ask(query).rows))
     assert rows == sum(agent["success"]["n"] for agent in found["agents"])
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from html import unescape
 
-from proctor.present.amounts import money
-from proctor.present.markdown import report
+from proctor.present.markdown_report import report
+from proctor.present.readable_numbers import money
 from proctor.study.analysis.findings import findings as analysed
 from proctor.study.analysis.question import Question
 from tests.present.html.test_page import first_screen, shown

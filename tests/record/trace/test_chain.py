@@ -21,11 +21,11 @@ from proctor.record.trace.event import (
     event_header,
     header_bytes,
     line_bytes,
+    payload_bytes,
     payload_digest,
 )
-from proctor.record.trace.log import TraceWriter
 from proctor.record.trace.merkle import check_inclusion, inclusion_proof
-from proctor.record.trace.payload import payload_bytes
+from proctor.record.trace.writer import TraceWriter
 
 
 class Ticks:

@@ -13,8 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.base.canonical import NotCanonical, canonical, parse_canonical
-from proctor.record.trace.event import ACTORS, GENESIS, Event, event_header, header_bytes, line_bytes, payload_digest
-from proctor.record.trace.payload import parse_payload, payload_bytes
+from proctor.record.trace.event import (
+    ACTORS,
+    GENESIS,
+    Event,
+    event_header,
+    header_bytes,
+    line_bytes,
+    parse_payload,
+    payload_bytes,
+    payload_digest,
+)
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 KEYS = st.text(st.characters(max_codepoint=127), max_size=8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from proctor.study.table import Table
+from proctor.study.run_table import Table
 
 Outcomes = Mapping[str, Mapping[str, Sequence[Any]]]
 """What came out, by agent and task, a value for each trial."""

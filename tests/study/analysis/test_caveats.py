@@ -8,7 +8,7 @@ import pytest
 
 from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Question
-from proctor.study.table import Table
+from proctor.study.run_table import Table
 from tests.study.analysis.made import Outcomes, runs, table
 
 SOLVED = {"best": 30, "near": 29, "cheap": 28, "weak": 12, "old": 10}

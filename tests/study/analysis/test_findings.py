@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from proctor.base.errors import UsageFault
 from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Extras, Question
-from proctor.study.table import Table
+from proctor.study.run_table import Table
 from tests.study.analysis.made import Outcomes, runs, table
 
 TWO = {

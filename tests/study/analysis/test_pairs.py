@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from proctor.present.html import page
-from proctor.present.markdown import report
+from proctor.present.markdown_report import report
 from proctor.study.analysis.findings import findings
-from proctor.study.analysis.pairs import told_apart
+from proctor.study.analysis.pairwise_comparison import is_separable
 from proctor.study.analysis.question import Question
 from tests.study.analysis.made import table
 
@@ -62,4 +62,4 @@ def test_a_separable_pair_has_an_interval_without_0_however_tasks_came_out(seed:
 @pytest.mark.parametrize(("wins", "apart"), [(1, False), (3, True)])
 def test_what_is_supposed_of_runs_is_held_against_both_as_well(wins: int, apart: bool) -> None:
     means = np.column_stack([np.full(4, wins / 3), np.zeros(4)])
-    assert told_apart(means, (0, 1), True, 0.3, np.random.default_rng(1)) is apart
+    assert is_separable(means, (0, 1), True, 0.3, np.random.default_rng(1)) is apart

@@ -9,7 +9,7 @@ import pytest
 from proctor.base.errors import UsageFault
 from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Extras, Question, measured_from
-from proctor.study.table import Table
+from proctor.study.run_table import Table
 from tests.study.analysis.made import runs, table
 
 

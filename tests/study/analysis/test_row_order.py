@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proctor.present.html import page
-from proctor.present.markdown import report
+from proctor.present.markdown_report import report
 from proctor.study.analysis.findings import findings
 from proctor.study.analysis.question import Extras, Question
-from proctor.study.results import Reading, read_results
+from proctor.study.table_import.csv_reader import Reading, read_results
 
 HEAD = "agent,model,task,trial,outcome,failure_mode,cost_usd,input_tokens,seconds,difficulty,tags,started\n"
 AGENTS = ("zeta", "alpha", "Ünï")

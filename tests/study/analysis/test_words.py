@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proctor.study.analysis.words import level_words
+from proctor.study.analysis.number_format import level_words
 
 
 @pytest.mark.parametrize(

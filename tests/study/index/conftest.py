@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from proctor.execute.home import Home
-from proctor.record.rundir import RunDirectory
+from proctor.record.run_directory import RunDirectory
 from proctor.record.seal import write_seal
-from proctor.record.trace.log import TraceWriter
+from proctor.record.trace.writer import TraceWriter
 
 COST = {
     "method": "sha256:prices",

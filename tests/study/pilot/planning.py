@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from proctor.study.pilot.model import PLANNED_SEED
+from proctor.study.pilot.plan.pilot_model import PLANNED_SEED
 
 WHOLE: Mapping[str, Any] = {
     "schema": 1,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.record.rundir import RunDirectory
+from proctor.record.run_directory import RunDirectory
 from proctor.record.verify import verify
 from tests.study.pilot.live import Proctor, check_places, contents, kill_in, planned, run, runs_in, write_pilot
 

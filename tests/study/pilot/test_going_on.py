@@ -12,23 +12,23 @@ import pytest
 from proctor.base.canonical import canonical
 from proctor.base.errors import BudgetExceeded, InfrastructureFault, UsageFault
 from proctor.cli.wiring import machine
-from proctor.conduct.batch import Batch, Place, batches_of
-from proctor.conduct.batch_runs import BatchResult
-from proctor.conduct.run import Outcome
+from proctor.conduct.batch.batch_record import Batch, Place, batches_of
+from proctor.conduct.batch.batch_runs import BatchResult
+from proctor.conduct.run.lifecycle import RunOutcome
 from proctor.execute import requirements
 from proctor.execute.home import Home
-from proctor.study.pilot import conduct, records
-from proctor.study.pilot.conduct import Paused, Scene, alone, is_busy, run_pilot
-from proctor.study.pilot.file import load_pilot
-from proctor.study.pilot.journal import add_screen
-from proctor.study.pilot.ledger import Run
-from proctor.study.pilot.plan import Plan, freeze
-from proctor.study.pilot.protocol import design_of, protocol_of
-from proctor.study.pilot.randomise import Slot, randomise, to_csv
-from proctor.study.pilot.records import Standing, deviations, standing
-from proctor.study.pilot.suite import SuiteTask, load_suite
+from proctor.study.pilot.ledger.journal import add_screen
+from proctor.study.pilot.ledger.pilot_runs import Run
+from proctor.study.pilot.plan.frozen_plan import Plan, freeze
+from proctor.study.pilot.plan.pilot_file import load_pilot
+from proctor.study.pilot.plan.protocol import design_of, protocol_of
+from proctor.study.pilot.plan.randomisation import Slot, randomise, to_csv
+from proctor.study.pilot.plan.task_suite import SuiteTask, load_suite
+from proctor.study.pilot.running import pilot_runner, pilot_state
+from proctor.study.pilot.running.pilot_runner import Paused, PilotContext, alone, is_busy, run_pilot
+from proctor.study.pilot.running.pilot_state import PilotState, deviations, read_pilot_state
 from tests.study.pilot.live import write_pilot
-from tests.study.pilot.running import SPOILT, UNSAFE, run_of
+from tests.study.pilot.pilot_cases import SPOILT, UNSAFE, run_of
 
 Says = Callable[[Place, int], Mapping[str, Any]]
 
@@ -50,16 +50,16 @@ class Stage:
         self.asked: list[Place] = []
         self.answers: list[BatchResult] = []
         self.charge: Callable[[Mapping[str, Decimal]], None] = lambda charged: None
-        patch.setattr(conduct, "read_run", lambda path: self.made[path])
-        patch.setattr(conduct, "standing", self.standing)
-        patch.setattr(conduct, "_screen", self.screen)
+        patch.setattr(pilot_runner, "read_run", lambda path: self.made[path])
+        patch.setattr(pilot_runner, "read_pilot_state", self.read_pilot_state)
+        patch.setattr(pilot_runner, "_screen", self.screen)
 
-    def standing(self, plan: Plan, home: Home) -> Standing:
+    def read_pilot_state(self, plan: Plan, home: Home) -> PilotState:
         """What lies there: the runs that were made up so far."""
-        found = standing(plan, home)
-        return Standing(found.plan, found.journal, tuple(self.made.values()), found.power)
+        found = read_pilot_state(plan, home)
+        return PilotState(found.plan, found.journal, tuple(self.made.values()), found.power)
 
-    def screen(self, scene: Scene, task: SuiteTask, times: int) -> None:
+    def screen(self, scene: PilotContext, task: SuiteTask, times: int) -> None:
         add_screen(self.plan, task.name, task.contract, times, ())
 
     def fill(self, batch: Batch, places: Sequence[Place]) -> BatchResult:
@@ -76,13 +76,13 @@ class Stage:
             status = {"status": "success" if place.method in ("fixer", "reference") else "failure"}
             run = run_of(slot, number, **{**status, **self.says(place, number)})
             self.made[run.path] = run
-            outcomes.append((place, Outcome(run.run, run.path, run.status, {})))
+            outcomes.append((place, RunOutcome(run.run, run.path, run.status, {})))
         return BatchResult(tuple(outcomes), (), False)
 
-    def run(self, jobs: int = 1) -> tuple[Standing, tuple[records.Stage, ...]]:
+    def run(self, jobs: int = 1) -> tuple[PilotState, tuple[pilot_state.Stage, ...]]:
         told: list[str] = []
         parts = (self.machine, self.pilot, self.suite, self.plan, self.fill, "", jobs, told.append, lambda: False)
-        return run_pilot(Scene(*parts, self.charge))
+        return run_pilot(PilotContext(*parts, self.charge))
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def test_a_fault_of_the_machine_is_repeated_once_and_then_stands(stage: Stage) -
     )
     here, stages = stage.run()
     assert tried(stage).count((slot.contract, slot.repeat, slot.method)) == 2
-    held = here.ledger.holder(slot)
+    held = here.ledger.run_that_fills(slot)
     assert held is not None and held.spoilt
     assert stages[1].verdict == "open", "there is a task without a verdict, and the pilot says so"
     assert [one.id for one in stages[1].unmet] == ["endpoints"]
@@ -160,7 +160,7 @@ def test_a_fault_that_does_not_come_again_leaves_no_trace_but_a_deviation(stage:
     assert len(set(here.ledger.counts().values())) == 1
     (words,) = deviations(here)
     assert "A fault of the machine spoilt" in words
-    record = records.record_of(here, next(one for one in stages if one.name == slot.stage))
+    record = pilot_state.record_of(here, next(one for one in stages if one.name == slot.stage))
     (place,) = record["attempts"]
     assert (place["task"], place["repeat"], place["method"]) == (slot.task, slot.repeat, slot.method)
     assert [(one["status"], one["why"]) for one in place["runs"]] == [("invalid", "no disk"), ("success", "finished")]

@@ -9,28 +9,28 @@ from typing import Any
 
 import pytest
 
-from proctor.study.pilot.journal import Journal, Removal, read_journal
-from proctor.study.pilot.looks import family
-from proctor.study.pilot.plan import Plan
-from proctor.study.pilot.randomise import Slot
-from proctor.study.pilot.records import Standing, record_of, stages_of, take_looks
-from proctor.study.pilot.stopping import EFFICACY, rules_so_far
+from proctor.study.pilot.ledger.interim_analysis import family
+from proctor.study.pilot.ledger.journal import Journal, Removal, read_journal
+from proctor.study.pilot.plan.frozen_plan import Plan
+from proctor.study.pilot.plan.randomisation import Slot
+from proctor.study.pilot.running.pilot_state import PilotState, record_of, stages_of, take_looks
+from proctor.study.pilot.running.stopping_rules import EFFICACY, rules_so_far
+from tests.study.pilot.pilot_cases import POWERED, ledger, run_of, screens
 from tests.study.pilot.planning import method
-from tests.study.pilot.running import POWERED, ledger, run_of, screens
-from tests.study.pilot.test_stopping import TASKS, looking
+from tests.study.pilot.running.test_stopping_rules import TASKS, looking
 
 Says = Callable[[Slot], Mapping[str, Any]]
 
 
-def standing_with(folder: Path, filled: int | None, says: Says, **parts: Any) -> Standing:
+def standing_with(folder: Path, filled: int | None, says: Says, **parts: Any) -> PilotState:
     """A pilot of twenty tasks that looks at the half and at the end, with a journal on disk."""
     wanted = looking(["0.5", "1"], **parts)
     book = ledger(wanted, filled, says)
     plan = Plan(folder, folder, "sha256:" + "0" * 64, wanted, book.slots)
-    return Standing(plan, Journal(screens(wanted), ()), book.runs, POWERED)
+    return PilotState(plan, Journal(screens(wanted), ()), book.runs, POWERED)
 
 
-def without(here: Standing, *tasks: str) -> Standing:
+def without(here: PilotState, *tasks: str) -> PilotState:
     """The same after tasks were removed."""
     gone = tuple(Removal(task, "", "flaky", (), "", "", "", "", 0, "") for task in tasks)
     return replace(here, journal=replace(here.journal, removals=gone))
@@ -108,21 +108,21 @@ def test_earlier_stages_know_nothing_of_looks(tmp_path: Path) -> None:
 
 
 def test_the_report_shows_looks_as_they_were_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from proctor.study.pilot import report
+    from proctor.study.pilot.report import pilot_findings
 
-    monkeypatch.setattr(report, "agreement", lambda paths: None)
-    monkeypatch.setattr(report, "_locks", lambda here: [])
+    monkeypatch.setattr(pilot_findings, "agreement", lambda paths: None)
+    monkeypatch.setattr(pilot_findings, "_locks", lambda here: [])
     taken = take_looks(standing_with(tmp_path, 4 * 40, x_wins_but_in(6)))
     here = without(taken, "t19")
     here = replace(here, plan=replace(here.plan, protocol={**here.plan.protocol, "artefacts": {}}))
     (look,) = taken.journal.looks
-    told = report._extras(_labelled(here))
+    told = pilot_findings._extras(_labelled(here))
     assert f"A look for efficacy was taken {look.words}; it was taken with t19, removed later." in told.notes
     (shown,) = told.appendix["stages"][-1]["looks"]
     assert shown["pairs"] == [list(pair) for pair in look.pairs] and "runs" not in shown
 
 
-def _labelled(here: Standing) -> Standing:
+def _labelled(here: PilotState) -> PilotState:
     tasks = [{**task, "labels": {}, "kind": "bug-fix"} for task in here.plan.protocol["tasks"]]
     return replace(here, plan=replace(here.plan, protocol={**here.plan.protocol, "tasks": tasks}))
 
@@ -135,7 +135,7 @@ def test_pairs_share_the_level_as_in_the_report(tmp_path: Path) -> None:
     """The p value of each pair is that of the report, which adjusts over all pairs together."""
     import numpy as np
 
-    from proctor.study.stats.multiplicity import max_t
+    from proctor.study.stats.multiple_comparisons import max_t
 
     def says(slot: Slot) -> Mapping[str, Any]:
         number = int(slot.task[1:])

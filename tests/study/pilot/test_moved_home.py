@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from proctor.cli.pilot_crew import Crew
-from proctor.cli.planned import draft
+from proctor.cli.pilot_plan import draft
+from proctor.cli.pilot_run import Crew
 from proctor.cli.progress import Progress
 from proctor.cli.wiring import machine
-from proctor.conduct.batch import Place, new_batch
+from proctor.conduct.batch.batch_record import Place, new_batch
 from proctor.contract.load import load_contract
-from proctor.execute.workspace.store import DamagedLayer, hold
+from proctor.execute.workspace.layer_store import DamagedLayer, hold
 from tests.study.pilot.live import Proctor, kill_in, planned, runs_in, write_pilot
 
 SETUP = [{"run": "mkdir /setup/site && echo 'READY = True' > /setup/site/ready.py"}]

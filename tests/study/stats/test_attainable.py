@@ -9,10 +9,9 @@ from math import comb
 import numpy as np
 import pytest
 
-from proctor.study.stats.attainable import SHARES, chances, differing_share, least_errors, most_errors
-from proctor.study.stats.paired import paired_difference
-from proctor.study.stats.power import Design
-from proctor.study.stats.power_simulation import simulated_means
+from proctor.study.stats.calibration import SHARES, chances, differing_share, least_errors, most_errors
+from proctor.study.stats.paired_comparison import paired_difference
+from proctor.study.stats.statistical_power import Design, simulated_means
 
 TASKS = 20
 Counts = tuple[int, int]

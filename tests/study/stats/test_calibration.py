@@ -16,15 +16,12 @@ from proctor.study.stats.calibration import (
     mcnemar_false_alarms,
     sequential_false_alarms,
 )
-from proctor.study.stats.discovery import discover
+from proctor.study.stats.clustered_rates import cluster_rate, cluster_t, pass_at_k, stratified_rate, weighted_rate
 from proctor.study.stats.estimate import Estimate, defined, undefined
-from proctor.study.stats.misclassification import rogan_gladen
-from proctor.study.stats.paired import sign_flip
-from proctor.study.stats.passk import pass_at_k
-from proctor.study.stats.power import Design
-from proctor.study.stats.power_simulation import confirmed, simulated_means
-from proctor.study.stats.rates import cluster_rate, cluster_t
-from proctor.study.stats.strata import stratified_rate, weighted_rate
+from proctor.study.stats.missing_outcomes import rogan_gladen
+from proctor.study.stats.paired_comparison import sign_flip
+from proctor.study.stats.statistical_power import Design, confirmed, simulated_means
+from proctor.study.stats.unseen_failure_modes import discover
 
 DRAWS = 1_000
 

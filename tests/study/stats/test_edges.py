@@ -9,12 +9,10 @@ import pytest
 from scipy.stats import binomtest, ttest_1samp
 from statsmodels.stats.weightstats import DescrStatsW  # type: ignore[import-untyped]
 
-from proctor.study.stats.discovery import discover, marginal_cost
-from proctor.study.stats.missing import imputed_rate, manski, rubin
-from proctor.study.stats.paired import paired_difference
-from proctor.study.stats.passk import all_of_k, pass_at_k
-from proctor.study.stats.rates import cluster_rate
-from proctor.study.stats.strata import stratified_rate, weighted_rate
+from proctor.study.stats.clustered_rates import all_of_k, cluster_rate, pass_at_k, stratified_rate, weighted_rate
+from proctor.study.stats.missing_outcomes import imputed_rate, manski, rubin
+from proctor.study.stats.paired_comparison import paired_difference
+from proctor.study.stats.unseen_failure_modes import discover, marginal_cost
 
 
 def rng() -> np.random.Generator:

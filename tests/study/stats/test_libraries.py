@@ -14,14 +14,14 @@ from statsmodels.stats.multitest import multipletests  # type: ignore[import-unt
 from statsmodels.stats.power import TTestPower  # type: ignore[import-untyped]
 from statsmodels.stats.proportion import proportion_confint  # type: ignore[import-untyped]
 
-from proctor.study.stats.agreement import cohen, fleiss
-from proctor.study.stats.limits import clopper_pearson, wilson_limits
-from proctor.study.stats.multiplicity import holm
-from proctor.study.stats.paired import mcnemar
-from proctor.study.stats.power import Design, paired_power, paired_variance
-from proctor.study.stats.rates import spread
-from proctor.study.stats.regression import ols
-from proctor.study.stats.survival import kaplan_meier, log_rank, restricted_mean
+from proctor.study.stats.clustered_data import ols
+from proctor.study.stats.clustered_rates import spread
+from proctor.study.stats.confidence_limits import clopper_pearson, wilson_limits
+from proctor.study.stats.multiple_comparisons import holm
+from proctor.study.stats.paired_comparison import mcnemar
+from proctor.study.stats.rater_agreement import cohen, fleiss
+from proctor.study.stats.statistical_power import Design, paired_power, paired_variance
+from proctor.study.stats.survival_curves import kaplan_meier, log_rank, restricted_mean
 
 
 def rng() -> np.random.Generator:

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from proctor.study.stats.estimate import defined, undefined
-from proctor.study.stats.misclassification import rogan_gladen
+from proctor.study.stats.missing_outcomes import rogan_gladen
 
 RATE = defined(0.5, 0.4, 0.65, level=0.95, method="m", n=100, clusters=20)
 

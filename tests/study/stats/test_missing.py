@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from proctor.study.stats.missing import imputed_rate, manski, rubin
-from proctor.study.stats.rates import cluster_rate
+from proctor.study.stats.clustered_rates import cluster_rate
+from proctor.study.stats.missing_outcomes import imputed_rate, manski, rubin
 
 
 def rng() -> np.random.Generator:

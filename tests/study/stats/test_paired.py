@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.study.stats.paired import mcnemar, paired_difference, sign_blocks, sign_flip
+from proctor.study.stats.paired_comparison import mcnemar, paired_difference, sign_blocks, sign_flip
 
 DARWIN = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
 """Crossed minus self-fertilised maize, in eighths of an inch: Fisher, "The design of experiments" (1935), chapter 3."""

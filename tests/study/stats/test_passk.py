@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.study.stats.passk import all_of_k, pass_at_k
-from proctor.study.stats.rates import cluster_rate
+from proctor.study.stats.clustered_rates import all_of_k, cluster_rate, pass_at_k
 
 
 def value(found: object) -> float:

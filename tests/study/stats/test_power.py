@@ -8,28 +8,26 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from proctor.study.stats.power import (
+from proctor.study.stats.statistical_power import (
     Design,
-    design_effect,
-    minimum_detectable,
-    paired_power,
-    paired_size,
-    paired_variance,
-    tasks_needed,
-    two_proportions_size,
-    two_proportions_tasks,
-)
-from proctor.study.stats.power_simulation import (
     Point,
     confirmed,
     curve,
     decisions,
+    design_effect,
     formula_point,
+    minimum_detectable,
     not_monotone,
+    paired_power,
+    paired_size,
+    paired_variance,
     rejections,
     sanity,
     simulated_means,
     simulated_point,
+    tasks_needed,
+    two_proportions_size,
+    two_proportions_tasks,
 )
 
 DESIGN = Design(rate=0.5, icc=0.4, correlation=0.5, tasks=50, runs=5)
@@ -116,7 +114,7 @@ def test_agents_that_never_vary_are_told_apart_at_once() -> None:
 
 
 def test_the_simulated_test_is_the_real_one() -> None:
-    from proctor.study.stats.paired import paired_difference
+    from proctor.study.stats.paired_comparison import paired_difference
 
     draws = rng()
     differences = np.vstack((draws.integers(-3, 5, (50, 9)) / 5, np.zeros((1, 9)), np.ones((1, 9))))

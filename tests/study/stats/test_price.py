@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import bootstrap
+from scipy import stats
 
-from proctor.study.stats import price
-from proctor.study.stats.price import success_price
+from proctor.study.stats import bootstrap
+from proctor.study.stats.bootstrap import success_price
 
 
 def made(tasks: int, seed: int = 3) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], ...]:
@@ -19,7 +19,7 @@ def test_it_is_near_that_of_scipy() -> None:
     spent, won = made(40)
     found = success_price(spent, won, np.random.default_rng(1))
     ratio = lambda a, b, axis: a.sum(axis) / b.sum(axis)  # noqa: E731
-    other = bootstrap((spent, won), ratio, paired=True, n_resamples=9_999, rng=np.random.default_rng(2))
+    other = stats.bootstrap((spent, won), ratio, paired=True, n_resamples=9_999, rng=np.random.default_rng(2))
     assert found.value == pytest.approx(spent.sum() / won.sum())
     low, high = other.confidence_interval
     assert [found.low, found.high] == pytest.approx([low, high], rel=0.03)
@@ -28,9 +28,9 @@ def test_it_is_near_that_of_scipy() -> None:
 def test_with_many_tasks_both_ways_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     spent, won = made(600)
     quick = success_price(spent, won, np.random.default_rng(1))
-    monkeypatch.setattr(price, "MOST_DRAWN", 600)
+    monkeypatch.setattr(bootstrap, "MOST_DRAWN", 600)
     drawn = success_price(spent, won, np.random.default_rng(1))
-    assert quick.method == price.LINEAR != drawn.method
+    assert quick.method == bootstrap.LINEAR != drawn.method
     assert quick.value == pytest.approx(drawn.value)
     assert [quick.low, quick.high] == pytest.approx([drawn.low, drawn.high], rel=0.02)
 
@@ -54,7 +54,7 @@ def test_runs_without_a_known_cost_take_the_mean_of_the_others(tasks: int) -> No
     spent = spent * metered
     found = success_price(spent, won, np.random.default_rng(1), counts=(metered, runs))
     price_of = lambda c, w, m, n, axis: c.sum(axis) / m.sum(axis) * n.sum(axis) / w.sum(axis)  # noqa: E731
-    other = bootstrap((spent, won, metered, runs), price_of, paired=True, n_resamples=4_999, rng=rng)
+    other = stats.bootstrap((spent, won, metered, runs), price_of, paired=True, n_resamples=4_999, rng=rng)
     assert found.value == pytest.approx(spent.sum() / metered.sum() * runs.sum() / won.sum())
     low, high = other.confidence_interval
     assert [found.low, found.high] == pytest.approx([low, high], rel=0.03)

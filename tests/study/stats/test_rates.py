@@ -11,9 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.study.stats.arrays import by_task
+from proctor.study.stats.clustered_rates import (
+    cluster_mean,
+    cluster_rate,
+    cluster_t,
+    degrees_of_freedom,
+    logit,
+    spread,
+    wilson,
+)
+from proctor.study.stats.confidence_limits import clopper_pearson
 from proctor.study.stats.estimate import Estimate
-from proctor.study.stats.limits import clopper_pearson
-from proctor.study.stats.rates import cluster_mean, cluster_rate, cluster_t, freedom_left, logit, spread, wilson
 
 DISTRICTS = [
     (2, 11),
@@ -142,9 +150,9 @@ def test_one_failure_does_not_make_certain() -> None:
 
 
 def test_a_variance_that_one_task_makes_has_few_degrees_of_freedom() -> None:
-    assert freedom_left(np.array([1.0, -1.0, 1.0, -1.0]), 3) == 3
-    assert freedom_left(np.array([9.0] + [-1.0] * 9), 9) < 3
-    assert freedom_left(np.array([1.0, -1.0]), 1) == 1
+    assert degrees_of_freedom(np.array([1.0, -1.0, 1.0, -1.0]), 3) == 3
+    assert degrees_of_freedom(np.array([9.0] + [-1.0] * 9), 9) < 3
+    assert degrees_of_freedom(np.array([1.0, -1.0]), 1) == 1
 
 
 def test_more_successes_than_runs_are_refused() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from proctor.study.stats.regression import ols
+from proctor.study.stats.clustered_data import ols
 
 
 def test_petersens_panel() -> None:

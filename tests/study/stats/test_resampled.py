@@ -11,12 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proctor.study.stats.attainable import chances
-from proctor.study.stats.limits import t_two_sided
-from proctor.study.stats.paired import PAIRED_T, RESAMPLED_T, Comparison, paired_difference
-from proctor.study.stats.power import Design
-from proctor.study.stats.power_simulation import FAR, decisions, rejections, simulated_means
-from proctor.study.stats.resampled import DRAWS, ENOUGH_DIFFER, few_differ, resampled_limit, resampled_p
+from proctor.study.stats.calibration import chances
+from proctor.study.stats.confidence_limits import t_two_sided
+from proctor.study.stats.paired_comparison import (
+    ENOUGH_DIFFER,
+    PAIRED_T,
+    RESAMPLED_DRAWS,
+    RESAMPLED_T,
+    Comparison,
+    few_differ,
+    paired_difference,
+    resampled_limit,
+    resampled_p,
+)
+from proctor.study.stats.statistical_power import FAR, Design, decisions, rejections, simulated_means
 
 if TYPE_CHECKING:
     from proctor.study.stats.arrays import Floats
@@ -46,7 +54,7 @@ def test_of_one_size_it_is_what_counting_gives(won: int, lost: int) -> None:
             found = t_squared(one, other)
             exact += chance[one, other] * (1.0 if found > seen + 1e-9 else 0.5 if found > seen - 1e-9 else 0.0)
     drawn = float(resampled_p(line([1.0] * won + [-1.0] * lost)[None, :])[0])
-    assert drawn == pytest.approx(exact, abs=4 * (exact / DRAWS) ** 0.5)
+    assert drawn == pytest.approx(exact, abs=4 * (exact / RESAMPLED_DRAWS) ** 0.5)
 
 
 @pytest.mark.parametrize("tasks", [20, 25, 40])

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from proctor.study.stats.paired import paired_difference, sign_flip
-from proctor.study.stats.power_simulation import decisions
-from proctor.study.stats.signs import flipped_p
+from proctor.study.stats.paired_comparison import paired_difference, sign_flip
+from proctor.study.stats.statistical_power import decisions, flipped_p
 
 
 def rng() -> np.random.Generator:

@@ -7,9 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from proctor.study.stats.limits import korn_graubard, unanimous
-from proctor.study.stats.rates import cluster_rate, freedom_left
-from proctor.study.stats.strata import rate_by_stratum, stratified_rate, weighted_rate
+from proctor.study.stats.clustered_rates import (
+    cluster_rate,
+    degrees_of_freedom,
+    rate_by_stratum,
+    stratified_rate,
+    weighted_rate,
+)
+from proctor.study.stats.confidence_limits import korn_graubard, unanimous
 
 X = np.array([5, 4, 3, 5, 1, 0, 2, 1], dtype=float)
 N = np.full(8, 5.0)
@@ -123,7 +128,7 @@ def test_weights_by_hand_and_their_scale() -> None:
     off = weights * (X - value * N) / (1 - weights * N / float(weights @ N))
     error = math.sqrt(7 / 8 * float(off @ off)) / float(weights @ N)
     least = float(weights.sum() ** 2 / (weights @ weights))
-    low, high = korn_graubard(value, error, 40, freedom_left(off, 7), 0.95, least=least, most=40)
+    low, high = korn_graubard(value, error, 40, degrees_of_freedom(off, 7), 0.95, least=least, most=40)
     for scale in (1.0, 250.0):
         found = weighted_rate(X, N, weights * scale)
         assert (found.value, found.low, found.high) == pytest.approx((value, low, high))

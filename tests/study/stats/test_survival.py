@@ -10,9 +10,9 @@ from lifelines import KaplanMeierFitter  # type: ignore[import-untyped]
 from scipy.stats import beta, norm
 from scipy.stats import t as student
 
-from proctor.study.stats.calibration_survival import Times, curve_coverage
-from proctor.study.stats.rates import cluster_mean, spread
-from proctor.study.stats.survival import kaplan_meier, log_rank, restricted_mean
+from proctor.study.stats.calibration import Times, curve_coverage
+from proctor.study.stats.clustered_rates import cluster_mean, spread
+from proctor.study.stats.survival_curves import kaplan_meier, log_rank, restricted_mean
 
 FloatArray = np.ndarray[tuple[int], np.dtype[np.float64]]
 

@@ -15,12 +15,12 @@ from typing import Any
 
 from proctor.base.errors import ContractError, InfrastructureFault, Mistake, UsageFault
 from proctor.base.files import read_bounded
-from proctor.contract.kinds import Decimal, Text, Whole
-from proctor.contract.shapes import Either, Field, ListOf, MapOf, Part, Shape, Variants
+from proctor.contract.composite_types import Either, Field, ListOf, MapOf, Part, Shape, Variants
+from proctor.contract.scalar_types import Decimal, Text, Whole
 from proctor.contract.strict_yaml import Report, TooManyMistakes, parse_yaml
-from proctor.contract.texts import ANY, NAME, NPM, PYPI, VARIABLE, WORDS
+from proctor.contract.text_patterns import ANY, NAME, NPM, PYPI, VARIABLE, WORDS
 from proctor.execute.agents.interface import DIALECTS
-from proctor.execute.agents.options import EFFORTS, NOTHING_WANTED, McpSource, Wanted
+from proctor.execute.agents.options import EFFORTS, NO_REQUESTED_OPTIONS, McpSource, RequestedOptions
 
 SCHEMA_VERSION = 1
 FILE_BYTES = 1 << 20
@@ -104,7 +104,7 @@ class AgentFile:
     key_env: str = ""
     key_file: str = ""
     dialect: str = ""
-    wanted: Wanted = NOTHING_WANTED
+    wanted: RequestedOptions = NO_REQUESTED_OPTIONS
     places: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -193,7 +193,7 @@ def _build(part: Part, path: Path, report: Report) -> AgentFile:
         key_env=part["key_env"],
         key_file=str(here / part["key_file"]) if part["key_file"] else "",
         dialect=part["dialect"],
-        wanted=Wanted(
+        wanted=RequestedOptions(
             effort=part["effort"],
             temperature=part["temperature"],
             small_model=part["small_model"],

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 from proctor.contract.model import Contract
 from proctor.execute.agents.options import NO_OPTIONS, AgentOptions
-from proctor.execute.sandbox.interface import Command, Finished, Mount, Output
-from proctor.execute.workspace.store import Layer
+from proctor.execute.sandbox.interface import Command, CommandResult, Mount, Output
+from proctor.execute.workspace.layer_store import Layer
 
 AGENT_FILES = "/agent"
 FILES_CONTENT = "agent"
@@ -49,7 +49,7 @@ class AgentDescription:
 class Run(Protocol):
     """Runs a command of the agent's; with ``ends``, these descriptors are its standard input and output."""
 
-    def __call__(self, command: Command, ends: tuple[int, int] | None = None) -> Finished: ...
+    def __call__(self, command: Command, ends: tuple[int, int] | None = None) -> CommandResult: ...
 
 
 Note = Callable[[str, Mapping[str, Any]], object]
@@ -57,7 +57,7 @@ Note = Callable[[str, Mapping[str, Any]], object]
 
 
 @dataclass(frozen=True)
-class Scene:
+class AgentContext:
     """What an agent gets to act with: the briefing and, if it asked for a sandbox, a way to run commands in it.
 
     ``run`` logs what it runs. ``seconds_left`` is what remains of the run's wall-clock budget. ``model`` is there for
@@ -71,7 +71,7 @@ class Scene:
     run: Run
     seconds_left: Callable[[], float]
     model: ModelAccess | None = None
-    look: Callable[[Command], Finished] | None = None
+    look: Callable[[Command], CommandResult] | None = None
     note: Note | None = None
 
 
@@ -105,7 +105,7 @@ class Agent(Protocol):
         """Host files that the agent brings along, shown read-only inside."""
         ...
 
-    def act(self, scene: Scene) -> Ending: ...
+    def act(self, scene: AgentContext) -> Ending: ...
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ class McpSource:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RequestedOptions:
     """The options that a user asks for. Rules and skills are paths, and MCP servers are releases of a registry.
 
     ``agents/resolve.py`` reads the files and finds the servers, which gives :class:`AgentOptions`.
@@ -83,7 +83,7 @@ class Wanted:
     mcp: tuple[McpSource, ...] = ()
 
 
-NOTHING_WANTED = Wanted()
+NO_REQUESTED_OPTIONS = RequestedOptions()
 
 _SHOWN = ("effort", "temperature", "small_model", "arguments", "environment", "rules", "skills")
 

@@ -7,21 +7,97 @@ not need is imported when it is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
 
+from proctor.base.canonical import NotCanonical, canonical
 from proctor.base.errors import UsageFault
-from proctor.execute.agents.adapters.plugins import package_named
-from proctor.execute.agents.adapters.table import NAMES as ADAPTED
-from proctor.execute.agents.adapters.table import adapter_names, is_adapted
-from proctor.execute.agents.command import CommandAgent
-from proctor.execute.agents.description import check_agent
-from proctor.execute.agents.interface import Agent, AgentRequest
-from proctor.execute.agents.noop import NoopAgent
+from proctor.execute.agents.adapters.adapter_registry import NAMES as ADAPTED
+from proctor.execute.agents.adapters.adapter_registry import adapter_names, is_adapted, package_named
+from proctor.execute.agents.command_agent import CommandAgent
+from proctor.execute.agents.interface import Agent, AgentDescription, AgentRequest
 from proctor.execute.agents.options import NO_OPTIONS
-from proctor.execute.agents.patch import PatchAgent
-from proctor.execute.agents.with_options import WithOptions, require_options
+from proctor.execute.agents.patch_agent import NoopAgent, PatchAgent
+from proctor.execute.agents.resolve_options import WithOptions, require_options
+from proctor.execute.sandbox.interface import Mount, check_target
+
+HINT = "the interface of agents is execute/agents/interface.py; fix or update the package"
+
+
+def check_agent(agent: Any, kind: str, package: str) -> Agent:
+    """Return ``agent`` of ``package`` if it has every part of the interface and a complete description."""
+    parts = [f"{name} is missing" for name in ("describe", "mounts", "act") if not callable(getattr(agent, name, None))]
+    if not isinstance(getattr(agent, "needs_sandbox", None), bool):
+        parts.append("needs_sandbox is not true or false")
+    if parts:
+        raise at_fault(kind, package, "; ".join(parts))
+    problems = [*description_problems(agent.describe()), *_mount_problems(agent.mounts())]
+    if problems:
+        raise at_fault(kind, package, "; ".join(problems))
+    checked: Agent = agent
+    return checked
+
+
+def at_fault(kind: str, package: str, problem: str) -> UsageFault:
+    """The error for an agent of ``package`` that cannot be used."""
+    return UsageFault(f"the agent {kind!r} of the package {package} cannot be used: {problem}", hint=HINT)
+
+
+def description_problems(description: Any) -> Iterator[str]:
+    """Every field of a description that does not fit into a manifest, with the problem."""
+    if not isinstance(description, AgentDescription):
+        yield f"describe() returns a {type(description).__name__}, not an AgentDescription"
+        return
+    for name in ("name", "kind", "digest"):
+        value = getattr(description, name)
+        if not isinstance(value, str):
+            yield f"describe().{name} is not a string"
+        elif not value.strip():
+            yield f"describe().{name} is empty"
+        elif not _is_canonical(value):
+            yield f"describe().{name} is not valid Unicode"
+        elif not value.isprintable():
+            yield f"describe().{name} has control characters"
+    command = description.command
+    if not isinstance(command, tuple | list) or not all(isinstance(one, str) for one in command):
+        yield "describe().command is not a tuple of strings"
+    elif not _is_canonical(list(command)):
+        yield "describe().command is not valid Unicode"
+    settings = description.settings
+    if not isinstance(settings, Mapping) or not all(isinstance(one, str) for pair in settings.items() for one in pair):
+        yield "describe().settings does not map strings to strings"
+    elif not _is_canonical(dict(settings)):
+        yield "describe().settings has a name that is not ASCII or a value that is not valid Unicode"
+
+
+def _mount_problems(mounts: Any) -> Iterator[str]:
+    if not isinstance(mounts, tuple | list) or not all(isinstance(mount, Mount) for mount in mounts):
+        yield "mounts() does not return a tuple of Mount"
+        return
+    for mount in mounts:
+        if not isinstance(mount.source, Path) or not isinstance(mount.target, str):
+            yield "mounts() has a source that is not a Path or a target that is not a string"
+            continue
+        if not mount.source.exists():
+            yield f"mounts() names {mount.source}, which does not exist"
+        if mount.writable:
+            yield f"mounts() makes {mount.source} writable"
+        try:
+            check_target(mount.target)
+        except UsageFault as fault:
+            yield f"mounts(): {fault}"
+
+
+def _is_canonical(value: Any) -> bool:
+    try:
+        canonical(value)
+    except NotCanonical:
+        return False
+    return True
+
 
 GROUP = "proctor.agents"
 
@@ -43,9 +119,9 @@ BUILT_IN: dict[str, Maker] = {
     "reference": PatchAgent.reference,
     "patch": PatchAgent.from_request,
     "command": CommandAgent.from_request,
-    "builtin": _later("builtin.agent", "BuiltinAgent"),
-    "endpoint": _later("endpoint", "EndpointAgent"),
-    "acp": _later("acp.agent", "AcpAgent"),
+    "builtin": _later("builtin.builtin_agent", "BuiltinAgent"),
+    "endpoint": _later("command_agent", "EndpointAgent"),
+    "acp": _later("acp.acp_agent", "AcpAgent"),
 }
 
 WITHOUT_MODEL = frozenset({"noop", "reference", "patch"})
@@ -70,7 +146,8 @@ WORDS = {
 
 def make_agent(request: AgentRequest) -> Agent:
     """The agent that was asked for."""
-    adapted = _later("adapted", "AdaptedAgent") if request.kind not in BUILT_IN and is_adapted(request.kind) else None
+    has_adapter = request.kind not in BUILT_IN and is_adapted(request.kind)
+    adapted = _later("installed_agent", "AdaptedAgent") if has_adapter else None
     maker = BUILT_IN.get(request.kind) or adapted or plug_ins().get(request.kind)
     if maker is None:
         known = ", ".join([*BUILT_IN, *adapter_names(), *plug_ins()])

@@ -9,14 +9,23 @@ counts more than was reserved is the only way past it, and ``over`` then says by
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from proctor.execute.gateway.dialects.interface import Asked
-from proctor.execute.gateway.settings import Caps
-from proctor.execute.watch.model_names import is_same_model
-from proctor.execute.watch.money import EXACT, total_of
-from proctor.execute.watch.prices import INPUT, OUTPUT, PriceTable, TokenCounts, by_meter, meters_of, unit_prices
+from proctor.execute.gateway.dialects.interface import Message, ModelRequest, Usage
+from proctor.execute.gateway.gateway_settings import Caps
+from proctor.execute.monitor.price_table import (
+    EXACT,
+    INPUT,
+    OUTPUT,
+    PriceTable,
+    TokenCounts,
+    by_meter,
+    is_same_model,
+    meters_of,
+    total_of,
+    unit_prices,
+)
 
 _TEMPLATE_TOKENS = 64
 _MESSAGE_TOKENS = 16
@@ -50,7 +59,7 @@ class TooMuch:
     later: bool
 
 
-def most_input(body_bytes: int, asked: Asked) -> int:
+def most_input(body_bytes: int, asked: ModelRequest) -> int:
     """The most input tokens that a request can be counted as: one for each byte, and what is put around it.
 
     Images are not counted by their bytes. A document of many pages may be counted as more, which shows when it is.
@@ -169,3 +178,54 @@ class Meter:
 
 def _times(price: Decimal, quantity: int) -> Decimal:
     return EXACT.multiply(price, Decimal(quantity))
+
+
+BYTES_PER_TOKEN = 3
+"""For estimates, on the high side for prose and code."""
+MOST_MEDIA_TOKENS = 1_000_000
+"""What a small document of many pages can be counted as."""
+MOST_BYTES_PER_TOKEN = 32
+"""Of a text as a whole; a single token may be longer."""
+
+
+def charge(
+    said: Usage | None,
+    reserved: Reservation,
+    asked: ModelRequest,
+    sent_bytes: int,
+    message: Message,
+    *,
+    came_bytes: int,
+    whole: bool,
+) -> tuple[Usage, bool]:
+    """What a call used, and whether that is an estimate; ``said`` is what the provider counted."""
+    seen = _bytes_of(message)
+    estimate = Usage(-(-sent_bytes // BYTES_PER_TOKEN), -(-seen // BYTES_PER_TOKEN))
+    if said is None:
+        found = estimate
+    else:
+        most = max(reserved.output_tokens, came_bytes)
+        most_input = reserved.input_tokens + MOST_MEDIA_TOKENS * bool(asked.media)
+        given = sum(_bytes_of(one) for one in asked.messages)
+        found = replace(
+            said,
+            input_tokens=_plausible(said.input_tokens, given, most_input, estimate.input_tokens),
+            output_tokens=_plausible(said.output_tokens, seen, most, estimate.output_tokens),
+        )
+    if not whole:
+        found = replace(found, output_tokens=max(found.output_tokens, reserved.output_tokens))
+    return found, found != said
+
+
+def _plausible(count: int, seen_bytes: int, most: int, estimate: int) -> int:
+    """``count`` if it can be true, else the estimate, or the most that it can be."""
+    if count * MOST_BYTES_PER_TOKEN < seen_bytes:
+        return estimate
+    return min(count, most)
+
+
+def _bytes_of(message: Message) -> int:
+    """How many bytes of text a message has."""
+    said = len(message.text.encode()) + len(message.reasoning.encode())
+    said += sum(len(call.name) + len(call.arguments.encode()) for call in message.calls)
+    return said + sum(len(result.text.encode()) for result in message.results)

@@ -18,8 +18,8 @@ from urllib.parse import unquote, urlsplit
 
 from proctor.base.errors import InfrastructureFault
 from proctor.contract.model import InputFile, Source
-from proctor.execute.inputs.client import with_retries
-from proctor.execute.inputs.interface import MAX_FILE_BYTES, NoSuchInput, Unreachable, Wish
+from proctor.execute.inputs.interface import MAX_FILE_BYTES, InputRequest, NoSuchInput, Unreachable
+from proctor.execute.inputs.package_clients import with_retries
 
 TIMEOUT_SECONDS = 60
 CHUNK_BYTES = 1 << 20
@@ -33,7 +33,7 @@ class ArchiveSupplier:
         for file in files:
             _bring(source.spec, contract_directory, into / file.name)
 
-    def resolve(self, wish: Wish, contract_directory: Path, into: Path) -> tuple[str, ...]:
+    def resolve(self, wish: InputRequest, contract_directory: Path, into: Path) -> tuple[str, ...]:
         name = file_name(wish.source.spec)
         _bring(wish.source.spec, contract_directory, into / name)
         return (name,)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from proctor.base.errors import InfrastructureFault
 from proctor.contract.model import InputFile, Source
-from proctor.execute.inputs.client import last_words, run_client, unreachable, with_retries
-from proctor.execute.inputs.interface import NoSuchInput, Wish, split_spec
+from proctor.execute.inputs.interface import InputRequest, NoSuchInput, split_spec
+from proctor.execute.inputs.package_clients import last_words, run_client, unreachable, with_retries
 
 ETC = Path("/etc")
 LISTS_BYTES = 1 << 20
@@ -40,7 +40,7 @@ class DebSupplier:
             _download(name, "", into, kind)
         _plain_names(into)
 
-    def resolve(self, wish: Wish, contract_directory: Path, into: Path) -> tuple[str, ...]:
+    def resolve(self, wish: InputRequest, contract_directory: Path, into: Path) -> tuple[str, ...]:
         name, version = split_spec(wish.source, "==")
         _download(name, version, into, "deb-src")
         _plain_names(into)

@@ -41,7 +41,7 @@ class NotPinned(ProctorError):
 
 
 @dataclass(frozen=True)
-class Wish:
+class InputRequest:
     """What ``proctor lock`` asks for: a source, in which form, and with what it depends on.
 
     ``built`` asks for what can be used as it is (a wheel) where there is a choice; otherwise the sources are meant.
@@ -59,7 +59,7 @@ class Supplier(Protocol):
         """Put ``files`` of the pinned ``source`` into the directory ``into``, each under its name."""
         ...
 
-    def resolve(self, wish: Wish, contract_directory: Path, into: Path) -> tuple[str, ...]:
+    def resolve(self, wish: InputRequest, contract_directory: Path, into: Path) -> tuple[str, ...]:
         """Fetch what ``wish`` means today into ``into`` and tell the names of the files."""
         ...
 

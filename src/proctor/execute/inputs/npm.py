@@ -14,8 +14,8 @@ from typing import Any
 from proctor.base.canonical import canonical, parse
 from proctor.base.files import read_bounded
 from proctor.contract.model import InputFile, Source
-from proctor.execute.inputs.client import run_client, unreachable, with_retries
-from proctor.execute.inputs.interface import NoSuchInput, Wish, split_spec
+from proctor.execute.inputs.interface import InputRequest, NoSuchInput, split_spec
+from proctor.execute.inputs.package_clients import run_client, unreachable, with_retries
 
 FLAGS = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
 LOCK_BYTES = 64 << 20
@@ -37,7 +37,7 @@ class NpmSupplier:
             into,
         )
 
-    def resolve(self, wish: Wish, contract_directory: Path, into: Path) -> tuple[str, ...]:
+    def resolve(self, wish: InputRequest, contract_directory: Path, into: Path) -> tuple[str, ...]:
         name, version = split_spec(wish.source, "@")
         if wish.with_dependencies:
             packages = [(package, tarball_name(*package)) for package in _closure(name, version, into)]

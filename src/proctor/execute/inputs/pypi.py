@@ -17,8 +17,8 @@ from proctor.base.canonical import canonical, parse
 from proctor.base.errors import InfrastructureFault
 from proctor.base.process import Completed
 from proctor.contract.model import InputFile, Source
-from proctor.execute.inputs.client import last_words, run_client, unreachable, with_retries
-from proctor.execute.inputs.interface import NoSuchInput, Wish, split_spec
+from proctor.execute.inputs.interface import InputRequest, NoSuchInput, split_spec
+from proctor.execute.inputs.package_clients import last_words, run_client, unreachable, with_retries
 
 SANDBOX_PYTHON = "/usr/bin/python3"
 PROGRAM = Path(__file__).with_name("pypi_program.py")
@@ -35,7 +35,7 @@ class PypiSupplier:
         wanted = [{"project": project_of(file.name, name), "name": file.name} for file in files]
         _ask(source.spec, {"files": wanted}, into)
 
-    def resolve(self, wish: Wish, contract_directory: Path, into: Path) -> tuple[str, ...]:
+    def resolve(self, wish: InputRequest, contract_directory: Path, into: Path) -> tuple[str, ...]:
         name, version = split_spec(wish.source, "==")
         if wish.with_dependencies:
             return _closure(wish.source.spec, into)

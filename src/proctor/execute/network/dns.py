@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from proctor.execute.network.told import Lookup, Tell
+from proctor.execute.network.network_events import Lookup, RecordNetworkEvent
 
 QUERY_BYTES = 4096
 LABEL_BYTES = 63
@@ -94,7 +94,7 @@ class NameServer:
     At most ``limit`` different names are told one by one; what comes after is one number.
     """
 
-    def __init__(self, knows: Callable[[str], bool], tell: Tell, limit: int) -> None:
+    def __init__(self, knows: Callable[[str], bool], tell: RecordNetworkEvent, limit: int) -> None:
         self._knows = knows
         self._tell = tell
         self._limit = limit

@@ -1,9 +1,13 @@
-"""Sockets inside a live sandbox's network namespace, opened from outside.
+"""Sockets in the network namespace of a live sandbox: opened from outside, served, and closed.
 
-A short-lived child enters the namespace, binds to the loopback there and hands the sockets back; whoever holds them
-serves the sandbox from outside it, with no process, no mount and no privilege inside. Root enters directly; the
-ordinary user who made the sandbox enters through the user namespace that owns its network. Nothing is ever opened in
-the harness's own namespace.
+A short-lived child enters the namespace, binds to the loopback there and hands the sockets back; the harness serves
+the sandbox from outside, with no process, no mount and no privilege inside. Root enters directly; the ordinary user who
+made the sandbox enters through the user namespace that owns its network. Nothing is opened in the harness's own
+namespace.
+
+Datagrams are answered at once; each connection gets a thread. The number of connections and the pace are bounded,
+because a flood from inside must not keep the harness busy. Closing the listeners ends the waiting; open connections
+are ended by ``cut``.
 """
 
 from __future__ import annotations
@@ -12,9 +16,13 @@ import ctypes
 import fcntl
 import gc
 import os
+import selectors
 import socket
 import struct
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -35,7 +43,7 @@ _BACKLOG = 128
 _ANSWER_SECONDS = 30
 
 
-class Inhabited(Protocol):
+class SandboxProcess(Protocol):
     """A live sandbox whose pid 1 can be told from outside."""
 
     @property
@@ -43,14 +51,14 @@ class Inhabited(Protocol):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SocketRequest:
     """A socket to open on the loopback: ``tcp`` (listening) or ``udp``."""
 
     kind: str
     port: int
 
 
-def open_listeners(pid: int, wanted: tuple[Wanted, ...]) -> tuple[socket.socket, ...]:
+def open_listeners(pid: int, wanted: tuple[SocketRequest, ...]) -> tuple[socket.socket, ...]:
     """The sockets, in order, open in the network namespace of process ``pid``."""
     ours, theirs = socket.socketpair()
     with ours:
@@ -83,7 +91,7 @@ def _reap(child: int) -> None:
         os.waitpid(child, 0)
 
 
-def _enter_and_open(enter: Setns, pid: int, wanted: tuple[Wanted, ...], theirs: socket.socket) -> None:
+def _enter_and_open(enter: Setns, pid: int, wanted: tuple[SocketRequest, ...], theirs: socket.socket) -> None:
     """The child's whole life; it takes no lock and imports nothing, because other threads were cut off by the fork."""
     step = "enter"
     try:
@@ -131,7 +139,7 @@ def _loopback_up() -> None:
             fcntl.ioctl(any_socket, _SIOCSIFFLAGS, _IFREQ.pack(b"lo", flags | _IFF_UP))
 
 
-def _bound(wanted: Wanted) -> socket.socket:
+def _bound(wanted: SocketRequest) -> socket.socket:
     if wanted.kind == "udp":
         made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         made.bind((LOOPBACK, wanted.port))
@@ -141,3 +149,160 @@ def _bound(wanted: Wanted) -> socket.socket:
     made.bind((LOOPBACK, wanted.port))
     made.listen(_BACKLOG)
     return made
+
+
+class OpenConnections:
+    """Holds a second descriptor of each connection: the first may be wrapped and passed on meanwhile."""
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._open: dict[int, socket.socket] = {}
+        self._next = 0
+        self._cut = False
+
+    @contextmanager
+    def held(self, connection: socket.socket) -> Iterator[None]:
+        """Count ``connection`` as open."""
+        token = self.add(connection)
+        try:
+            yield
+        finally:
+            self.drop(token)
+
+    def add(self, connection: socket.socket) -> int:
+        """Count ``connection`` as open until the number that comes back is dropped."""
+        second = connection.dup()
+        with self._turn:
+            token = self._next
+            self._next += 1
+            self._open[token] = second
+            if self._cut:
+                _shut(second)
+        return token
+
+    def drop(self, token: int) -> None:
+        with self._turn:
+            second = self._open.pop(token, None)
+        if second is not None:
+            second.close()
+
+    def cut(self) -> None:
+        """End every connection that is open, and from now on each that is added."""
+        with self._turn:
+            self._cut = True
+            for second in self._open.values():
+                _shut(second)
+
+
+def _shut(connection: socket.socket) -> None:
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass
+
+
+Handle = Callable[[socket.socket], None]
+Answer = Callable[[bytes], bytes]
+
+_DATAGRAM_BYTES = 4096
+_PAUSE_SECONDS = 0.05
+_PER_SECOND = 2000
+
+
+class ConnectionServer:
+    """Serves listeners until it is closed."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._listeners: dict[socket.socket, Handle] = {}
+        self._datagrams: dict[socket.socket, Answer] = {}
+        self._threads: set[threading.Thread] = set()
+        self._turn = threading.Lock()
+        self._closing = threading.Event()
+        self._second = time.monotonic()
+        self._taken = 0
+        self._bell, self._ringer = os.pipe2(os.O_CLOEXEC)
+        self._main = threading.Thread(target=self._serve, name="network", daemon=True)
+
+    def connections(self, listener: socket.socket, handle: Handle) -> None:
+        """Serve each connection at ``listener`` by ``handle``, which owns it."""
+        self._listeners[listener] = handle
+
+    def datagrams(self, receiver: socket.socket, answer: Answer) -> None:
+        """Answer each datagram; an empty answer is none."""
+        self._datagrams[receiver] = answer
+
+    def start(self) -> None:
+        self._main.start()
+
+    def close(self, seconds: float) -> None:
+        """Take nothing more, and wait some time for the connections to end."""
+        if self._closing.is_set():
+            return
+        self._closing.set()
+        os.write(self._ringer, b"x")
+        deadline = time.monotonic() + seconds
+        if self._main.ident is not None:
+            self._main.join()
+        for end in (*self._listeners, *self._datagrams):
+            end.close()
+        with self._turn:
+            threads = tuple(self._threads)
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        os.close(self._bell)
+        os.close(self._ringer)
+
+    def _serve(self) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._bell, selectors.EVENT_READ)
+            for end in (*self._listeners, *self._datagrams):
+                end.setblocking(False)
+                selector.register(end, selectors.EVENT_READ)
+            while not self._closing.is_set():
+                for key, _ in selector.select():
+                    if isinstance(key.fileobj, socket.socket):
+                        self._take(key.fileobj)
+                        self._keep_pace()
+
+    def _keep_pace(self) -> None:
+        """Wait for the next second when this one has brought too much."""
+        now = time.monotonic()
+        if now - self._second >= 1:
+            self._second, self._taken = now, 0
+        self._taken += 1
+        if self._taken >= _PER_SECOND:
+            self._closing.wait(max(0.0, self._second + 1 - now))
+
+    def _take(self, end: socket.socket) -> None:
+        try:
+            if end in self._datagrams:
+                data, sender = end.recvfrom(_DATAGRAM_BYTES)
+                reply = self._datagrams[end](data)
+                if reply:
+                    end.sendto(reply, sender)
+            else:
+                connection, _ = end.accept()
+                self._hand_over(connection, self._listeners[end])
+        except (BlockingIOError, ConnectionError):
+            pass
+        except OSError:
+            self._closing.wait(_PAUSE_SECONDS)
+
+    def _hand_over(self, connection: socket.socket, handle: Handle) -> None:
+        thread = threading.Thread(target=self._run, args=(connection, handle), name="network exchange", daemon=True)
+        with self._turn:
+            if len(self._threads) >= self._limit:
+                connection.close()
+                return
+            self._threads.add(thread)
+        thread.start()
+
+    def _run(self, connection: socket.socket, handle: Handle) -> None:
+        try:
+            with connection:
+                connection.setblocking(True)
+                handle(connection)
+        finally:
+            with self._turn:
+                self._threads.discard(threading.current_thread())

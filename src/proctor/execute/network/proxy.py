@@ -7,22 +7,98 @@ it looks into secure connections; without one they pass through unread.
 
 from __future__ import annotations
 
+import selectors
 import socket
 import ssl
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from ssl import SSLContext, SSLObject, SSLSocket
 
 from proctor.base.errors import InfrastructureFault
-from proctor.execute.network.allow import plain_host
-from proctor.execute.network.client_hello import HELLO_BYTES, NotTls, server_name
-from proctor.execute.network.conversation import Conversation, Desk
-from proctor.execute.network.messages import RequestHead
-from proctor.execute.network.routing import Place, Route, authority
-from proctor.execute.network.source import NoAnswer
-from proctor.execute.network.stream import Ended, Malformed, Stream
-from proctor.execute.network.told import Exchange
-from proctor.execute.network.tunnel import carry
+from proctor.execute.network.allow_list import HELLO_BYTES, NotTls, Place, Route, authority, plain_host, server_name
+from proctor.execute.network.http_exchange import Count, NoAnswer
+from proctor.execute.network.http_messages import PIECE_BYTES, Ended, Malformed, RequestHead, Stream
+from proctor.execute.network.network_events import Bounds, Content, Exchange
+from proctor.execute.network.request_handler import ConnectionHandler, ProxyContext
 from proctor.execute.network.upstream import Upstream
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What went through a tunnel, and why it ended if not in peace."""
+
+    sent: Content
+    received: Content
+    problem: str = ""
+    refused: bool = False
+
+
+class Opening:
+    """Holds back what comes from inside until it is clear that it may pass."""
+
+    def __init__(self, host: str) -> None:
+        self._host = host
+        self._held: bytearray | None = bytearray()
+
+    def pass_on(self, data: bytes) -> bytes:
+        """The bytes that may go out now; ``PermissionError`` when the greeting names another host."""
+        if self._held is None:
+            return data
+        self._held += data
+        try:
+            name = server_name(bytes(self._held))
+        except NotTls:
+            name = ""
+        if name is None and len(self._held) < 2 * HELLO_BYTES:
+            return b""
+        if name and name.removesuffix(".") != self._host:
+            raise PermissionError(f"a tunnel to {self._host} in which {name} is asked for")
+        ready, self._held = bytes(self._held), None
+        return ready
+
+
+def carry(inside: socket.socket, outside: socket.socket, host: str, bounds: Bounds, first: bytes = b"") -> Passed:
+    """Pass bytes both ways until both sides are done, one is gone, or a bound is reached. ``first`` comes first."""
+    sent, received = Count(), Count()
+    opening = Opening(host)
+    deadline = time.monotonic() + bounds.exchange_seconds
+    ends = {inside: (outside, sent), outside: (inside, received)}
+    try:
+        if first:
+            _push(outside, opening.pass_on(first), sent, bounds)
+        with selectors.DefaultSelector() as selector:
+            for end in ends:
+                selector.register(end, selectors.EVENT_READ)
+            while selector.get_map():
+                ready = selector.select(max(0.0, min(bounds.client_seconds, deadline - time.monotonic())))
+                if not ready:
+                    return Passed(sent.content(), received.content(), "it took too long")
+                for key, _ in ready:
+                    here = inside if key.fileobj is inside else outside
+                    other, count = ends[here]
+                    data = here.recv(PIECE_BYTES)
+                    if not data:
+                        selector.unregister(here)
+                        other.shutdown(socket.SHUT_WR)
+                    else:
+                        _push(other, opening.pass_on(data) if here is inside else data, count, bounds)
+    except PermissionError as error:
+        return Passed(sent.content(), received.content(), str(error), refused=True)
+    except OverflowError as error:
+        return Passed(sent.content(), received.content(), str(error))
+    except OSError as error:
+        return Passed(sent.content(), received.content(), str(error.strerror or error))
+    return Passed(sent.content(), received.content())
+
+
+def _push(to: socket.socket, data: bytes, count: Count, bounds: Bounds) -> None:
+    if count.size + len(data) > bounds.tunnel_bytes:
+        raise OverflowError(f"more than {bounds.tunnel_bytes} bytes one way")
+    count.add(data)
+    to.settimeout(bounds.client_seconds)
+    to.sendall(data)
+
 
 _TLS = b"\x16"
 _ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
@@ -31,7 +107,7 @@ _ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 class Proxy:
     """Serves connections out of one sandbox or several; ``upstream`` carries tunnels, where there are any."""
 
-    def __init__(self, desk: Desk, upstream: Upstream | None) -> None:
+    def __init__(self, desk: ProxyContext, upstream: Upstream | None) -> None:
         self._desk = desk
         self._upstream = upstream
 
@@ -39,7 +115,7 @@ class Proxy:
         """A connection of a program that knows it talks to a proxy."""
         stream = Stream(connection, self._desk.bounds.client_seconds)
         with self._desk.live.held(connection):
-            conversation = Conversation(self._desk, stream, None)
+            conversation = ConnectionHandler(self._desk, stream, None)
             conversation.run(lambda head: self._connect(stream, conversation, head))
 
     def stand_in(self, port: int) -> Callable[[socket.socket], None]:
@@ -49,7 +125,7 @@ class Proxy:
             stream = Stream(connection, self._desk.bounds.client_seconds)
             with self._desk.live.held(connection):
                 if _first_byte(connection, self._desk.bounds.client_seconds) != _TLS:
-                    Conversation(self._desk, stream, Place("http", "", port)).run()
+                    ConnectionHandler(self._desk, stream, Place("http", "", port)).run()
                 elif self._desk.authority is None:
                     self._by_greeting(stream, port)
                 else:
@@ -57,7 +133,7 @@ class Proxy:
 
         return serve
 
-    def _connect(self, stream: Stream, conversation: Conversation, head: RequestHead) -> None:
+    def _connect(self, stream: Stream, conversation: ConnectionHandler, head: RequestHead) -> None:
         try:
             host, port = authority(head.target, None)
         except Malformed as error:
@@ -75,7 +151,7 @@ class Proxy:
         if _first_byte(stream.socket, self._desk.bounds.client_seconds) == _TLS:
             self._look_inside(stream.socket, host, port)
         else:
-            Conversation(self._desk, stream, Place("http", host, port)).run()
+            ConnectionHandler(self._desk, stream, Place("http", host, port)).run()
 
     def _look_inside(self, connection: socket.socket, host: str, port: int) -> None:
         """Be the server ``host`` towards the sandbox."""
@@ -92,9 +168,9 @@ class Proxy:
 
     def _converse(self, secured: SSLSocket, place: Place) -> None:
         with secured:
-            Conversation(self._desk, Stream(secured, self._desk.bounds.client_seconds), place).run()
+            ConnectionHandler(self._desk, Stream(secured, self._desk.bounds.client_seconds), place).run()
 
-    def _tunnel(self, stream: Stream, conversation: Conversation, goes: Route, greeting: bytes = b"") -> None:
+    def _tunnel(self, stream: Stream, conversation: ConnectionHandler, goes: Route, greeting: bytes = b"") -> None:
         """Open a tunnel, carry it to its end, and tell both."""
         assert self._upstream is not None
         try:
@@ -132,7 +208,7 @@ class Proxy:
             return
         host = plain_host(name)
         goes = Route("https", host, port, "")
-        conversation = Conversation(self._desk, stream, Place("https", host, port))
+        conversation = ConnectionHandler(self._desk, stream, Place("https", host, port))
         conversation.carried = self._desk.spot(name.encode())
         if not host or not self._desk.allow.opens(host, port) or self._desk.tell.full:
             reason = "the allow list does not hold it" if host else "a greeting that names no server"

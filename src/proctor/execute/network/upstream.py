@@ -14,10 +14,12 @@ from collections.abc import Callable
 from ipaddress import ip_address
 from ssl import SSLContext
 
-from proctor.execute.network.body import Body
-from proctor.execute.network.live import Live
-from proctor.execute.network.messages import (
+from proctor.execute.network.http_exchange import Answer, Body, NoAnswer, Request
+from proctor.execute.network.http_messages import (
+    Ended,
+    Malformed,
     ResponseHead,
+    Stream,
     body_pieces,
     end_to_end,
     head_bytes,
@@ -25,9 +27,8 @@ from proctor.execute.network.messages import (
     read_response,
     response_framing,
 )
-from proctor.execute.network.source import Answer, NoAnswer, Request
-from proctor.execute.network.stream import Ended, Malformed, Stream
-from proctor.execute.network.told import Bounds
+from proctor.execute.network.listeners import OpenConnections
+from proctor.execute.network.network_events import Bounds
 
 Dial = Callable[[str, int, float], socket.socket]
 """A TCP connection to host and port within some seconds; ``OSError`` when there is none."""
@@ -61,7 +62,7 @@ class Upstream:
     def __init__(
         self,
         bounds: Bounds,
-        live: Live,
+        live: OpenConnections,
         *,
         connect: Dial = dial,
         context: Callable[[], SSLContext] | None = None,

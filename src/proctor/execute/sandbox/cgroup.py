@@ -329,3 +329,60 @@ def _field(path: Path, name: str) -> int | None:
         if key == name and value.isdigit():
             return int(value)
     return None
+
+
+LOOK_MS = 50
+"""How often to measure. The kernel gives the mean over processors since the last reading, which is too low if a process
+moved between processors in that time. So the guardian also reads it, and more often (see ``native/guardian.c``)."""
+SAMPLE_NS = 200_000_000
+TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+
+
+class StallClock:
+    """Counts from its creation. ``source`` says how it measures; it is empty if this machine cannot measure."""
+
+    def __init__(self, group: Group) -> None:
+        self._group = group
+        begin = group.stalled_ns()
+        self.source = "cgroup" if begin is not None else "machine" if group.cpu_ns() is not None else ""
+        self._begin_ns = begin or 0
+        self._stalled_ns = 0
+        self._last = self._sample()
+
+    def look(self) -> None:
+        """Measure once; call this every ``LOOK_MS``."""
+        if self.source == "cgroup":
+            self._stalled_ns = max(self._stalled_ns, (self._group.stalled_ns() or 0) - self._begin_ns)
+        elif self.source and time.monotonic_ns() - self._last[0] >= SAMPLE_NS:
+            now = self._sample()
+            wall, own, idle = (after - before for before, after in zip(self._last, now, strict=True))
+            if wall > own + idle and _any_is_ready(self._group):
+                self._stalled_ns += wall - max(0, own) - max(0, idle)
+            self._last = now
+
+    def read_ns(self) -> int:
+        """The stalled nanoseconds so far."""
+        self.look()
+        return self._stalled_ns
+
+    def _sample(self) -> tuple[int, int, int]:
+        """The time, the processor time that the group has used, and the idle time of all processors."""
+        return time.monotonic_ns(), self._group.cpu_ns() or 0, _idle_ns()
+
+
+def _idle_ns() -> int:
+    with open("/proc/stat", "rb") as file:
+        fields = file.readline().split()
+    return (int(fields[4]) + int(fields[5])) * TICK_NS
+
+
+def _any_is_ready(group: Group) -> bool:
+    """Whether a thread of the group runs or could run."""
+    for pid in group.processes():
+        for task in Path(f"/proc/{pid}/task").glob("*/stat"):
+            try:
+                if task.read_bytes().rpartition(b")")[2].split()[0] == b"R":
+                    return True
+            except (OSError, IndexError):
+                continue  # it has ended
+    return False

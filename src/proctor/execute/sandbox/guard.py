@@ -1,24 +1,18 @@
-"""The guard: what a sandbox's processes try is seen from outside, reported, and if necessary refused or held.
+"""The guard.
 
-It observes; mounts, namespaces and the filter enforce. What it reads through a pointer of a process (a path, an
-argument, an address) can change before the kernel uses it, so it is what the process *claimed*. A program is compared
-with the claim once it has begun; one that differs is reported too, with the attempt ``program-changed``. Numbers of
-processes are those of the sandbox's own namespace; 1 is the sandbox itself. When the guard dies, the kernel refuses
-everything that it would have been asked about, and the sandbox is ended.
-
-What the guard cannot read or follow is refused and recorded as ``syscall-unreadable``: the kernel might be able to.
-
-Not seen: reads of files unless the plan asks for them, names that are asked for over a connected socket one by one,
-programs that a shell looks for and does not find. A signal whose handler does not restart calls,
-and which arrives in the moment before the guard looks, makes a watched call fail with ``EINTR``.
+What the processes of a sandbox attempt, observed from outside; the observations, and the decoding of the records of
+``proctor-init guard`` (``native/guard_records.c``). Pure.
 """
 
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+from proctor.base.escaping import name_text
 
 WRITABLE = ("/workspace", "/tmp", "/home/agent", "/dev/shm")
 """Where the processes of a sandbox usually may write."""
@@ -148,3 +142,130 @@ class Guard(Protocol):
 def errno_name(number: int) -> str:
     """``EPERM`` for 1; empty for 0."""
     return errno.errorcode.get(number, str(number)) if number else ""
+
+
+_SIZE = struct.Struct("I")
+
+
+class Records:
+    """Cuts a stream of bytes into records."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> Iterator[tuple[bytes, ...]]:
+        """The words of each record that ``data`` completes."""
+        self._rest += data
+        at = 0
+        while len(self._rest) - at >= _SIZE.size:
+            (size,) = _SIZE.unpack_from(self._rest, at)
+            if len(self._rest) - at - _SIZE.size < size:
+                break
+            at += _SIZE.size
+            yield tuple(self._rest[at : at + size - 1].split(b"\0"))
+            at += size
+        self._rest = self._rest[at:]
+
+
+def observation(words: tuple[bytes, ...]) -> Observation:
+    """The observation that a record tells of."""
+    head, kind, *fields = words
+    time_ns, count = (int(number) for number in head.split())
+    return _READERS[kind](time_ns, count, fields)
+
+
+def _text(words: list[bytes]) -> tuple[str, ...]:
+    """Arguments as text; bytes that are none become ``\\xNN``."""
+    return tuple(word.decode("utf-8", "backslashreplace") for word in words)
+
+
+def _exec(time_ns: int, count: int, fields: list[bytes]) -> Observation:
+    pid, parent, origin, path, cwd, allowed, cut, *argv = fields
+    return Observation(
+        "exec",
+        time_ns,
+        pid=int(pid),
+        parent=int(parent),
+        origin=int(origin),
+        path=name_text(path),
+        cwd=name_text(cwd),
+        allowed=allowed == b"1",
+        cut=cut == b"1",
+        argv=_text(argv),
+    )
+
+
+def _exit(time_ns: int, count: int, fields: list[bytes]) -> Observation:
+    pid, code, wall_ns = fields
+    return Observation("exit", time_ns, pid=int(pid), exit_code=int(code) if code else None, wall_ns=int(wall_ns))
+
+
+def _attempt(time_ns: int, count: int, fields: list[bytes]) -> Observation:
+    code, syscall, pid, detail, path, address, allowed, error, *argv = fields
+    return Observation(
+        "attempt",
+        time_ns,
+        pid=int(pid),
+        count=count,
+        code=code.decode(),
+        syscall=syscall.decode(),
+        detail=name_text(detail),
+        path=name_text(path),
+        address=name_text(address),
+        allowed=allowed == b"1",
+        errno=errno_name(int(error)),
+        argv=_text(argv),
+    )
+
+
+def _signal(time_ns: int, count: int, fields: list[bytes]) -> Observation:
+    pid, syscall, target, number = fields
+    return Observation(
+        "signal",
+        time_ns,
+        pid=int(pid),
+        count=count,
+        syscall=syscall.decode(),
+        target=int(target),
+        signal=int(number),
+    )
+
+
+def _read(time_ns: int, count: int, fields: list[bytes]) -> Observation:
+    pid, path = fields
+    return Observation("read", time_ns, pid=int(pid), count=count, path=name_text(path))
+
+
+def _script(time_ns: int, count: int, fields: list[bytes]) -> Observation:
+    pid, path, state, size, script = fields
+    return Observation(
+        "script", time_ns, pid=int(pid), path=name_text(path), detail=state.decode(), size=int(size), text=script
+    )
+
+
+def _held(time_ns: int, count: int, fields: list[bytes]) -> Observation:
+    pid, syscall, path = fields
+    return Observation(
+        "held", time_ns, pid=int(pid), count=count, syscall=syscall.decode(), path=name_text(path), allowed=False
+    )
+
+
+def _more(time_ns: int, count: int, fields: list[bytes]) -> Observation:
+    return Observation("more", time_ns, count=count, code=fields[0].decode())
+
+
+def _lost(time_ns: int, count: int, fields: list[bytes]) -> Observation:
+    return Observation("lost", time_ns, count=count)
+
+
+_READERS = {
+    b"exec": _exec,
+    b"exit": _exit,
+    b"attempt": _attempt,
+    b"signal": _signal,
+    b"read": _read,
+    b"script": _script,
+    b"held": _held,
+    b"more": _more,
+    b"lost": _lost,
+}

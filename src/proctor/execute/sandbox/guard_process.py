@@ -15,9 +15,8 @@ import threading
 from collections.abc import Callable, Iterator
 
 from proctor.base.errors import InfrastructureFault, MissingIsolation
-from proctor.execute.sandbox.bubblewrap import wire
-from proctor.execute.sandbox.guard import GuardPlan
-from proctor.execute.sandbox.guard_wire import Records, observation
+from proctor.execute.sandbox.bubblewrap import init_protocol
+from proctor.execute.sandbox.guard import GuardPlan, Records, observation
 from proctor.execute.sandbox.interface import UNPRIVILEGED, WORKSPACE
 
 LET_GO, HOLD, PARK, UNPARK, SETTLE, WRITABLE, PROGRAMS = range(1, 8)
@@ -188,10 +187,10 @@ def _words(plan: GuardPlan, extra: tuple[str, ...], maps_users: bool) -> Iterato
 
 
 def _spawn(words: tuple[str, ...], handles: tuple[int, ...]) -> subprocess.Popen[bytes]:
-    plan = wire.words("guard", words)
+    plan = init_protocol.words("guard", words)
     try:
         return subprocess.Popen(
-            [wire.PROGRAM, "guard", str(plan)],
+            [init_protocol.PROGRAM, "guard", str(plan)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

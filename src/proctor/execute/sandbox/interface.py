@@ -150,7 +150,7 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Finished:
+class CommandResult:
     """How a command ended.
 
     ``exit_code`` is negative for a signal. ``started`` is false when the program could not be executed at all, and
@@ -187,7 +187,7 @@ class CommandLost(SandboxLost):
     Its output up to then is kept.
     """
 
-    def __init__(self, finished: Finished) -> None:
+    def __init__(self, finished: CommandResult) -> None:
         super().__init__(finished.problem)
         self.finished = finished
 
@@ -227,7 +227,7 @@ class Sandbox(Protocol):
         """The guard that the plan asked for."""
         ...
 
-    def run(self, command: Command, ends: tuple[int, int] | None = None) -> Finished:
+    def run(self, command: Command, ends: tuple[int, int] | None = None) -> CommandResult:
         """Run a command to its end or its timeout. Processes that it leaves behind go on: see ``end_all``.
 
         With ``ends``, these descriptors are its standard input and output, instead of ``stdin`` and a capture.

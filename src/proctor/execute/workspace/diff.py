@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.base.handles import (
+from proctor.base.directories import (
     LINK,
     digest_file,
     file_mode,
@@ -27,9 +27,8 @@ from proctor.base.handles import (
     names_in,
     status_of,
 )
-from proctor.execute.workspace.stack import Found, Merged, Stack, is_opaque, is_whiteout
-from proctor.execute.workspace.trail import trail_below
-from proctor.execute.workspace.tree import GIT, Entry, entry_of
+from proctor.execute.workspace.file_tree import GIT, Entry, cursor_below, entry_of
+from proctor.execute.workspace.layer_stack import Found, Merged, Stack, is_opaque, is_whiteout
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ class _Comparison:
         self._omitted = False
 
     def run(self, after: Path) -> Changes:
-        with trail_below(after) as now, self._before.trail() as before:
+        with cursor_below(after) as now, self._before.trail() as before:
             waiting = [(b"", self._whole)]
             while waiting and not self._truncated:
                 path, hides = waiting.pop()

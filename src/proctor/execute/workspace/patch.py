@@ -12,15 +12,29 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from proctor.base.directories import FILE, LINK, PROGRAM, in_reach, parents_of
 from proctor.base.errors import InfrastructureFault, ProctorError
-from proctor.base.handles import FILE, LINK, PROGRAM, in_reach, parents_of
-from proctor.base.names import name_text
+from proctor.base.escaping import name_text
 from proctor.base.process import Completed
 from proctor.execute.workspace.diff import Changes
-from proctor.execute.workspace.gitindex import IndexEntry, read_blob, read_index, write_blob, write_index
-from proctor.execute.workspace.gitrun import scratch_repository
-from proctor.execute.workspace.patchtext import FilePatch, FileStat, NotAPatch, clarify, parse_patch, parse_stat, quote
-from proctor.execute.workspace.tree import GIT, Entry
+from proctor.execute.workspace.file_tree import GIT, Entry
+from proctor.execute.workspace.git_repository import (
+    IndexEntry,
+    read_blob,
+    read_index,
+    scratch_repository,
+    write_blob,
+    write_index,
+)
+from proctor.execute.workspace.patch_parser import (
+    FilePatch,
+    FileStat,
+    NotAPatch,
+    clarify,
+    parse_patch,
+    parse_stat,
+    quote,
+)
 
 __all__ = [
     "Application",

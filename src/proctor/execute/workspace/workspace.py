@@ -1,26 +1,196 @@
-"""A workspace: the tree that one sandbox works on, above layers that stay untouched.
+"""A workspace.
 
-With overlays it is made in constant time, whatever the size of the tree: two empty directories, and the files of a
-patch where one is given. Without, it is a plain copy. A workspace is changed from outside only before a sandbox opens
-it, and read only after every process in that sandbox has ended. Paths are relative to ``/workspace``.
+The tree that one sandbox works on, above layers that stay unchanged; also a plain copy where overlays cannot be
+mounted, and changes from outside before a run.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from proctor.base.erase import erase
+from proctor.base.directories import (
+    LINK,
+    directory_at,
+    erase,
+    erase_at,
+    in_reach,
+    join,
+    open_inner,
+    open_top,
+    opened,
+    parents_of,
+    split,
+    status_of,
+)
 from proctor.execute.sandbox.interface import Overlay, Tree, owner
-from proctor.execute.workspace.copy import copy_tree
 from proctor.execute.workspace.diff import Changes, DiffLimits, compare, everything
+from proctor.execute.workspace.layer_stack import READ_BYTES, Found, Stack, opaque_attribute
+from proctor.execute.workspace.layer_store import Layer, hold
 from proctor.execute.workspace.patch import Application
-from proctor.execute.workspace.stack import READ_BYTES, Stack
-from proctor.execute.workspace.store import Layer, hold
-from proctor.execute.workspace.upper import Upper
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_CHUNK = 1 << 20
+
+
+def copy_tree(source: Stack, destination: Path) -> None:
+    """Fill the empty directory ``destination`` with what ``source`` shows."""
+    made: list[tuple[bytes, os.stat_result]] = []
+    top = open_top(destination)
+    try:
+        for path, shown in source.walk():
+            shown[:] = [found for found in shown if in_reach(join(path, found.name))]
+            with directory_at(top, path) as directory:
+                for found in shown:
+                    _copy(found, directory)
+            made.extend((join(path, found.name), found.status) for found in shown if _is_directory(found))
+        for path, status in reversed(made):
+            with directory_at(top, path) as directory:
+                os.utime(directory, ns=(status.st_atime_ns, status.st_mtime_ns))
+                os.fchmod(directory, stat.S_IMODE(status.st_mode))
+    finally:
+        os.close(top)
+
+
+def _is_directory(found: Found) -> bool:
+    return stat.S_ISDIR(found.status.st_mode)
+
+
+def _copy(found: Found, directory: int) -> None:
+    """Copy one name into an open directory; a directory is only made."""
+    times = (found.status.st_atime_ns, found.status.st_mtime_ns)
+    kind = stat.S_IFMT(found.status.st_mode)
+    if kind == stat.S_IFDIR:
+        os.mkdir(found.name, 0o700, dir_fd=directory)
+        os.chown(found.name, *owner(), dir_fd=directory, follow_symlinks=False)
+    elif kind == stat.S_IFLNK:
+        os.symlink(os.readlink(found.name, dir_fd=found.directory), found.name, dir_fd=directory)
+        os.chown(found.name, *owner(), dir_fd=directory, follow_symlinks=False)
+        os.utime(found.name, ns=times, dir_fd=directory, follow_symlinks=False)
+    elif kind == stat.S_IFREG:
+        with opened(found.directory, found.name) as source:
+            target = os.open(found.name, _NEW, 0o600, dir_fd=directory)
+            try:
+                _copy_bytes(source, target)
+                os.fchown(target, *owner())
+                os.fchmod(target, stat.S_IMODE(found.status.st_mode) & 0o777)
+                os.utime(target, ns=times)
+            finally:
+                os.close(target)
+
+
+def _copy_bytes(source: int, target: int) -> None:
+    """Copy a whole file, inside the kernel where it can."""
+    try:
+        while os.copy_file_range(source, target, _CHUNK):
+            pass
+    except OSError:
+        os.lseek(source, 0, os.SEEK_SET)
+        os.lseek(target, 0, os.SEEK_SET)
+        os.ftruncate(target, 0)
+        while part := os.read(source, _CHUNK):
+            os.write(target, part)
+
+
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Upper:
+    """The writable top of a workspace."""
+
+    def __init__(self, top: Path, below: tuple[Path, ...]) -> None:
+        self._top = top
+        self._below = Stack(below)
+        self._layered = bool(below)
+        self.shown = Stack((top, *below))
+
+    def put(self, path: bytes, data: bytes, mode: int) -> None:
+        """Make ``path`` a file with these bytes, or a link to them; ``mode`` is one of git's three."""
+        *parents, name = split(path)
+        with self._parent(parents) as directory:
+            erase_at(directory, name)
+            if mode == LINK:
+                os.symlink(data, name, dir_fd=directory)
+                os.chown(name, *owner(), dir_fd=directory, follow_symlinks=False)
+                return
+            handle = os.open(name, _NEW_FILE, 0o600, dir_fd=directory)
+            with os.fdopen(handle, "wb", buffering=0) as file:
+                rest = memoryview(data)
+                while rest:
+                    rest = rest[file.write(rest) :]
+                os.fchown(handle, *owner())
+                os.fchmod(handle, mode & 0o777)
+
+    def remove(self, paths: Iterable[bytes]) -> None:
+        """Take ``paths`` away; those that are not there are fine. See ``prune`` for the directories they leave."""
+        for path in paths:
+            *parents, name = split(path)
+            parent = b"/".join(parents)
+            with self.shown.directory(parent) as directory:
+                if directory is None or directory.find(name) is None:
+                    continue
+            with self._parent(parents) as handle:
+                erase_at(handle, name)
+                if self._layered and self._still_shown(parent, name):
+                    os.mknod(name, stat.S_IFCHR, 0, dir_fd=handle)
+
+    def prune(self, paths: Iterable[bytes]) -> None:
+        """Take away the directories above ``paths`` that show nothing any more."""
+        parents = {parent for path in paths for parent in parents_of(path)}
+        for parent in sorted(parents, key=lambda path: path.count(b"/"), reverse=True):
+            with self.shown.directory(parent) as directory:
+                empty = directory is not None and directory.is_empty()
+            if empty:
+                self.remove([parent])
+
+    def _still_shown(self, parent: bytes, name: bytes) -> bool:
+        with self.shown.directory(parent) as directory:
+            return directory is not None and directory.find(name) is not None
+
+    @contextmanager
+    def _parent(self, parts: list[bytes]) -> Iterator[int]:
+        """The directory ``parts`` in the top itself, made where it is missing."""
+        handle = open_top(self._top)
+        try:
+            for depth, part in enumerate(parts):
+                status = status_of(handle, part)
+                if status is None or not stat.S_ISDIR(status.st_mode):
+                    self._make(handle, parts[: depth + 1], in_the_way=status is not None)
+                inner = open_inner(handle, part)
+                os.close(handle)
+                handle = inner
+            yield handle
+        finally:
+            os.close(handle)
+
+    def _make(self, handle: int, parts: list[bytes], *, in_the_way: bool) -> None:
+        """Make one directory; where it replaces something it has to hide what lies below it as well."""
+        name = parts[-1]
+        if in_the_way:
+            os.unlink(name, dir_fd=handle)
+        os.mkdir(name, 0o700, dir_fd=handle)
+        inner = open_inner(handle, name)
+        try:
+            if in_the_way and self._layered:
+                os.setxattr(inner, opaque_attribute(), b"y")
+            os.fchown(inner, *owner())
+            os.fchmod(inner, 0o755 if in_the_way else self._mode_below(parts))
+        finally:
+            os.close(inner)
+
+    def _mode_below(self, parts: list[bytes]) -> int:
+        """The permissions of the directory that a new one is merged with."""
+        with self._below.directory(b"/".join(parts[:-1])) as directory:
+            found = directory.find(parts[-1]) if directory else None
+            if found and stat.S_ISDIR(found.status.st_mode):
+                return stat.S_IMODE(found.status.st_mode)
+        return 0o755
+
 
 PARTS = ("workspace", "setup")
 

@@ -9,17 +9,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from proctor.base.errors import UsageFault
-from proctor.present.html.agents import agents
-from proctor.present.html.appendix import appendix, evidence_list, runs
-from proctor.present.html.caveats import cannot, comparability, counterfactual, deviations, plan, scope
-from proctor.present.html.comparisons import comparisons, versus
-from proctor.present.html.costs import costs
-from proctor.present.html.decision import decision
-from proctor.present.html.document import document
-from proctor.present.html.evidence import Evidence
-from proctor.present.html.failures import funnel, modes
-from proctor.present.html.strata import strata
-from proctor.present.html.survival import survival
+from proctor.present.html.comparisons_section import comparisons, versus
+from proctor.present.html.costs_section import costs
+from proctor.present.html.decision_section import decision
+from proctor.present.html.evidence_links import Evidence, appendix, evidence_list, runs
+from proctor.present.html.failures_section import funnel, modes
+from proctor.present.html.page_layout import document
+from proctor.present.html.plan_and_limitations import cannot, comparability, counterfactual, deviations, plan, scope
+from proctor.present.html.success_rates import agents, strata
+from proctor.present.html.survival_section import survival
 
 SECTIONS = (
     agents,

@@ -17,10 +17,9 @@ from hashlib import sha256
 from typing import Any
 
 from proctor.base.errors import BrokenSeal
-from proctor.record.trace.event import ACTORS, GENESIS, Event, header_bytes, payload_digest
+from proctor.record.schema_versions import TRACE, check_version
+from proctor.record.trace.event import ACTORS, GENESIS, Event, header_bytes, parse_payload, payload_digest
 from proctor.record.trace.merkle import Frontier
-from proctor.record.trace.payload import parse_payload
-from proctor.record.versions import TRACE, check_version
 
 _LINE = re.compile(
     rb'\{"actor":"(%s)","hash":"([0-9a-f]{64})","payload":(\{.*\}),"salt":"([0-9a-f]{32})",'

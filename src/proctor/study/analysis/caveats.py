@@ -1,4 +1,4 @@
-"""What could turn an answer, in the order in which a reader should know it."""
+"""What could change an answer, what the table does not support, and to what its findings do not extend."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from proctor.study.analysis.cells import Cells
-from proctor.study.analysis.pairs import RATED_TASKS, told_apart
-from proctor.study.analysis.question import ENDPOINTS, INTENTION_TO_TREAT, SEED, Counted, Question
-from proctor.study.analysis.unit import UNITS, Unit
-from proctor.study.analysis.verdict import ADOPT, decide
-from proctor.study.analysis.words import among, percent, points
+from proctor.study.analysis.capped_runs import where_cut
+from proctor.study.analysis.cost_unit import UNITS, Unit
+from proctor.study.analysis.number_format import first_names, percent, points
+from proctor.study.analysis.outcome_counts import NAMELESS, Cells
+from proctor.study.analysis.pairwise_comparison import ADOPT, RATED_TASKS, decide, is_separable
+from proctor.study.analysis.question import ENDPOINTS, INTENTION_TO_TREAT, SEED, AlternativeCount, Extras, Question
+from proctor.study.analysis.strata_rates import SEVERAL, strata_of
+from proctor.study.run_table import Floats
 from proctor.study.stats.estimate import Estimate
-from proctor.study.stats.paired import ALL_ALIKE, paired_difference
-from proctor.study.table import Floats
+from proctor.study.stats.paired_comparison import ALL_ALIKE, paired_difference
 
 FEW_TASKS = 20
 USUAL_ALPHA = 0.05
@@ -41,7 +42,7 @@ def caveats(cells: Cells, question: Question, agents: list[dict[str, Any]]) -> l
     if few and len(few) < len(agents):
         told = "It takes outcomes at two tasks or more to have a rate"
         last = "has none, and stands last" if len(few) == 1 else "have none, and stand last"
-        found.append(f"{told}: {among(few, NAMED)} {last}.")
+        found.append(f"{told}: {first_names(few, NAMED)} {last}.")
     if len(agents) > 1 and (cells.attempts == 0).any():
         told = "Not all agents ran the same tasks: rates are over each agent's own"
         found.append(f"{told}, and comparisons over those that both ran.")
@@ -61,7 +62,7 @@ def caveats(cells: Cells, question: Question, agents: list[dict[str, Any]]) -> l
     if (unknown or invalid) and question.endpoint != INTENTION_TO_TREAT and len(agents) > 1 and rated:
         found.append(f"With every such run counted as no success, {_first_then(agents)}.")
         if (others := _could_be_first(agents)) and question.against is None:
-            told = f"With such runs of {among(others, NAMED)} counted as successes"
+            told = f"With such runs of {first_names(others, NAMED)} counted as successes"
             found.append(f"{told}, and those of {agents[0]['agent']} as none, the first place would be another's.")
     if unknown:
         found.append("In pass@k and all-of-k an unknown outcome counts as no success.")
@@ -83,7 +84,7 @@ def _namesakes(names: Sequence[str]) -> list[str]:
     alike: dict[str, list[str]] = {}
     for name in names:
         alike.setdefault(" ".join(name.casefold().split()), []).append(repr(name))
-    told = [among(group, NAMED) for group in alike.values() if len(group) > 1]
+    told = [first_names(group, NAMED) for group in alike.values() if len(group) > 1]
     more = f" (and {len(told) - NAMED} more such names)" if len(told) > NAMED else ""
     if not told:
         return []
@@ -114,9 +115,9 @@ def _unmetered(agents: list[dict[str, Any]]) -> list[str]:
     found = []
     if some:
         more = "; sums leave them out, and the price of a success takes the mean of the others for them"
-        found.append(f"The cost of {among(some, NAMED)}{' agents' * (len(some) > NAMED + 1)} is not known{more}.")
+        found.append(f"The cost of {first_names(some, NAMED)}{' agents' * (len(some) > NAMED + 1)} is not known{more}.")
     if none and len(none) < len(agents):
-        found.append(f"The cost of {among(none, NAMED)} is not known.")
+        found.append(f"The cost of {first_names(none, NAMED)} is not known.")
     return found
 
 
@@ -161,7 +162,7 @@ def _supposed(
     verdict = decide(difference, question.minimum_effect, True)
     if verdict == ADOPT:
         rng = np.random.default_rng(SEED)
-        separable = told_apart(means.T, pair, bool(question.planned), question.alpha, rng)
+        separable = is_separable(means.T, pair, bool(question.planned), question.alpha, rng)
         verdict = decide(difference, question.minimum_effect, separable)
     return verdict, difference
 
@@ -181,14 +182,16 @@ def left_out(question: Question) -> str:
     return "unknown, invalid and repeated runs" if question.repeated else "unknown and invalid runs"
 
 
-def untold(question: Question, against: str, other: Supposed | None, most: Supposed | None) -> list[Counted]:
+def unknown_outcome_counts(
+    question: Question, against: str, other: Supposed | None, most: Supposed | None
+) -> list[AlternativeCount]:
     """Both suppositions about runs that are neither success nor failure, as ways to count them."""
     left = left_out(question)
     ways = (
         (f"{left} counted as no success", other),
         (f"{left} of {against} counted as successes, and others as none", most),
     )
-    return [Counted(how, *supposed) for how, supposed in ways if supposed is not None]
+    return [AlternativeCount(how, *supposed) for how, supposed in ways if supposed is not None]
 
 
 def turned(other: Supposed | None, most: Supposed | None, verdict: str, gains: str, question: Question) -> list[str]:
@@ -213,7 +216,7 @@ def picked(
     strangers = [one["agent"] for one in rest if one["agent"] not in able]
     apart = []
     if strangers and able:
-        told = f"{among(strangers, NAMED)} cannot be compared with {question.against}"
+        told = f"{first_names(strangers, NAMED)} cannot be compared with {question.against}"
         apart = [f"{told}: too few tasks have outcomes of both."]
     if not others:
         return apart
@@ -276,7 +279,7 @@ def _first_then(agents: list[dict[str, Any]]) -> str:
     rates = [round(agent["intention_to_treat"].value, 12) for agent in agents]
     firsts = [agent["agent"] for agent, rate in zip(agents, rates, strict=True) if rate == max(rates)]
     if len(firsts) > 1:
-        return f"{among(firsts, NAMED)} would share the first place"
+        return f"{first_names(firsts, NAMED)} would share the first place"
     return "the first place stays the same" if firsts[0] == agents[0]["agent"] else f"{firsts[0]} would be first"
 
 
@@ -289,3 +292,84 @@ def _could_be_first(agents: list[dict[str, Any]]) -> list[str]:
         if agent["intention_to_treat"].value + left > least + 1e-12 and left:
             found.append(agent["agent"])
     return found
+
+
+FEW_TASKS_FOR_INTERVALS = 20
+
+
+def cannot(cells: Cells, extras: Extras) -> list[str]:
+    """Sentences on what cannot be said."""
+    table, said = cells.table, list(extras.cannot)
+    most = cells.tries.max()
+    if most <= 1:
+        once = "one trial for each task" if cells.attempts.max() <= 1 else "at most one outcome for each task"
+        said.append(f"{once}: how much an agent varies on a task, pass@k beyond 1 and all-of-k are unknown")
+    if len(cells.tasks) < 2:
+        said.append("one task only: nothing can be said about other tasks")
+    elif len(cells.tasks) < FEW_TASKS_FOR_INTERVALS:
+        said.append(f"only {len(cells.tasks)} tasks: intervals are wide, and tests on so few are coarse")
+    if len(cells.agents) < 2:
+        said.append("one agent only: there is nothing to compare it with")
+    told = " ".join(said)
+    if any(cells.unit.mixed):
+        said.append("no costs: they are in units that cannot be added")
+    elif np.isnan(table.cost_usd).all() and "no costs" not in told:
+        said.append("no costs: none of the runs was metered")
+    if np.isnan(table.seconds).all() and "no times" not in told:
+        said.append("no times: none of the runs says how long it took")
+    if (cells.attempts == 0).any():
+        pairs = int((cells.attempts == 0).sum())
+        said.append(
+            f"{pairs} of {cells.attempts.size} pairs of agent and task were never run: "
+            "pairs of agents are compared on the tasks that both ran, rates on each agent's own"
+        )
+    said += _cut_short(cells)
+    labels, of_task = strata_of(cells)
+    if labels == (NAMELESS,) and "no strata" not in told:
+        said.append("no strata: the table does not say what kinds of tasks there are")
+    if SEVERAL in labels:
+        torn = int((of_task == labels.index(SEVERAL)).sum())
+        many = "1 task is" if torn == 1 else f"{torn} tasks are"
+        said.append(f"{many} in several strata, by different rows: what kind of task that is cannot be told")
+    if (table.comparability.codes < 0).all():
+        said.append("no conditions: the table does not say whether runs of a task had the same tools and limits")
+    return said
+
+
+def _cut_short(cells: Cells) -> list[str]:
+    """What curves and means take for granted of runs that a cap cut short."""
+    table = cells.table
+    cut = table.censored == 1
+    seconds, usd = (values[cut & ~np.isnan(values)] for values in (table.seconds, table.cost_usd))
+    said = []
+    if len(seconds) and where_cut(seconds) is None:
+        told = (
+            "runs were cut at different times: curves and means of time take this as unrelated to how long they would"
+        )
+        said.append(f"{told} have gone on, which caps by task are not")
+    if len(usd) and where_cut(usd) is None:
+        told = "runs were cut at different costs, as by a cap on time: what they had cost by then goes with what they"
+        said.append(f"{told} would have cost, so that curves and means of cost are rough")
+    return said
+
+
+def scope(cells: Cells, extras: Extras) -> dict[str, Any]:
+    """When runs were made, what they cover, and what must not be made of them."""
+    begun = cells.table.begun.used()
+    labels, _ = strata_of(cells)
+    warned = [
+        f"{_these(len(cells.tasks))}: intervals speak of tasks like them, not of software work as a whole",
+        "the agents are these versions under these limits; another model, budget or prompt is another agent",
+        *extras.not_to_generalise,
+    ]
+    return {
+        "window": [begun.names[0], begun.names[-1]] if begun.names else [None, None],
+        "languages": list(extras.languages),
+        "kinds": list(extras.kinds),
+        "strata": [label for label in labels if label != NAMELESS][:200],
+        "not_to_generalise": warned,
+    }
+
+
+def _these(tasks: int) -> str:
+    return "the task is this one" if tasks == 1 else f"the tasks are these {tasks}"

@@ -12,24 +12,26 @@ from typing import Any
 
 import numpy as np
 
-from proctor.study.analysis.attempts import corrected, several_attempts, unknown_outcomes
-from proctor.study.analysis.cells import Cells
-from proctor.study.analysis.comparability import check_comparable, classes
-from proctor.study.analysis.costs import costs
-from proctor.study.analysis.counterfactual import counterfactual
-from proctor.study.analysis.discovery import discovery
-from proctor.study.analysis.funnel import funnel
-from proctor.study.analysis.headline import check_names, headline
-from proctor.study.analysis.limits import cannot, scope
-from proctor.study.analysis.modes import Modes, matrix
-from proctor.study.analysis.pairs import compare_pairs, ranks
+from proctor.study.analysis.agent_rates import (
+    agent_costs,
+    agent_rates,
+    agent_runs,
+    corrected,
+    several_attempts,
+    unknown_outcomes,
+)
+from proctor.study.analysis.capped_runs import counterfactual, survival
+from proctor.study.analysis.caveats import cannot, scope
+from proctor.study.analysis.comparability_check import check_comparable, classes
+from proctor.study.analysis.cost_breakdown import costs, tradeoff
+from proctor.study.analysis.failure_modes import Modes, discovery, funnel, matrix
+from proctor.study.analysis.main_result import check_names, headline
+from proctor.study.analysis.number_format import plain_data
+from proctor.study.analysis.outcome_counts import Cells
+from proctor.study.analysis.pairwise_comparison import compare_pairs, ranks
 from proctor.study.analysis.question import SEED, Extras, Question
-from proctor.study.analysis.rates import agent_costs, agent_rates, agent_runs
-from proctor.study.analysis.rounding import tidy
-from proctor.study.analysis.strata import strata, weighted
-from proctor.study.analysis.survival import survival
-from proctor.study.analysis.tradeoff import tradeoff
-from proctor.study.table import Table
+from proctor.study.analysis.strata_rates import strata, weighted
+from proctor.study.run_table import Table
 
 SCHEMA = 1
 KIND = "proctor.findings"
@@ -89,7 +91,7 @@ def findings(
         "runs": listed,
         "runs_left_out": left_out,
     }
-    found: dict[str, Any] = tidy(known)
+    found: dict[str, Any] = plain_data(known)
     return found
 
 
@@ -146,7 +148,7 @@ def _appendix(extras: Extras) -> dict[str, Any]:
 
 def runs_beside(table: Table, question: Question) -> list[dict[str, Any]]:
     """The runs of ``table``, which are not compared, as findings list those that are."""
-    listed: list[dict[str, Any]] = tidy(_runs(Cells(table, question))[0]) if len(table) else []
+    listed: list[dict[str, Any]] = plain_data(_runs(Cells(table, question))[0]) if len(table) else []
     return listed
 
 

@@ -52,7 +52,7 @@ def measured_from(text: str) -> Measured:
 
 
 @dataclass(frozen=True)
-class Counted:
+class AlternativeCount:
     """What the comparison comes to when runs are counted in another way, and in which, after the word *with*."""
 
     how: str
@@ -80,7 +80,7 @@ class Question:
     """Tasks whose runs may be counted together although they were made under different conditions; ``all`` for any."""
     repeated: tuple[tuple[str, str, int], ...] = ()
     """Agent, task, and how many runs came to nothing and were made again: no rows, but what could turn the answer."""
-    counted: tuple[Counted, ...] = ()
+    counted: tuple[AlternativeCount, ...] = ()
     """Other ways to count the runs, each of which has to say adopt as well before anybody adopts."""
     caps: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Caps for counterfactual re-scoring, by column (seconds, cost_usd); without them two are taken from the data."""

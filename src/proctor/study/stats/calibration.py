@@ -1,23 +1,136 @@
-"""Do the methods keep their promises? Simulated studies whose truth is known, and how often an answer was right.
+"""How often the methods are right: coverage and false alarms in simulated studies whose truth is known.
 
 Tasks draw a rate of their own from a beta distribution, runs are drawn from it. Nothing here is part of an analysis; it
 is how the analysis was chosen and how it is checked.
+
+Two agents without a difference have one run of each task. A task then differs with some chance, the *share*, and
+points either way alike; w differ one way and l the other, and a rule says for which w:l it claims a difference. Any
+sensible rule treats both agents alike, and what it claims for w:l with w > l it claims as well when one more points the
+winner's way, or one fewer the loser's. So each claim brings others along, and a rule that makes it errs at least as
+often as all of these come up. Whatever errs too often by that at some share cannot be claimed by a rule that keeps its
+level at every share, and what is left bounds the errors of all such rules. t, flipped signs and McNemar are among them.
+
+The logarithm of a time is normal, a part of it shared by the runs of a task. Runs are cut at a cap, and some of them
+earlier, at a time of their own. Nothing here is part of an analysis.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
+from math import comb
 
 import numpy as np
+from scipy.special import ndtri
 
-from proctor.study.stats.attainable import chances, differing_share
+from proctor.study.stats.alpha_spending import boundaries
+from proctor.study.stats.arrays import Floats
 from proctor.study.stats.estimate import Estimate
-from proctor.study.stats.multiplicity import max_t
-from proctor.study.stats.paired import mcnemar, paired_difference
-from proctor.study.stats.power import Design
-from proctor.study.stats.power_simulation import CELLS, Test, decisions, simulated_means
-from proctor.study.stats.sequential import boundaries
+from proctor.study.stats.multiple_comparisons import max_t
+from proctor.study.stats.paired_comparison import mcnemar, paired_difference
+from proctor.study.stats.statistical_power import CELLS, Design, Test, decisions, simulated_means
+from proctor.study.stats.survival_curves import Curve, kaplan_meier, restricted_mean
+
+SHARES = tuple(step / 200 for step in range(1, 200))
+"""Where a claim is held against a limit. More places would leave fewer claims, and make the bounds lower."""
+
+
+def differing_share(rate: float, icc: float, correlation: float) -> float:
+    """The share of tasks on which single runs of two agents with the same rate come out differently."""
+    return 2 * rate * (1 - rate) * (1 - icc * correlation)
+
+
+def chances(tasks: int, shares: Sequence[float]) -> Floats:
+    """How likely w:l is at each share, at ``[share, w, l]``."""
+    counts = range(tasks + 1)
+    ways = np.array([[comb(tasks, won) * comb(tasks - won, lost) for lost in counts] for won in counts], dtype=float)
+    differing = np.add.outer(np.arange(tasks + 1), np.arange(tasks + 1))
+    share = np.array(shares, dtype=float)[:, None, None]
+    found: Floats = ways * (share / 2) ** differing * (1 - share) ** np.maximum(tasks - differing, 0)
+    return found
+
+
+def least_errors(tasks: int, shares: Sequence[float]) -> Floats:
+    """How often a rule that claims w:l errs at least at each share, at ``[share, w, l]`` where w > l.
+
+    It claims what has at least w one way and at most l the other, for either agent.
+    """
+    won = np.cumsum(chances(tasks, shares)[:, ::-1], axis=1)[:, ::-1]
+    found: Floats = 2 * np.cumsum(won, axis=2)
+    return found
+
+
+def most_errors(tasks: int, share: float, limit: float) -> float:
+    """The most that a rule can err at ``share`` which errs at no share more often than ``limit``."""
+    ahead = np.greater.outer(np.arange(tasks + 1), np.arange(tasks + 1))
+    possible = ahead & (least_errors(tasks, SHARES).max(axis=0) <= limit)
+    return min(limit, 2 * float(chances(tasks, (share,))[0][possible].sum()))
+
+
+ENDED = (0.1, 0.3, 0.6)
+"""Where bands are looked at: when so many of all runs would have ended."""
+CAPPED = 0.75
+"""By the cap so many would have."""
+
+
+@dataclass(frozen=True)
+class Times:
+    """How times come about: ``icc`` is the part of the logarithm's variance that the runs of a task share."""
+
+    icc: float
+    tasks: int
+    runs: int
+    early: bool = False
+    """Whether some runs are cut before the cap too."""
+
+
+SURVIVAL_SETTINGS = tuple(
+    Times(icc, tasks, 5, early) for tasks, icc, early in product((5, 10, 20, 50), (0.2, 0.6), (False, True))
+)
+
+
+@dataclass(frozen=True)
+class Held:
+    """The share of studies that held the truth: bands at each of ENDED, those of independent runs, and the means."""
+
+    bands: tuple[float, ...]
+    plain: tuple[float, ...]
+    mean: float
+
+
+def curve_coverage(times: Times, draws: int, rng: np.random.Generator) -> Held:
+    """Let bands and restricted means judge ``draws`` studies; means that are undefined are left out."""
+    tasks = np.repeat(np.arange(times.tasks), times.runs)
+    cap = float(ndtri(CAPPED))
+    truth = float(np.exp(np.minimum(ndtri((np.arange(100_000) + 0.5) / 100_000), cap)).mean())
+    bands, plain, means, defined = np.zeros(len(ENDED)), np.zeros(len(ENDED)), 0, 0
+    for _ in range(draws):
+        logs = math.sqrt(times.icc) * rng.standard_normal(times.tasks)[tasks]
+        logs = logs + math.sqrt(1 - times.icc) * rng.standard_normal(len(tasks))
+        cut = np.full(len(tasks), cap)
+        if times.early:
+            # One run of each task at most, so that as a rule somebody is still watched at the cap.
+            cut[:: times.runs] = np.minimum(cap, rng.standard_normal(times.tasks) + 0.8)
+        seen, ended = np.exp(np.minimum(logs, cut)), logs <= cut
+        bands += _held(kaplan_meier(seen, ended, clusters=tasks))
+        plain += _held(kaplan_meier(seen, ended))
+        found = restricted_mean(seen, ended, math.exp(cap), clusters=tasks)
+        if found.low is not None and found.high is not None:
+            defined, means = defined + 1, means + (found.low <= truth <= found.high)
+    return Held(tuple((bands / draws).tolist()), tuple((plain / draws).tolist()), means / max(1, defined))
+
+
+def _held(curve: Curve) -> Floats:
+    """At which of ENDED the band holds the truth; where nothing has ended yet or nobody is left nothing is claimed."""
+    held = np.ones(len(ENDED))
+    for place, ended in enumerate(ENDED):
+        step = int(np.searchsorted(curve.times, math.exp(float(ndtri(ended))), side="right")) - 1
+        if step >= 0 and curve.survival[step] > 0:
+            held[place] = curve.low[step] <= 1 - ended <= curve.high[step]
+    return held
+
 
 SIGNS = 499
 """Patterns of signs for each simulated study of several agents; reports draw more."""

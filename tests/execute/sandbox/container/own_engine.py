@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from proctor.execute.sandbox.container.engine import Engine
-from proctor.execute.sandbox.sessions import start_time
+from proctor.execute.sandbox.sandbox_records import start_time
 from tests.execute.sandbox.container.engines import PROJECT, START_SECONDS
 
 ENGINE = PROJECT / "tools/engine"

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from proctor.base.errors import InfrastructureFault, MissingIsolation, UsageFault
 from proctor.cli.image import command
-from proctor.execute.doctor import container_engine
-from proctor.execute.sandbox.bubblewrap import wire
+from proctor.execute.requirements import container_engine
+from proctor.execute.sandbox.bubblewrap import init_protocol
 from proctor.execute.sandbox.container.backend import ContainerBackend
 from proctor.execute.sandbox.container.engine import Engine
 from proctor.execute.sandbox.interface import Limits, SandboxPlan, Tree
@@ -97,7 +97,7 @@ def test_a_helper_that_was_not_built_is_a_fault(
     backend = make_backend(tmp_path)
     tree = layer(tmp_path / "tree")
     with monkeypatch.context() as patch:
-        patch.setattr(wire, "PROGRAM", tmp_path / "absent")
+        patch.setattr(init_protocol, "PROGRAM", tmp_path / "absent")
         with pytest.raises(InfrastructureFault, match="has not been built"):
             backend.open(SandboxPlan(Tree(tree), Limits()))
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from proctor.base.errors import InfrastructureFault
-from proctor.execute.sandbox.container import leftover
+from proctor.execute.sandbox.container import container_cleanup
 from proctor.execute.sandbox.container.backend import ContainerBackend
+from proctor.execute.sandbox.container.create_request import SESSION_LABEL
 from proctor.execute.sandbox.container.engine import Engine
-from proctor.execute.sandbox.container.specification import SESSION_LABEL
 from proctor.execute.sandbox.interface import Limits, SandboxPlan
-from proctor.execute.sandbox.sessions import Session, boot_id, start_time, sweep, write
+from proctor.execute.sandbox.sandbox_records import Session, boot_id, start_time, sweep, write
 from tests.execute.sandbox.conformance import wait_until
 from tests.execute.sandbox.container.test_container import mounts_below
 from tests.execute.sandbox.workplace import layer, open_directory, overlay, shell
@@ -110,8 +110,8 @@ def test_b5_an_engine_in_trouble_at_the_end_costs_no_work(
         raise InfrastructureFault("the container engine broke off")
 
     with monkeypatch.context() as patched:
-        patched.setattr(leftover, "remove_container", fail)
+        patched.setattr(container_cleanup, "remove_container", fail)
         box.close()
     assert start_time(box.init_pid) == "" and mounts_below(top) == []
     assert (top / "box/upper/workspace/work").read_text() == "done\n"
-    assert leftover.remove_session(name, engine, top / "sessions" / name) and containers(engine, name) == []
+    assert container_cleanup.remove_session(name, engine, top / "sessions" / name) and containers(engine, name) == []

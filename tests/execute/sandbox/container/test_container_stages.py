@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from proctor.execute.observe.checkpoints import roll_back, take
+from proctor.execute.monitor.checkpoints import roll_back, take
 from proctor.execute.sandbox.guard import GuardPlan
 from proctor.execute.sandbox.interface import Limits, SandboxPlan
-from tests.execute.observe.scene import scene
-from tests.execute.observe.test_checkpoints import FIRST, SECOND, show
+from tests.execute.monitor.sensors.scene import scene
+from tests.execute.monitor.test_checkpoints import FIRST, SECOND, show
+from tests.execute.sandbox.bubblewrap.test_remount import check_held_descriptor
 from tests.execute.sandbox.container.conftest import MakeBackend
-from tests.execute.sandbox.test_remount import check_held_descriptor
 from tests.execute.sandbox.workplace import layer, open_directory, overlay, shell
 
 pytestmark = pytest.mark.container

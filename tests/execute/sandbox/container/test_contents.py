@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from proctor.base.errors import UsageFault
-from proctor.execute.sandbox.container import contents
-from proctor.execute.sandbox.container.contents import expand
+from proctor.execute.sandbox.container import images
+from proctor.execute.sandbox.container.images import expand
 
 MEMBERS = (
     ("/testbed", True),
@@ -43,6 +43,6 @@ def test_what_the_sandbox_needs_cannot_be_hidden(pattern: str) -> None:
 
 
 def test_too_many_paths_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contents, "MOST_HIDDEN", 1)
+    monkeypatch.setattr(images, "MOST_HIDDEN", 1)
     with pytest.raises(UsageFault, match="at most 1 can be hidden"):
         list(expand(MEMBERS, ("/**/*.orig",)))

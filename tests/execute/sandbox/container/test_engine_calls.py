@@ -15,8 +15,8 @@ from proctor.base.errors import InfrastructureFault, MissingIsolation, UsageFaul
 from proctor.execute.sandbox.container import engine as module
 from proctor.execute.sandbox.container import images
 from proctor.execute.sandbox.container.backend import ContainerBackend
+from proctor.execute.sandbox.container.container_cgroup import ContainerGroup
 from proctor.execute.sandbox.container.engine import Engine, EngineFault, find_socket
-from proctor.execute.sandbox.container.group import ContainerGroup
 
 ABLE = {"MemoryLimit": True, "PidsLimit": True, "SecurityOptions": ["name=seccomp,profile=default"]}
 

@@ -12,7 +12,7 @@ import pytest
 
 from proctor.base.errors import MissingIsolation
 from proctor.execute.sandbox.container.backend import ContainerBackend
-from proctor.execute.sandbox.container.contents import members_of
+from proctor.execute.sandbox.container.images import members_of
 from proctor.execute.sandbox.interface import Limits, SandboxPlan
 from tests.conduct.live import Proctor
 from tests.execute.sandbox.container.small_image import Content, HardLink, Link, small_image

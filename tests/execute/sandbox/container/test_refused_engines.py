@@ -18,7 +18,7 @@ import pytest
 import proctor.cli.run  # noqa: F401 - the ordinary user may not be able to read the interpreter
 from proctor.base.errors import MissingIsolation
 from proctor.cli.main import run_command
-from proctor.execute.doctor import container_engine
+from proctor.execute.requirements import container_engine
 from proctor.execute.sandbox.container.engine import find_socket
 from tests.conduct.live import Proctor
 from tests.execute.sandbox.container.test_engine_calls import ABLE, ONE, PING, answer, asked, with_images

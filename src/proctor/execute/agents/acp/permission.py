@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from proctor.contract.command_line import matches_command
-from proctor.contract.policy import Policy
+from proctor.contract.policy import Policy, matches_command
 from proctor.execute.sandbox.interface import WORKSPACE
-from proctor.execute.workspace.glob import matches
+from proctor.execute.workspace.path_patterns import matches
 
 ALLOW = ("allow_once", "allow_always")
 REJECT = ("reject_once", "reject_always")

@@ -7,8 +7,7 @@ and the name and address in the home keep aider from writing any into the reposi
 
 from __future__ import annotations
 
-from proctor.execute.agents.adapters.interface import PYTHON, Adapter, Launch, Order, Recipe
-from proctor.execute.agents.adapters.translate import rules_file
+from proctor.execute.agents.adapters.interface import PYTHON, Adapter, Launch, Order, Recipe, rules_file
 
 NOTES = ".aider"
 RULES = f"{NOTES}/rules.md"

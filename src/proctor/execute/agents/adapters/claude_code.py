@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import json
 
-from proctor.execute.agents.adapters.interface import MODULES, Adapter, Launch, Order, Recipe, processor
-from proctor.execute.agents.adapters.translate import EFFORTS, checked_effort, mcp_servers, rules_file, skill_links
+from proctor.execute.agents.adapters.interface import (
+    EFFORTS,
+    MODULES,
+    Adapter,
+    Launch,
+    Order,
+    Recipe,
+    checked_effort,
+    mcp_servers,
+    processor,
+    rules_file,
+    skill_links,
+)
 
 SETTINGS = ".claude/settings.json"
 SERVERS = ".claude/proctor-mcp.json"

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import json
 
-from proctor.execute.agents.adapters.interface import Adapter, Launch, Order, Recipe, node_program
-from proctor.execute.agents.adapters.translate import EFFORTS, checked_effort, mcp_servers, rules_file
+from proctor.execute.agents.adapters.interface import (
+    EFFORTS,
+    Adapter,
+    Launch,
+    Order,
+    Recipe,
+    checked_effort,
+    mcp_servers,
+    node_program,
+    rules_file,
+)
 
 PROGRAM = "cline/bin/cline"
 PROVIDER = "openai-compatible"

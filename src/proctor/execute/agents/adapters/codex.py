@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import json
 
-from proctor.execute.agents.adapters.interface import Adapter, Launch, Order, Recipe, node_program
-from proctor.execute.agents.adapters.translate import mcp_servers, rules_file, skill_links
+from proctor.execute.agents.adapters.interface import (
+    Adapter,
+    Launch,
+    Order,
+    Recipe,
+    mcp_servers,
+    node_program,
+    rules_file,
+    skill_links,
+)
 
 SETTINGS = ".codex/config.toml"
 RULES = ".codex/AGENTS.md"

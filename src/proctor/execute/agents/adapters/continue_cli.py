@@ -5,8 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from proctor.execute.agents.adapters.interface import Adapter, Launch, Order, Recipe, node_program
-from proctor.execute.agents.adapters.translate import mcp_servers, skills_link
+from proctor.execute.agents.adapters.interface import (
+    Adapter,
+    Launch,
+    Order,
+    Recipe,
+    mcp_servers,
+    node_program,
+    skills_link,
+)
 
 SETTINGS = ".continue/proctor.yaml"
 SKILLS = ".continue/skills"

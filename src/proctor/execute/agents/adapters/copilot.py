@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import json
 
-from proctor.execute.agents.adapters.interface import MODULES, Adapter, Launch, Order, Recipe, processor
-from proctor.execute.agents.adapters.translate import mcp_servers, rules_file, skill_links
+from proctor.execute.agents.adapters.interface import (
+    MODULES,
+    Adapter,
+    Launch,
+    Order,
+    Recipe,
+    mcp_servers,
+    processor,
+    rules_file,
+    skill_links,
+)
 
 SERVERS = ".copilot/mcp-config.json"
 SKILLS = ".copilot/skills"

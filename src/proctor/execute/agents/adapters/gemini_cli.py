@@ -6,8 +6,16 @@ import json
 from typing import Any
 
 from proctor.base.errors import UsageFault
-from proctor.execute.agents.adapters.interface import Adapter, Launch, Order, Recipe, node_program
-from proctor.execute.agents.adapters.translate import mcp_servers, rules_file, skill_links
+from proctor.execute.agents.adapters.interface import (
+    Adapter,
+    Launch,
+    Order,
+    Recipe,
+    mcp_servers,
+    node_program,
+    rules_file,
+    skill_links,
+)
 from proctor.execute.agents.options import AgentOptions
 
 SETTINGS = ".gemini/settings.json"

@@ -6,8 +6,17 @@ import json
 import os
 from typing import Any
 
-from proctor.execute.agents.adapters.interface import MODULES, Adapter, Launch, Order, Recipe
-from proctor.execute.agents.adapters.translate import EFFORTS, checked_effort, rules_file, skill_links
+from proctor.execute.agents.adapters.interface import (
+    EFFORTS,
+    MODULES,
+    Adapter,
+    Launch,
+    Order,
+    Recipe,
+    checked_effort,
+    rules_file,
+    skill_links,
+)
 
 SETTINGS = ".config/goose/config.yaml"
 RULES = ".config/goose/.goosehints"

@@ -13,10 +13,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from proctor.base.errors import UsageFault
 from proctor.execute.agents.interface import ModelAccess
-from proctor.execute.agents.options import NO_OPTIONS, AgentOptions
+from proctor.execute.agents.options import NO_OPTIONS, SKILLS_PLACE, AgentOptions
 from proctor.execute.sandbox.interface import HOME, WORKSPACE
 
 PLACE = "/opt/agent"
@@ -126,3 +127,43 @@ def processor() -> str:
     if machine not in names:
         raise UsageFault(f"this agent has no program for the processor {machine}")
     return names[machine]
+
+
+ALL = frozenset({"effort", "temperature", "small_model", "rules", "skills", "mcp"})
+
+EFFORTS = ("low", "medium", "high")
+"""The efforts of agents and of providers that do not have ``minimal``."""
+
+
+def mcp_servers(options: AgentOptions) -> dict[str, dict[str, Any]]:
+    """The servers as ``mcpServers`` has them in most settings."""
+    return {
+        server.name: {
+            "command": server.command[0],
+            "args": list(server.command[1:]),
+            **({"env": dict(server.environment)} if server.environment else {}),
+        }
+        for server in options.mcp
+    }
+
+
+def skill_links(options: AgentOptions, place: str) -> dict[str, str]:
+    """Links to the skills, one for each, in a directory of the home."""
+    return {f"{place}/{name}": f"{SKILLS_PLACE}/{name}" for name in options.skills}
+
+
+def skills_link(options: AgentOptions, place: str) -> dict[str, str]:
+    """One link to the directory of all skills, for agents that do not follow links inside of their own."""
+    return {place: SKILLS_PLACE} if options.skills else {}
+
+
+def checked_effort(agent: str, options: AgentOptions, known: tuple[str, ...]) -> str:
+    """The effort; refused where the agent does not have this one."""
+    if options.effort and options.effort not in known:
+        raise UsageFault(f"{agent} has no effort {options.effort!r}", hint=f"it has {', '.join(known)}")
+    return options.effort
+
+
+def rules_file(options: AgentOptions, path: str) -> dict[str, str]:
+    """The rules as a file of the home, if there are any."""
+    return {path: options.rules} if options.rules else {}

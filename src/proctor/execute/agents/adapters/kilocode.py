@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import json
 
-from proctor.execute.agents.adapters.interface import MODULES, Adapter, Launch, Order, Recipe, processor
+from proctor.execute.agents.adapters.interface import (
+    ALL,
+    MODULES,
+    Adapter,
+    Launch,
+    Order,
+    Recipe,
+    processor,
+    rules_file,
+    skill_links,
+)
 from proctor.execute.agents.adapters.opencode import settings
-from proctor.execute.agents.adapters.translate import ALL, rules_file, skill_links
 
 SETTINGS = ".config/kilo/kilo.json"
 RULES = ".config/kilo/AGENTS.md"

@@ -5,8 +5,19 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from proctor.execute.agents.adapters.interface import MODULES, Adapter, Launch, Order, Recipe, processor
-from proctor.execute.agents.adapters.translate import ALL, EFFORTS, checked_effort, rules_file, skill_links
+from proctor.execute.agents.adapters.interface import (
+    ALL,
+    EFFORTS,
+    MODULES,
+    Adapter,
+    Launch,
+    Order,
+    Recipe,
+    checked_effort,
+    processor,
+    rules_file,
+    skill_links,
+)
 
 SETTINGS = ".config/opencode/opencode.json"
 RULES = ".config/opencode/AGENTS.md"

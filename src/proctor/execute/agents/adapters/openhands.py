@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import json
 
-from proctor.execute.agents.adapters.interface import PLACE, Adapter, Launch, Order, Recipe, python_program
-from proctor.execute.agents.adapters.translate import mcp_servers, rules_file, skill_links
+from proctor.execute.agents.adapters.interface import (
+    PLACE,
+    Adapter,
+    Launch,
+    Order,
+    Recipe,
+    mcp_servers,
+    python_program,
+    rules_file,
+    skill_links,
+)
 
 SERVERS = ".openhands/mcp.json"
 SKILLS = ".openhands/skills"

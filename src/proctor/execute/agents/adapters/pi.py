@@ -5,8 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from proctor.execute.agents.adapters.interface import Adapter, Launch, Order, Recipe, node_program
-from proctor.execute.agents.adapters.translate import rules_file, skill_links
+from proctor.execute.agents.adapters.interface import (
+    Adapter,
+    Launch,
+    Order,
+    Recipe,
+    node_program,
+    rules_file,
+    skill_links,
+)
 
 SETTINGS = ".pi/agent/models.json"
 RULES = ".pi/agent/AGENTS.md"

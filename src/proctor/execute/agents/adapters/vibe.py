@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import json
 
-from proctor.execute.agents.adapters.interface import PLACE, PYTHON, Adapter, Launch, Order, Recipe, python_program
-from proctor.execute.agents.adapters.translate import EFFORTS, checked_effort, rules_file, skill_links
+from proctor.execute.agents.adapters.interface import (
+    EFFORTS,
+    PLACE,
+    PYTHON,
+    Adapter,
+    Launch,
+    Order,
+    Recipe,
+    checked_effort,
+    python_program,
+    rules_file,
+    skill_links,
+)
 
 PROGRAM = f"{PLACE}/lib/python3.12/site-packages/vibe/_bin/vibe-rs"
 SETTINGS = ".vibe/config.toml"

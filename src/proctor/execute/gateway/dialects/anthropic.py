@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from proctor.execute.gateway.dialects.fields import ANTHROPIC, filter_edits, filter_fields
+from proctor.execute.gateway.dialects.field_rules import ANTHROPIC, filter_edits, filter_fields
 from proctor.execute.gateway.dialects.interface import (
     COUNT,
     GENERATE,
-    Answered,
-    Asked,
     Body,
     Call,
     Message,
+    ModelAnswer,
+    ModelRequest,
     Result,
     Route,
     Rules,
     Tool,
     Usage,
 )
-from proctor.execute.gateway.dialects.reading import (
+from proctor.execute.gateway.dialects.provider_json import (
     both_counts,
     budget,
     count,
@@ -33,7 +33,7 @@ from proctor.execute.gateway.dialects.reading import (
     refuse_remote,
     text,
 )
-from proctor.execute.watch.prices import tier_of
+from proctor.execute.monitor.price_table import tier_of
 
 VERSION = "2023-06-01"
 
@@ -53,12 +53,12 @@ class Anthropic:
         kind = _PATHS.get(path) if method == "POST" else None
         return Route(self.name, kind, path) if kind else None
 
-    def asked(self, body: Body, route: Route) -> Asked:
+    def asked(self, body: Body, route: Route) -> ModelRequest:
         messages = [Message("system", _text(body["system"]))] if body.get("system") else []
         for item in objects(body.get("messages")):
             messages += _messages(item)
         most = maximum(body, "max_tokens")
-        return Asked(
+        return ModelRequest(
             model=text(body.get("model")),
             messages=tuple(messages),
             tools=tuple(_tool(tool) for tool in objects(body.get("tools"))),
@@ -82,7 +82,7 @@ class Anthropic:
     def forwarded_path(self, route: Route, rules: Rules) -> str:
         return route.path
 
-    def answered(self, body: Any) -> Answered:
+    def answered(self, body: Any) -> ModelAnswer:
         collector = AnthropicCollector()
         body = body if isinstance(body, dict) else {}
         collector.feed({"type": "message_start", "message": body})
@@ -139,7 +139,7 @@ class AnthropicCollector:
             self._error = json_text(event.get("error") or event)
         return True
 
-    def answered(self) -> Answered:
+    def answered(self) -> ModelAnswer:
         said, thought, calls = [], [], []
         for place in sorted(self._blocks):
             block, words = self._blocks[place], "".join(self._words.get(place, ()))
@@ -159,7 +159,7 @@ class AnthropicCollector:
         refusal = "refusal" if self._finish == "refusal" else ""
         whole = bool(self._finish) and not self._error
         tier = tier_of(text(self._usage.get("service_tier")))
-        return Answered(message, self._finish, usage, refusal, self._error, whole, self._model, tier, bool(refusal))
+        return ModelAnswer(message, self._finish, usage, refusal, self._error, whole, self._model, tier, bool(refusal))
 
 
 def _messages(item: Body) -> list[Message]:

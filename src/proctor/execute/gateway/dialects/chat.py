@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from proctor.execute.gateway.dialects.fields import CHAT, filter_fields
+from proctor.execute.gateway.dialects.field_rules import CHAT, filter_fields
 from proctor.execute.gateway.dialects.interface import (
     GENERATE,
     MODELS,
-    Answered,
-    Asked,
     Body,
     Call,
     Message,
+    ModelAnswer,
+    ModelRequest,
     Refused,
     Result,
     Route,
@@ -20,7 +20,7 @@ from proctor.execute.gateway.dialects.interface import (
     Tool,
     Usage,
 )
-from proctor.execute.gateway.dialects.reading import (
+from proctor.execute.gateway.dialects.provider_json import (
     both_counts,
     budget,
     count,
@@ -37,7 +37,7 @@ from proctor.execute.gateway.dialects.reading import (
     refuse_store,
     text,
 )
-from proctor.execute.watch.prices import tier_of
+from proctor.execute.monitor.price_table import tier_of
 
 USAGE_ASKED = "asked for usage at the end of the stream"
 
@@ -59,9 +59,9 @@ class Chat:
         kind = _PATHS.get(path) if method == "POST" else None
         return Route(self.name, kind, "/v1/chat/completions") if kind else None
 
-    def asked(self, body: Body, route: Route) -> Asked:
+    def asked(self, body: Body, route: Route) -> ModelRequest:
         choices = body.get("n")
-        return Asked(
+        return ModelRequest(
             model=text(body.get("model")),
             messages=tuple(_message(item) for item in objects(body.get("messages"))),
             tools=tuple(_tool(item) for item in objects(body.get("tools"))),
@@ -93,7 +93,7 @@ class Chat:
     def forwarded_path(self, route: Route, rules: Rules) -> str:
         return route.path
 
-    def answered(self, body: Any) -> Answered:
+    def answered(self, body: Any) -> ModelAnswer:
         collector = ChatCollector()
         for choice in objects(body.get("choices")) if isinstance(body, dict) else []:
             collector.add(choice, inner(choice, "message"))
@@ -161,9 +161,9 @@ class ChatCollector:
         if event.get("error"):
             self._error = json_text(event["error"])
 
-    def answered(self) -> Answered:
+    def answered(self) -> ModelAnswer:
         refusal = "".join(self._refusals)
-        return Answered(
+        return ModelAnswer(
             Message(
                 "assistant",
                 "\n".join("".join(self._texts[number]) for number in sorted(self._texts)) or refusal,

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from proctor.execute.gateway.dialects.fields import GEMINI, GEMINI_CONFIG, camel_case, filter_fields
+from proctor.execute.gateway.dialects.field_rules import GEMINI, GEMINI_CONFIG, camel_case, filter_fields
 from proctor.execute.gateway.dialects.interface import (
     COUNT,
     GENERATE,
     MODELS,
-    Answered,
-    Asked,
     Body,
     Call,
     Message,
+    ModelAnswer,
+    ModelRequest,
     Refused,
     Result,
     Route,
@@ -22,7 +22,7 @@ from proctor.execute.gateway.dialects.interface import (
     Tool,
     Usage,
 )
-from proctor.execute.gateway.dialects.reading import (
+from proctor.execute.gateway.dialects.provider_json import (
     both_counts,
     budget,
     count,
@@ -64,14 +64,14 @@ class Gemini:
             self.name, kind, f"/{found[1]}/models/{{model}}:{found[3]}", found[2], found[3].startswith("stream")
         )
 
-    def asked(self, body: Body, route: Route) -> Asked:
+    def asked(self, body: Body, route: Route) -> ModelRequest:
         system = _either(body, "systemInstruction", "system_instruction")
         messages = [Message("system", _said(_parts(system)))] if system else []
         for item in objects(listed(body.get("contents"))):
             messages += _messages(item)
         config = _config(body)
         choices = config.get("candidateCount")
-        return Asked(
+        return ModelRequest(
             model=route.model,
             messages=tuple(messages),
             tools=tuple(_tools(body)),
@@ -106,7 +106,7 @@ class Gemini:
     def forwarded_path(self, route: Route, rules: Rules) -> str:
         return route.path.replace("{model}", map_model(route.model, rules))
 
-    def answered(self, body: Any) -> Answered:
+    def answered(self, body: Any) -> ModelAnswer:
         collector = GeminiCollector()
         for event in objects(body) if isinstance(body, list) else [body if isinstance(body, dict) else {}]:
             collector.feed(event)
@@ -148,14 +148,16 @@ class GeminiCollector:
             self._error = json_text(event["error"])
         return True
 
-    def answered(self) -> Answered:
+    def answered(self) -> ModelAnswer:
         finish = self._finish or self._blocked
         refusal = finish if finish in _BLOCKED or self._blocked else ""
         thought = "".join(text(part.get("text")) for part in self._parts if part.get("thought") is True)
         message = Message("assistant", _said(self._parts), thought, _calls(self._parts))
         whole = bool(finish) and not self._error
         is_filtered = bool(refusal)
-        return Answered(message, finish, self._usage, refusal, self._error, whole, self._model, is_filtered=is_filtered)
+        return ModelAnswer(
+            message, finish, self._usage, refusal, self._error, whole, self._model, is_filtered=is_filtered
+        )
 
 
 def _messages(item: Body) -> list[Message]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Protocol
 
-from proctor.execute.watch.prices import TokenCounts
+from proctor.execute.monitor.price_table import TokenCounts
 
 Body = dict[str, Any]
 
@@ -78,7 +78,7 @@ class Tool:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ModelRequest:
     """A request, read.
 
     ``max_output`` is the most tokens of one answer that it asks for, ``more_output`` those that a provider may bill
@@ -103,7 +103,7 @@ class Usage(TokenCounts):
 
 
 @dataclass(frozen=True)
-class Answered:
+class ModelAnswer:
     """An answer, read. ``refusal`` is how the provider marked a refusal; ``whole`` says that nothing is missing.
 
     ``error`` is the JSON of an error inside the answer. ``model`` is the model that answered, as the provider names it,
@@ -141,7 +141,7 @@ class Collector(Protocol):
         """Take one event in; whether the agent is to see it."""
         ...
 
-    def answered(self) -> Answered:
+    def answered(self) -> ModelAnswer:
         """What has come up to now."""
         ...
 
@@ -155,7 +155,7 @@ class Dialect(Protocol):
         """Where a request for ``path`` goes, if this dialect knows it."""
         ...
 
-    def asked(self, body: Body, route: Route) -> Asked:
+    def asked(self, body: Body, route: Route) -> ModelRequest:
         """What a request says."""
         ...
 
@@ -176,7 +176,7 @@ class Dialect(Protocol):
         """The path at the provider."""
         ...
 
-    def answered(self, body: Any) -> Answered:
+    def answered(self, body: Any) -> ModelAnswer:
         """What an answer says that came in one piece."""
         ...
 

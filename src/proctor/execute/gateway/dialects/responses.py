@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from proctor.execute.gateway.dialects.fields import RESPONSES, filter_fields
+from proctor.execute.gateway.dialects.field_rules import RESPONSES, filter_fields
 from proctor.execute.gateway.dialects.interface import (
     GENERATE,
-    Answered,
-    Asked,
     Body,
     Call,
     Message,
+    ModelAnswer,
+    ModelRequest,
     Refused,
     Result,
     Route,
@@ -19,7 +19,7 @@ from proctor.execute.gateway.dialects.interface import (
     Tool,
     Usage,
 )
-from proctor.execute.gateway.dialects.reading import (
+from proctor.execute.gateway.dialects.provider_json import (
     both_counts,
     count,
     filter_tools,
@@ -34,7 +34,7 @@ from proctor.execute.gateway.dialects.reading import (
     refuse_store,
     text,
 )
-from proctor.execute.watch.prices import tier_of
+from proctor.execute.monitor.price_table import tier_of
 
 _OWN = frozenset(("function", "custom", "local_shell", "apply_patch", "computer_use_preview", "computer", "namespace"))
 _TEXTS = frozenset(("input_text", "output_text", "text", "summary_text", "reasoning_text"))
@@ -50,8 +50,8 @@ class Responses:
         known = method == "POST" and path in ("/v1/responses", "/responses")
         return Route(self.name, GENERATE, "/v1/responses") if known else None
 
-    def asked(self, body: Body, route: Route) -> Asked:
-        return Asked(
+    def asked(self, body: Body, route: Route) -> ModelRequest:
+        return ModelRequest(
             model=text(body.get("model")),
             messages=_messages(body),
             tools=tuple(Tool(text(tool.get("name")), inner(tool, "parameters")) for tool in _tools(body)),
@@ -85,7 +85,7 @@ class Responses:
     def forwarded_path(self, route: Route, rules: Rules) -> str:
         return route.path
 
-    def answered(self, body: Any) -> Answered:
+    def answered(self, body: Any) -> ModelAnswer:
         body = body if isinstance(body, dict) else {}
         items = objects(body.get("output"))
         message = _assistant(items)
@@ -97,7 +97,7 @@ class Responses:
         refusal = refusal or ("content_filter" if finish == "content_filter" else "")
         whole = bool(finish) and not error
         named = text(body.get("model")), tier_of(text(body.get("service_tier")))
-        return Answered(message, finish, usage, refusal, error, whole, *named, finish == "content_filter")
+        return ModelAnswer(message, finish, usage, refusal, error, whole, *named, finish == "content_filter")
 
     def collector(self, changes: list[str]) -> ResponsesCollector:
         return ResponsesCollector(self)
@@ -140,7 +140,7 @@ class ResponsesCollector:
             self._error = json_text(event.get("error") or event)
         return True
 
-    def answered(self) -> Answered:
+    def answered(self) -> ModelAnswer:
         if self._final is not None:
             final = self._final
             if not final.get("output"):
@@ -149,7 +149,7 @@ class ResponsesCollector:
         done = _assistant([self._items[place] for place in sorted(self._items)])
         rest = "".join("".join(self._texts[place]) for place in sorted(self._texts) if place not in self._items)
         message = Message("assistant", done.text + rest, done.reasoning or "".join(self._reasoning), done.calls)
-        return Answered(message, error=self._error, whole=False, model=self._model)
+        return ModelAnswer(message, error=self._error, whole=False, model=self._model)
 
 
 def _messages(body: Body) -> tuple[Message, ...]:

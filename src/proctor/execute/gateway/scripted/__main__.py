@@ -9,7 +9,7 @@ from pathlib import Path
 
 from proctor.base.errors import ProctorError
 from proctor.base.files import read_bounded
-from proctor.execute.gateway.scripted.server import scripted_server
+from proctor.execute.gateway.scripted.scripted_model import scripted_server
 
 _FILE_BYTES = 1 << 20
 _ENDS = (signal.SIGINT, signal.SIGTERM)

@@ -7,8 +7,8 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from proctor.execute.gateway.dialects.interface import Asked, Body, Usage
-from proctor.execute.gateway.differences import Difference, Reordered
+from proctor.execute.gateway.dialects.interface import Body, ModelRequest, Usage
+from proctor.execute.gateway.request_comparison import Difference, Reordered
 
 NETWORK, TIMEOUT, STOPPED = "network", "timeout", "stopped"
 
@@ -32,7 +32,7 @@ class Diverged(Exception):
 
 
 @dataclass(frozen=True)
-class Forward:
+class ForwardedRequest:
     """A request as it is forwarded: ``body`` and ``data`` are the same, parsed and as bytes."""
 
     dialect: str
@@ -42,7 +42,7 @@ class Forward:
     headers: Mapping[str, str]
     body: Body
     data: bytes
-    asked: Asked
+    asked: ModelRequest
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Answer:
 class Source(Protocol):
     """Answers requests."""
 
-    def open(self, forward: Forward, /) -> AbstractAsyncContextManager[Answer]:
+    def open(self, forward: ForwardedRequest, /) -> AbstractAsyncContextManager[Answer]:
         """The answer to ``forward``, for the time of an ``async with`` block."""
         ...
 

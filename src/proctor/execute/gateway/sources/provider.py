@@ -10,9 +10,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from proctor.execute.gateway.dialects.table import DIALECTS
-from proctor.execute.gateway.settings import Limits, Upstream
-from proctor.execute.gateway.sources.interface import NETWORK, TIMEOUT, Answer, Forward, SourceFault
+from proctor.execute.gateway.dialects.dialect_routes import DIALECTS
+from proctor.execute.gateway.gateway_settings import Limits, Upstream
+from proctor.execute.gateway.sources.interface import NETWORK, TIMEOUT, Answer, ForwardedRequest, SourceFault
 
 if TYPE_CHECKING:
     import aiohttp
@@ -37,7 +37,7 @@ class Provider:
         )
 
     @asynccontextmanager
-    async def open(self, forward: Forward) -> AsyncIterator[Answer]:
+    async def open(self, forward: ForwardedRequest) -> AsyncIterator[Answer]:
         import aiohttp
         from yarl import URL
 

@@ -16,8 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from proctor.base.errors import InfrastructureFault, MissingIsolation
-from proctor.execute.sandbox import sessions
-from proctor.execute.sandbox.bubblewrap import view, wire
+from proctor.execute.sandbox import sandbox_records
+from proctor.execute.sandbox.bubblewrap import bwrap_arguments, init_protocol
 from proctor.execute.sandbox.cgroup import Group
 from proctor.execute.sandbox.guard_process import LiveGuard
 from proctor.execute.sandbox.interface import SETUP, UNPRIVILEGED, Limits, SandboxPlan
@@ -28,7 +28,7 @@ MESSAGE_BYTES = 4096
 PATH = {"PATH": "/usr/bin:/bin"}
 
 
-class Guarded:
+class StartedSandbox:
     """The processes outside and what ties them to us: the guardian, its lifeline, the control socket, the record."""
 
     def __init__(self, group: Group, record: Path) -> None:
@@ -96,25 +96,27 @@ def start(
     group: Group,
     record_directory: Path,
     name: str,
-) -> Guarded:
+) -> StartedSandbox:
     """Bring a sandbox up and wait until pid 1 answers.
 
     ``program`` is the absolute path of bubblewrap.
     """
-    session = sessions.Session(
+    session = sandbox_records.Session(
         name,
         os.getpid(),
-        sessions.start_time(os.getpid()),
-        sessions.boot_id(),
+        sandbox_records.start_time(os.getpid()),
+        sandbox_records.boot_id(),
         tuple(str(directory) for directory in group.directories),
     )
-    guarded = Guarded(group, sessions.write(record_directory, session))
+    guarded = StartedSandbox(group, sandbox_records.write(record_directory, session))
     try:
         group.create(plan.limits)
         _spawn(guarded, plan, program)
         assert guarded.guardian is not None
         pid = guarded.guardian.pid
-        sessions.write(record_directory, replace(session, guardian_pid=pid, guardian_start=sessions.start_time(pid)))
+        sandbox_records.write(
+            record_directory, replace(session, guardian_pid=pid, guardian_start=sandbox_records.start_time(pid))
+        )
         _greet(guarded, plan)
     except BaseException:
         guarded.end()
@@ -122,7 +124,7 @@ def start(
     return guarded
 
 
-def _spawn(guarded: Guarded, plan: SandboxPlan, program: str) -> None:
+def _spawn(guarded: StartedSandbox, plan: SandboxPlan, program: str) -> None:
     with ExitStack() as opened:
 
         def keep(handle: int) -> int:
@@ -137,20 +139,20 @@ def _spawn(guarded: Guarded, plan: SandboxPlan, program: str) -> None:
         keep(lifeline)
         guarded.errors, errors = os.pipe2(os.O_CLOEXEC)
         keep(errors)
-        files = {path: keep(wire.data("file", content)) for path, content in view.FILES.items()}
-        own = {path: keep(wire.data("file", content)) for path, content in plan.files.items()}
-        shown = view.make_view(plan, wire.PROGRAM, files, own)
-        arguments = keep(wire.words("arguments", shown.arguments))
+        files = {path: keep(init_protocol.data("file", content)) for path, content in bwrap_arguments.FILES.items()}
+        own = {path: keep(init_protocol.data("file", content)) for path, content in plan.files.items()}
+        shown = bwrap_arguments.make_view(plan, init_protocol.PROGRAM, files, own)
+        arguments = keep(init_protocol.words("arguments", shown.arguments))
         inside = (
-            view.INIT,
+            bwrap_arguments.INIT,
             "serve",
             str(theirs.fileno()),
             *_limits(plan.limits, guarded.group),
-            *wire.guard_words(plan.guard),
+            *init_protocol.guard_words(plan.guard),
         )
         kept = (arguments, theirs.fileno(), *files.values(), *own.values())
         launch = keep(
-            wire.words(
+            init_protocol.words(
                 "plan",
                 (
                     *_outside(plan, guarded.group, shown, lifeline),
@@ -161,7 +163,7 @@ def _spawn(guarded: Guarded, plan: SandboxPlan, program: str) -> None:
         )
         try:
             guarded.guardian = subprocess.Popen(
-                [wire.PROGRAM, "launch", str(launch)],
+                [init_protocol.PROGRAM, "launch", str(launch)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
@@ -172,12 +174,14 @@ def _spawn(guarded: Guarded, plan: SandboxPlan, program: str) -> None:
             )
         except FileNotFoundError:
             raise InfrastructureFault(
-                "the sandbox's helper program has not been built", where=str(wire.PROGRAM), hint="reinstall Proctor"
+                "the sandbox's helper program has not been built",
+                where=str(init_protocol.PROGRAM),
+                hint="reinstall Proctor",
             ) from None
 
 
 def _outside(
-    plan: SandboxPlan, group: Group, shown: view.View, lifeline: int
+    plan: SandboxPlan, group: Group, shown: bwrap_arguments.View, lifeline: int
 ) -> Iterator[str | bytes | os.PathLike[str]]:
     """The words of the launch plan that concern the host."""
     yield from ("lifeline", str(lifeline), "user", str(UNPRIVILEGED), str(UNPRIVILEGED))
@@ -188,7 +192,7 @@ def _outside(
         yield from ("thaw", *thawing)
     if plan.measured and group.v2:
         yield from ("pressure", group.v2 / "cpu.pressure")
-    yield from wire.workspace_words(plan.workspace)
+    yield from init_protocol.workspace_words(plan.workspace)
     for name, source in shown.stage:
         yield from ("bind", name, source)
 
@@ -203,11 +207,11 @@ def _limits(limits: Limits, group: Group) -> Iterator[str]:
         yield f"processes={limits.processes}"
 
 
-def _greet(guarded: Guarded, plan: SandboxPlan) -> None:
+def _greet(guarded: StartedSandbox, plan: SandboxPlan) -> None:
     assert guarded.control is not None and guarded.guardian is not None
     guarded.control.settimeout(HELLO_SECONDS)
     try:
-        error, guarded.init_pid, listener = wire.receive_hello(guarded.control)
+        error, guarded.init_pid, listener = init_protocol.receive_hello(guarded.control)
     except TimeoutError:
         raise InfrastructureFault(f"the sandbox did not come up in {HELLO_SECONDS} s") from None
     except (EOFError, ConnectionError):
@@ -222,7 +226,7 @@ def _greet(guarded: Guarded, plan: SandboxPlan) -> None:
         watch(guarded, plan, listener)
 
 
-def watch(guarded: Guarded, plan: SandboxPlan, listener: int, *, maps_users: bool = True) -> None:
+def watch(guarded: StartedSandbox, plan: SandboxPlan, listener: int, *, maps_users: bool = True) -> None:
     """Start the guard, which owns the listener from here on."""
     assert plan.guard is not None
     writable = tuple(mount.target for mount in plan.mounts if mount.writable)

@@ -9,14 +9,32 @@ from pathlib import Path
 from proctor.base.canonical import canonical, digest, parse
 from proctor.base.errors import InfrastructureFault, MissingIsolation
 from proctor.base.files import read_bounded, write_whole
-from proctor.execute.sandbox import facts
-from proctor.execute.sandbox.container import identity, images
-from proctor.execute.sandbox.container.box import ContainerBox
-from proctor.execute.sandbox.container.contents import export, hidden_paths
+from proctor.execute.sandbox import host_facts
+from proctor.execute.sandbox.bubblewrap.live_sandbox import LiveSandbox
+from proctor.execute.sandbox.container import images
+from proctor.execute.sandbox.container.create_request import HiddenPath
 from proctor.execute.sandbox.container.engine import Engine
-from proctor.execute.sandbox.container.specification import HiddenPath
-from proctor.execute.sandbox.container.start import start
+from proctor.execute.sandbox.container.images import export, hidden_paths
+from proctor.execute.sandbox.container.start import StartedContainer, start
 from proctor.execute.sandbox.interface import Overlay, SandboxPlan
+
+
+class LiveContainer(LiveSandbox):
+    """Implements ``Sandbox`` on a started container."""
+
+    def __init__(self, contained: StartedContainer) -> None:
+        super().__init__(contained)
+        self._contained = contained
+
+    def _outer(self) -> tuple[int, ...]:
+        """Nothing but pid 1 and its descendants is in a container's group."""
+        return ()
+
+    def _why_lost(self) -> tuple[str, bool]:
+        if not self._closed:
+            self._contained.container.ended()
+        return super()._why_lost()
+
 
 FOUND = "image-ids.json"
 """A file of the home with the ids under which images were found; each id is checked again before it is used."""
@@ -51,7 +69,7 @@ class ContainerBackend:
     def identity(self) -> Mapping[str, str]:
         self._prepare()
         self._sessions.mkdir(parents=True, exist_ok=True)
-        return identity.of_image(self._sessions.parent, self._layers, self._hide, self)
+        return images.of_image(self._sessions.parent, self._layers, self._hide, self)
 
     def isolation(self) -> Mapping[str, str]:
         """An engine that cannot bound memory and processes is refused, so its control groups always do."""
@@ -64,7 +82,7 @@ class ContainerBackend:
 
     def overlays(self) -> bool:
         """Root mounts overlays where the engine sees them; anyone else works on a copy."""
-        return os.geteuid() == 0 and facts.overlay_problem(self._sessions.parent) == ""
+        return os.geteuid() == 0 and host_facts.overlay_problem(self._sessions.parent) == ""
 
     def missing(self, require: tuple[str, ...]) -> tuple[str, ...]:
         """One line for each requirement of ``require`` (``cgroup``, ``overlay``) that this machine does not meet."""
@@ -72,11 +90,11 @@ class ContainerBackend:
         if "cgroup" in require and (problem := lacks(self._engine)):
             lines.append(f"cgroup: {problem}")
         if "overlay" in require and not self.overlays():
-            problem = facts.overlay_problem(self._sessions.parent) if os.geteuid() == 0 else "needs root"
+            problem = host_facts.overlay_problem(self._sessions.parent) if os.geteuid() == 0 else "needs root"
             lines.append(f"overlay: {problem}")
         return tuple(lines)
 
-    def open(self, plan: SandboxPlan) -> ContainerBox:
+    def open(self, plan: SandboxPlan) -> LiveContainer:
         problem = cannot_watch() if plan.guard is not None else ""
         if problem:
             raise MissingIsolation(problem, hint=AS_ROOT)
@@ -85,7 +103,7 @@ class ContainerBackend:
         self._prepare()
         self._sessions.mkdir(parents=True, exist_ok=True)
         name = f"proctor-{os.getpid()}-{os.urandom(6).hex()}"
-        return ContainerBox(start(plan, self._engine, self._image, self._sessions, name, self._hidden))
+        return LiveContainer(start(plan, self._engine, self._image, self._sessions, name, self._hidden))
 
     def require(self, *, watched: bool) -> None:
         """Refuse an engine that cannot do its part, or lacks the image; ``watched``: whether an agent is to act."""

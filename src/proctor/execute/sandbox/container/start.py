@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from proctor.base.errors import InfrastructureFault, MissingIsolation
-from proctor.execute.sandbox import sessions
-from proctor.execute.sandbox.bubblewrap.start import Guarded, watch
-from proctor.execute.sandbox.container import leftover, place
+from proctor.execute.sandbox import sandbox_records
+from proctor.execute.sandbox.bubblewrap.start import StartedSandbox, watch
+from proctor.execute.sandbox.container import container_cleanup, host_directory
+from proctor.execute.sandbox.container.container_cgroup import ContainerGroup
+from proctor.execute.sandbox.container.create_request import HiddenPath, container
 from proctor.execute.sandbox.container.engine import Engine, EngineFault
-from proctor.execute.sandbox.container.group import ContainerGroup
-from proctor.execute.sandbox.container.specification import HiddenPath, container
 from proctor.execute.sandbox.interface import SandboxPlan
 
 HELLO_SECONDS = 120
@@ -30,7 +30,7 @@ END_SECONDS = 30
 _CREDENTIALS = struct.Struct("iII")
 
 
-class Contained(Guarded):
+class StartedContainer(StartedSandbox):
     """What belongs to one container out here; taken away by ``end``."""
 
     def __init__(self, group: ContainerGroup, record: Path, directory: Path) -> None:
@@ -56,7 +56,7 @@ class Contained(Guarded):
             self.control.close()
         swept_later = False
         try:
-            leftover.remove_container(self.container.engine, self.container.name)
+            container_cleanup.remove_container(self.container.engine, self.container.name)
         except InfrastructureFault:
             if not end_for_good(self.init_pid, self.init_start):
                 raise
@@ -65,7 +65,7 @@ class Contained(Guarded):
             if self.guard is not None:
                 self.guard.close()
             try:
-                place.part(self.directory)
+                host_directory.part(self.directory)
             except InfrastructureFault:
                 swept_later = True  # nothing runs any more, and the workspace's layers are elsewhere
         if not swept_later:
@@ -75,7 +75,7 @@ class Contained(Guarded):
 def end_for_good(pid: int, start: str) -> bool:
     """Kill pid 1 of a container, and with it everything in there; whether it is gone. No engine is needed for that."""
     for _ in range(int(END_SECONDS / STEP_SECONDS)):
-        if not pid or sessions.start_time(pid) != start:
+        if not pid or sandbox_records.start_time(pid) != start:
             return True
         try:
             os.kill(pid, signal.SIGKILL)
@@ -89,21 +89,21 @@ def end_for_good(pid: int, start: str) -> bool:
 
 def start(
     plan: SandboxPlan, engine: Engine, image: str, records: Path, name: str, hidden: tuple[HiddenPath, ...] = ()
-) -> Contained:
+) -> StartedContainer:
     """Bring a container up, without what is ``hidden`` of its image, and wait until pid 1 answers."""
     directory = records / name
     body = container(plan, image, directory, name, hidden, podman=engine.podman())
-    session = sessions.Session(
+    session = sandbox_records.Session(
         name,
         os.getpid(),
-        sessions.start_time(os.getpid()),
-        sessions.boot_id(),
+        sandbox_records.start_time(os.getpid()),
+        sandbox_records.boot_id(),
         engine=engine.path,
         place=str(directory),
     )
-    contained = Contained(ContainerGroup(engine, name), sessions.write(records, session), directory)
+    contained = StartedContainer(ContainerGroup(engine, name), sandbox_records.write(records, session), directory)
     try:
-        listener = place.make(directory, plan)
+        listener = host_directory.make(directory, plan)
         try:
             _create(engine, name, body)
             contained.control = _greet(engine, name, listener)
@@ -111,9 +111,9 @@ def start(
             listener.close()
         (directory / "run/proctor/control").unlink()
         contained.init_pid = _peer(contained.control)
-        contained.init_start = sessions.start_time(contained.init_pid)
-        place.own_home(contained.init_pid)
-        place.put_inside(contained.init_pid, plan.files)
+        contained.init_start = sandbox_records.start_time(contained.init_pid)
+        host_directory.own_home(contained.init_pid)
+        host_directory.put_inside(contained.init_pid, plan.files)
         listened = _hear(contained)
         contained.container.enter(contained.init_pid)
         if listened >= 0:
@@ -153,7 +153,7 @@ def _peer(control: socket.socket) -> int:
     return int(_CREDENTIALS.unpack(data)[0])
 
 
-def _hear(contained: Contained) -> int:
+def _hear(contained: StartedContainer) -> int:
     """What pid 1 says first: an error number, 0 when its filter is in place; the listener of that filter, or -1."""
     assert isinstance(contained.control, socket.socket)
     contained.control.settimeout(HELLO_SECONDS)

@@ -1,0 +1,1 @@
+"""Many runs: what a batch asks for, its runs, and what they may spend together."""

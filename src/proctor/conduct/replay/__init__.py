@@ -1,0 +1,1 @@
+"""Replays of a recorded run: its trace, its commands, its acceptance."""

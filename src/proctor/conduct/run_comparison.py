@@ -1,0 +1,64 @@
+"""Runs side by side: what sets them apart, and how each came out. Only evidence that verifies is compared.
+
+A run that is named twice, or a copy of one, is the same run and counts once. Another record under the id of one of the
+runs is a difference that decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from proctor.judge.manifest_differences import OTHER, Difference, differences
+from proctor.record.run_directory import RunDirectory
+from proctor.record.seal import load_seal
+from proctor.record.signing.attestation import require_verified
+
+
+@dataclass(frozen=True)
+class Side:
+    """One run of a comparison; ``repeats`` where it is a run that stands before it once more."""
+
+    run: str
+    agent: str
+    model: str
+    status: str
+    gates: Mapping[str, bool]
+    checks: Mapping[str, str]
+    differences: tuple[Difference, ...] = ()
+    repeats: bool = False
+
+
+def compare(runs: Sequence[RunDirectory], vary: Sequence[str] = ()) -> tuple[tuple[Side, ...], bool]:
+    """Every run with its differences from the first, and whether all of them are comparable.
+
+    The groups in ``vary`` are what the comparison is about besides the agent: they do not decide.
+    """
+    sides: list[Side] = []
+    first: tuple[Any, Any] | None = None
+    seals: dict[str, str] = {}
+    for run in runs:
+        require_verified(run, "partial")
+        manifest, contract, report = (run.read_json(path) for path in (run.manifest, run.contract, run.report))
+        first = first or (manifest, contract)
+        side = _side(manifest, report, differences(first[0], manifest, (first[1], contract)))
+        seal = load_seal(run).digest
+        known = seals.setdefault(side.run, seal)
+        if known != seal:
+            side = replace(side, differences=(Difference(OTHER, "seal.json: digest", known, seal), *side.differences))
+        sides.append(replace(side, repeats=known == seal and any(side.run == one.run for one in sides)))
+    apart = [item for side in sides for item in side.differences if item.decides and item.group not in vary]
+    return tuple(sides), not apart
+
+
+def _side(manifest: Mapping[str, Any], report: Mapping[str, Any], found: tuple[Difference, ...]) -> Side:
+    return Side(
+        run=str(manifest["run"]),
+        agent=str(manifest["agent"]["name"]),
+        model=str(manifest["configuration"].get("model", "")),
+        status=str(report["status"]),
+        gates={str(gate["id"]): gate["passed"] is True for gate in report["gates"]},
+        checks={str(check["id"]): str(check["outcome"]) for check in report["checks"]},
+        differences=found,
+    )

@@ -1,0 +1,186 @@
+"""The agent that a command names: found, checked and described, with its options, files and model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from proctor.base.dataclass_fields import EMPTY
+from proctor.base.errors import InfrastructureFault, ProctorError, UsageFault
+from proctor.conduct.machine import Machine
+from proctor.conduct.reference_solution import reference_patch
+from proctor.conduct.run.control import Interrupted
+from proctor.conduct.run.model_gateway import ModelPlan
+from proctor.conduct.session.agent_selection import asked_agent, kind_of, require_agent, typed_options
+from proctor.conduct.session.model_options import dialects_of, plan_model, settings_of_model
+from proctor.contract.model import Contract
+from proctor.execute.agents.agent_file import parse_agent
+from proctor.execute.agents.interface import REASONS, Agent, AgentContext, AgentDescription, AgentRequest, Ending
+from proctor.execute.agents.options import option_name
+from proctor.execute.agents.registry import NO_MODEL, WITHOUT_MODEL, at_fault, make_agent, package_of
+from proctor.execute.agents.resolve_options import WithOptions, refuse_others, resolve
+from proctor.execute.prepare import PreparedBase
+from proctor.execute.sandbox.interface import Mount
+
+
+def agent_for(
+    words: str,
+    files: str,
+    prepared: PreparedBase,
+    machine: Machine,
+    model: str = "",
+    settings: Mapping[str, str] = EMPTY,
+) -> Agent:
+    """The agent that ``words`` name, for one prepared contract and the model it is to use."""
+
+    def reference() -> bytes:
+        with machine.scratch("reference") as scratch:
+            return reference_patch(prepared, scratch)
+
+    return _made(_request(machine, words, files, model, settings, reference))
+
+
+def acts_in_sandbox(words: str) -> bool:
+    """Whether the agent that ``words`` name acts in a sandbox, and does not just hand over a patch."""
+    return kind_of(words) not in WITHOUT_MODEL
+
+
+class PlugIn:
+    """An agent of another package. Whatever fails in its code makes its own run invalid and ends nothing else."""
+
+    def __init__(self, agent: Agent, kind: str, package: str) -> None:
+        self.needs_sandbox = agent.needs_sandbox
+        self._agent = agent
+        self._kind, self._package = kind, package
+        self._name = f"the agent {kind!r} of the package {package}"
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The variables that the options set for the agent and for what it starts."""
+        return self._agent.variables if isinstance(self._agent, WithOptions) else EMPTY
+
+    def describe(self) -> AgentDescription:
+        with blamed(self._kind, self._package):
+            return self._agent.describe()
+
+    def mounts(self) -> tuple[Mount, ...]:
+        with blamed(self._kind, self._package):
+            return self._agent.mounts()
+
+    def act(self, scene: AgentContext) -> Ending:
+        """Let the agent act; :class:`InfrastructureFault` for an error in its code."""
+        try:
+            ending = self._agent.act(scene)
+        except (Interrupted, ProctorError, OSError):
+            raise
+        except (Exception, SystemExit) as error:
+            raise InfrastructureFault(f"{self._name} failed: {type(error).__name__}: {error}") from error
+        if not isinstance(ending, Ending) or ending.reason not in REASONS or not isinstance(ending.patch, bytes | None):
+            raise InfrastructureFault(f"{self._name} failed: act() does not return a valid Ending")
+        return ending
+
+
+def _made(request: AgentRequest) -> Agent:
+    """The agent of ``request``. An exception in the code of another package is reported as an error of that package."""
+    package = package_of(request.argument.partition("@")[0] if request.kind == "acp" else request.kind)
+    with blamed(request.kind, package):
+        agent = make_agent(request)
+    return PlugIn(agent, request.kind, package) if package else agent
+
+
+@contextmanager
+def blamed(kind: str, package: str) -> Iterator[None]:
+    """Report an exception inside as an error of ``package``; as it is if there is no package."""
+    try:
+        yield
+    except ProctorError:
+        raise
+    except (Exception, SystemExit) as error:
+        if not package:
+            raise
+        raise at_fault(kind, package, f"{type(error).__name__}: {error}") from None
+
+
+def planned_model(words: str, model: str, settings: Mapping[str, str]) -> ModelPlan | None:
+    """The model of a run of the agent ``words``, by the settings of its batch; nothing where none was asked for."""
+    if not model:
+        return None
+    return plan_model(model, settings_of_model(model, settings, asked_agent(words, settings)))
+
+
+def _request(
+    machine: Machine,
+    words: str,
+    files: str,
+    model: str,
+    settings: Mapping[str, str],
+    reference: Callable[[], bytes],
+) -> AgentRequest:
+    asked = asked_agent(words, settings)
+    kind, version, argument = parse_agent(asked.agent)
+    require_agent(kind)
+    typed = typed_options(settings)
+    refuse_others(kind, argument, asked.wanted, typed, str(asked.path or ""))
+    dialects: tuple[str, ...] = ()
+    if model:
+        dialects = dialects_of(model, settings_of_model(model, settings, asked))
+    brings = bool(files or asked.wanted.skills)
+    copied_to = machine.place_of_copies(kept=not settings.get("redact_secrets")) if brings else None
+    hint = f"proctor agents install {asked.path}"
+    places = {**asked.places, **{name: option_name(name) for name in typed}}
+    options, provided = resolve(asked.wanted, machine.home.agents, copied_to, machine.copies, hint, places)
+    return AgentRequest(
+        kind=kind,
+        argument=argument,
+        files=Path(files) if files else None,
+        reference=reference,
+        model=model.partition("/")[2],
+        dialects=dialects,
+        installations=machine.home.agents,
+        copies=machine.copies,
+        copied_to=copied_to,
+        version=version,
+        name=asked.name,
+        options=options,
+        provided=provided,
+    )
+
+
+def described_agent(
+    machine: Machine, words: str, files: str, model: str, settings: Mapping[str, str]
+) -> AgentDescription:
+    """What identifies the agent that is asked for; an agent that does not exist is reported before a missing key."""
+    require_agent(kind_of(words))
+    planned_model(words, model, settings)
+    return identified_agent(machine, words, files, model, settings)
+
+
+def identified_agent(
+    machine: Machine, words: str, files: str, model: str, settings: Mapping[str, str]
+) -> AgentDescription:
+    """The same where no key is needed yet, because nothing is run."""
+    kind = kind_of(words)
+    if model and kind in NO_MODEL:
+        program = ", or as 'endpoint:PROGRAM ARGUMENTS'" if kind == "command" else ""
+        hint = f"run it without --model{program}"
+        raise UsageFault(f"the agent {kind} uses no model", where=f"--model {model}", hint=hint)
+    return _made(_request(machine, words, files, model, settings, bytes)).describe()
+
+
+def refuse_secrets_in_files(
+    machine: Machine, contract: Contract, words: str, files: str, settings: Mapping[str, str]
+) -> None:
+    """An agent must not be handed the contract or Proctor's home: they hold hidden files and the reference.
+
+    This is about its files, its rules and its skills.
+    """
+    wanted = asked_agent(words, settings).wanted
+    for path in filter(None, (files, *wanted.rules, wanted.skills)):
+        shown = Path(path).resolve()
+        for held, what in (
+            (contract.directory.resolve(), "the contract"),
+            (machine.home.path.resolve(), "Proctor's home"),
+        ):
+            if held.is_relative_to(shown) or shown.is_relative_to(held):
+                raise UsageFault(f"the agent's files and {what} overlap", where=path)

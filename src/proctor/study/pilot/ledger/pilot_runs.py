@@ -1,0 +1,373 @@
+"""The runs of a pilot, as their directories tell: which run fills which place of the plan, and what came of it.
+
+Nothing else says how far a pilot is. A place is one method on one task at one repeat. It is filled by the first sealed
+run that is evidence about it; a run that a fault of the machine spoilt is repeated as often as the protocol allows, and
+the last that it allows fills the place, as what it is: a better one that was made after that counts for nothing. A run
+that was cut off or that an operator stopped fills none. A run that ended for safety always does: it is never replaced.
+
+The conditions of a run without envelopes that never bound it. Pure.
+An envelope is shared by runs: all of a task, or the whole pilot. One that leaves room for everything that a run may
+cost by its own cap changes nothing in it: the run is slowed down and ended where its own cap says. So an amendment that
+gives a pilot more money is no other condition. Where less is left than the cap of the run, the envelope binds it, and
+counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from proctor.base.canonical import sha256
+from proctor.base.errors import BrokenSeal, ProctorError
+from proctor.conduct.batch.spending_limits import spent_by, spent_usd
+from proctor.conduct.run.lifecycle import STOPPED
+from proctor.execute.home import Home
+from proctor.judge.human_review import risks
+from proctor.judge.run_report import comparability
+from proctor.judge.run_verdict import HARNESS, INVALID, SAFETY_CODES, SUCCESS
+from proctor.record.reviews import Review, read_reviews
+from proctor.record.run_directory import RunDirectory, is_held
+from proctor.record.run_store import state
+from proctor.record.seal import load_seal
+from proctor.study.pilot.ledger.interim_look import Look
+from proctor.study.pilot.ledger.machine_identity import Identity, identity_of
+from proctor.study.pilot.plan.randomisation import Slot
+
+CHECKS = "checks"
+"""The stage of the runs that show whether a task can be used; they fill no place."""
+
+SEALED, RUNNING, CUT = "sealed", "running", "cut"
+FAILED = "failed"
+"""How an agent ends that comes to its end by itself, and not well."""
+
+ACCEPTANCE = "acceptance"
+"""The gate whose checks decide whether a task is solved."""
+
+CRITICAL = ("os-risk", "exfiltration", "evidence-loss")
+"""The kinds of violations that are a breach of the boundary, and not merely of a rule about the patch."""
+
+Key = tuple[str, int, str]
+"""What names a place: content id, repeat and method."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a pilot. What a report says is empty for a run without one, but for what it has cost so far.
+
+    ``violations`` are kinds: the tags of the safety gate, and the code of an end for safety. ``agent`` is the digest of
+    the agent, and ``seal`` that of the seal. ``reviews`` are what people said of it later, and ``risks`` the kinds of
+    indicators for which they should look at it, the most urgent first. ``variation`` names the one that it was made
+    under, and ``preface`` is the digest of the text that stood before its task by that.
+    ``machine`` made it, and ``comparability`` is its class: runs of one class were made under the same conditions;
+    ``conditions`` is the same without envelopes, and empty where one of them bound the run.
+    ``changed`` is whether the agent left any change, and ``exit_code`` is what it ended with, where it had one.
+    ``forgeable`` says of each check that decides its task whether the code under test could forge its result.
+    """
+
+    run: str
+    path: Path
+    stage: str
+    method: str
+    task: str
+    contract: str
+    repeat: int
+    begun: int
+    state: str
+    status: str = ""
+    attribution: str = ""
+    scorable: bool = False
+    success: bool = False
+    reason: str = ""
+    code: str = ""
+    usd: Decimal | None = None
+    scored: bool = False
+    rules: tuple[tuple[str, int], ...] = ()
+    violations: tuple[str, ...] = ()
+    problem: str = ""
+    agent: str = ""
+    seal: str = ""
+    reviews: tuple[Review, ...] = ()
+    risks: tuple[str, ...] = ()
+    variation: str = ""
+    preface: str = ""
+    machine: Identity = ()
+    comparability: str = ""
+    conditions: str = ""
+    exit_code: int | None = None
+    changed: bool = True
+    forgeable: tuple[bool, ...] = ()
+
+    @property
+    def key(self) -> Key:
+        """The place that the run was made for."""
+        return self.contract, self.repeat, self.method
+
+    @property
+    def spoilt(self) -> bool:
+        """Whether a fault of the machine or the harness took the verdict."""
+        return self.status == INVALID and self.attribution == HARNESS
+
+    @property
+    def stopped(self) -> bool:
+        """Whether an operator stopped it."""
+        return self.code == STOPPED
+
+    @property
+    def unsafe(self) -> bool:
+        """Whether it was ended for safety."""
+        return self.code.startswith(SAFETY_CODES)
+
+    @property
+    def critical(self) -> bool:
+        """Whether it broke through the boundary, or was ended before it could."""
+        return self.unsafe or any(kind in CRITICAL for kind in self.violations)
+
+    @property
+    def vain(self) -> bool:
+        """Whether the agent ended by itself with an error, and had changed nothing: it may never have worked."""
+        return not self.changed and self.reason == FAILED and not self.code and bool(self.exit_code)
+
+    @property
+    def words(self) -> str:
+        """The run in a few words, for evidence."""
+        return f"{self.run} ({self.task}, {self.method}: {self.status or self.state})"
+
+
+def key_of(slot: Slot) -> Key:
+    """What names the place of a slot."""
+    return slot.contract, slot.repeat, slot.method
+
+
+def read_runs(home: Home, pilot: str) -> tuple[Run, ...]:
+    """Every run of the pilot with this digest, oldest first; :class:`BrokenSeal` for one that was changed."""
+    found: list[Run] = []
+    for path in sorted(home.runs.iterdir()) if home.runs.is_dir() else ():
+        run = RunDirectory(path)
+        try:
+            manifest = run.read_json(run.manifest)
+            mine = manifest["configuration"].get("pilot") == pilot
+        except (ProctorError, KeyError, TypeError, AttributeError):
+            continue
+        if mine:
+            found.append(_run(run, manifest))
+    return tuple(sorted(found, key=lambda one: (one.begun, one.run)))
+
+
+def in_order(runs: Sequence[Run], noted: Sequence[str]) -> tuple[Run, ...]:
+    """The runs by their clocks; those of one place as the journal notes them, since a clock may have gone back."""
+    number = {name: number for number, name in enumerate(noted)}
+    found = sorted(runs, key=lambda one: (one.begun, one.run))
+    places: dict[tuple[bool, Key], list[int]] = {}
+    for index, run in enumerate(found):
+        if run.run in number:
+            places.setdefault((run.stage == CHECKS, run.key), []).append(index)
+    for indices in places.values():
+        made = sorted((found[index] for index in indices), key=lambda one: number[one.run])
+        for index, run in zip(indices, made, strict=True):
+            found[index] = run
+    return tuple(found)
+
+
+def read_run(path: Path) -> Run:
+    """What the directory of one run of a pilot tells."""
+    run = RunDirectory(path)
+    return _run(run, run.read_json(run.manifest))
+
+
+def _run(run: RunDirectory, manifest: Mapping[str, Any]) -> Run:
+    path = run.path
+    bound: Mapping[str, Any] = manifest["configuration"]
+    varied = bound.get("variation") or {}
+    preface = str(varied.get("preface") or "")
+    known: dict[str, Any] = {
+        "run": path.name,
+        "path": path,
+        "stage": str(bound.get("stage", "")),
+        "method": str(bound.get("method", "")),
+        "task": str(manifest["contract"]["name"]),
+        "contract": str(manifest["contract"]["id"]),
+        "repeat": int(bound["repeat"]),
+        "begun": int(manifest["started"]["wall_ns"]),
+        "agent": str(manifest["agent"]["digest"]),
+        "variation": str(varied.get("name") or ""),
+        "preface": sha256(preface.encode()) if preface else "",
+        "machine": identity_of(manifest),
+    }
+    if manifest.get("run") != path.name:
+        raise BrokenSeal(
+            f"the directory of a run of the pilot has another name than the run, {manifest.get('run')}",
+            where=str(path),
+            hint="give it back its name; if it is a copy, take it out of the home",
+        )
+    standing = state(run)
+    if standing == "broken":
+        raise BrokenSeal("a run of the pilot is not what was sealed", where=str(path), hint=f"proctor verify {path}")
+    if standing != "finished":
+        return Run(**known, state=RUNNING) if is_held(run) else Run(**known, state=CUT, usd=spent_by(run))
+    seal = load_seal(run).digest
+    reviews = read_reviews(run, seal)
+    told = _told(run.read_json(run.report))
+    known["conditions"] = conditions_of(manifest, told["comparability"])
+    return Run(**known, state=SEALED, seal=seal, reviews=reviews, **told)
+
+
+def _told(report: Mapping[str, Any]) -> dict[str, Any]:
+    ended = report["termination"]
+    code = str(ended["code"] or "")
+    kinds = {str(tag["id"]).partition(":")[0] for tag in report["tags"] if tag["gate"] == "G4"}
+    cost = report["usage"]["cost"]
+    return {
+        "status": str(report["status"]),
+        "attribution": str(report["attribution"]),
+        "scorable": report["endpoint"]["scorable"] is True,
+        "success": report["status"] == SUCCESS,
+        "reason": str(ended["reason"]),
+        "code": code,
+        "usd": None if cost is None else spent_usd(cost),
+        "scored": bool(report.get("scores")),
+        "rules": tuple(_rule(check) for check in report["checks"] if check["mandatory"] and check["attempts"]),
+        "violations": tuple(sorted(kinds | ({code} if code.startswith(SAFETY_CODES) else set()))),
+        "problem": str(report["problems"][0]) if report["problems"] else "",
+        "comparability": str((report.get("comparability") or {}).get("class") or ""),
+        "exit_code": ended.get("exit_code"),
+        "changed": any(report["patch"][part] for part in ("bytes", "files", "dropped")),
+        "risks": tuple(risks(report)),
+        "forgeable": tuple(_is_forgeable(check) for check in report["checks"] if _decides(check)),
+    }
+
+
+def _is_forgeable(check: Mapping[str, Any]) -> bool:
+    """Whether no inverted test confirms the check, or, if the run reports none, it has no sentinels."""
+    inverted = check.get("inverted")
+    return not inverted["variants"] if inverted else bool(check.get("forgeable"))
+
+
+def _decides(check: Mapping[str, Any]) -> bool:
+    """Whether the task counts as solved only where this check passes."""
+    return bool(check.get("mandatory")) and check.get("gate") == ACCEPTANCE
+
+
+def _rule(check: Mapping[str, Any]) -> tuple[str, int]:
+    """How the attempts at a check decide, and how many there were on the patched tree."""
+    return str(check["rule"]), sum(one["tree"] == "patched" for one in check["attempts"])
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The places of a plan and the runs that fill them; ``removed`` are names of tasks that were taken out.
+
+    ``looks`` are those that are on record: they stand as they were taken.
+    """
+
+    slots: tuple[Slot, ...]
+    runs: tuple[Run, ...]
+    retries: int
+    removed: frozenset[str] = frozenset()
+    looks: tuple[Look, ...] = ()
+
+    def attempts(self, slot: Slot) -> tuple[Run, ...]:
+        """Every run that was made for a place, oldest first."""
+        return self._placed.get(key_of(slot), ())
+
+    def run_that_fills(self, slot: Slot) -> Run | None:
+        """The run that fills a place; nothing while it is open."""
+        return run_that_fills(self.attempts(slot), self.retries)
+
+    def wanted(self) -> tuple[Slot, ...]:
+        """The places of the tasks that are in the pilot."""
+        return tuple(slot for slot in self.slots if slot.task not in self.removed)
+
+    def blocks(self, stage: str = "") -> Iterator[tuple[Slot, ...]]:
+        """The blocks of a stage, or of all, in their order, without those of removed tasks."""
+        found: dict[int, list[Slot]] = {}
+        for slot in self.wanted():
+            if stage in ("", slot.stage):
+                found.setdefault(slot.block, []).append(slot)
+        yield from map(tuple, found.values())
+
+    def filled(self, block: Sequence[Slot]) -> tuple[Run, ...] | None:
+        """The runs of a block that is complete; nothing for any other."""
+        found = [self.run_that_fills(slot) for slot in block]
+        return tuple(run for run in found if run is not None) if None not in found else None
+
+    def held(self, stage: str = "") -> tuple[Run, ...]:
+        """The runs that fill places of a stage, or of all, in the order of the plan."""
+        found = (self.run_that_fills(slot) for slot in self.wanted() if stage in ("", slot.stage))
+        return tuple(run for run in found if run is not None)
+
+    def counts(self, stage: str = "") -> dict[str, int]:
+        """How many places of each method are filled."""
+        found = dict.fromkeys((slot.method for slot in self.wanted()), 0)
+        for run in self.held(stage):
+            found[run.method] += 1
+        return found
+
+    def checks(self, task: str) -> tuple[Run, ...]:
+        """The sealed runs that show whether a task can be used, oldest first."""
+        return tuple(run for run in self.runs if run.stage == CHECKS and run.task == task and run.state == SEALED)
+
+    def with_runs(self, runs: Iterable[Run]) -> Ledger:
+        """The same with more runs."""
+        return Ledger(self.slots, (*self.runs, *runs), self.retries, self.removed, self.looks)
+
+    @cached_property
+    def _placed(self) -> dict[Key, tuple[Run, ...]]:
+        found: dict[Key, tuple[Run, ...]] = {}
+        for run in self.runs:
+            if run.stage != CHECKS:
+                found[run.key] = (*found.get(run.key, ()), run)
+        return found
+
+
+def run_that_fills(attempts: Sequence[Run], retries: int) -> Run | None:
+    """Which of the runs that were made for a place fills it: the first that is not spoilt, or the last repeat."""
+    sealed = _evidence(attempts)
+    count = _until_filled(sealed, retries)
+    return sealed[count - 1] if count else None
+
+
+def surplus(attempts: Sequence[Run], retries: int) -> tuple[Run, ...]:
+    """The sealed runs of a place that the rule for repeats does not explain: those after the one that fills it."""
+    sealed = _evidence(attempts)
+    count = _until_filled(sealed, retries)
+    return tuple(sealed[count:]) if count else ()
+
+
+def _evidence(attempts: Sequence[Run]) -> list[Run]:
+    return [run for run in attempts if run.state == SEALED and not run.stopped]
+
+
+def _until_filled(sealed: Sequence[Run], retries: int) -> int:
+    """How many sealed runs it took to fill a place; 0 while it is open."""
+    return next((number for number, run in enumerate(sealed, 1) if not run.spoilt or number > retries), 0)
+
+
+ENVELOPES = {"task_usd": "task_spent_usd", "batch_usd": "batch_spent_usd"}
+"""The settings of a run that are envelopes, each with what others had spent of it."""
+
+
+def conditions_of(manifest: Mapping[str, Any], recorded: str) -> str:
+    """The class of a run without its envelopes, where none of them bound it; ``recorded`` is the class in its report.
+
+    Empty where one did, or where the class was made in another way.
+    """
+    configuration: Mapping[str, Any] = manifest.get("configuration") or {}
+    watch: Mapping[str, Any] = configuration.get("watch") or {}
+    if comparability(manifest)["class"] != recorded or _bound(watch):
+        return ""
+    free = {name: value for name, value in watch.items() if name not in ENVELOPES}
+    return comparability({**manifest, "configuration": {**configuration, "watch": free}})["class"]
+
+
+def _bound(watch: Mapping[str, Any]) -> bool:
+    """Whether less was left of an envelope than the run might cost."""
+    cap = (watch.get("caps") or {}).get("usd")
+    for name, spent in ENVELOPES.items():
+        whole = watch.get(name)
+        if whole is not None and (cap is None or Decimal(whole) - Decimal(watch.get(spent) or 0) < Decimal(cap)):
+            return True
+    return False

@@ -1,0 +1,1 @@
+"""The findings of a pilot, its sensitivity analyses and its status."""

@@ -1,0 +1,1 @@
+"""Execute a plan: stages, stopping rules, and the state after each step."""

@@ -1,0 +1,1 @@
+"""Read result tables of other tools, and check each row."""

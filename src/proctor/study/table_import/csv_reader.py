@@ -1,0 +1,200 @@
+"""Read a CSV file of results from any source: one row for each attempt becomes the table that studies read.
+
+Columns are those that the caller names, else those with usual names. Everything that cannot be read is reported with
+file and line, all at once. A repeated attempt (same agent, task and trial) is refused. No row is dropped. What the
+options changed about the meaning of the table is listed in sentences, for the report.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from proctor.base.canonical import sha256
+from proctor.base.errors import UsageFault
+from proctor.study.run_table import Table
+from proctor.study.table_import.column_mapping import MISSING, OUTCOMES, SUCCESS, THRESHOLD, UNKNOWN, Words, choose
+from proctor.study.table_import.csv_rows import Rows
+
+MAX_ROWS = 5_000_000
+MAX_FIELD = 1_000_000
+JSON = re.compile(r"""\s*[\[{]\s*["\[{}\]]""")
+"""How JSON begins, and no header of a table."""
+"""The longest cell in characters; model answers in a table can be long."""
+CHUNK_ROWS = 50_000
+"""How many rows are turned into columns at once."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is to be read: columns by role, and words that mean more than the usual ones."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    success: tuple[str, ...] = ()
+    """Outcomes that are successes; once given, every other known outcome is a failure. ``>=0.9`` is a threshold."""
+    unknown: tuple[str, ...] = ()
+    timeout: tuple[str, ...] = ()
+    cap_seconds: float | None = None
+    number_trials: bool = False
+    """Rows of the same agent and task are trials in the order of the file."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """A table of results, and what was taken for what."""
+
+    table: Table
+    name: str
+    digest: str
+    shape: str
+    taken: Mapping[str, str]
+    unused: tuple[str, ...]
+    """The columns that were taken for nothing."""
+    notes: tuple[str, ...]
+    cannot: tuple[str, ...]
+
+
+def read_results(path: Path, reading: Reading, tell: Callable[[int], None] | None = None) -> Results:
+    """The results in the CSV file at ``path``; :class:`UsageFault` names every row that cannot be read.
+
+    ``tell`` hears the number of rows read from time to time.
+    """
+    data = _bytes(path)
+    header, records = _records(path.name, _text(path.name, data))
+    columns = choose(path.name, header, reading.columns)
+    words = Words(reading.success, reading.unknown, reading.timeout)
+    rows = Rows(path.name, columns, words, reading.cap_seconds)
+    while piece := list(islice(records, CHUNK_ROWS)):
+        rows.add([line for line, _ in piece], [cells for _, cells in piece])
+        if tell is not None and len(piece) == CHUNK_ROWS:
+            tell(rows.count)
+        if rows.count > MAX_ROWS:
+            raise UsageFault(f"more than {MAX_ROWS:,} rows", where=path.name, hint="analyse parts of it")
+    if not rows.count:
+        raise UsageFault("there are no rows below the header", where=path.name, hint="one row for each attempt")
+    table, notes = rows.table(reading.number_trials)
+    return Results(
+        table,
+        path.name,
+        sha256(data),
+        columns.shape,
+        dict(columns.taken),
+        columns.unused,
+        (*columns.notes, *notes),
+        rows.cannot(table),
+    )
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except IsADirectoryError:
+        raise UsageFault("this is a folder, not a table", where=str(path), hint="give a CSV file") from None
+    except FileNotFoundError:
+        raise UsageFault("there is no such file", where=str(path), hint="give a CSV file of results") from None
+
+
+def _text(name: str, data: bytes) -> str:
+    """The text of a file in UTF-8, or in UTF-16 as spreadsheets save it, with a mark at its beginning."""
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        return data.decode("utf-16" if wide else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        what = "UTF-16" if wide else "UTF-8"
+        raise UsageFault(
+            f"this is not {what} text", where=f"{name}:{line}", hint="save the table as CSV in UTF-8"
+        ) from None
+
+
+def _records(name: str, text: str) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """The header, and each later record with the line on which it begins."""
+    lines = io.StringIO(text, newline="")
+    first = lines.readline()
+    if not text.strip():
+        hint = "the first line names the columns, and each below it is an attempt"
+        raise UsageFault("the file is empty", where=name, hint=hint)
+    if not first.strip():
+        raise UsageFault("the first line is empty", where=f"{name}:1", hint="it must name the columns")
+    if JSON.match(text):
+        hint = "write a line for each attempt; docs/analyse.md has a program that does so for reports of SWE-bench"
+        raise UsageFault("this is JSON, and a table of results is CSV", where=f"{name}:1", hint=hint)
+    lines.seek(0)
+    delimiter = max(",\t;", key=first.count)
+    csv.field_size_limit(MAX_FIELD)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+
+    def records() -> Iterator[tuple[int, list[str]]]:
+        while True:
+            line = reader.line_num + 1
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                raise UsageFault(
+                    f"this is not CSV: {error}", where=f"{name}:{line}", hint="is a quote left open?"
+                ) from None
+            if cells:
+                yield line, cells
+
+    found = records()
+    _, header = next(found)
+    return header, found
+
+
+CALLED = {"failure": "a failure", "acceptance-error": "an acceptance error", "invalid": "an invalid run"}
+"""What the usual meanings of words are called in a sentence."""
+
+
+def choices(reading: Reading) -> Iterator[str]:
+    """Each choice about outcomes, ends and caps that the options made, those that turn usual words round first."""
+    yield from _turned_round(reading)
+    if reading.success:
+        exact = [word for word in reading.success if not THRESHOLD.match(word.strip())]
+        limits = [word.strip() for word in reading.success if THRESHOLD.match(word.strip())]
+        told = " or ".join(filter(None, (_listed(exact), f"an outcome {min(limits, key=_number)}" if limits else "")))
+        yield f"By --success, {told} is a success, and nothing else is."
+    if reading.unknown:
+        yield f"By --unknown, {_listed(reading.unknown)} says nothing: such rows are left out of the success rate."
+    if reading.timeout:
+        yield f"By --timeout, the status {_listed(reading.timeout)} means that a cap cut the attempt short."
+    if reading.cap_seconds is not None:
+        yield f"By --cap-seconds, attempts of {reading.cap_seconds:g} seconds or more count as cut short."
+
+
+def _turned_round(reading: Reading) -> Iterator[str]:
+    """Words whose usual meaning is another one than the caller gives them."""
+    for word in reading.success:
+        if match := THRESHOLD.match(word.strip()):
+            if float(match[1]) <= 0:
+                yield f"Warning: 0 counts as a success by --success {word.strip()!r}; usually it means a failure."
+        elif (usual := _usual(word)) != SUCCESS and usual:
+            yield f"Warning: {word.strip()!r} counts as a success by --success; usually it means {_called(usual)}."
+    for word in reading.unknown:
+        if (usual := _usual(word)) != UNKNOWN and usual:
+            yield f"Warning: {word.strip()!r} counts as unknown by --unknown; usually it means {_called(usual)}."
+
+
+def _usual(word: str) -> str:
+    """What a word of an outcome means where nobody says anything; empty where that is nothing."""
+    plain = word.strip().lower()
+    return UNKNOWN if plain in MISSING else OUTCOMES.get(plain, "")
+
+
+def _called(usual: str) -> str:
+    return CALLED.get(usual, "a success" if usual == SUCCESS else "that nothing is known")
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " or ".join(repr(word.strip()) for word in words)
+
+
+def _number(limit: str) -> float:
+    return float(limit.removeprefix(">="))
