@@ -5,7 +5,10 @@ export UV_PYTHON_DOWNLOADS := never
 export PYTHONDONTWRITEBYTECODE :=
 PYTHON := .venv/bin/python
 
-.PHONY: demo test soak pythons oldest dist containers browser agents style lint bench mutants docs clean
+PURE := $(addprefix tests/,base contract execute/monitor judge/patch_policy judge/report present record/trace study/analysis \
+    test_layers.py)
+
+.PHONY: check demo test soak pythons oldest dist containers browser agents style lint bench mutants docs clean
 
 demo:             ## run a bundled task with three agents, and catch the one that cheats
 	@tools/bootstrap demo
@@ -13,12 +16,15 @@ demo:             ## run a bundled task with three agents, and catch the one tha
 
 test: style       ## style, types and every test but the long ones and those that need an engine, a browser or real agents
 	@$(PYTHON) tools/parallel.py \
-	    tests='$(PYTHON) -m pytest -n 4 --dist worksteal -m "not soak and not container and not agents and not browser"' \
+	    tests='$(PYTHON) -m pytest -n 6 --dist worksteal -m "not soak and not container and not agents and not browser"' \
 	    types='$(PYTHON) -m mypy'
+
+check: style      ## style, types and the tests that start no sandbox, in about a minute
+	@$(PYTHON) tools/parallel.py tests='$(PYTHON) -m pytest -q -n 2 -m "not soak" $(PURE)' types='$(PYTHON) -m mypy'
 
 soak:             ## the long tests
 	@tools/bootstrap release
-	$(PYTHON) -m pytest -n 2 --dist worksteal -m "soak and not container and not browser"
+	$(PYTHON) -m pytest -n 4 --dist worksteal -m "soak and not container and not browser"
 
 pythons:          ## what users install, outside the checkout and on each supported Python that is here
 	@tools/bootstrap test
