@@ -28,6 +28,13 @@ if TYPE_CHECKING:
     from proctor.api.contracts import run as run
     from proctor.api.contracts import run_batch as run_batch
     from proctor.api.contracts import validate as validate
+    from proctor.api.pilots import PilotPlan as PilotPlan
+    from proctor.api.pilots import PilotRun as PilotRun
+    from proctor.api.pilots import PilotStage as PilotStage
+    from proctor.api.pilots import pilot_status as pilot_status
+    from proctor.api.pilots import plan_pilot as plan_pilot
+    from proctor.api.pilots import report_pilot as report_pilot
+    from proctor.api.pilots import run_pilot as run_pilot
     from proctor.api.runs import CheckResult as CheckResult
     from proctor.api.runs import Comparison as Comparison
     from proctor.api.runs import Gate as Gate
@@ -58,6 +65,9 @@ if TYPE_CHECKING:
 _PLACES = {
     "api.contracts": (
         *("AgentOptions", "BatchRuns", "ModelOptions", "load_contract", "resume_batch", "run", "run_batch", "validate"),
+    ),
+    "api.pilots": (
+        *("PilotPlan", "PilotRun", "PilotStage", "pilot_status", "plan_pilot", "report_pilot", "run_pilot"),
     ),
     "api.runs": (
         *("CheckResult", "Comparison", "Gate", "Report", "Run", "compare", "open_run", "replay", "rescore", "runs"),

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from proctor.cli.pilot_run import done_of
 from proctor.cli.progress import MOST_LINES, Attempts
 from proctor.study.pilot.ledger.journal import Journal, Removal
+from proctor.study.pilot.running.pilot_state import done_of
 from tests.study.pilot.report.test_status import stands
 
 Proctor = Callable[..., subprocess.CompletedProcess[str]]

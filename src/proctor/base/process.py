@@ -6,6 +6,7 @@ For trusted programs outside the sandbox (git, pip, npm). What an agent or a rep
 from __future__ import annotations
 
 import os
+import pwd
 import selectors
 import signal
 import subprocess
@@ -119,3 +120,11 @@ def _end(child: subprocess.Popen[bytes]) -> None:
     except ProcessLookupError:
         pass
     child.wait()
+
+
+def user_name() -> str:
+    """The name of the user who runs this process, or the number of a user without a name."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pwd
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +9,7 @@ from pathlib import Path
 import click
 
 from proctor.base.errors import InfrastructureFault, UsageFault
+from proctor.base.process import user_name
 from proctor.cli.exit_codes import require_evidence
 from proctor.cli.options import Renamed, complete_runs
 from proctor.cli.output import as_json, print_json, printable
@@ -141,9 +140,4 @@ def _require_live(run: RunDirectory) -> None:
 
 def _operator(identity: Identity | None) -> str:
     """The name of the operator who decides."""
-    if identity is not None:
-        return identity.person.name
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return str(os.getuid())
+    return identity.person.name if identity is not None else user_name()

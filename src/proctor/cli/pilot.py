@@ -17,7 +17,6 @@ from proctor.base.clock import utc_text
 from proctor.base.errors import UsageFault
 from proctor.cli.options import pilot_argument, plan_option
 from proctor.cli.output import Group, as_json, counted, examples, print_json, print_table, printable
-from proctor.cli.pilot_plan import Draft, draft, runs_of_pilot
 from proctor.cli.pilot_report import report
 from proctor.cli.pilot_run import remove, run, status
 from proctor.cli.wiring import machine
@@ -28,6 +27,7 @@ from proctor.study.pilot.ledger.journal import read_journal, require_head
 from proctor.study.pilot.plan.artefacts import make_artefacts
 from proctor.study.pilot.plan.cost_projection import Projection
 from proctor.study.pilot.plan.frozen_plan import PROTOCOL, Plan, amend, freeze, load_plan, plan_folder
+from proctor.study.pilot.plan.pilot_draft import Draft, draft, runs_of_pilot
 from proctor.study.pilot.plan.pilot_model import STAGES
 from proctor.study.pilot.plan.pilot_template import scaffold
 from proctor.study.pilot.plan.plan_checks import wrong

@@ -16,7 +16,6 @@ from proctor.base.files import read_bounded
 from proctor.cli.analyse import oracle_option
 from proctor.cli.options import Renamed, pilot_argument
 from proctor.cli.output import ANSWER_SCHEMA, as_json, one_line
-from proctor.cli.pilot_plan import changed_since, plan_alone
 from proctor.cli.wiring import home
 from proctor.present.markdown_syntax import percents, points
 from proctor.present.pilot_sentences import INCOMPLETE, incomplete, minimum_effect_sentence
@@ -24,6 +23,7 @@ from proctor.present.report_files import FINDINGS, RUNS, check_folder, findings_
 from proctor.study.analysis.question import measured_from
 from proctor.study.index.parquet_file import read_table
 from proctor.study.pilot.plan.frozen_plan import PROTOCOL
+from proctor.study.pilot.plan.pilot_draft import changed_since, plan_alone
 from proctor.study.pilot.report.pilot_findings import report_of
 from proctor.study.pilot.running.pilot_state import read_pilot_state
 from proctor.study.run_table import Table

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import pwd
 import shlex
-import sys
-import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -18,140 +12,25 @@ import click
 
 from proctor.base.clock import SystemClock, utc_text
 from proctor.base.errors import UsageFault
+from proctor.base.process import user_name
 from proctor.cli.exit_codes import UNDECIDED, print_undecided
 from proctor.cli.options import complete_runs, judge_slots_option, pilot_argument, plan_option
 from proctor.cli.output import as_json, counted, print_json, print_table, printable
-from proctor.cli.pilot_plan import Draft, changed_since, plan_alone, planned
 from proctor.cli.progress import Progress
 from proctor.cli.wiring import home, machine, run_store
-from proctor.conduct.batch.batch_record import Batch, Place
-from proctor.conduct.batch.batch_runs import BatchResult, envelopes_of, run_places
-from proctor.conduct.batch.spending_limits import Envelopes
-from proctor.conduct.inverted_pools import ensure_pool
-from proctor.conduct.machine import Machine
-from proctor.conduct.run.lifecycle import RunOutcome
-from proctor.conduct.run.model_gateway import ModelPlan
-from proctor.conduct.session.agent_setup import acts_in_sandbox, agent_for, planned_model
-from proctor.execute.agents.interface import Agent
 from proctor.execute.home import Home
-from proctor.execute.prepare import PreparedBase
-from proctor.execute.workspace.layer_store import hold
 from proctor.judge.run_verdict import is_machine_fault
 from proctor.study.analysis.cost_unit import UNITS, USD
 from proctor.study.pilot.ledger.charges import summary
-from proctor.study.pilot.ledger.journal import note_head
-from proctor.study.pilot.ledger.pilot_runs import Run, read_run
-from proctor.study.pilot.ledger.run_consistency import note
+from proctor.study.pilot.ledger.pilot_runs import Run
 from proctor.study.pilot.plan.frozen_plan import Plan
-from proctor.study.pilot.plan.pilot_model import agent_files, located, model_settings
+from proctor.study.pilot.plan.pilot_draft import changed_since, plan_alone, planned
 from proctor.study.pilot.report.pilot_status import CHECKING, CHECKS_LEFT, status_of
-from proctor.study.pilot.running.pilot_runner import Paused, PilotContext, alone, is_busy, method_named, run_pilot
-from proctor.study.pilot.running.pilot_state import OPEN, PilotState, Stage, read_pilot_state, record_of
+from proctor.study.pilot.running.conduct_pilot import conduct_pilot, require_machine
+from proctor.study.pilot.running.pilot_runner import Paused, alone, is_busy
+from proctor.study.pilot.running.pilot_state import OPEN, PilotState, Stage, done_of, read_pilot_state, record_of
 from proctor.study.pilot.running.task_removal import Request
 from proctor.study.pilot.running.task_removal import remove as remove_task
-
-
-class Noting(Progress):
-    """Shows how far a pilot is, and notes each of its runs as soon as it is sealed."""
-
-    plan: Plan
-    home: Home
-
-    def finished(self, place: Place, outcome: RunOutcome) -> None:
-        note(self.plan, [read_run(outcome.directory)])
-        note_head(self.plan, self.home)
-        super().finished(place, outcome)
-
-
-class Crew:
-    """Fills places of a pilot. What its contracts are made of stays in the caches until it is left."""
-
-    def __init__(self, machine: Machine, made: Draft, jobs: int, progress: Progress) -> None:
-        self._machine = machine
-        self._made = made
-        self._jobs = jobs
-        self._progress = progress
-        self._contracts = {str(task.path): task.loaded for task in made.suite}
-        self._ready: dict[str, PreparedBase] = {}
-        self._building = threading.Lock()
-        self._held = ExitStack()
-        self._account: Envelopes | None = None
-        self._charged: dict[str, Decimal] = {}
-        self._booked: dict[str, Decimal] = {}
-
-    def __enter__(self) -> Crew:
-        self._held.enter_context(self._machine.inputs.in_use())
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._held.close()
-
-    def fill(self, batch: Batch, places: Sequence[Place]) -> BatchResult:
-        """Fill ``places`` of ``batch``. All batches of a pilot spend from the same account."""
-        prices = self._made.prices
-        if self._account is None:
-            self._account = envelopes_of(self._machine.home, batch, prices)
-        for task, usd in self._charged.items():
-            self._account.charge(task, usd - self._booked.get(task, Decimal(0)))
-            self._booked[task] = usd
-        return run_places(
-            *(self._machine, batch, places, self._prepared, self._attempt, self._progress, self._jobs, prices),
-            self._account,
-        )
-
-    def charge(self, charged: Mapping[str, Decimal]) -> None:
-        """Learn what was spent besides runs, on each task and on none of them, by now and in all."""
-        self._charged = dict(charged)
-
-    def _prepared(self, place: Place) -> PreparedBase:
-        with self._building:
-            if place.contract not in self._ready:
-                made = self._machine.prepare(self._contracts[place.contract])
-                ensure_pool(self._machine, made, self._progress.note)
-                for layer in made.layers:
-                    self._held.callback(os.close, hold(layer))
-                self._ready[place.contract] = made
-            made = self._ready[place.contract]
-            for layer in made.layers:
-                self._machine.store.check(layer)  # a run on a changed layer would be spoilt, and so would all others
-            return made
-
-    def _attempt(self, place: Place, prepared: PreparedBase) -> tuple[Agent, ModelPlan | None]:
-        pilot = self._made.pilot
-        method = method_named(pilot, place.method)
-        settings = model_settings(pilot, method)
-        files = agent_files(pilot, method)
-        agent = agent_for(place.agent, files, prepared, self._machine, place.model, settings)
-        return agent, planned_model(place.agent, place.model, settings)
-
-
-def done_of(here: PilotState) -> tuple[int, int]:
-    """How many runs the tasks that are left take in all, their checks included, and how many of these there are."""
-    ledger = here.ledger
-    tasks = {slot.task for slot in ledger.wanted()}
-    checks = {(task, run.method) for task in tasks for run in ledger.checks(task)}
-    return len(ledger.wanted()) + 2 * len(tasks), len(ledger.held()) + len(checks)
-
-
-def run_with_progress(
-    machine: Machine, made: Draft, plan: Plan, jobs: int, again: str, accept: tuple[str, str], *, quiet: bool
-) -> tuple[PilotState, tuple[Stage, ...]]:
-    """Run what is left of a pilot, with progress on standard error; ``again`` is the command that goes on.
-
-    ``accept`` is why a machine that has changed may go on, and who says so.
-    """
-    prices = str(located(made.pilot, made.pilot.prices).absolute()) if made.pilot.prices else ""
-    progress = Noting(*done_of(read_pilot_state(plan, machine.home)), quiet=quiet, resume=again)
-    progress.plan, progress.home = plan, machine.home
-
-    def tell(words: str) -> None:
-        if not quiet and sys.stderr is not None:
-            click.echo(words, err=True)
-
-    with progress, Crew(machine, made, jobs, progress) as crew:
-        with_all = (machine, made.pilot, made.suite, plan, crew.fill, prices, jobs, tell, progress.stopped, crew.charge)
-        return run_pilot(PilotContext(*with_all, *accept))
-
 
 LOOK_SECONDS = 1.0
 """How often ``--watch`` looks."""
@@ -183,12 +62,11 @@ def run(
     if accept_machine is not None and not accept_machine.strip():
         raise UsageFault("a change of the machine is accepted for a reason", hint='--accept-machine "WHY"')
     made, plan = planned(here, pilot, plan_)
-    suite = [task.loaded for task in made.suite]
-    here.require(suite, acting=any(acts_in_sandbox(method.agent) for method in made.pilot.methods))
-    here.require_no_answers_in_images(suite)
-    accept = (accept_machine or "").strip(), _user()
+    require_machine(here, made)
+    progress = Progress(*done_of(read_pilot_state(plan, here.home)), quiet=json_, resume=again)
     try:
-        state, stages = run_with_progress(here, made, plan, jobs, again, accept, quiet=json_)
+        with progress:
+            state, stages = conduct_pilot(here, made, plan, progress, jobs, (accept_machine or "").strip(), user_name())
     except Paused:
         click.echo(f"stopped; the rest is run by: {again}", err=True)
         return 3
@@ -211,14 +89,6 @@ def _undecided(state: PilotState, stage: Stage) -> list[Run]:
         for run in state.runs
         if run.run in named and is_machine_fault({"status": run.status, "attribution": run.attribution})
     ]
-
-
-def _user() -> str:
-    """Who gives the command, by name where there is one."""
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return str(os.getuid())
 
 
 def _tell(state: PilotState, stages: Sequence[Stage], named: str) -> None:
@@ -360,7 +230,7 @@ def remove(
     runs = tuple(run_store().find(name) for name in evidence)
     at = utc_text(SystemClock().wall_ns())
     with alone(place, plan):
-        removed = remove_task(read_pilot_state(plan, place), Request(task, reason, why, _user(), at, runs))
+        removed = remove_task(read_pilot_state(plan, place), Request(task, reason, why, user_name(), at, runs))
     if json_:
         print_json(removed.record())
         return

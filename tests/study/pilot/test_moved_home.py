@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 
-from proctor.cli.pilot_plan import draft
-from proctor.cli.pilot_run import Crew
 from proctor.cli.progress import Progress
 from proctor.cli.wiring import machine
 from proctor.conduct.batch.batch_record import Place, new_batch
 from proctor.contract.load import load_contract
 from proctor.execute.workspace.layer_store import DamagedLayer, hold
+from proctor.study.pilot.plan.artefacts import make_artefacts
+from proctor.study.pilot.plan.frozen_plan import freeze, plan_folder
+from proctor.study.pilot.plan.pilot_draft import draft
+from proctor.study.pilot.running.conduct_pilot import PilotFiller
 from tests.study.pilot.live import Proctor, kill_in, planned, runs_in, write_pilot
 
 SETUP = [{"run": "mkdir /setup/site && echo 'READY = True' > /setup/site/ready.py"}]
@@ -88,12 +90,13 @@ def test_a_layer_that_changes_under_way_pauses_the_pilot_before_a_run_is_spent(
     made = draft(here, write_pilot(tmp_path, contracts(make_contract, 1)))
     place = Place(str(made.suite[0].path), made.suite[0].contract, 1, "noop", "", "noop")
     batch = new_batch(here.clock, here.entropy, {}, "", [], 1)
-    with Progress(2, 0, quiet=True, resume="") as progress, Crew(here, made, 1, progress) as crew:
-        ((_, outcome),) = crew.fill(batch, [place]).outcomes
+    plan = freeze(plan_folder(made.pilot), made.protocol, lambda: make_artefacts(made.protocol, made.prices))
+    with Progress(2, 0, quiet=True, resume="") as progress, PilotFiller(here, made, plan, 1, progress) as filler:
+        ((_, outcome),) = filler.fill(batch, [place]).outcomes
         assert outcome.status == "failure"
         (ready,) = here.home.layers.glob("*/content/setup/site/ready.py")
         ready.write_text("READY = False\n")
-        result = crew.fill(batch, [place])
+        result = filler.fill(batch, [place])
     assert not result.outcomes and not result.stopped
     ((_, error),) = result.errors
     assert isinstance(error, DamagedLayer) and error.hint

@@ -66,11 +66,13 @@ def run_places(
     jobs: int,
     prices: PriceTable | None = None,
     envelopes: Envelopes | None = None,
+    sealed: Callable[[RunOutcome], None] = lambda outcome: None,
 ) -> BatchResult:
     """Fill ``places``, ``jobs`` at a time, within the batch's envelopes.
 
-    A contract that cannot be prepared costs its own places only. Who fills a batch piece by piece gives the
-    ``envelopes`` of all pieces, so that earlier runs are read once.
+    A contract that cannot be prepared costs its own places only. A caller that fills a batch piece by piece gives the
+    ``envelopes`` of all pieces, so that earlier runs are read once. ``sealed`` is called after each run, before the
+    watcher.
     """
     shared = envelopes if envelopes is not None else envelopes_of(machine.home, batch, prices)
     waiting: queue.SimpleQueue[RunAttempt] = queue.SimpleQueue()
@@ -99,6 +101,7 @@ def run_places(
                 raise
             else:
                 outcomes.append((place, outcome))
+                sealed(outcome)
                 watcher.finished(place, outcome)
                 if one.number <= batch.retries and is_repeatable(outcome.report):
                     # After the other places: what was wrong may have passed by then.

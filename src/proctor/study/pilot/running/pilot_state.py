@@ -163,6 +163,14 @@ class Stage:
         return self.verdict in (OVER, EMPTY_STAGE) and not ended and not self.ahead.cut and not self.unmet
 
 
+def done_of(here: PilotState) -> tuple[int, int]:
+    """How many runs the tasks that are left take in all, their checks included, and how many of these there are."""
+    ledger = here.ledger
+    tasks = {slot.task for slot in ledger.wanted()}
+    checks = {(task, run.method) for task in tasks for run in ledger.checks(task)}
+    return len(ledger.wanted()) + 2 * len(tasks), len(ledger.held()) + len(checks)
+
+
 def stage_of(here: PilotState, name: str) -> Stage:
     """How a stage stands."""
     if not any(slot.stage == name for slot in here.ledger.wanted()):

@@ -1,4 +1,4 @@
-"""How the commands of ``proctor pilot`` turn a pilot file into what was frozen of it."""
+"""A pilot file with its contracts, agents and prices looked up, and how it differs from the plan frozen from it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 
 from proctor.author.task_complexity import complexity
 from proctor.base.errors import ContractError, Mistake, ProctorError, UsageFault
-from proctor.cli.wiring import machine
-from proctor.conduct.machine import Machine
+from proctor.conduct.machine import Machine, open_machine
 from proctor.conduct.session.agent_selection import asked_agent, kind_of, require_agent
 from proctor.conduct.session.agent_setup import identified_agent, refuse_secrets_in_files
 from proctor.conduct.session.model_options import read_prices, require_prices
@@ -114,7 +113,7 @@ def changed_since(place: Home, path: Path, plan: Plan) -> list[str]:
     if not place.path.is_dir():
         return []
     try:
-        return changed_lines(plan, draft(machine(), path).protocol)
+        return changed_lines(plan, draft(open_machine(place, None, lambda warning: None), path).protocol)
     except ProctorError as error:
         return [f"the pilot file cannot be read as it was: {error.message}"]
 
