@@ -20,7 +20,7 @@ test: style       ## style, types and every test but the long ones and those tha
 	    types='$(PYTHON) -m mypy'
 
 check: style      ## style, types and the tests that start no sandbox, in about a minute
-	@$(PYTHON) tools/parallel.py tests='$(PYTHON) -m pytest -q -n 2 -m "not soak" $(PURE)' types='$(PYTHON) -m mypy'
+	@$(PYTHON) tools/parallel.py tests='$(PYTHON) -m pytest -q -n 2 -m "not soak and not browser" $(PURE)' types='$(PYTHON) -m mypy'
 
 soak:             ## the long tests
 	@tools/bootstrap release

@@ -11,14 +11,11 @@ from typing import Any
 import pytest
 
 from proctor.base.errors import BrokenSeal, UsageFault
-from proctor.cli import pilot_run
-from proctor.conduct.batch.batch_record import Place
-from proctor.conduct.run.lifecycle import RunOutcome
 from proctor.execute.home import Home
 from proctor.record.chained_log import ChainedLog
 from proctor.study.pilot.ledger.journal import read_journal
 from proctor.study.pilot.ledger.pilot_runs import CUT, Run, surplus
-from proctor.study.pilot.ledger.run_consistency import departures, require_noted
+from proctor.study.pilot.ledger.run_consistency import departures, note, require_noted
 from proctor.study.pilot.plan.frozen_plan import Plan, journal_log
 from tests.study.pilot.live import Proctor, planned, run, runs_in, write_pilot
 from tests.study.pilot.pilot_cases import SPOILT, STOPPED, arms, ledger, run_of
@@ -126,17 +123,14 @@ def test_what_was_noted_must_be_there_with_its_seal(tmp_path: Path) -> None:
         require_noted(PLAN, home, {"one": "sha256:1"}, ())
 
 
-def test_a_run_is_noted_once_as_soon_as_it_is_sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_is_noted_once_as_soon_as_it_is_sealed(tmp_path: Path) -> None:
     sealed = replace(run_of(FIRST), run="one", seal="sha256:1")
-    seen = {Path("one"): sealed, Path("two"): replace(sealed, run="two", state=CUT, seal="")}
-    monkeypatch.setattr(pilot_run, "read_run", seen.__getitem__)
-    progress = pilot_run.Noting(2, quiet=True)
-    progress.plan, progress.home = replace(PLAN, folder=tmp_path, digest="sha256:" + "0" * 64), Home(tmp_path)
-    for name in ("one", "two", "one"):
-        outcome = RunOutcome(name, Path(name), "failure", {"contract": {"name": "a"}})
-        progress.finished(Place("a", "sha256:a", 1, "x", "", "x"), outcome)
-    assert dict(read_journal(progress.plan).runs) == {"one": "sha256:1"}
-    assert len(journal_log(progress.plan).read()) == 1
+    cut = replace(sealed, run="two", state=CUT, seal="")
+    plan = replace(PLAN, folder=tmp_path, digest="sha256:" + "0" * 64)
+    for one in (sealed, cut, sealed):
+        note(plan, [one])
+    assert dict(read_journal(plan).runs) == {"one": "sha256:1"}
+    assert len(journal_log(plan).read()) == 1
 
 
 def test_no_run_is_taken_away_or_doubled_and_no_amendment_taken_back(
