@@ -24,7 +24,7 @@ from proctor.contract.model import (
     Rollback,
     Score,
     Targets,
-    Words,
+    TextRules,
 )
 
 Writer = Callable[..., Path]
@@ -50,7 +50,7 @@ def clean(full: Path) -> Contract:
     task = replace(contract.task, issue_text=f'{contract.task.issue_text}`parse("a ")` gives `["a"]`.\n')
     environment = replace(contract.environment, seed=Environment.seed)
     policy = replace(
-        contract.policy, free_steering=(), network=Network(), dependencies=Dependencies(), words=Words(), rules={}
+        contract.policy, free_steering=(), network=Network(), dependencies=Dependencies(), words=TextRules(), rules={}
     )
     return replace(contract, task=task, checks=checks, environment=environment, policy=policy)
 
@@ -63,12 +63,12 @@ def test_remarks_have_the_line_of_what_was_written(full: Path) -> None:
     remarks = {remark.message: remark for remark in lint(load_contract(full))}
     lines = (full / "contract.yaml").read_text().splitlines()
     assert len(remarks) == 9
-    assert remarks["no example: show an input and what has to come of it"].where == "issue.md:1:1"
+    assert remarks["no example: show an input and the expected result"].where == "issue.md:1:1"
     for words, text in {
         "check 'tests': decided by 'majority', which every report will flag": "rerun: {times: 3, decide: majority}",
         "a seed other than 20260307 is reported as a protocol deviation": "  seed: 7",
         "the patch may change files that steer the test runner": "  free_steering: [conftest.py]",
-        "rules on words are switched off: 'privilege-sudo'": "  words: {off: [privilege-sudo]}",
+        "text rules are switched off: 'privilege-sudo'": "  words: {off: [privilege-sudo]}",
         "'words-*' is only a notice: it never fails a run": "  rules: {dns: alert",
         "the network is recorded: replay the cassette once there is one": "  network: {record: pages",
         "check 'tests': one test alone shows that the task is solved: is every part of the issue tried?": "must_pass:",
@@ -145,7 +145,7 @@ CASES: dict[str, Callable[[Contract], Contract]] = {
     ),
     "decided by 'any'": lambda c: changed_check(c, 2, rerun=type(c.checks[2].rerun)(3, "any")),
     "no reference": lambda c: replace(c, reference=None),
-    "weigh nothing": lambda c: replace(c, score=Score(maintainability_checks=("compiles",))),
+    "have no weight": lambda c: replace(c, score=Score(maintainability_checks=("compiles",))),
     "is used by nothing": lambda c: replace(
         c, inputs=(*c.inputs, replace(c.inputs[0], name="unused")), reference=c.reference
     ),
@@ -185,11 +185,11 @@ CASES |= {
         network=Network(("*.example.org:443",), "pages"), dependencies=Dependencies("allow", ("badexample.org",))
     ),
     "no canaries": with_policy(canaries=False),
-    "switched off: 'a', 'b'": with_policy(words=Words(("a", "b"))),
-    "'network' is asked about, and the question comes first": with_policy(
+    "switched off: 'a', 'b'": with_policy(words=TextRules(("a", "b"))),
+    "'network' is also under ask, which comes first": with_policy(
         ask=(Ask(("network",)),), rollback=(Rollback(("dns", "network")),)
     ),
-    "goes on as approved": with_policy(ask=(Ask(("network",), 60, "approve"),)),
+    "continues as if approved": with_policy(ask=(Ask(("network",), 60, "approve"),)),
     "'network' is only a notice": with_policy(rules={"network": "notice"}),
     "'make tap' forbids the command of check 'taps'": with_policy(forbid_commands=("make tap",)),
     "'python3 -m pytest' forbids the command of check 'tests'": with_policy(forbid_commands=("python3 -m pytest",)),
@@ -252,8 +252,8 @@ def test_checks_that_decide_little_are_pointed_at(clean: Contract) -> None:
     hidden = replace(tests, hidden=(Hidden("", "hidden", (NamedFile("tests/test_other.py", "a" * 64),)),))
     for changed, words in (
         (replace(tests, must_pass=("one",)), "one test alone"),
-        (replace(tests, flake_tolerance="0.1"), "may come out wrong in 0.1 of its attempts"),
-        (replace(hidden, must_pass=("tests/test_a.py::x", "y")), "'tests/test_a.py' is in no hidden file"),
+        (replace(tests, flake_tolerance="0.1"), "may differ in 0.1 of its attempts"),
+        (replace(hidden, must_pass=("tests/test_a.py::x", "y")), "'tests/test_a.py' is not in a hidden file"),
     ):
         checks = tuple(changed if check is tests else check for check in clean.checks)
         (remark,) = about(lint(replace(clean, checks=checks)), words)
@@ -263,7 +263,7 @@ def test_checks_that_decide_little_are_pointed_at(clean: Contract) -> None:
         for check in clean.checks
     )
     remarks = lint(replace(clean, checks=plain))
-    assert about(remarks, "every acceptance check is an exit code")
+    assert about(remarks, "every acceptance check is only an exit code")
     assert about(remarks, "no acceptance check has hidden files")
 
 

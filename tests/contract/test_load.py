@@ -37,7 +37,7 @@ from proctor.contract.model import (
     Stages,
     Submodule,
     Targets,
-    Words,
+    TextRules,
 )
 
 A, B, C = "a" * 64, "b" * 64, "c" * 64
@@ -79,7 +79,7 @@ def test_every_field_arrives(full: Path) -> None:
         Dependencies("declare", ("example.org",)),
         True,
         "files",
-        Words(("privilege-sudo",)),
+        TextRules(("privilege-sudo",)),
         (Ask(("network", "write-outside"), 60, "deny"), Ask(("syscall-io_uring",))),
         Checkpoints(10, 60, 4, 1 << 20),
         (Rollback(("forbidden-command",), "end"), Rollback(("patch-oscillation",))),

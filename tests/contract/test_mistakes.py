@@ -269,12 +269,12 @@ BY_MEANING = {
     "two files at one place": (
         "files: [{from: tool.cfg, to: /etc/tool.cfg}]",
         "files: [{from: tool.cfg, to: /etc/x}, {from: tool.cfg, to: @@/etc/x}]",
-        "in each other's way",
+        "overlap",
     ),
     "a file below a file": (
         "files: [{from: tool.cfg, to: /etc/tool.cfg}]",
         "files: [{from: tool.cfg, to: /etc/x/y}, {from: tool.cfg, to: @@/etc/x}]",
-        "in each other's way",
+        "overlap",
     ),
     "a git path that is not there": (
         f'{{pypi: "parse==1.22.2", file: parse-1.22.2.tar.gz, sha256: {A}, strip: 1}}',

@@ -122,7 +122,7 @@ def test_the_model_offers_every_class_of_the_terms() -> None:
     named = vars(policy).items()
     classes = {name for name, value in named if isinstance(value, type) and is_dataclass(value)}
     assert classes == {
-        *("NamedFile", "Network", "Stages", "Dependencies", "Words", "Ask", "Checkpoints", "Rollback", "Policy"),
+        *("NamedFile", "Network", "Stages", "Dependencies", "TextRules", "Ask", "Checkpoints", "Rollback", "Policy"),
         "Budget",
     }
     for name in classes:
@@ -154,7 +154,7 @@ def test_the_codes_that_a_policy_can_name_are_those_that_are_told() -> None:
     seen = {code for code in (*told, *DEFAULT_RULES) if not code.endswith("*") and code not in policy.BREAKER_CODES}
     families = {code for code in policy.INDICATOR_CODES if code.startswith(("syscall-", "words-"))}
     assert seen | families == set(policy.INDICATOR_CODES)
-    assert sorted(rule.id for rule in TEXT_RULES) == list(policy.WORD_RULES)
+    assert sorted(rule.id for rule in TEXT_RULES) == list(policy.TEXT_RULES)
     assert set(DEPENDENCY_CODES) == set(policy.DECLARED)
 
 
@@ -196,10 +196,10 @@ BY_SHAPE = {
     "a start without a ladder": ("policy: {stages: {start: @@write}}", "'start' makes no sense with ladder: none"),
     "stages as a list": ("policy: {stages: @@[inspect]}", "expected a map of stages's fields"),
     "tests that are text": ("policy: {stages: {tests: @@make}}", "expected a list, not text"),
-    "a pattern for every command": ('policy: {forbid_commands: [@@"*"]}', "does not stand alone"),
-    "a pattern of stars and spaces": ('policy: {forbid_commands: [@@"* *"]}', "does not stand alone"),
-    "a pattern that begins with a space": ('policy: {forbid_commands: [@@" x"]}', "words of a command line"),
-    "a pattern with a newline": ('policy: {forbid_commands: [@@"a\\nb"]}', "words of a command line"),
+    "a pattern for every command": ('policy: {forbid_commands: [@@"*"]}', "alone is not allowed"),
+    "a pattern of stars and spaces": ('policy: {forbid_commands: [@@"* *"]}', "alone is not allowed"),
+    "a pattern that begins with a space": ('policy: {forbid_commands: [@@" x"]}', "a part of a command line"),
+    "a pattern with a newline": ('policy: {forbid_commands: [@@"a\\nb"]}', "a part of a command line"),
     "a pattern of nothing": ("policy: {forbid_commands: [@@'']}", "not empty text"),
     "a pattern twice": ("policy: {forbid_commands: [a, @@a]}", "is given twice"),
     "an unknown class of calls": ("policy: {forbid_syscalls: [@@ptrace]}", "did you mean 'trace'?"),
@@ -250,7 +250,7 @@ BY_SHAPE = {
 BY_MEANING = {
     "a misspelt code of a rule": (
         "policy: {rules: {@@forbiden-command: alert}}",
-        "nothing has the code 'forbiden-command' (did you mean 'forbidden-command'?)",
+        "there is no code 'forbiden-command' (did you mean 'forbidden-command'?)",
     ),
     "a rule on words that is none": (
         "policy: {rules: {@@words-tests-forged: violation}}",
@@ -259,25 +259,28 @@ BY_MEANING = {
     "a class of calls that is none": ("policy: {rules: {@@syscall-ptrace: alert}}", "did you mean 'syscall-trace'?"),
     "a family that is none": ('policy: {rules: {@@"sycall-*": alert}}', "did you mean 'syscall-*'?"),
     "a grade that the breaker sets": ("policy: {rules: {@@burst: violation}}", "'burst' is set by its breaker"),
-    "a question about no code": ("policy: {ask: [{on: [dns, @@nonsense]}]}", "no alert has the code 'nonsense'"),
+    "a question about no code": ("policy: {ask: [{on: [dns, @@nonsense]}]}", "there is no alert 'nonsense'"),
     "a question at a misspelt cap": ("policy: {ask: [{on: [@@tool-calls-cap]}]}", "did you mean 'tool-call-cap'?"),
-    "a rollback at no code": ("policy: {rollback: [{on: [@@nonsense]}]}", "no alert has the code 'nonsense'"),
-    "a switch for no rule": ("policy: {words: {off: [@@foo]}}", "no rule on words is called 'foo'"),
+    "a rollback at no code": ("policy: {rollback: [{on: [@@nonsense]}]}", "there is no alert 'nonsense'"),
+    "a switch for no rule": ("policy: {words: {off: [@@foo]}}", "there is no text rule 'foo'"),
     "a misspelt switch": ("policy: {words: {off: [@@histroy-search]}}", "did you mean 'history-search'?"),
     "a missing cassette": ("policy: {network: {replay: @@absent}}", "'absent' does not exist"),
     "a cassette that is a directory": ("policy: {network: {replay: @@hidden}}", "hidden"),
-    "an alert in two questions": ("policy: {ask: [{on: [dns]}, {on: [network, @@dns]}]}", "'dns' is asked about twice"),
+    "an alert in two questions": (
+        "policy: {ask: [{on: [dns]}, {on: [network, @@dns]}]}",
+        "'dns' is listed twice under ask",
+    ),
     "an alert in two rollbacks": (
         "policy: {rollback: [{on: [dns]}, {on: [network, @@dns]}]}",
-        "'dns' is rolled back twice",
+        "'dns' is listed twice under rollback",
     ),
     "a setup step with a network": (
         'setup: [{run: x, network: @@{allow: ["a:1"]}}]',
-        "setup cannot use the network yet, so 'allow' is not carried out (write none",
+        "setup cannot use the network, so 'allow' is not supported (write none",
     ),
     "a setup step with a cassette": (
         "setup: [{run: x, network: @@{replay: tape.jsonl}}]",
-        "setup cannot use the network yet, so 'replay' is not carried out",
+        "setup cannot use the network, so 'replay' is not supported",
     ),
 }
 EVERY = {**BY_SHAPE, **BY_MEANING}

@@ -1,4 +1,4 @@
-"""The ground floor: errors, canonical bytes, names, files, time and bounded processes.
+"""The lowest layer: errors, canonical bytes, names, files, time and bounded processes.
 
-It knows nothing of contracts, runs or agents, and everything above may use it.
+It does not depend on contracts, runs or agents, and every other package may use it.
 """

@@ -1,8 +1,8 @@
 """Canonical bytes (RFC 8785) and the digests over them.
 
-Only what encodes in one way is let in: strings that are valid Unicode, booleans, null, integers within 2^53, lists and
-objects with ASCII keys. For those, sorted compact JSON *is* RFC 8785; numbers with a fraction travel as decimal
-strings. Everything that is hashed goes through :func:`canonical`.
+Only values with a single encoding are accepted: strings that are valid Unicode, booleans, null, integers within 2^53,
+lists and objects with ASCII keys. For those, sorted compact JSON *is* RFC 8785; numbers with a fraction travel as
+decimal strings. Everything that is hashed goes through :func:`canonical`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ class Clock(Protocol):
     """Where time comes from."""
 
     def wall_ns(self) -> int:
-        """Nanoseconds since 1970, as the machine believes."""
+        """Nanoseconds since 1970, by the machine's clock."""
         ...
 
     def steady_ns(self) -> int:

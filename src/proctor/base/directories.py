@@ -2,14 +2,14 @@
 
 A tree may hold links, fifos, sockets, devices, directories without permissions, names of any bytes and nesting without
 end. Directories are opened one component at a time and never through a link, regular files never block, and what is
-deeper than ``DEPTH`` directories or has a path over ``PATH_BYTES`` is out of reach by decision. Directories that their
+deeper than ``DEPTH`` directories or has a path over ``PATH_BYTES`` is skipped on purpose. Directories that their
 owner may not read are opened up, which changes nothing that a patch carries; trees of users are read without that
-(``open_up=False``). Nothing here knows layers.
+(``open_up=False``). Overlay layers are not handled here.
 
-Removal climbs with ``..`` and checks that it comes out where it went in, so neither depth nor path length matter. No
-process may write to the tree at that time.
+Removal goes up with ``..`` and checks that it arrives in the directory that it left, so neither depth nor path length
+matter. No process may write to the tree at that time.
 
-The owner of a directory holds a lock on the directory itself, which the kernel drops when the owner dies. A process
+The owner of a directory holds a lock on the directory itself, which the kernel drops when the owner ends. A process
 that can take the lock knows that the directory has no owner.
 """
 
@@ -55,7 +55,7 @@ def split(path: bytes) -> tuple[bytes, ...]:
 
 
 def parents_of(path: bytes) -> Iterator[bytes]:
-    """The directories that ``path`` lies in, innermost first, without the top."""
+    """The parent directories of ``path``, innermost first, without the top."""
     while b"/" in path:
         path = path.rpartition(b"/")[0]
         yield path
@@ -273,7 +273,7 @@ def _swap(old: int, new: int) -> int:
 
 @contextmanager
 def owned_directory(path: Path) -> Iterator[Path]:
-    """A new directory that is this process's for the time of a ``with`` block, and is removed after it."""
+    """A new directory that this process owns during a ``with`` block and that is removed afterwards."""
     handle = _made_and_locked(path)
     try:
         yield path
@@ -297,7 +297,7 @@ def sweep_unowned(parent: Path) -> list[str]:
 
 
 def _made_and_locked(path: Path) -> int:
-    """Make ``path`` and own it; a sweep may take it away in between, and then it is made again."""
+    """Make ``path`` and own it; if a sweep removes it before it is locked, it is made again."""
     while True:
         path.mkdir(mode=0o755, parents=True, exist_ok=True)
         handle = _locked(path)

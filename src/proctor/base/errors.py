@@ -17,7 +17,7 @@ from importlib.util import find_spec
 
 
 class ProctorError(Exception):
-    """Anything Proctor says no to; only its kinds are raised."""
+    """The base class of Proctor's errors; only its subclasses are raised."""
 
     exit_code = 3
 
@@ -112,7 +112,7 @@ def missing_extra(error: ModuleNotFoundError) -> UsageFault | None:
 
 
 def require_extra(extra: str) -> None:
-    """Refuse to go on where a package of ``extra`` is not installed."""
+    """Raise the error of :func:`missing_extra` if a package of ``extra`` is not installed."""
     for module in EXTRAS[extra]:
         if find_spec(module) is None:
             raise _missing(extra, module)

@@ -17,12 +17,12 @@ _SPECIAL = re.compile("[\\\\\x00-\x1f\x7f\udc80-\udcff]")
 
 
 def name_text(name: bytes) -> str:
-    """The text that stands for the file name ``name`` in records and messages."""
+    """The file name ``name`` as text for records and messages."""
     return _SPECIAL.sub(_escaped, name.decode("utf-8", "surrogateescape"))
 
 
 def name_bytes(text: str) -> bytes:
-    """The file name that ``text`` stands for; ``ValueError`` where ``text`` is not of that form."""
+    """The file name that ``text`` was made from; ``ValueError`` if ``text`` is not of that form."""
     parts: list[bytes] = []
     end = 0
     for match in _ESCAPE.finditer(text):

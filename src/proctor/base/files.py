@@ -1,4 +1,4 @@
-"""Files that are whole or absent, and reads that are bounded."""
+"""Atomic writes of files, and bounded reads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from proctor.base.errors import InfrastructureFault
 
 
 def write_whole(path: Path, data: bytes, *, mode: int = 0o644, sync: bool = True) -> None:
-    """Write ``data`` so that ``path`` holds all of it or what it held before, even after a crash."""
+    """Write ``data`` to ``path`` atomically: after a crash the file has the old content or the new one."""
     name = path.parent / f".{path.name[:40]}.{os.urandom(8).hex()}"
     handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:

@@ -1,6 +1,6 @@
-"""Programs of the harness's own: bounded in time and output, with an environment that is spelled out.
+"""Run trusted programs outside the sandbox, with bounded time and output and an explicit environment.
 
-For trusted programs outside the sandbox (git, pip, npm). What an agent or a repository brings never runs here.
+For git, pip, npm and the like. Nothing that an agent or a repository supplies runs here.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def run(
             start_new_session=True,
         )
     except FileNotFoundError:
-        raise InfrastructureFault(f"{name} is not installed", hint="proctor doctor says what is missing") from None
+        raise InfrastructureFault(
+            f"{name} is not installed", hint="run proctor doctor to see what is missing"
+        ) from None
     except OSError as error:
         raise InfrastructureFault(f"{name} cannot be run: {error.strerror}") from None
     with child:
@@ -106,7 +108,7 @@ def _exchange(child: subprocess.Popen[bytes], stdin: bytes, deadline: float, lim
 
 
 def _ended(child: subprocess.Popen[bytes], deadline: float) -> int:
-    """The exit code; a program may close its outputs and live on, but not past its time."""
+    """The exit code. A program may close its outputs and continue, but not longer than its timeout."""
     try:
         return child.wait(max(0.0, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:

@@ -1,1 +1,1 @@
-"""Contracts: what is promised. Loading, checking and identifying them; nothing here runs anything."""
+"""Contracts: loading, checking and identifying them. Nothing here runs anything."""

@@ -33,18 +33,18 @@ class Part(dict[str, Any]):
         return self.node.kind == "map" and name in self.node.value
 
     def place(self, name: str) -> Node:
-        """Where the field stands, or the whole part where it was left out."""
+        """The position of the field, or of the whole part if the field was left out."""
         found: Node = self.node.value[name] if self.given(name) else self.node
         return found
 
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a shape; ``words`` is its line in the reference."""
+    """One field of a shape; ``description`` is its line in the reference."""
 
     name: str
     kind: Kind
-    words: str
+    description: str
     default: Any = REQUIRED
 
 
@@ -92,7 +92,7 @@ class Shape:
                 part[field.name] = field.kind.read(inner, report)
             else:
                 if field.default is REQUIRED:
-                    report.add(node, f"{self.name}: the key {field.name!r} is missing", field.words)
+                    report.add(node, f"{self.name}: the key {field.name!r} is missing", field.description)
                 part[field.name] = _absent(field, node)
         self._check_rules(part, report)
         return part
@@ -111,8 +111,8 @@ class Shape:
                     report.add(part.place(name), f"{name!r} makes no sense with {reason}", "leave one of them out")
         missing = [name for name in self.together if not part.given(name)]
         if missing and len(missing) < len(self.together):
-            words = " and ".join(self.together)
-            report.add(part.node, f"{self.name}: the key {missing[0]!r} is missing", f"{words} go together")
+            names = " and ".join(self.together)
+            report.add(part.node, f"{self.name}: the key {missing[0]!r} is missing", f"{names} go together")
 
     def schema(self) -> dict[str, Any]:
         schema: dict[str, Any] = {
@@ -144,7 +144,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Variants:
-    """One of several shapes, told apart by which one's first field is given.
+    """One of several shapes; the first field that is given decides which one.
 
     The first field of one shape may be a later field of another one, which is then the one that is meant.
     """
@@ -169,17 +169,17 @@ class Variants:
             known = {field.name for shape in self.shapes for field in shape.fields}
             strange = [key for key in node.value if key not in known]
             near = next((hint for key in strange[:20] if (hint := did_you_mean(key, keys))), "")
-            words = (
+            message = (
                 f"only one of {', '.join(chosen)} may be given" if chosen else f"one of {', '.join(keys)} is missing"
             )
-            report.add(node, f"{self.name}: {words}", near)
+            report.add(node, f"{self.name}: {message}", near)
             return self.blank
         part = self.shapes[keys.index(chosen[0])].read(node, report)
         part.variant = chosen[0]
         return part
 
     def _leading(self, given: list[str]) -> list[str]:
-        """Those of the first fields that were ``given`` which are no later field of a shape that was also begun."""
+        """The ``given`` first fields that are not a later field of another shape whose first field is given."""
         later = {field.name for shape in self.shapes if shape.fields[0].name in given for field in shape.fields[1:]}
         return [key for key in given if key not in later]
 
@@ -231,7 +231,7 @@ class MapOf:
             return {}
         for key, place in (node.keys or {}).items():
             if not self.key.matches(key):
-                report.add(place, f"expected {self.key.words}, not {quoted(key)}")
+                report.add(place, f"expected {self.key.expected}, not {quoted(key)}")
         return {key: self.kind.read(inner, report) for key, inner in node.value.items()}
 
     def schema(self) -> dict[str, Any]:
@@ -241,9 +241,9 @@ class MapOf:
 
 @dataclass(frozen=True)
 class Either:
-    """One of several kinds, told apart by what stands in the file: text, a list or a map."""
+    """One of several kinds; the type of the value in the file decides: text, a list or a map."""
 
-    words: str
+    expected: str
     kinds: dict[str, Kind]
 
     @property
@@ -253,7 +253,7 @@ class Either:
     def read(self, node: Node, report: Report) -> Any:
         kind = self.kinds.get(node.kind)
         if kind is None:
-            wrong_kind(node, report, self.words)
+            wrong_kind(node, report, self.expected)
             return self.blank
         return kind.read(node, report)
 
@@ -271,7 +271,7 @@ def _absent(field: Field, node: Node) -> Any:
 
 
 def _field_schema(field: Field) -> dict[str, Any]:
-    schema = {"description": field.words, **field.kind.schema()}
+    schema = {"description": field.description, **field.kind.schema()}
     if field.default is not REQUIRED and field.default is not OMITTED and not isinstance(field.default, Part):
         schema["default"] = plain_default(field.default)
     return schema

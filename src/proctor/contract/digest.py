@@ -2,8 +2,8 @@
 
 The resolved form is plain data with every default written out and every named file as path, digest and executable bit;
 it is what a run directory keeps as ``contract.json``. The content id is a digest over that form without the places that
-bytes came from: where the contract lies, the path or address of a git repository (its commit pins it) and of an archive
-(its digest pins it). Both follow the annotations of the model, so a new field is covered from its first day.
+bytes came from: the directory of the contract, the path or address of a git repository (its commit pins it) and of an
+archive (its digest pins it). Both follow the annotations of the model, so a new field is covered from its first day.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ GROWN: dict[str, dict[str, Any]] = {
     "Input": {"accept_copy": ""},
     "Reference": {"alternatives": ()},
 }
-"""Fields that came later, with the value that leaves them out: what was written before keeps its form and its id."""
+"""Fields that were added later, with the value that leaves them out: earlier contracts keep their form and their id."""
 
 LATER: dict[str, tuple[str, ...]] = {
     "Environment": ("image",),
@@ -136,7 +136,7 @@ def _has_fields(cls: type[Any], data: Mapping[str, Any], names: Collection[str])
 
 
 def _value(annotation: str, data: Any, where: str) -> Any:
-    """``data`` as what ``annotation`` says: the model's own small language of types."""
+    """``data`` as what ``annotation`` says: a subset of Python's type annotations."""
     choices = annotation.split(" | ")
     if "None" in choices and data is None:
         return None
@@ -161,7 +161,7 @@ def _value(annotation: str, data: Any, where: str) -> Any:
     if cls is model.Network and data == "none":  # the first form of a closed network
         return model.Network()
     if cls is None:
-        raise _unreadable(where, "of no known form")
+        raise _unreadable(where, "the form is not known")
     return _fields(cls, data, where)
 
 
@@ -171,7 +171,7 @@ def _fits(choice: str, data: Any) -> bool:
     return cls is None or (isinstance(data, dict) and _has_fields(cls, data, field_names(cls)))
 
 
-def _unreadable(where: str, words: str) -> ContractError:
+def _unreadable(where: str, message: str) -> ContractError:
     return ContractError(
-        [Mistake("contract.json", 0, 0, f"{where}: {words}", "not a resolved contract of this version")]
+        [Mistake("contract.json", 0, 0, f"{where}: {message}", "not a resolved contract of this version")]
     )

@@ -26,7 +26,7 @@ from proctor.contract.strict_yaml import Node, Report, TooManyMistakes, parse_ya
 
 Step = str | int
 FieldRemark = tuple[str, tuple[Step, ...], str]
-"""The severity, the place in the contract and the words of a remark."""
+"""The severity, the place in the contract and the message of a remark."""
 
 
 def remarks_on_terms(contract: Contract) -> Iterator[FieldRemark]:
@@ -54,7 +54,7 @@ def _network(network: Network) -> Iterator[FieldRemark]:
 
 
 def _is_near(host: str) -> bool:
-    """Whether a host is on this side of the internet: the machine itself, or a network of its own."""
+    """Whether a host is the machine itself or on a private network."""
     if host == "localhost" or host.endswith((".localhost", ".local", ".internal")):
         return True
     if not host.replace(".", "").isdigit():
@@ -77,7 +77,7 @@ def _dependencies(policy: Policy) -> Iterator[FieldRemark]:
 
 
 def _reaches(address: str, registry: str) -> bool:
-    """Whether a registry, with or without its port, lies behind an address of the allow list."""
+    """Whether an address of the allow list covers a registry, with or without its port."""
     host, _, port = address.rpartition(":")
     name, _, at = registry.partition(":")
     return (not at or at == port) and (name == host or (host.startswith("*.") and name.endswith(host[1:])))
@@ -85,37 +85,37 @@ def _reaches(address: str, registry: str) -> bool:
 
 def _watch(policy: Policy) -> Iterator[FieldRemark]:
     if not policy.canaries:
-        yield "warning", ("policy", "canaries"), "no canaries: a search for secrets goes unseen"
+        yield "warning", ("policy", "canaries"), "no canaries: a search for secrets is not noticed"
     if policy.words.off:
         names = ", ".join(map(quoted, policy.words.off))
-        yield "warning", ("policy", "words", "off"), f"rules on words are switched off: {names}"
+        yield "warning", ("policy", "words", "off"), f"text rules are switched off: {names}"
     for index, ask in enumerate(policy.ask):
         if ask.otherwise == "approve":
             yield (
                 "warning",
                 ("policy", "ask", index, "otherwise"),
-                "when nobody answers, the run goes on as approved",
+                "if no operator answers, the run continues as if approved",
             )
     asked = {code for ask in policy.ask for code in ask.on}
     for index, rollback in enumerate(policy.rollback):
         for code in sorted(asked.intersection(rollback.on)):
-            words = f"{quoted(code)} is asked about, and the question comes first: it is not rolled back by itself"
-            yield "advice", ("policy", "rollback", index, "on"), words
+            message = f"{quoted(code)} is also under ask, which comes first: there is no automatic rollback"
+            yield "advice", ("policy", "rollback", index, "on"), message
     for code, grade in policy.rules.items():
         if grade == "notice":
             yield "warning", ("policy", "rules", code), f"{quoted(code)} is only a notice: it never fails a run"
 
 
 def _commands(contract: Contract) -> Iterator[FieldRemark]:
-    """Whether what is forbidden is also what a check does, so that trying the check would be a violation."""
+    """Whether a check runs a forbidden command, so that an agent that tries the check would violate the policy."""
     for index, pattern in enumerate(contract.policy.forbid_commands):
         for check in contract.checks:
             if check.no_op:
                 continue
             text = check.run[len(SHELL) :] if check.run[: len(SHELL)] == SHELL else ()
             if matches_command(pattern, check.run) or any(matches_command(pattern, one.split()) for one in text):
-                words = f"{quoted(pattern)} forbids the command of check {check.id!r}: an agent may not try it"
-                yield "advice", ("policy", "forbid_commands", index), words
+                message = f"{quoted(pattern)} forbids the command of check {check.id!r}: an agent cannot run this check"
+                yield "advice", ("policy", "forbid_commands", index), message
 
 
 def _budget(contract: Contract) -> Iterator[FieldRemark]:
@@ -143,15 +143,19 @@ def remarks_on_oracle(contract: Contract) -> Iterator[FieldRemark]:
     """Every remark on the strength of the checks."""
     deciding = [check for check in contract.checks if check.gate == "acceptance" and check.mandatory]
     if deciding and all(check.results == "exit-code" for check in deciding):
-        words = "every acceptance check is an exit code: which tests failed before and pass now is not known"
-        yield "advice", ("checks",), words
+        message = (
+            "every acceptance check is only an exit code: the report cannot say which tests failed before and pass now"
+        )
+        yield "advice", ("checks",), message
     if deciding and not any(check.hidden for check in deciding):
-        words = "no acceptance check has hidden files: what the agent can read, it can solve for alone"
-        yield "advice", ("checks",), words
+        message = (
+            "no acceptance check has hidden files: an agent can write a patch that fits only the tests that it can read"
+        )
+        yield "advice", ("checks",), message
     for index, check in enumerate(contract.checks):
         if check.sentinel is not None and not _loads_project(check.sentinel.template, contract):
-            words = "its sentinel loads nothing of the project, so it cannot detect what the project does on loading"
-            yield "advice", ("checks", index, "sentinel"), f"check {check.id!r}: {words}"
+            message = "its sentinel loads nothing of the project, so it cannot detect what the project does on loading"
+            yield "advice", ("checks", index, "sentinel"), f"check {check.id!r}: {message}"
         for path, message in _check_strength(check):
             yield "advice", ("checks", index, path), f"check {check.id!r}: {message}"
 
@@ -173,9 +177,9 @@ def _check_strength(check: Check) -> Iterator[tuple[str, str]]:
             yield "must_pass", "one test alone shows that the task is solved: is every part of the issue tried?"
         shown = _not_hidden(check)
         if shown:
-            yield "must_pass", f"{quoted(shown)} is in no hidden file: the agent may see or change it"
+            yield "must_pass", f"{quoted(shown)} is not in a hidden file: the agent may see or change it"
     if check.flake_tolerance != "0":
-        yield "flake_tolerance", f"may come out wrong in {check.flake_tolerance} of its attempts"
+        yield "flake_tolerance", f"may differ in {check.flake_tolerance} of its attempts"
 
 
 def _not_hidden(check: Check) -> str:
@@ -199,12 +203,12 @@ VAGUE = re.compile(rf"\b(?:{'|'.join(_VAGUE)})(?!\w)", re.IGNORECASE)
 CHOICE = re.compile(r"\b(?:either|and/or)\b", re.IGNORECASE)
 MOST = 5
 
-Told = tuple[str, int, int, str]
-"""The file, the line and the column of a remark, and its words."""
+Found = tuple[str, int, int, str]
+"""The file, the line and the column of a remark, and its message."""
 
 
-def remarks_on_words(contract: Contract) -> Iterator[Told]:
-    """What in the issue may mean several things, and targets that the issue never leads to."""
+def vague_wording(contract: Contract) -> Iterator[Found]:
+    """Ambiguous passages of the issue, and targets that the issue does not mention."""
     text, file = contract.task.issue_text, contract.task.issue.path
     found = [
         *(
@@ -213,15 +217,15 @@ def remarks_on_words(contract: Contract) -> Iterator[Told]:
         ),
         *((one, f"{quoted(one[0])} leaves a choice: say which, or that both are right") for one in _in(CHOICE, text)),
     ]
-    for one, words in sorted(found, key=lambda pair: pair[0].start())[:MOST]:
+    for one, message in sorted(found, key=lambda pair: pair[0].start())[:MOST]:
         start = text.rfind("\n", 0, one.start()) + 1
-        yield file, text.count("\n", 0, one.start()) + 1, one.start() - start + 1, words
+        yield file, text.count("\n", 0, one.start()) + 1, one.start() - start + 1, message
     if not re.search(r"[`'\"]|^\s{4}\S", text, re.MULTILINE):
-        yield file, 1, 1, "no example: show an input and what has to come of it"
+        yield file, 1, 1, "no example: show an input and the expected result"
 
 
 def _in(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
-    """Where ``pattern`` stands outside of code."""
+    """Where ``pattern`` matches outside of code."""
     code = [found.span() for found in re.finditer(r"```.*?```|`[^`\n]*`|^ {4}.*$", text, re.DOTALL | re.MULTILINE)]
     return [one for one in pattern.finditer(text) if not any(start <= one.start() < end for start, end in code)]
 
@@ -229,7 +233,7 @@ def _in(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
 PLANNED_SEED = Environment.seed
 SHORT_ISSUE_CHARACTERS = 80
 START_USD, AGENTS_SHARE = Decimal("0.001"), Decimal("0.9")
-"""What the fallback schedule takes for the start of a run, and how much of a budget an agent may spend."""
+"""The cost of starting a run by the fallback price schedule, and the share of a budget that an agent may spend."""
 
 
 @dataclass(frozen=True)
@@ -242,15 +246,13 @@ class Remark:
 
 
 def lint(contract: Contract) -> tuple[Remark, ...]:
-    """Every remark on ``contract``, with places in its file where that can still be read."""
+    """Every remark on ``contract``, with places in its file if that can still be read."""
     found = [
         *(*_task(contract), *_oracle(contract), *remarks_on_oracle(contract)),
         *(*_inputs(contract), *_run(contract), *remarks_on_terms(contract)),
     ]
-    words = (
-        Remark("advice", f"{file}:{line}:{column}", text) for file, line, column, text in remarks_on_words(contract)
-    )
-    return (*remarks(contract, found), *words)
+    vague = (Remark("advice", f"{file}:{line}:{column}", text) for file, line, column, text in vague_wording(contract))
+    return (*remarks(contract, found), *vague)
 
 
 def remarks(contract: Contract, found: Iterable[FieldRemark]) -> tuple[Remark, ...]:
@@ -260,13 +262,13 @@ def remarks(contract: Contract, found: Iterable[FieldRemark]) -> tuple[Remark, .
 
 
 def place_of(contract: Contract, path: tuple[Step, ...]) -> tuple[int, int]:
-    """Line and column of the innermost part of ``path`` that was written down; zeros where the file is gone."""
+    """Line and column of the innermost part of ``path`` that was written down; zeros if the file no longer exists."""
     root = _positions(contract)
     return (0, 0) if root is None else _place(root, path)
 
 
 def _task(contract: Contract) -> Iterator[FieldRemark]:
-    """Whether the task is told so that two readers would understand the same."""
+    """Whether the task is clear enough that two readers understand the same."""
     task, targets = contract.task, contract.task.targets
     if not targets.modules:
         yield "warning", ("task", "targets", "modules"), "no target modules: say which modules the task is about"
@@ -285,7 +287,7 @@ def _task(contract: Contract) -> Iterator[FieldRemark]:
     if "language" not in contract.strata:
         yield "advice", ("contract", "strata"), "no stratum 'language': results cannot be grouped by it"
     if len(task.issue_text.strip()) < SHORT_ISSUE_CHARACTERS:
-        yield "warning", ("task", "issue"), "the issue is very short: can someone solve it who knows nothing else?"
+        yield "warning", ("task", "issue"), "the issue is very short: is it enough to solve the task?"
     for leak in _leaks(contract):
         yield "warning", ("task", "issue"), f"the issue names {quoted(leak)}, which only the judge should know"
 
@@ -317,9 +319,9 @@ def _oracle(contract: Contract) -> Iterator[FieldRemark]:
         for severity, path, message in _check(check, contract):
             yield severity, ("checks", index, *path), f"check {check.id!r}: {message}"
     if contract.reference is None:
-        yield "warning", ("reference",), "no reference: nobody can show that the task can be solved"
+        yield "warning", ("reference",), "no reference: nothing shows that the task can be solved"
     if contract.score.maintainability_checks and contract.score.maintainability_weight == "0":
-        yield "advice", ("score", "maintainability"), "maintainability checks are named but weigh nothing"
+        yield "advice", ("score", "maintainability"), "maintainability checks are listed but have no weight"
 
 
 def _check(check: Check, contract: Contract) -> Iterator[FieldRemark]:

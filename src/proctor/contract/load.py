@@ -1,8 +1,8 @@
 """From a contract's directory to a :class:`Contract`, or to every mistake in it at once.
 
 The steps: find and read ``contract.yaml`` within bounds, parse it strictly, read it by the table of fields, then build
-the parts, which reads the named files and checks what only the parts together can tell. A mistake never ends a step,
-it leaves a blank that the later steps skip; the result is a contract only when there was no mistake.
+the parts, which reads the named files and checks the parts against each other. A mistake never ends a step: it leaves a
+blank that the later steps skip. The result is a contract only if there was no mistake.
 
 A file that was parsed without a mistake is cached as JSON with every position, by the digest of its bytes, because
 loading the YAML library takes longer than everything else about a small contract. A cache entry that is missing,
@@ -30,7 +30,7 @@ from proctor.contract.policy import (
     BREAKER_CODES,
     DECIDED,
     GRADED,
-    WORD_RULES,
+    TEXT_RULES,
     Ask,
     Budget,
     Checkpoints,
@@ -39,7 +39,7 @@ from proctor.contract.policy import (
     Policy,
     Rollback,
     Stages,
-    Words,
+    TextRules,
     is_graded,
 )
 from proctor.contract.scalar_types import did_you_mean, quoted
@@ -53,7 +53,7 @@ MOST_KEPT = 1000
 
 
 def parse_yaml_cached(data: bytes, report: Report, memory: Path | None) -> Node | None:
-    """What :func:`parse_yaml` gives, from ``memory`` where the same bytes were parsed before."""
+    """The result of :func:`parse_yaml`, from ``memory`` if the same bytes were parsed before."""
     if memory is None:
         return parse_yaml(data, report)
     file = memory / hashlib.sha256(VERSION.encode() + b"\0" + data).hexdigest()
@@ -78,7 +78,7 @@ def _recall(file: Path) -> Node | None:
 
 
 def _remember(file: Path, node: Node) -> None:
-    """Keep ``node``; a memory that is full or cannot be written to does without."""
+    """Cache ``node``; nothing happens if the directory is full or cannot be written to."""
     try:
         file.parent.mkdir(exist_ok=True)
         if sum(1 for _ in file.parent.iterdir()) < MOST_KEPT:
@@ -128,10 +128,12 @@ class PolicyReader:
                 "network": self._network(part["network"]),
                 "stages": Stages(**part["stages"]),
                 "dependencies": Dependencies(**part["dependencies"]),
-                "words": Words(**part["words"]),
-                "ask": tuple(Ask(**one) for one in self._once(part["ask"], "is asked about twice")),
+                "words": TextRules(**part["words"]),
+                "ask": tuple(Ask(**one) for one in self._once(part["ask"], "is listed twice under ask")),
                 "checkpoints": None if part["checkpoints"] is None else Checkpoints(**part["checkpoints"]),
-                "rollback": tuple(Rollback(**one) for one in self._once(part["rollback"], "is rolled back twice")),
+                "rollback": tuple(
+                    Rollback(**one) for one in self._once(part["rollback"], "is listed twice under rollback")
+                ),
                 "rules": MappingProxyType(dict(part["rules"])) if part["rules"] else EMPTY,
             }
         )
@@ -144,12 +146,12 @@ class PolicyReader:
         """The network of a setup step, which is closed: other ways are refused until they are carried out."""
         value = step["network"]
         if isinstance(value, Part) and value.variant:
-            words = f"setup cannot use the network yet, so {quoted(value.variant)} is not carried out"
-            self.report.add(step.place("network"), words, "write none, and declare under inputs what it needs")
+            message = f"setup cannot use the network, so {quoted(value.variant)} is not supported"
+            self.report.add(step.place("network"), message, "write none, and declare under inputs what it needs")
         return Network()
 
     def _network(self, value: Part | str) -> Network:
-        """What of the network is open; closed also after a mistake."""
+        """The network access; closed after a mistake."""
         if isinstance(value, str) or not value.variant:
             return Network()
         if value.variant == "replay":
@@ -157,32 +159,32 @@ class PolicyReader:
         return Network(value["allow"], value["record"] if value.variant == "record" else "")
 
     def _known_rules(self, part: Part) -> None:
-        """Report what is graded or switched off and is nothing that is told."""
+        """Report codes and rules that do not exist."""
         for code in part["rules"]:
             if not CODES.matches(code) or is_graded(code):
                 continue
             if code in BREAKER_CODES:
-                words, hint = f"the grade of {quoted(code)} is set by its breaker", "leave it out"
+                message, hint = f"the grade of {quoted(code)} is set by its breaker", "leave it out"
             else:
-                words = f"nothing has the code {quoted(code)}"
+                message = f"there is no code {quoted(code)}"
                 hint = did_you_mean(code, (*GRADED, "syscall-*", "words-*"))
-            self.report.add((part.place("rules").keys or {})[code], words, hint)
+            self.report.add((part.place("rules").keys or {})[code], message, hint)
         off: Part = part["words"]
         for index, rule in enumerate(off["off"]):
-            if rule and rule not in WORD_RULES:
-                words = f"no rule on words is called {quoted(rule)}"
-                self.report.add(off.place("off").value[index], words, did_you_mean(rule, WORD_RULES))
+            if rule and rule not in TEXT_RULES:
+                message = f"there is no text rule {quoted(rule)}"
+                self.report.add(off.place("off").value[index], message, did_you_mean(rule, TEXT_RULES))
 
-    def _once(self, parts: tuple[Part, ...], words: str) -> tuple[Part, ...]:
-        """The parts, in whose ``on`` only known codes stand, and none twice."""
+    def _once(self, parts: tuple[Part, ...], message: str) -> tuple[Part, ...]:
+        """The parts; unknown and repeated codes in their ``on`` are reported."""
         seen: set[str] = set()
         for part in parts:
             for index, code in enumerate(part["on"]):
                 place = part.place("on").value[index]
                 if code and code in seen:
-                    self.report.add(place, f"{quoted(code)} {words}")
+                    self.report.add(place, f"{quoted(code)} {message}")
                 elif code and code not in DECIDED:
-                    self.report.add(place, f"no alert has the code {quoted(code)}", did_you_mean(code, DECIDED))
+                    self.report.add(place, f"there is no alert {quoted(code)}", did_you_mean(code, DECIDED))
             seen.update(part["on"])
         return parts
 
@@ -218,10 +220,10 @@ def _read(file: Path, asked: Path) -> bytes:
     try:
         return read_bounded(Path(os.path.realpath(file)), CONTRACT_BYTES)
     except FileNotFoundError:
-        words = f"there is no {CONTRACT_NAME} in this directory" if file != asked else "does not exist"
-        mistake = Mistake(str(asked), 0, 0, words, "proctor init writes one to start from")
+        message = f"there is no {CONTRACT_NAME} in this directory" if file != asked else "does not exist"
+        mistake = Mistake(str(asked), 0, 0, message, "proctor init writes a first contract")
     except InfrastructureFault as fault:
-        mistake = Mistake(str(file), 0, 0, f"is {fault.message}, so it is no contract")
+        mistake = Mistake(str(file), 0, 0, f"is {fault.message}, so it is not a contract")
     except OSError as error:
         mistake = Mistake(str(file), 0, 0, f"cannot be read: {error.strerror}")
     raise ContractError([mistake])
@@ -260,7 +262,7 @@ def _build(part: Part, directory: Path, report: Report, allow_unpinned: bool) ->
 
 
 def _lock(path: Path, report: Report, allow_unpinned: bool) -> Lock:
-    """The lock beside the contract; a broken one does not matter when it is about to be written anew."""
+    """The lock of the contract; a broken one is ignored when it is about to be written again."""
     try:
         return read_lock(path)
     except ContractError as error:
@@ -293,7 +295,7 @@ def _environment(part: Part, files: NamedFiles, report: Report) -> Environment:
         to = inner["to"]
         for other in placed:
             if (to and f"{to}/".startswith(f"{other.to}/")) or f"{other.to}/".startswith(f"{to}/"):
-                report.add(inner.place("to"), f"{quoted(to)} and {quoted(other.to)} are in each other's way")
+                report.add(inner.place("to"), f"{quoted(to)} and {quoted(other.to)} overlap")
         if to:
             placed.append(PlacedFile(file, to))
     return Environment(
@@ -309,7 +311,7 @@ def _environment(part: Part, files: NamedFiles, report: Report) -> Environment:
 
 
 def _layers(image: str | tuple[str, ...]) -> tuple[str, ...]:
-    """The layers of an image; text names an only layer, or none where nothing was given."""
+    """The layers of an image; text is the digest of a single layer, and no value means no layers."""
     if isinstance(image, str):
         return (image,) if image else ()
     return image

@@ -74,8 +74,8 @@ class ChecksReader:
     def _tolerance(self, part: Part) -> str:
         value: str = part["flake_tolerance"]
         if value and _trillionths(value) >= _trillionths("0.5"):
-            words = f"{value} is no tolerance: below 0.5 most attempts agree"
-            self.report.add(part.place("flake_tolerance"), words)
+            message = f"{value} is not a valid tolerance: it must be below 0.5"
+            self.report.add(part.place("flake_tolerance"), message)
         return value
 
     def _ids(self, part: Part, name: str) -> tuple[NamedFile | None, tuple[str, ...]]:
@@ -129,8 +129,8 @@ class ChecksReader:
         if is_directory:
             return Hidden("", origin, self.files.tree(place, origin), *taken)
         if origin:
-            words = f"{quoted(origin)} is neither an input nor a directory of the contract"
-            self.report.add(place, words, did_you_mean(origin, self.inputs))
+            message = f"{quoted(origin)} is neither an input nor a directory of the contract"
+            self.report.add(place, message, did_you_mean(origin, self.inputs))
         return Hidden()
 
     def reference(self, part: Part | None) -> Reference | None:
@@ -154,8 +154,8 @@ class ChecksReader:
 
     def _judge_only(self, place: Node, name: str) -> None:
         if self.inputs[name].audience == "setup":
-            words = f"the input {quoted(name)} is shown to setup, where the agent could find it"
-            self.report.add(place, words, "mark it 'for: judge'")
+            message = f"the input {quoted(name)} is shown to setup, where the agent could find it"
+            self.report.add(place, message, "mark it 'for: judge'")
 
     def score(self, part: Part, checks: Sequence[Check]) -> Score:
         """The rubric; its weights sum to 1 and its checks exist."""

@@ -1,9 +1,9 @@
 """Pinned sources of a contract: ``contract.lock``, and how the repository and the inputs are read with it.
 
-The lock is written by ``proctor lock`` and read by the loader; both forms of a source are kept, what was asked for
-(``spec``) and what it gave (``files``), so that a lock that no longer fits its contract is noticed. A source is pinned
-by the contract itself (``file`` and ``sha256``) or by the lock; one that is pinned by neither is a mistake, unless the
-contract is loaded in order to lock it. Nothing here resolves anything.
+``proctor lock`` writes the lock and the loader reads it. An entry holds the request (``spec``) and the files that it
+resolved to (``files``), so that a lock that no longer fits its contract is noticed. A source is pinned by the contract
+itself (``file`` and ``sha256``) or by the lock; a source without either is a mistake, unless the contract is loaded in
+order to lock it. Nothing here resolves anything.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from proctor.contract.model import ArchiveRepository, GitRepository, Input, Inpu
 from proctor.contract.named_files import NamedFiles
 from proctor.contract.scalar_types import Whole, quoted
 from proctor.contract.strict_yaml import Node, Report, TooManyMistakes, parse_yaml
-from proctor.contract.text_patterns import FILE_NAME, NAME, SHA256, WORDS
+from proctor.contract.text_patterns import FILE_NAME, NAME, SHA256, TEXT
 
 LOCK_NAME = "contract.lock"
 LOCK_BYTES = 10 << 20
@@ -30,7 +30,7 @@ LOCK_BYTES = 10 << 20
 
 @dataclass(frozen=True)
 class Locked:
-    """One source: what was asked for, and the files that it gave."""
+    """One source: the request, and the files that it resolved to."""
 
     spec: str
     files: tuple[InputFile, ...]
@@ -38,7 +38,7 @@ class Locked:
 
 @dataclass(frozen=True)
 class Lock:
-    """A whole lock: inputs by name, and the repository where it is fetched by name."""
+    """The content of a lock: inputs by name, and the repository if it is fetched by name."""
 
     inputs: Mapping[str, Locked] = field(default_factory=dict)
     repository: Locked | None = None
@@ -47,20 +47,20 @@ class Lock:
 _FILE = Shape("file", (Field("name", FILE_NAME, "The file's name."), Field("sha256", SHA256, "Its digest.")))
 _LOCKED = Shape(
     "source",
-    (Field("spec", WORDS, "What was asked for."), Field("files", ListOf(_FILE, least=1), "What it gave.")),
+    (Field("spec", TEXT, "The request."), Field("files", ListOf(_FILE, least=1), "The files that it resolved to.")),
 )
 _LOCK = Shape(
     LOCK_NAME,
     (
         Field("schema", Whole(1, 1), "The version of this form: 1."),
         Field("inputs", MapOf(NAME, _LOCKED), "Inputs by name.", {}),
-        Field("repository", _LOCKED, "The repository, where it is fetched by name.", OMITTED),
+        Field("repository", _LOCKED, "The repository, if it is fetched by name.", OMITTED),
     ),
 )
 
 
 def spec_text(source: Source, with_dependencies: bool = False) -> str:
-    """What is asked for, as the lock writes it: ``pypi pytest==8.4.2 with dependencies``."""
+    """The request, as the lock writes it: ``pypi pytest==8.4.2 with dependencies``."""
     return f"{source.kind} {source.spec}" + (" with dependencies" if with_dependencies else "")
 
 
@@ -87,7 +87,7 @@ def read_lock(path: Path) -> Lock:
 
 
 def _report_twins(part: Part, report: Report) -> None:
-    """Two files of one name cannot lie side by side."""
+    """Report two files with the same name."""
     sources: list[Part] = [*part["inputs"].values(), part["repository"]]
     for source in sources:
         seen: set[str] = set()
@@ -98,7 +98,7 @@ def _report_twins(part: Part, report: Report) -> None:
 
 
 def write_lock(path: Path, lock: Lock) -> None:
-    """Write ``lock`` to ``path``, whole or not at all; equal locks give equal bytes."""
+    """Write ``lock`` to ``path`` atomically; equal locks give equal bytes."""
     lines = ["# Written by `proctor lock`: what the names in contract.yaml resolve to.", "schema: 1"]
     if lock.repository is not None:
         lines += ["repository:", *_lines(lock.repository, "  ")]
@@ -149,7 +149,7 @@ class SourcesReader:
         return ArchiveRepository(source, part["strip"])
 
     def inputs(self, parts: tuple[Part, ...]) -> tuple[Input, ...]:
-        """The inputs; their names are unique. What the lock holds for inputs that are gone does not matter."""
+        """The inputs; their names are unique. Entries of the lock for inputs that no longer exist are ignored."""
         found: dict[str, Input] = {}
         for part in parts:
             if not part.variant:
@@ -168,7 +168,7 @@ class SourcesReader:
         return tuple(found.values())
 
     def _report_clash(self, place: Node, made: Input, others: Iterable[Input]) -> None:
-        """Files for setup lie side by side in ``/inputs``, so one name stands for one content."""
+        """All files for setup are in ``/inputs``, so two of them with the same name must have the same content."""
         if made.audience == "judge":
             return
         shown = {file.name: file.sha256 for one in others if one.audience != "judge" for file in one.source.files}
@@ -193,16 +193,14 @@ class SourcesReader:
             return Source(kind, spec, locked.files)
         if not self.allow_unpinned:
             if locked is not None:
-                words = (
-                    f"{LOCK_NAME} holds {quoted(locked.spec)} for {quoted(name)}, which is not what is asked for here"
-                )
-                self.report.add(place, words, LOCK_HINT)
+                message = f"{LOCK_NAME} has {quoted(locked.spec)} for {quoted(name)}, which differs from the contract"
+                self.report.add(place, message, LOCK_HINT)
             else:
                 self.report.add(place, f"{quoted(spec)} is not pinned", f"give file and sha256, or {LOCK_HINT}")
         return bare
 
     def _archive_name(self, place: Node, spec: str) -> str:
-        """The file name of an archive; a local one has to be there."""
+        """The file name of an archive; a local archive must exist."""
         if not spec.startswith(("http://", "https://")):
             self.files.exists(place, spec)
             return spec.rsplit("/", 1)[-1]

@@ -2,7 +2,7 @@
 
 ``contract.load`` makes these from YAML and ``contract.digest`` turns them into the canonical form that the content id
 covers. A field called ``sha256`` holds 64 lower-case hexadecimal digits. Limits carry their unit in their name. Nothing
-here touches the disk. The classes of policy and budget stand in ``contract.policy`` and are offered here again.
+here touches the disk. The classes of policy and budget are in ``contract.policy`` and are exported here too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from proctor.contract.policy import Network as Network
 from proctor.contract.policy import Policy as Policy
 from proctor.contract.policy import Rollback as Rollback
 from proctor.contract.policy import Stages as Stages
-from proctor.contract.policy import Words as Words
+from proctor.contract.policy import TextRules as TextRules
 
 KINDS = (
     "bug-fix",
@@ -44,7 +44,7 @@ REQUIREMENTS = ("cgroup", "overlay")
 
 @dataclass(frozen=True)
 class Targets:
-    """What the task is expected to touch; it narrows ambiguity and steers nothing."""
+    """What the task is expected to change; it makes the task less ambiguous and has no other effect."""
 
     modules: tuple[str, ...] = ()
     entry_points: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ class InputFile:
 
 @dataclass(frozen=True)
 class Submodule:
-    """A submodule: where it lies in the tree, where it comes from, and its commit."""
+    """A submodule: its path in the tree, its source and its commit."""
 
     path: str
     git: str
@@ -119,7 +119,7 @@ class PlacedFile:
 
 @dataclass(frozen=True)
 class Environment:
-    """What setup, agent and checks see of the world. What is not declared is absent.
+    """The environment of setup, agent and checks. What is not declared is absent.
 
     ``image`` are the digests of an image's layers, from the lowest to the highest; none where the root is the host's.
     ``hide`` are absolute paths or globs in the image that no sandbox shows.
@@ -139,7 +139,7 @@ class Environment:
 class Input:
     """Something fetched outside the sandbox by name and digest.
 
-    ``audience`` says who may have it: ``setup`` inputs are shown at ``/inputs`` while setup runs; ``judge`` inputs
+    ``audience`` says where it is visible: ``setup`` inputs are shown at ``/inputs`` while setup runs; ``judge`` inputs
     are never shown whole to any sandbox: only what ``hidden`` and ``reference`` name is taken out of them.
     ``accept_copy`` is the author's reason to show a setup input that contains another version of the project under
     test.
@@ -234,7 +234,7 @@ class Check:
     that ``PROCTOR_RESULTS`` names inside the sandbox. ``sentinel`` may be empty for pytest, which has one built in.
     ``no_op`` marks a gate that is empty on purpose. ``must_pass_file`` and ``keep_passing_file`` are the files that the
     ids were read from, if they were. ``flake_tolerance`` is the share of attempts on one and the same tree, as a
-    decimal, that may come out otherwise than the rest before the check is called flaky.
+    decimal, that may differ from the rest before the check is called flaky.
     """
 
     id: str
@@ -287,7 +287,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Contract:
-    """A whole contract. ``directory`` is where its files lie and is no part of what it means."""
+    """A contract. ``directory`` contains its files and is not part of its meaning."""
 
     directory: Path
     name: str

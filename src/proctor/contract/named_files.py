@@ -83,7 +83,7 @@ class NamedFiles:
         return file, tuple(seen)
 
     def exists(self, node: Node, path: str) -> None:
-        """Report it where ``path`` is no plain file; its bytes are not read."""
+        """Report ``path`` unless it is a plain file; its bytes are not read."""
         real = self._inside(node, path)
         if real and not stat.S_ISREG(os.stat(real).st_mode):
             self.report.add(node, f"{quoted(path)} is not a plain file")
@@ -148,10 +148,10 @@ class NamedFiles:
         return NamedFile(path, hashlib.sha256(data).hexdigest(), executable), data
 
     def _inside(self, node: Node, path: str) -> str:
-        """Where ``path`` really lies, or nothing after a mistake."""
+        """The resolved ``path``, or nothing after a mistake."""
         real = os.path.realpath(os.path.join(self.root, path))
         if real != self.root and not real.startswith(self.root.rstrip("/") + "/"):
-            self.report.add(node, f"{quoted(path)} leads out of the contract's directory")
+            self.report.add(node, f"{quoted(path)} is outside of the contract's directory")
             return ""
         if not os.path.exists(real):
             self.report.add(node, f"{quoted(path)} does not exist", "paths are relative to the contract's directory")
@@ -160,7 +160,7 @@ class NamedFiles:
 
 
 class _Refused(Exception):
-    """Why a directory cannot be taken."""
+    """Why a directory cannot be used."""
 
 
 def _digested(place: bytes, path: str, total: list[int]) -> NamedFile:
@@ -173,7 +173,7 @@ def _digested(place: bytes, path: str, total: list[int]) -> NamedFile:
         while block:
             total[0] += len(block)
             if total[0] > DIRECTORY_BYTES:
-                raise _Refused(f"{quoted(path)} and its kin hold more than {DIRECTORY_BYTES} bytes")
+                raise _Refused(f"{quoted(path)} and the other files hold more than {DIRECTORY_BYTES} bytes")
             block = file.read(MIB)
             digest.update(block)
     return NamedFile(path, digest.hexdigest(), bool(information.st_mode & 0o100))

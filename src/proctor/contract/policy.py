@@ -3,7 +3,7 @@
 Here are also the codes of alerts and the ids of rules that a policy can name, so that a misspelt one is a mistake and
 not a rule that never applies, and the patterns on command lines of ``forbid_commands`` and ``stages.tests``. The floors
 above raise the alerts; a test compares these lists with the codes that they use. Nothing here watches or counts.
-``contract.model`` offers the classes of policy and budget again. Every default is a policy choice and has not been
+``contract.model`` exports the classes of policy and budget too. Every default is a policy choice and has not been
 tuned; a contract may set others. Pure.
 """
 
@@ -75,7 +75,7 @@ class Network:
 
 @dataclass(frozen=True)
 class Stages:
-    """The ladder from reading over writing to testing: who climbs it, and where a run starts.
+    """The stages read, write and test: how a run moves to the next one, and where it starts.
 
     ``requested``: the agent asks for the next stage; ``automatic``: the harness advances it; ``none``: all is open from
     the start. ``tests`` are patterns on the command line that count as running the project's tests, besides the usual
@@ -96,8 +96,8 @@ class Dependencies:
 
 
 @dataclass(frozen=True)
-class Words:
-    """The policy on words; ``off`` names rules that this contract does not apply."""
+class TextRules:
+    """The text rules (key ``words``); ``off`` names rules that this contract does not apply."""
 
     off: tuple[str, ...] = ()
 
@@ -116,8 +116,8 @@ class Checkpoints:
     """When the state of the workspace is kept so that a run can go back to it, and how much of it at most.
 
     The first is taken before the agent acts, and one before each change of stage. Further ones follow after so many
-    tool calls or seconds, if anything has changed. ``keep`` and ``total_bytes`` bound what lies on disk: the oldest but
-    the first goes, and what is too large is not kept.
+    tool calls or seconds, if anything has changed. ``keep`` and ``total_bytes`` bound the space on disk: the oldest one
+    except the first is removed, and one that is too large is not stored.
     """
 
     every_calls: int | None = None
@@ -128,7 +128,7 @@ class Checkpoints:
 
 @dataclass(frozen=True)
 class Rollback:
-    """Alerts at which the workspace goes back to the last checkpoint before what they tell of."""
+    """Alerts at which the workspace goes back to the last checkpoint before their cause."""
 
     on: tuple[str, ...]
     then: str = "continue"
@@ -142,7 +142,7 @@ class Policy:
     ``generated`` ones are dropped from the patch. ``free_steering`` names files that steer test runners and that this
     contract nevertheless lets the patch change; their code may also change the runner. ``forbid_commands`` are patterns
     as in ``contract.command_line``.
-    ``forbid_syscalls`` are classes whose attempt is a violation; what is dangerous is refused whatever stands there.
+    ``forbid_syscalls`` are classes whose attempt is a violation; dangerous calls are refused in any case.
     ``checkpoints`` are taken where they are asked for, or where a rollback or a question could make use of them.
     ``rules`` sets the grade of an observation by the code of its alert or by a family of codes such as ``syscall-*``.
     """
@@ -161,7 +161,7 @@ class Policy:
     dependencies: Dependencies = Dependencies()
     canaries: bool = True
     reads: str = "none"
-    words: Words = Words()
+    words: TextRules = TextRules()
     ask: tuple[Ask, ...] = ()
     checkpoints: Checkpoints | None = None
     rollback: tuple[Rollback, ...] = ()
@@ -197,7 +197,7 @@ class Budget:
     inodes: int | None = 1_000_000
 
 
-WORD_RULES = (
+TEXT_RULES = (
     "accounts-change",
     "accounts-read",
     "brute-force",
@@ -236,7 +236,7 @@ WORD_RULES = (
     "tests-forge",
     "tests-hidden",
 )
-"""The ids of the rules on words."""
+"""The ids of the text rules."""
 
 INDICATOR_CODES = (
     "absent-program",
@@ -256,9 +256,9 @@ INDICATOR_CODES = (
     "write-early",
     "write-outside",
     *(f"syscall-{name}" for name in (*SYSCALL_CLASSES, "space", "unreadable")),
-    *(f"words-{name}" for name in (*WORD_RULES, "unread")),
+    *(f"words-{name}" for name in (*TEXT_RULES, "unread")),
 )
-"""The codes of what is seen while an agent acts."""
+"""The codes of alerts that are raised while an agent acts."""
 
 BREAKER_CODES = (
     "burst",
@@ -289,17 +289,17 @@ BREAKER_CODES = (
 """The codes of the breakers besides that of the policy, which have grades of their own."""
 
 DECLARED = ("foreign-registry", "new-dependency", "undeclared-dependency", "unreadable-declarations")
-"""The codes of what is found about dependencies once the agent has ended."""
+"""The codes of alerts on dependencies, which are raised after the agent has ended."""
 
 GRADED = (*INDICATOR_CODES, *DECLARED)
-"""What ``rules`` can weigh."""
+"""The codes that ``rules`` can grade."""
 
 DECIDED = (*INDICATOR_CODES, *BREAKER_CODES, *(f"safety-{code}" for code in INDICATOR_CODES))
 """What ``ask`` and ``rollback`` can be about."""
 
 
 def is_graded(code: str) -> bool:
-    """Whether ``code`` is one that ``rules`` can weigh, or a family of such codes."""
+    """Whether ``rules`` can grade ``code``, which may be a family of codes."""
     if code.endswith("*"):
         return any(known.startswith(code[:-1]) for known in GRADED)
     return code in GRADED

@@ -1,14 +1,14 @@
 """The tables of the fields of ``policy`` and ``budget``, and of the network of a setup step.
 
-``contract.fields`` puts them into the table of the whole contract; ``contract.terms`` turns what was read by them into
-the classes of ``contract.policy``, where the defaults stand.
+``contract.schema`` adds them to the table of the contract; ``contract.load`` turns the values into the classes of
+``contract.policy``, which hold the defaults.
 """
 
 from __future__ import annotations
 
 from proctor.contract import policy
 from proctor.contract.composite_types import OMITTED, Either, Field, ListOf, MapOf, Rule, Shape, Variants
-from proctor.contract.policy import Ask, Budget, Checkpoints, Dependencies, Policy, Rollback, Stages, Words
+from proctor.contract.policy import Ask, Budget, Checkpoints, Dependencies, Policy, Rollback, Stages, TextRules
 from proctor.contract.scalar_types import Flag, Money, Optional, Text, Whole
 from proctor.contract.text_patterns import (
     ADDRESS,
@@ -47,7 +47,12 @@ _CHANGES = Optional(Whole())
 STAGES = Shape(
     "stages",
     (
-        Field("ladder", Text("a ladder", choices=policy.LADDERS), "Who climbs from stage to stage.", Stages.ladder),
+        Field(
+            "ladder",
+            Text("a ladder", choices=policy.LADDERS),
+            "How a run moves to the next stage: at the agent's request, automatically, or not at all.",
+            Stages.ladder,
+        ),
         Field("start", Text("a stage", choices=policy.STAGES), "The stage that a run starts in.", Stages.start),
         Field(
             "tests",
@@ -64,7 +69,7 @@ DEPENDENCIES = Shape(
         Field(
             "new",
             Text("a rule", choices=policy.NEW_DEPENDENCIES),
-            "Whether new dependencies may come in; with declare, only those that the patch declares.",
+            "Whether new dependencies are allowed; with declare, only those that the patch declares.",
             Dependencies.new,
         ),
         Field(
@@ -76,14 +81,17 @@ DEPENDENCIES = Shape(
     ),
     (Rule("new", ("forbid",), refuses=("registries",)),),
 )
-WORDS = Shape("words", (Field("off", ListOf(RULE_ID, unique=True), "Rules that are not applied.", Words.off),))
+TEXT_RULES = Shape("words", (Field("off", ListOf(RULE_ID, unique=True), "Rules that are not applied.", TextRules.off),))
 ASK = Shape(
     "ask",
     (
         Field("on", ListOf(CODE, least=1, unique=True), "The codes of the alerts that a human decides about."),
         Field("deadline_seconds", SECONDS, "How long the run waits for an answer.", Ask.deadline_seconds),
         Field(
-            "otherwise", Text("an answer", choices=policy.ANSWERS), "The answer when nobody gives one.", Ask.otherwise
+            "otherwise",
+            Text("an answer", choices=policy.ANSWERS),
+            "The answer if no operator gives one.",
+            Ask.otherwise,
         ),
     ),
 )
@@ -103,7 +111,7 @@ ROLLBACK = Shape(
         Field(
             "then",
             Text("an end", choices=policy.AFTER_ROLLBACK),
-            "Whether the agent goes on afterwards or is ended.",
+            "Whether the agent continues afterwards or is ended.",
             Rollback.then,
         ),
     ),
@@ -126,7 +134,7 @@ POLICY = Shape(
         Field(
             "max_changed_lines", _CHANGES, "The most lines that the patch may add and delete.", Policy.max_changed_lines
         ),
-        Field("stages", STAGES, "The ladder from reading over writing to testing.", OMITTED),
+        Field("stages", STAGES, "The stages read, write and test.", OMITTED),
         Field(
             "forbid_commands",
             _PATTERNS,
@@ -147,12 +155,12 @@ POLICY = Shape(
             "Which reads are events: none, those of files in the tree, or those of all files and directories.",
             Policy.reads,
         ),
-        Field("words", WORDS, "The policy on words in commands, code and text.", OMITTED),
+        Field("words", TEXT_RULES, "The rules on text in commands, code and messages.", OMITTED),
         Field("ask", ListOf(ASK), "When the run stops until a human decides.", Policy.ask),
         Field(
             "checkpoints",
             Optional(CHECKPOINTS),
-            "When the workspace is kept so that a run can go back to it; null for only where ask or rollback need it.",
+            "When the workspace is saved so that a run can go back to it; null for only when ask or rollback need it.",
             Policy.checkpoints,
         ),
         Field("rollback", ListOf(ROLLBACK), "When the workspace goes back to a checkpoint.", Policy.rollback),

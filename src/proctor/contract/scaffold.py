@@ -1,4 +1,4 @@
-"""A contract to start from: small, whole and valid, with a comment wherever an author has to decide.
+"""A first contract: small, complete and valid, with a comment wherever an author has to decide.
 
 The tree is a toy program with a bug, so that what was written can be run at once: the no-op fails and the reference
 passes.
@@ -24,7 +24,7 @@ def greet(name: str) -> str:
 '''
 _REPOSITORY = {"README.md": "# A toy program\n", "greeting.py": _GREETING}
 
-_TESTS = '''"""What only the judge sees: it is put into the tree after the patch."""
+_TESTS = '''"""Only the judge sees this file: it is put into the tree after the patch."""
 
 import unittest
 
@@ -40,8 +40,8 @@ class GreetingTest(unittest.TestCase):
 '''
 _ISSUE = """# An empty name is greeted with nothing
 
-`greet("")` and `greet("  ")` return `Hello, ` with nothing behind the comma.
-When there is no name, the world should be greeted: `Hello, world`. Spaces around a name should not show.
+`greet("")` and `greet("  ")` return `Hello, ` with nothing after the comma.
+When there is no name, the world should be greeted: `Hello, world`. Spaces around a name should be removed.
 """
 _PATCH = """--- a/greeting.py
 +++ b/greeting.py
@@ -80,7 +80,7 @@ repository:
 # What is fetched outside the sandbox. Inputs `for: judge` are never shown to the agent.
 inputs: []
 
-# Commands that prepare the tree, offline; inputs lie in /inputs, and /setup is there to be filled.
+# Commands that prepare the tree, offline. Inputs are in /inputs; files written to /setup stay for the agent and checks.
 setup: []
 
 policy:
@@ -89,7 +89,7 @@ policy:
   max_changed_files: 5
   network: none            # or {{allow: ["example.org:443"]}}, {{record: NAME, allow: [...]}}, {{replay: FILE}}
   stages:
-    ladder: none           # requested or automatic: reading first, then writing, then testing
+    ladder: none           # requested or automatic: read first, then write, then test
     tests: []              # commands that run the project's tests, besides the usual runners
   forbid_commands: []      # such as "git push" or "curl*"; to use one is a violation
   forbid_syscalls: []      # such as trace or namespace; they are refused anyway, here they become violations
@@ -112,7 +112,7 @@ checks:
     timeout_seconds: 60
   - id: style
     gate: static
-    no_op: true            # an empty gate is said, not forgotten
+    no_op: true            # this gate is empty on purpose
   # An exit code can be forged by the code under test. With pytest among the inputs, write
   # `results: pytest` and list test ids under must_pass and keep_passing.
   - id: tests
@@ -130,7 +130,7 @@ reference:
 def scaffold(directory: Path, name: str) -> list[Path]:
     """Write a new contract called ``name`` into ``directory``, which must be new or empty; the files written."""
     if not NAME.matches(name):
-        raise UsageFault(f"{name!r} cannot be the name of a contract", hint=f"it has to be {NAME.words}")
+        raise UsageFault(f"{name!r} cannot be the name of a contract", hint=f"it has to be {NAME.expected}")
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise UsageFault("exists and is not an empty directory", where=str(directory))
     archive = _archive()

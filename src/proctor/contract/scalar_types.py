@@ -2,7 +2,7 @@
 
 A kind reads a node into a plain value and reports what is wrong with it; after a mistake it gives its ``blank``, so
 that reading goes on and every mistake is found at once. The schema comes from the same object, so the two cannot drift.
-``contract.shapes`` puts kinds together; ``contract.fields`` says which field is of which kind.
+``contract.composite_types`` combines kinds; ``contract.schema`` lists the kind of each field.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Kind(Protocol):
 
     @property
     def blank(self) -> Any:
-        """What stands for a value that could not be read."""
+        """The placeholder for a value that could not be read."""
         ...
 
     def read(self, node: Node, report: Report) -> Any: ...
@@ -46,9 +46,9 @@ class Kind(Protocol):
 
 @dataclass(frozen=True)
 class Text:
-    """Text, or one of ``choices``. ``words`` says what is expected where it does not match ``pattern``."""
+    """Text, or one of ``choices``. ``expected`` describes valid text, for messages."""
 
-    words: str = "text"
+    expected: str = "text"
     pattern: str = SOME_TEXT
     choices: tuple[str, ...] = ()
     empty: bool = False
@@ -57,7 +57,7 @@ class Text:
     def read(self, node: Node, report: Report) -> str:
         if node.kind != "text":
             hint = f'quote it to make it text: "{shown(node)}"' if node.kind in ("number", "flag") else ""
-            wrong_kind(node, report, self.words, hint)
+            wrong_kind(node, report, self.expected, hint)
             return self.blank
         value: str = node.value
         if self.empty and not value:
@@ -69,10 +69,10 @@ class Text:
                 )
                 return self.blank
         elif not value:
-            report.add(node, f"expected {self.words}, not empty text")
+            report.add(node, f"expected {self.expected}, not empty text")
             return self.blank
         elif not self.matches(value):
-            report.add(node, f"expected {self.words}, not {quoted(value)}")
+            report.add(node, f"expected {self.expected}, not {quoted(value)}")
             return self.blank
         return value
 
@@ -146,8 +146,8 @@ class Decimal:
             return self.blank
         if not re.fullmatch(DECIMAL_TEXT, node.value):
             negative = node.value.startswith("-") and NUMBER.fullmatch(node.value)
-            words = "is negative" if negative else "is not a decimal number such as 0.25"
-            report.add(node, f"{shown(node)} {words}")
+            problem = "is negative" if negative else "is not a decimal number such as 0.25"
+            report.add(node, f"{shown(node)} {problem}")
             return self.blank
         whole, _, fraction = node.value.partition(".")
         fraction = fraction.rstrip("0")
@@ -201,14 +201,14 @@ def whole(pattern: str) -> str:
     return f"^(?:{pattern})$(?!\\n)"
 
 
-def wrong_kind(node: Node, report: Report, words: str, hint: str = "", *, always: bool = False) -> None:
-    """Report that ``node`` is of another kind than ``words`` says; a bad node was reported before."""
+def wrong_kind(node: Node, report: Report, expected: str, hint: str = "", *, always: bool = False) -> None:
+    """Report that ``node`` is not the ``expected`` kind; a bad node was reported before."""
     if node.kind == "bad":
         return
     inside = NAMES[node.kind]
     if (always and node.kind in ("number", "text")) or node.kind == "flag":
         inside = shown(node)
-    report.add(node, f"expected {words}, not {inside}", hint)
+    report.add(node, f"expected {expected}, not {inside}", hint)
 
 
 def shown(node: Node) -> str:

@@ -32,16 +32,16 @@ from proctor.contract.text_patterns import (
     SHA256,
     SPECS,
     STRIP,
+    TEXT,
     TO,
     VARIABLE,
-    WORDS,
 )
 
 SCHEMA_VERSION = 1
 
-COMMAND = Either("a command: text for the shell, or a list of arguments", {"text": WORDS, "list": ListOf(ANY, least=1)})
+COMMAND = Either("a command: text for the shell, or a list of arguments", {"text": TEXT, "list": ListOf(ANY, least=1)})
 IDS_FILE = Shape("ids", (Field("file", FILE, "A file with one test id per line; # begins a comment line."),))
-IDS = Either("a list of test ids, or {file: name}", {"list": ListOf(WORDS, unique=True), "map": IDS_FILE})
+IDS = Either("a list of test ids, or {file: name}", {"list": ListOf(TEXT, unique=True), "map": IDS_FILE})
 IMAGE = Either(
     "the digest of an image's only layer, or a list of digests", {"text": LAYER, "list": ListOf(LAYER, least=1)}
 )
@@ -51,17 +51,17 @@ HEAD = Shape(
     "contract",
     (
         Field("name", NAME, "The contract's name."),
-        Field("title", WORDS, "One line that says what the task is."),
+        Field("title", TEXT, "One line that says what the task is."),
         Field("kind", Text("a kind", choices=model.KINDS), "The kind of task."),
-        Field("strata", MapOf(KEY, WORDS), "Labels for grouping results, such as language: python.", {}),
-        Field("assumptions", ListOf(WORDS), "What the author took for granted.", ()),
+        Field("strata", MapOf(KEY, TEXT), "Labels for grouping results, such as language: python.", {}),
+        Field("assumptions", ListOf(TEXT), "What the author assumes.", ()),
     ),
 )
 TARGETS = Shape(
     "targets",
     (
-        Field("modules", ListOf(WORDS), "Modules that the task is expected to touch.", ()),
-        Field("entry_points", ListOf(WORDS), "Functions or commands through which the change shows.", ()),
+        Field("modules", ListOf(TEXT), "Modules that the task is expected to change.", ()),
+        Field("entry_points", ListOf(TEXT), "Functions or commands through which the change shows.", ()),
         Field("behaviour", ANY, "The change of behaviour that is expected.", ""),
     ),
 )
@@ -69,9 +69,14 @@ TASK = Shape(
     "task",
     (
         Field("issue", FILE, "The file with the text that the agent is given."),
-        Field("hints", ListOf(WORDS), "Hints on tools that the briefing adds.", ()),
-        Field("targets", TARGETS, "What the task is about; it narrows ambiguity and steers nothing.", OMITTED),
-        Field("ambiguities", ListOf(WORDS), "What is known to be open to interpretation.", ()),
+        Field("hints", ListOf(TEXT), "Hints on tools that the briefing adds.", ()),
+        Field(
+            "targets",
+            TARGETS,
+            "What the task is about; it makes the task less ambiguous and has no other effect.",
+            OMITTED,
+        ),
+        Field("ambiguities", ListOf(TEXT), "Known ambiguities.", ()),
     ),
 )
 SUBMODULE_PIN = Shape(
@@ -86,9 +91,9 @@ _SHA256 = Field("sha256", SHA256, "The digest of the archive.")
 _STRIP = Field("strip", STRIP, "How many leading directories to take off.", 0)
 
 
-def _source(key: str, words: str, *more: Field) -> Shape:
+def _source(key: str, description: str, *more: Field) -> Shape:
     """The shape of something that is fetched by name and digest."""
-    first = Field(key, SPECS[key], words)
+    first = Field(key, SPECS[key], description)
     names = {field.name for field in more}
     rules: tuple[Rule, ...] = ()
     if "accept_copy" in names:
@@ -100,7 +105,7 @@ def _source(key: str, words: str, *more: Field) -> Shape:
     return Shape(f"{key} release", (first, *_PIN, *more), rules, together=("file", "sha256"))
 
 
-_SOURCE_WORDS = {
+_SOURCE_DESCRIPTIONS = {
     "archive": "A tar or zip archive: a file of the contract or an address.",
     "pypi": "A release on PyPI.",
     "npm": "A release on npm.",
@@ -115,24 +120,30 @@ GIT_REPOSITORY = Shape(
     ),
 )
 REPOSITORY = Variants(
-    "repository", (GIT_REPOSITORY, *(_source(key, words, _STRIP) for key, words in _SOURCE_WORDS.items()))
+    "repository",
+    (GIT_REPOSITORY, *(_source(key, description, _STRIP) for key, description in _SOURCE_DESCRIPTIONS.items())),
 )
 _INPUT = (
     Field("name", NAME, "What the rest of the contract calls it; the package's name if left out.", OMITTED),
-    Field("for", Text("an audience", choices=model.AUDIENCES), "Who may have it.", model.Input.audience),
+    Field(
+        "for",
+        Text("an audience", choices=model.AUDIENCES),
+        "Where it is visible: to setup, or to the judge only.",
+        model.Input.audience,
+    ),
     Field(
         "accept_copy",
-        WORDS,
-        "Why setup may have it although it contains another version of the project under test.",
+        TEXT,
+        "Why setup may see it although it contains another version of the project under test.",
         OMITTED,
     ),
 )
-_WITH_DEPENDENCIES = Field("with_dependencies", Flag(), "Whether all that it depends on comes with it.", False)
+_WITH_DEPENDENCIES = Field("with_dependencies", Flag(), "Whether its dependencies are fetched too.", False)
 INPUT = Variants(
     "input",
     (
-        _source("archive", _SOURCE_WORDS["archive"], *_INPUT),
-        *(_source(key, _SOURCE_WORDS[key], *_INPUT, _WITH_DEPENDENCIES) for key in ("pypi", "npm", "deb")),
+        _source("archive", _SOURCE_DESCRIPTIONS["archive"], *_INPUT),
+        *(_source(key, _SOURCE_DESCRIPTIONS[key], *_INPUT, _WITH_DEPENDENCIES) for key in ("pypi", "npm", "deb")),
     ),
 )
 PLACED = Shape(
@@ -183,13 +194,13 @@ STEP = Shape(
             "Whether it runs again on the patched tree before judging.",
             model.SetupStep.repeat,
         ),
-        Field("network", SETUP_NETWORK, "What of the network it may use; only none is carried out today.", "none"),
+        Field("network", SETUP_NETWORK, "Its network access; only none is supported today.", "none"),
     ),
 )
 _TAKE = (
     Field("paths", GLOBS, "What to take, as path prefixes or globs inside the source; all if empty.", ()),
     Field("strip", STRIP, "How many leading directories to take off.", 0),
-    Field("to", TO, "The directory of the tree that it lands in.", ""),
+    Field("to", TO, "The directory of the tree to put the files in.", ""),
 )
 HIDDEN = Shape("hidden", (Field("from", FILE, "A directory of the contract, or the name of a judge input."), *_TAKE))
 RERUN = Shape(
@@ -210,11 +221,11 @@ INVERTED = Shape(
 SENTINEL = Shape(
     "sentinel",
     (
-        Field("template", WORDS, "A file of the contract or the text itself, with {passing} and {failing}."),
+        Field("template", TEXT, "A file of the contract or the text itself, with {passing} and {failing}."),
         Field("at", IN_TREE, "The path in the tree, with {name}."),
         Field("arguments", ListOf(ANY), "Added to the command line, with {path}.", ()),
-        Field("passing_id", WORDS, "The id of the test that passes.", model.Sentinel.passing_id),
-        Field("failing_id", WORDS, "The id of the test that fails.", model.Sentinel.failing_id),
+        Field("passing_id", TEXT, "The id of the test that passes.", model.Sentinel.passing_id),
+        Field("failing_id", TEXT, "The id of the test that fails.", model.Sentinel.failing_id),
     ),
 )
 CHECK = Shape(
@@ -227,10 +238,12 @@ CHECK = Shape(
         Field("mandatory", Flag(), "Whether the decision depends on it.", model.Check.mandatory),
         Field("directory", DIRECTORY, "Where it runs.", model.Check.directory),
         Field("timeout_seconds", SECONDS, "The most time that an attempt may take.", model.Check.timeout_seconds),
-        Field("results", Text("a format", choices=model.RESULT_FORMATS), "How results are told.", model.Check.results),
+        Field(
+            "results", Text("a format", choices=model.RESULT_FORMATS), "The format of the results.", model.Check.results
+        ),
         Field(
             "results_file",
-            Text(FILE_NAME.words, FILE_NAME.pattern, empty=True),
+            Text(FILE_NAME.expected, FILE_NAME.pattern, empty=True),
             "The file in $PROCTOR_RESULTS that junit and tap results are read from.",
             model.Check.results_file,
         ),
@@ -244,7 +257,7 @@ CHECK = Shape(
         Field(
             "flake_tolerance",
             Decimal(),
-            "The share of attempts on one tree that may come out otherwise than the rest.",
+            "The share of attempts on one tree that may differ from the rest.",
             model.Check.flake_tolerance,
         ),
         Field("inverted", INVERTED, "How a success is confirmed with altered tests.", OMITTED),
@@ -285,10 +298,10 @@ CONTRACT = Shape(
     "contract.yaml",
     (
         Field("schema", Whole(SCHEMA_VERSION, SCHEMA_VERSION), "The version of this form: 1."),
-        Field("contract", HEAD, "What the contract is called and what kind of task it is."),
+        Field("contract", HEAD, "The name of the contract and the kind of task."),
         Field("task", TASK, "What the agent is asked to do."),
         Field("repository", REPOSITORY, "The tree that the task starts from, pinned."),
-        Field("environment", ENVIRONMENT, "What setup, agent and checks see of the world.", OMITTED),
+        Field("environment", ENVIRONMENT, "The environment of setup, agent and checks.", OMITTED),
         Field("inputs", ListOf(INPUT), "What is fetched outside the sandbox, by name and digest.", ()),
         Field("setup", ListOf(STEP), "Commands that turn the tree into the base, offline.", ()),
         Field("policy", POLICY, "What the agent and its patch may do; the defaults are policy choices.", OMITTED),

@@ -5,7 +5,7 @@ decimals; spellings that YAML 1.1 and 1.2 read differently (``010``, ``0x1f``, `
 Anchors, aliases, tags, directives, repeated keys, keys that are not text and second documents are mistakes too. Every
 mistake is collected; only broken syntax ends the reading, because nothing after it can be trusted.
 
-Nothing here knows what a contract is.
+Nothing here depends on contracts.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _WORDS: dict[str, bool | None] = {
 
 @dataclass(frozen=True)
 class Node:
-    """A value and where it stands. ``kind`` is text, number, flag, null, list, map or bad.
+    """A value and its position. ``kind`` is text, number, flag, null, list, map or bad.
 
-    A number keeps its text. A map holds nodes by key, and ``keys`` holds where each key stands. A bad node has its
-    mistake already reported; whoever meets one says nothing more.
+    A number keeps its text. A map holds nodes by key, and ``keys`` holds the position of each key. The mistake of a bad
+    node is already reported; callers do not report it again.
     """
 
     kind: str
@@ -59,7 +59,7 @@ class Node:
 
 
 class TooManyMistakes(Exception):
-    """Raised by :class:`Report` to end the reading of a file that is hopeless."""
+    """Raised by :class:`Report` to stop reading a file with too many mistakes."""
 
 
 class Report:
@@ -74,7 +74,9 @@ class Report:
         line, column = (place.line, place.column) if isinstance(place, Node) else place
         self.mistakes.append(Mistake(file or self.file, line, column, message, hint))
         if len(self.mistakes) >= MAX_MISTAKES:
-            self.mistakes.append(Mistake(file or self.file, line, column, "too many mistakes", "the rest is not told"))
+            self.mistakes.append(
+                Mistake(file or self.file, line, column, "too many mistakes", "the rest is not listed")
+            )
             raise TooManyMistakes
 
     def raise_any(self) -> None:
@@ -109,8 +111,8 @@ def parse_yaml(data: bytes, report: Report) -> Node | None:
         mark = error.problem_mark or error.context_mark
         place = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         hint = "indent with spaces" if _character(data, place) == "\t" else ""
-        words = " ".join(part for part in (error.context, error.problem) if part)
-        report.add(place, f"not valid YAML: {words}", hint)
+        message = " ".join(part for part in (error.context, error.problem) if part)
+        report.add(place, f"not valid YAML: {message}", hint)
     except yaml.reader.ReaderError as error:
         report.add(_place(data, error.position), f"not valid YAML: {error.reason}")
     return None
@@ -191,8 +193,8 @@ class _Composer:
         if len(text) <= MAX_DIGITS and NUMBER.fullmatch(text):
             return Node("number", text, *place)
         if _ODD_NUMBER.fullmatch(text):
-            words = f"{text[:MAX_DIGITS]} is not a plain decimal number"
-            self.report.add(place, words, "write it out, or quote it to make it text")
+            message = f"{text[:MAX_DIGITS]} is not a plain decimal number"
+            self.report.add(place, message, "write it out, or quote it to make it text")
             return Node("bad", None, *place)
         return Node("text", text, *place)
 

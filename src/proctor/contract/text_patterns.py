@@ -1,6 +1,6 @@
 """The kinds of text and number that fields of a contract hold: names, paths, globs, digests, addresses, codes.
 
-Each says in its words what is expected. Patterns are of the dialect that Python and JSON Schema share.
+Each describes the expected text, for messages. Patterns are of the dialect that Python and JSON Schema share.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _PORT = r"(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-
 
 NAME = Text("a name of lower-case letters, digits, '.', '_' and '-'", r"[a-z0-9][a-z0-9._-]{0,99}")
 KEY = Text("a key of letters, digits, '.', '_' and '-'", r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-WORDS = Text("text")
+TEXT = Text("text")
 ANY = Text("text", ANY_TEXT, empty=True)
 FILE = Text("a path inside the contract's directory (no leading /, no . or .. steps)", _RELATIVE)
 IN_TREE = Text("a path inside the tree (no leading /, no . or .. steps)", _RELATIVE)
-TO = Text(IN_TREE.words, _RELATIVE, empty=True)
+TO = Text(IN_TREE.expected, _RELATIVE, empty=True)
 DIRECTORY = Text("an absolute path inside the sandbox such as /workspace/src", rf"/(?:{_RELATIVE})?")
 OUTSIDE = Text(
     "an absolute path outside /workspace and the sandbox's own directories, such as /etc/tool.cfg",
     rf"(?!/(?:{_TAKEN})(?![^/]))/{_RELATIVE}",
 )
 GLOB = Text(
-    "a glob relative to the tree (** stands alone between slashes, every [ has its ], no leading / and no . or ..)",
+    "a glob relative to the tree (** is alone between slashes, every [ has its ], no leading / and no . or ..)",
     _GLOB,
 )
 IN_IMAGE = Text(
@@ -48,7 +48,7 @@ VARIABLE = Text(
 SHA256 = Text("a SHA-256 digest of 64 lower-case hexadecimal digits", r"(?:sha256:)?[0-9a-f]{64}")
 COMMIT = Text("a full commit id of 40 lower-case hexadecimal digits", r"[0-9a-f]{40}")
 ROOT = Text("sha256: and 64 lower-case hexadecimal digits", r"sha256:[0-9a-f]{64}", empty=True)
-LAYER = Text(ROOT.words, ROOT.pattern)
+LAYER = Text(ROOT.expected, ROOT.pattern)
 FILE_NAME = Text("a file name without slashes", r"(?![-.])[^/\u0000-\u001f]+")
 GIT = Text("a path or an address of a git repository", r"(?!-)(?![A-Za-z0-9+.-]*::)[^\u0000-\u001f]+")
 ARCHIVE = Text("a path inside the contract's directory or an http(s) address", _ARCHIVE)
@@ -64,7 +64,7 @@ ADDRESS = Text(
 )
 REGISTRY = Text("a host in lower case, and a port if it is an unusual one", rf"{_HOST}(?::{_PORT})?")
 COMMAND_PATTERN = Text(
-    "words of a command line, in which * stands for any characters but does not stand alone",
+    "a part of a command line, in which * matches any characters; * alone is not allowed",
     r"(?=[^\u0000]*[^* \u0000])(?! )[^\u0000-\u001f]+",
 )
 CODE = Text("the code of an alert, such as write-outside", r"[a-z][a-z0-9_-]{0,99}")

@@ -67,7 +67,7 @@ def kept_agent_options(options: dict[str, Any], agents: Sequence[str]) -> dict[s
     """The options as a batch keeps them; nothing if none was given. They are taken out of ``options``."""
     name = options.pop("agent_name")
     if name is not None and not NAME.matches(name):
-        raise UsageFault(f"expected {NAME.words}", where=f"--name {name[:100] or repr(name)}")
+        raise UsageFault(f"expected {NAME.expected}", where=f"--name {name[:100] or repr(name)}")
     if name and len(agents) > 1:
         raise UsageFault("--name is the name of one agent", hint="an agent file for each agent can have a name")
     temperature = options.pop("temperature")
@@ -106,7 +106,7 @@ def _variables(given: Sequence[str]) -> dict[str, str]:
         name, equals, value = text.partition("=")
         # The value may be a secret, so it is not repeated.
         if not equals or not VARIABLE.matches(name):
-            raise UsageFault(f"--agent-env takes NAME=VALUE, and NAME is {VARIABLE.words}")
+            raise UsageFault(f"--agent-env takes NAME=VALUE, and NAME is {VARIABLE.expected}")
         if name in found:
             raise UsageFault("given twice", where=f"--agent-env {name}")
         if "\0" in value:

@@ -18,7 +18,7 @@ from proctor.base.files import read_bounded
 from proctor.contract.composite_types import Either, Field, ListOf, MapOf, Part, Shape, Variants
 from proctor.contract.scalar_types import Decimal, Text, Whole
 from proctor.contract.strict_yaml import Report, TooManyMistakes, parse_yaml
-from proctor.contract.text_patterns import ANY, NAME, NPM, PYPI, VARIABLE, WORDS
+from proctor.contract.text_patterns import ANY, NAME, NPM, PYPI, TEXT, VARIABLE
 from proctor.execute.agents.interface import DIALECTS
 from proctor.execute.agents.options import EFFORTS, NO_REQUESTED_OPTIONS, McpSource, RequestedOptions
 
@@ -43,10 +43,10 @@ def _server(registry: str, package: Text) -> Shape:
     return Shape(
         "server",
         (
-            Field(registry, package, f"The release to install: {package.words}."),
+            Field(registry, package, f"The release to install: {package.expected}."),
             Field(
                 "run",
-                ListOf(WORDS, least=1),
+                ListOf(TEXT, least=1),
                 "A program of the package and its arguments; the package's only program if left out.",
                 (),
             ),
@@ -60,7 +60,7 @@ AGENT_FILE = Shape(
     "agent file",
     (
         Field("schema", Whole(SCHEMA_VERSION, SCHEMA_VERSION), "The version of this form: 1."),
-        Field("agent", WORDS, "The agent, as proctor run --agent names it."),
+        Field("agent", TEXT, "The agent, as proctor run --agent names it."),
         Field("name", NAME, "The agent's name in tables and reports; else the file's.", ""),
         Field("model", _MODEL, "The one model of this agent, as PROVIDER/NAME; those of --model if left out.", ""),
         Field("endpoint", ANY, "The base URL of the model's provider.", ""),

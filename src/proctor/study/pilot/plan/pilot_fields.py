@@ -13,7 +13,7 @@ from proctor.conduct.briefing import MOST_SEED
 from proctor.contract.composite_types import OMITTED, Either, Field, ListOf, MapOf, Shape
 from proctor.contract.scalar_types import Decimal, Flag, Money, Optional, Text, Whole, shown, whole
 from proctor.contract.strict_yaml import Node, Report
-from proctor.contract.text_patterns import ANY, KEY, NAME, WORDS
+from proctor.contract.text_patterns import ANY, KEY, NAME, TEXT
 from proctor.study.analysis.question import MOST_ALPHA
 from proctor.study.pilot.plan import pilot_model
 
@@ -56,24 +56,24 @@ class Share:
 
 
 PATH = Text("a path, relative to the pilot file", r"[^\u0000-\u001f]+")
-OPTIONAL_PATH = Text(PATH.words, PATH.pattern, empty=True)
+OPTIONAL_PATH = Text(PATH.expected, PATH.pattern, empty=True)
 MODEL = Text("PROVIDER/NAME, such as openai/NAME", r"[^/\u0000-\u0020]+/[^\u0000-\u0020]+", empty=True)
 VARIABLE = Text("the name of a variable, not what it holds", r"[A-Za-z_][A-Za-z0-9_]{0,99}", empty=True)
-LABEL = Text(KEY.words, KEY.pattern)
+LABEL = Text(KEY.expected, KEY.pattern)
 
 HEAD = Shape(
     "pilot",
     (
         Field("name", NAME, "The pilot's name."),
-        Field("title", WORDS, "One line that says what the pilot is about."),
-        Field("question", WORDS, "The question that it is to answer."),
+        Field("title", TEXT, "One line that says what the pilot is about."),
+        Field("question", TEXT, "The question that it is to answer."),
     ),
 )
 METHOD = Shape(
     "method",
     (
         Field("name", NAME, "What reports call the method."),
-        Field("agent", WORDS, "Who attempts, in the words of proctor run --agent."),
+        Field("agent", TEXT, "Who attempts, in the words of proctor run --agent."),
         Field("model", MODEL, "The model, as PROVIDER/NAME; empty for none.", pilot_model.Method.model),
         Field("endpoint", ANY, "The base URL of the model's provider.", pilot_model.Method.endpoint),
         Field("key_env", VARIABLE, "The variable that holds the key.", pilot_model.Method.key_env),
@@ -127,7 +127,7 @@ TASK = Shape(
     "task",
     (
         Field("contract", PATH, "The contract's directory, or its contract.yaml, relative to the pilot file."),
-        Field("strata", MapOf(LABEL, WORDS), "Labels besides the contract's own, or in place of them.", {}),
+        Field("strata", MapOf(LABEL, TEXT), "Labels besides the contract's own, or in place of them.", {}),
         Field("human_patch", OPTIONAL_PATH, "The patch that a person made.", pilot_model.Task.human_patch),
     ),
 )

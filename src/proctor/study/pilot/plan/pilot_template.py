@@ -72,7 +72,7 @@ stopping: {{safety: {{violations: 3}}, efficacy: none}}
 def scaffold(file: Path, name: str, tasks: Sequence[str] = ()) -> None:
     """Write a new pilot called ``name`` on ``tasks`` into ``file``, which must not exist."""
     if not NAME.matches(name):
-        raise UsageFault(f"{name!r} cannot be the name of a pilot", hint=f"it has to be {NAME.words}")
+        raise UsageFault(f"{name!r} cannot be the name of a pilot", hint=f"it has to be {NAME.expected}")
     if file.exists():
         raise UsageFault("exists already", where=str(file), hint="--out FILE writes another file")
     listed = "".join(f"  - {{contract: {json.dumps(task)}}}\n" for task in tasks or TASKS)
