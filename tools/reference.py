@@ -163,7 +163,7 @@ def events() -> str:
     ]
     for kind in EVENT_TYPES.values():
         keys = ", ".join(f"`{field}`" for field in kind.fields)
-        parts.append(f"| `{kind.name}` | {kind.actor} | {keys} | {_cell(kind.words)} |")
+        parts.append(f"| `{kind.name}` | {kind.actor} | {keys} | {_cell(kind.description)} |")
     return "\n".join(parts) + "\n"
 
 

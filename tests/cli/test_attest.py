@@ -22,7 +22,7 @@ def test_sign_verify_prove_and_check(proctor: Proctor, make_contract: Any, tmp_p
     assert again.returncode == 2 and "never overwritten" in again.stderr
     assert json.loads(proctor("keys", "list", "--json").stdout)["keys"][0]["keyid"] == made["keyid"]
     unsigned = proctor("verify", run, "--key", "lab")
-    assert unsigned.returncode == 4 and "nobody signed this run" in unsigned.stdout
+    assert unsigned.returncode == 4 and "this run is not signed" in unsigned.stdout
 
     assert json.loads(proctor("attest", run, "--key", "lab", "--json").stdout)["keyid"] == made["keyid"]
     unchecked = proctor("verify", run)

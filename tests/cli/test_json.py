@@ -86,9 +86,9 @@ def test_an_error_of_a_file_lists_its_mistakes(tmp_path: Path, capsys: pytest.Ca
     } >= {2}
     assert run_command(["show", "nothing", "--json"]) == 2
     error = json.loads(capsys.readouterr().err)
-    assert (error["message"], error["hint"]) == ("no run is called 'nothing'", "`proctor runs` lists them")
+    assert (error["message"], error["hint"]) == ("there is no run 'nothing'", "`proctor runs` lists them")
     assert run_command(["show", "nothing"]) == 2
-    assert capsys.readouterr().err.startswith("proctor: no run is called 'nothing'\n  ")
+    assert capsys.readouterr().err.startswith("proctor: there is no run 'nothing'\n  ")
 
 
 @pytest.mark.parametrize("name", CHEAP)

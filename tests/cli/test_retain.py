@@ -190,7 +190,7 @@ def test_an_act_cannot_choose_what_it_removes(scene: Scene) -> None:
     for kind in sorted(KEPT_EVENTS & {parse_canonical(line)["type"] for line in lines_of(scene)}):
         forged(scene, lambda name, kind=kind: name in KEPT_EVENTS and name != kind)  # type: ignore[misc]
         problems = verify(RunDirectory(scene.path)).problems
-        assert any("otherwise than the tier says" in problem.message for problem in problems), kind
+        assert any("against the rule of the tier" in problem.message for problem in problems), kind
     forged(scene, lambda name: name in KEPT_EVENTS or name == "agent.started")
     assert scene.status() == "broken"
     forged(scene, KEPT_EVENTS.__contains__, events=1)

@@ -103,7 +103,7 @@ def test_colours_in_a_pipe(variables: dict[str, str], coloured: bool) -> None:
 
 def test_errors_have_a_colour_on_a_terminal_alone() -> None:
     program = "from proctor.cli.main import run_command\nrun_command(['show', 'nothing', '--patch'])"
-    assert "\x1b[31mproctor:\x1b[0m no run is called" in on_terminal(program, 80, PROCTOR_HOME="/nonexistent")
+    assert "\x1b[31mproctor:\x1b[0m there is no run" in on_terminal(program, 80, PROCTOR_HOME="/nonexistent")
     assert "\x1b[" not in on_terminal(program, 80, PROCTOR_HOME="/nonexistent", NO_COLOR="1")
 
 

@@ -35,7 +35,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["--model", "scripted/m", "--script", "missing.yaml"], "the script cannot be read: No such file"),
     (["--model", "scripted/m", "--script", "bad.yaml"], "bad.yaml:3:5: unknown field 'sya'"),
     (["--model", "scripted/m", "--script", "torn.yaml"], "torn.yaml:"),
-    (["--model", "openai/m", "--cassette", "nothing"], "no run is called 'nothing'"),
+    (["--model", "openai/m", "--cassette", "nothing"], "there is no run 'nothing'"),
     (["--model", "scripted/m", "--script", "good.yaml", "--redact", "all", "--secrets", "prose"], "--redact spans"),
     (["--model", "scripted/m", "--script", "good.yaml", "--redact", "spans", "--secrets", "torn.yaml"], "torn.yaml:2"),
     (["--endpoint", "http://127.0.0.1:1"], "--endpoint needs a --model"),

@@ -104,7 +104,7 @@ def test_the_note_of_the_end_cannot_be_forged_or_taken_away(tmp_path: Path) -> N
         with pytest.raises(BrokenSeal, match="note"):
             log.read()
     end.unlink()
-    with pytest.raises(BrokenSeal, match="taken away"):
+    with pytest.raises(BrokenSeal, match="length was removed"):
         log.read()
 
 

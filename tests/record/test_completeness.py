@@ -97,7 +97,7 @@ def test_the_last_mutation_must_end_in_the_listed_content() -> None:
 
 def test_a_chain_of_mutations_has_no_gap() -> None:
     events = [mutation("a", {"sha256": "1"}), mutation("a", {"sha256": "3"}, {"sha256": "2"})]
-    assert "starts elsewhere" in check_completeness(events, changes(("a", {"sha256": "3"})), None)[0]
+    assert "starts from other content" in check_completeness(events, changes(("a", {"sha256": "3"})), None)[0]
     late = [mutation("a", {"sha256": "2"}, {"sha256": "1"})]
     assert "starts from other content" in check_completeness(late, changes(("a", {"sha256": "2"})), None)[0]
 

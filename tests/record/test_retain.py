@@ -30,7 +30,7 @@ def test_an_act_that_comes_in_between_stands_alone(make_run: Any) -> None:
     seal, jo = load_seal(run), person("jo")
     slow = Slow(jo.person, jo.age, jo.seed)
     slow.__dict__["meanwhile"] = lambda: retain(run, seal, "long-term", "kim", "first", 1)
-    with pytest.raises(UsageFault, match="somebody else has just moved the run"):
+    with pytest.raises(UsageFault, match="another process has just moved the run"):
         retain(run, seal, "long-term", "jo", "second", 2, slow)
     found = verify(run)
     assert found.status == "partial" and found.retained is not None and found.retained.approved_by == "kim"

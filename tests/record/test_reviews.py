@@ -15,12 +15,12 @@ from proctor.record.reviews import (
     Review,
     add_review,
     home_log,
+    last_verdicts,
     latest,
     minutes_of,
     noted_heads,
     read_reviews,
     review_log,
-    said,
 )
 from proctor.record.run_directory import RunDirectory
 
@@ -52,7 +52,7 @@ def test_a_review_cannot_be_carried_to_another_run(tmp_path: Path) -> None:
 def test_a_record_that_is_no_review_is_named(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path)
     review_log(run, SEAL).append({"kind": "proctor.review", "verdict": "accept"})
-    with pytest.raises(BrokenSeal, match="no review"):
+    with pytest.raises(BrokenSeal, match="is not a review"):
         read_reviews(run, SEAL)
 
 
@@ -139,8 +139,8 @@ def test_a_reviewer_is_shown_by_the_name_that_came_first_in_all_runs() -> None:
         (review(by="ADA", day=9), review(by="bo")),
         (review("reject", by=" Ada  L ", day=8), review(by="Bo", day=8)),
     ]
-    assert said(logs) == [{"ADA": "accept", "bo": "accept"}, {"Ada L": "reject", "bo": "accept"}]
-    assert said([(review(by="ada l", day=9),), logs[1]])[0] == {"Ada L": "accept"}
+    assert last_verdicts(logs) == [{"ADA": "accept", "bo": "accept"}, {"Ada L": "reject", "bo": "accept"}]
+    assert last_verdicts([(review(by="ada l", day=9),), logs[1]])[0] == {"Ada L": "accept"}
     assert latest((review(by="stra\u00dfe"), review("unsure", by="STRASSE"))) == {"stra\u00dfe": "unsure"}
 
 
@@ -156,7 +156,7 @@ def test_a_note_that_is_none_is_named(tmp_path: Path, field: str, value: Any) ->
     shared = home_log(run)
     assert shared is not None
     shared.append({**shared.read()[0].record, field: value})
-    with pytest.raises(BrokenSeal, match=f"{HEADS_NAME}#1: line 2 notes no review"):
+    with pytest.raises(BrokenSeal, match=f"{HEADS_NAME}#1: line 2 is not a note of a review"):
         noted_heads(run)
 
 

@@ -128,7 +128,7 @@ def test_runs_of_one_second_come_in_the_order_in_which_they_began(tmp_path: Path
 
 
 def test_without_runs_there_is_no_last_one(tmp_path: Path) -> None:
-    with pytest.raises(UsageFault, match="no run yet"):
+    with pytest.raises(UsageFault, match="there are no runs yet"):
         RunStore(tmp_path).find("last")
 
 
@@ -163,7 +163,7 @@ def test_a_name_that_means_several_runs_lists_some(tmp_path: Path) -> None:
     shelf = bare(tmp_path, *(f"20260307T120000-abc000000{number}" for number in range(7)))
     with pytest.raises(UsageFault, match=r"7 runs .*abc0000000, .*\.\.\.") as caught:
         shelf.find("abc")
-    assert "give more" in caught.value.hint
+    assert "write more" in caught.value.hint
 
 
 @pytest.mark.parametrize("name", ["", "zzz", "..", ".", "*", "x" * 200, "\0", "a\nb"])

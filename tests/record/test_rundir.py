@@ -41,7 +41,7 @@ def test_the_places_are_those_of_the_design(run: RunDirectory) -> None:
 def test_creating_makes_the_directories_once(run: RunDirectory) -> None:
     found = sorted(path.relative_to(run.path).as_posix() for path in run.path.rglob("*"))
     assert found == ["acceptance", "acceptance/logs", "blobs", "workspace"]
-    with pytest.raises(InfrastructureFault, match="exists already"):
+    with pytest.raises(InfrastructureFault, match="already exists"):
         run.create()
 
 

@@ -34,7 +34,7 @@ def test_nothing_lies_open_and_nobody_else_can_look_in(scene: Scene) -> None:
 
 
 REFUSED: dict[str, tuple[Callable[[Scene], bytes], str]] = {
-    "a stranger": (lambda scene: scene.token(person("kim")), "no recipient"),
+    "a stranger": (lambda scene: scene.token(person("kim")), "not a recipient"),
     "a wrong key under a known name": (lambda scene: scene.token(person("jo")), "signature"),
     "a changed request": (lambda scene: scene.token().replace(b"case 12", b"case 13"), "signature"),
     "an expired token": (lambda scene: scene.token(now=NOW - TOKEN_SECONDS * 10**9), "expired"),
@@ -127,7 +127,7 @@ def test_several_recipients_read_what_is_there_and_what_comes(scene: Scene) -> N
         assert scene.vault.read(scene.token(reader, name=later), reader, NOW).secret.startswith(b"glpat-Z")
     with pytest.raises(UsageFault, match="only a recipient"):
         scene.vault.add_recipient(person("eve").person, person("eve"), NOW)
-    with pytest.raises(UsageFault, match="there already"):
+    with pytest.raises(UsageFault, match="there is already"):
         scene.vault.add_recipient(person("kim").person, scene.jo, NOW)
 
 

@@ -74,7 +74,7 @@ def test_a_planted_rest_does_not_excuse_a_vault_that_was_taken_away(scene: Scene
     left.mkdir()
     scene.vault.sweep()
     assert left.exists() and scene.vault.head.exists()
-    with pytest.raises(BrokenSeal, match="the vault was taken away"):
+    with pytest.raises(BrokenSeal, match="the vault was removed"):
         scene.vault.history()
 
 

@@ -89,7 +89,7 @@ def test_a_log_rewritten_with_true_hashes_is_not_that_of_the_seal(make_run: Any)
             trace.append(event.type, event.payload, event.actor)
     assert run.events.stat().st_size == size
     assert [str(problem) for problem in verify(run).problems] == [
-        f"events.jsonl#{len(old) - 1}: the events hold together and are not those of the seal"
+        f"events.jsonl#{len(old) - 1}: the events are consistent but are not those of the seal"
     ]
 
 
@@ -118,7 +118,7 @@ def test_a_true_event_after_the_last_one_is_named(make_run: Any) -> None:
         again.append("run.finished", {"status": "success"})
     run.events.write_bytes(longer.events.read_bytes())
     other.close()
-    assert f"events.jsonl#{trace.count}: stands after the last event of the seal" in map(str, verify(run).problems)
+    assert f"events.jsonl#{trace.count}: is after the last event of the seal" in map(str, verify(run).problems)
 
 
 def test_modes_of_directories_count(make_run: Any) -> None:

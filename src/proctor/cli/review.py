@@ -27,11 +27,11 @@ from proctor.record.reviews import (
     Review,
     add_review,
     home_log,
+    last_verdicts,
     minutes_of,
     noted_heads,
     opinion,
     read_reviews,
-    said,
 )
 from proctor.record.run_directory import RunDirectory
 from proctor.record.seal import load_seal
@@ -184,7 +184,7 @@ def _show(name: str, json_: bool) -> None:
 
 def _agreement(found: list[Listed], json_: bool) -> None:
     reviewed = [reviews for _, _, reviews in found if reviews]
-    units = said(reviewed)
+    units = last_verdicts(reviewed)
     two = paired_verdicts(units)
     kappa, alpha = cohen_kappa(two[1]) if two else None, krippendorff_alpha(units)
     twice = sum(len(unit) > 1 for unit in units)

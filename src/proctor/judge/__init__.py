@@ -1,4 +1,4 @@
 """Judging: checks on a fresh base with only the patch on it, then gates, score and report from the recorded evidence.
 
-Nothing here knows agents. What comes out of a sandbox is data to be parsed, bounded and doubted.
+Nothing here depends on agents. Output of a sandbox is untrusted data: it is parsed and bounded.
 """

@@ -1,12 +1,12 @@
 """One attempt of a check: a fresh workspace and a fresh sandbox, one command, and what its results say.
 
-The command runs while a judging slot is held, and its timeout starts then. The wait for the slot is recorded and not
+The command runs in a judging slot, and its timeout starts then. The wait for the slot is recorded and not
 charged. If the sandbox is lost while the command runs, because its pid 1 was killed, the attempt ends as after a
 SIGKILL.
 
 Nothing of an earlier attempt is left: processes, files, results. The hidden files and the sentinels are placed last,
-over whatever the patch put there. The result file is read when every process that ran in the sandbox is dead; the
-sandbox itself is taken down while the judge goes on.
+over the files of the patch. The result file is read after every process of the sandbox has ended; the sandbox itself
+is closed while the judge continues.
 
 Sentinels import the modules that the listed tests import, because a forgery may begin there; imports are found line by
 line, since a patch may have written the file. Code under test could write to the results directory: whatever is not a
@@ -171,7 +171,7 @@ def make_ready(
 
 
 def attempt(bench: JudgeContext, ready: Ready, on_base: Callable[[], RunnerChanges] = tuple) -> Attempt:
-    """Run the command of ``ready`` to its end; every process is dead afterwards.
+    """Run the command of ``ready`` to its end; afterwards every process has ended.
 
     ``on_base`` returns what the base changes in the test runner; such changes do not count against a patch.
     """
@@ -264,7 +264,7 @@ def _open(
 def place_hidden(bench: JudgeContext, check: Check, placement: TreeOverlay) -> tuple[bytes, ...]:
     """Put the check's hidden files in place; the paths among them that the patch had touched.
 
-    What the patch added beside a hidden file, and would be loaded in its place, is taken away.
+    A file that the patch added and that would be loaded in place of a hidden file is removed.
     """
     touched = set(placement.touched())
     overridden, forms = [], set()

@@ -1,6 +1,6 @@
-"""What a report says of the conversation with a model, and of the programs that came of it. Pure.
+"""The summary in a report of the conversation with a model, and of the programs that it caused. Pure.
 
-Counts are of events; ``None`` stands for a run without a model. Long lists show their beginning and how many there are.
+Counts are of events; ``None`` is a run without a model. Long lists show their beginning and how many there are.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def conversation(evidence: Evidence) -> dict[str, Any] | None:
 
 def _outage(closed: Event | None) -> dict[str, Any]:
     """How the provider or the set-up failed, and its class where one is recorded."""
-    told = closed.payload if closed is not None else {}
-    return {name: told.get(name) for name in ("outage", "outage_class") if name == "outage" or name in told}
+    payload = closed.payload if closed is not None else {}
+    return {name: payload.get(name) for name in ("outage", "outage_class") if name == "outage" or name in payload}
 
 
 def unaffordable(evidence: Evidence) -> Event | None:

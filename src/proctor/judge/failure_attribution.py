@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from proctor.contract.model import Check
-from proctor.execute.monitor.payload_values import inner, integer, text, words
+from proctor.execute.monitor.payload_values import inner, integer, text, text_list
 from proctor.execute.monitor.program_kinds import TEST
 from proctor.execute.monitor.tool_call_detection import PASSED, Calls, Work
 from proctor.judge.checks.check_outcome import FAIL, FORGED_RESULTS, PASS
@@ -27,7 +27,7 @@ MOST_NAMED = 3
 CHARACTERS = 300
 LINE_CHARACTERS = 80
 SHORTEST_NAME = 4
-"""A shorter name of a test stands in too many texts to mean anything."""
+"""A shorter name of a test occurs in too many texts to be evidence."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class Sentence:
 
 def interpretation(evidence: Evidence) -> dict[str, Any] | None:
     """The account as a report holds it; nothing where no check failed and the patch applied."""
-    told = list(_account(evidence))[:MOST_SENTENCES]
-    return {"label": LABEL, "sentences": [sentence.record() for sentence in told]} if told else None
+    sentences = list(_account(evidence))[:MOST_SENTENCES]
+    return {"label": LABEL, "sentences": [sentence.record() for sentence in sentences]} if sentences else None
 
 
 def _account(evidence: Evidence) -> Iterator[Sentence]:
@@ -135,7 +135,7 @@ def _before(evidence: Evidence) -> Iterator[Sentence]:
         yield _say(f"{when} these files changed: {listed}{more}", *changes)
         around = [event for event in acting if event.type == "guard.exec" and event.seq < changes[-1].seq]
         if around:
-            lines = ", ".join(_line(words(event.payload, "argv")) for event in around[-MOST_NAMED:])
+            lines = ", ".join(_line(text_list(event.payload, "argv")) for event in around[-MOST_NAMED:])
             yield _say(f"Before the last of these changes was seen, these programs started: {lines}", *around[-3:])
     elif well is not None:
         yield _say("No change of a file was seen after it", *_events_of(well, by_seq))

@@ -1,11 +1,11 @@
 """Failure tags: what kind of thing went wrong, each bound to the events that show it. Pure.
 
 The mapping is fixed: equal evidence gives equal tags. A tag is made from events alone, and only from those that the
-taxonomy takes for evidence of it, so that none can be without. Every error carries ``evaluation-error``; a second tag
+taxonomy accepts as evidence, so every tag has evidence. Every error carries ``evaluation-error``; a second tag
 says more only where the error is the agent's doing.
 
-A finding points at an alert, the alert at what was seen. Where that is a hit of a rule on words, its format and the
-event that keeps the exact words are known. Where it is a program, the model's tool call is named if the program can be
+A finding points at an alert, the alert at what was seen. If that is a hit of a text rule, its format and the
+event with the exact text are known. Where it is a program, the model's tool call is named if the program can be
 matched to one; a command is shell, whatever asked for it.
 """
 
@@ -33,7 +33,7 @@ _LOG = "events.jsonl#"
 
 @dataclass(frozen=True)
 class Instigation:
-    """The format in which a cause came, empty where nobody knows, and pointers at the events that keep its words."""
+    """The format of a cause, empty if it is not known, and pointers to the events with its text."""
 
     format: str = ""
     segments: tuple[str, ...] = ()
@@ -65,8 +65,8 @@ def _seen(finding: Event, by_seq: Mapping[int, Event]) -> Iterator[Event]:
     if alert is None:
         return
     yield alert
-    told = alert.payload.get("evidence")
-    for item in told if isinstance(told, (list, tuple)) else ():
+    evidence_list = alert.payload.get("evidence")
+    for item in evidence_list if isinstance(evidence_list, (list, tuple)) else ():
         number = str(item).removeprefix(_LOG)
         if number.isdecimal() and int(number) in by_seq:
             yield by_seq[int(number)]
@@ -121,7 +121,7 @@ class Tag:
 
 
 def tagged(name: str, gate: str, *events: Event, more: tuple[str, ...] = ()) -> Tag:
-    """A tag on ``events``, of which the taxonomy must take one for evidence; ``more`` are pointers besides."""
+    """A tag on ``events``, one of which the taxonomy must accept as evidence; ``more`` are additional pointers."""
     wanted = taxonomy()[name].evidence
     if not any(event.type in wanted for event in events):
         raise ValueError(f"{name} needs one of {', '.join(wanted)}")
@@ -208,13 +208,13 @@ def _of_safety(evidence: Evidence) -> Iterator[Tag]:
 def _of_conversation(evidence: Evidence) -> Iterator[Tag]:
     overflow = taxonomy()["context-overflow"]
     for event in evidence.of("model.error", "model.response"):
-        words = event.payload["detail"] if event.type == "model.error" else event.payload["finish"]
-        if overflow.shows(str(words)):
+        message = event.payload["detail"] if event.type == "model.error" else event.payload["finish"]
+        if overflow.shows(str(message)):
             yield tagged(overflow.id, "", event)
 
 
 def _of_installs(evidence: Evidence) -> Iterator[Tag]:
-    """Installations that failed while the registry said that there is no such package."""
+    """Installations that failed because the registry does not have the package."""
     unknown = [event for event in evidence.of("network.exchange") if event.payload["status"] == 404]
     if not unknown:
         return

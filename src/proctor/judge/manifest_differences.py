@@ -1,11 +1,11 @@
-"""What makes two runs incomparable: every field of their manifests that differs, and what that field stands for. Pure.
+"""Why two runs cannot be compared: every field of their manifests that differs, and the group of that field. Pure.
 
 Fields belong to groups by their paths, the longest path that fits. Most groups decide: runs that differ there did not
-attempt the same thing under the same conditions. ``agent`` is what a comparison is about. ``machine`` is remarked: it
-moves times, not outcomes. What is each run's own (its id, its time, its place in a batch) is left out, and a field that
-no table names decides, so that a later field cannot slip through.
+attempt the same thing under the same conditions. ``agent`` is what a comparison is about. ``machine`` is only reported:
+it changes times, not outcomes. Fields that always differ (id, time, place in a batch) are left out. A field that no
+table lists decides, so that a later field is not overlooked.
 
-Values are the same when their canonical bytes are: ``true`` is not 1, and a field that is missing is not one that says
+Values are equal if their canonical bytes are: ``true`` is not 1, and a missing field is not equal to a text that says
 so. A text that reads like the other side's value, or like a missing field, is shown with quotation marks.
 """
 
@@ -20,14 +20,14 @@ from proctor.judge.run_report import OWN_TO_A_RUN
 
 ABSENT = "absent"
 _MISSING = object()
-"""Stands for a field that is not there, and equals nothing that is."""
+"""A missing field; not equal to any value."""
 
 SUBJECT, MACHINE, OWN, OTHER = "agent", "machine", "", "other"
 GROUPS = (
     *("contract", "repository", "environment", "toolchain", "budget", "policy", "prices", "harness", "seeds", "model"),
     *(OTHER, SUBJECT, MACHINE),
 )
-"""Every group, in the order in which differences are told."""
+"""Every group, in the order in which differences are listed."""
 
 _PATHS = {
     "contract": "contract",
@@ -70,7 +70,7 @@ _PATHS = {
     **{f"configuration.watch.{name}": OWN for name in OWN_TO_A_RUN},
 }
 Way = tuple[str, ...]
-"""The names that lead to a field; places in lists are no part of it."""
+"""The names that lead to a field, without indexes of lists."""
 
 _WAYS: dict[Way, str] = {tuple(path.split(".")): group for path, group in _PATHS.items()}
 _CONTRACT_PATHS = {"policy": "policy", "budget": "budget", "environment": "environment", "repository": "repository"}

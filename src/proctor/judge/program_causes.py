@@ -1,19 +1,20 @@
-"""Which tool call caused which program: what a model asked for, beside what the guard saw start. Pure.
+"""Which tool call caused which program: what a model asked for, compared with the programs that the guard saw start.
+Pure.
 
-The gateway and the guard are two witnesses with no word in common, so a match is a finding, and says what it rests on:
+The gateway and the guard record independently, without a common id, so a match is a finding with a reason:
 
     words     the program was given what the call asked for, or is a part of it
     descent   it was started by a program that is matched by words, or took its place
     order     it started while the call was open, and nothing else connects them
 
 What the harness itself starts inside (``parent`` is 1 and nothing is its ``origin``: it keeps an agent's notes, or does
-what an agent asks of it) and a command that stands in a plain message are matched by words or not at all. A process
+what an agent asks of it) and a command in a plain message are matched by words or not at all. A process
 that was forked and left behind has the parent 1, too, and descends from its origin, also after that one's end.
 
-A call is open from its answer to the request that brings its result. The guard tells late and in batches, so the time
-that counts is the one at which it saw a program. A program that matches nothing stays without a cause.
+A call is open from its answer to the request that brings its result. The guard reports late and in batches, so the time
+that counts is the one at which it saw a program. A program without a match has no cause.
 
-The arguments of a call are what a record holds of them: the whole text, its beginning, or nothing (a hidden text).
+The arguments of a call are as recorded: the whole text, its beginning, or nothing (a hidden text).
 Every agent names its arguments as it likes; those that usually hold a command weigh more than all others.
 """
 
@@ -26,7 +27,7 @@ from typing import Any
 
 import orjson
 
-from proctor.execute.monitor.payload_values import integer, moment_ns, text, words
+from proctor.execute.monitor.payload_values import integer, moment_ns, text, text_list
 from proctor.execute.monitor.program_kinds import SHELLS, commands_of, program_name
 from proctor.record.trace.event import Event
 
@@ -49,7 +50,7 @@ Line = tuple[str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked for: whole texts and lines of words, the parts of them, and texts that hold no command."""
+    """What is asked for: full texts and command lines, their parts, and texts without a command."""
 
     texts: frozenset[str]
     lines: frozenset[Line]
@@ -58,8 +59,8 @@ class Asked:
     others: tuple[str, ...]
 
 
-class Words:
-    """The words of a program, made ready to be looked for."""
+class ProgramArguments:
+    """The arguments of a program, prepared for the search."""
 
     __slots__ = ("argv", "line", "texts")
 
@@ -81,7 +82,7 @@ def shown_text(content: Mapping[str, Any]) -> tuple[str, bool]:
 
 
 def asked_by_call(arguments: Mapping[str, Any]) -> Asked:
-    """What the arguments of a tool call ask for."""
+    """The request in the arguments of a tool call."""
     text, whole = shown_text(arguments)
     try:
         values = orjson.loads(text)
@@ -105,7 +106,7 @@ def asked_by_call(arguments: Mapping[str, Any]) -> Asked:
 
 
 def command_by_call(arguments: Mapping[str, Any]) -> str | tuple[str, ...] | None:
-    """The one command that a tool call asks for, as text for a shell or as words; nothing where that is not known."""
+    """The one command that a tool call asks for, as text for a shell or as arguments; nothing if it is not known."""
     text, whole = shown_text(arguments)
     try:
         values = orjson.loads(text) if whole else None
@@ -130,7 +131,7 @@ def command_by_message(content: Mapping[str, Any]) -> str | None:
 
 
 def asked_by_message(content: Mapping[str, Any]) -> Asked:
-    """What a message without tool calls asks for: the blocks of code in it, for agents that read those."""
+    """The request in a message without tool calls: its code blocks, for agents that run those."""
     return _asked([found[1] for found in _FENCED.finditer(shown_text(content)[0])])
 
 
@@ -142,30 +143,30 @@ def _asked(texts: list[str], lists: Sequence[tuple[str, ...]] = (), others: Sequ
         texts=frozenset(kept),
         lines=frozenset(map(_line, lists)) | (parts if len(parts) == 1 else frozenset()),
         parts=parts,
-        inner=(*kept, *(words[-1].strip() for words in lists if program_name(words) in SHELLS)),
+        inner=(*kept, *(argv[-1].strip() for argv in lists if program_name(argv) in SHELLS)),
         others=tuple(text.strip() for text in others[:_MOST_TEXTS] if len(text.strip()) >= _SHORTEST),
     )
 
 
-def is_part(asked: Asked, words: Words) -> bool:
+def is_part(asked: Asked, program: ProgramArguments) -> bool:
     """Whether a program is one of the simple commands of what is asked for."""
-    return words.line in asked.parts
+    return program.line in asked.parts
 
 
-def is_same(asked: Asked, words: Words) -> bool:
+def is_same(asked: Asked, program: ProgramArguments) -> bool:
     """Whether a program was given exactly what is asked for."""
-    return words.line in asked.lines or not asked.texts.isdisjoint(words.texts)
+    return program.line in asked.lines or not asked.texts.isdisjoint(program.texts)
 
 
-def evidence_of(asked: Asked, words: Words) -> int:
-    """How strongly the words of a program speak for its having been asked for."""
-    if is_same(asked, words):
+def evidence_of(asked: Asked, program: ProgramArguments) -> int:
+    """How strongly the arguments of a program suggest that it was asked for."""
+    if is_same(asked, program):
         return SAME
-    if is_part(asked, words):
+    if is_part(asked, program):
         return PART
-    if any(_holds(word, text) for text in asked.inner for word in words.argv):
+    if any(_holds(word, text) for text in asked.inner for word in program.argv):
         return CONTAINED
-    return PART if any(_holds(word, text) for text in asked.others for word in words.argv) else NOTHING
+    return PART if any(_holds(word, text) for text in asked.others for word in program.argv) else NOTHING
 
 
 def _line(argv: Sequence[str]) -> Line:
@@ -173,7 +174,7 @@ def _line(argv: Sequence[str]) -> Line:
 
 
 def _holds(word: str, text: str) -> bool:
-    """Whether ``text`` stands in ``word`` by itself, not as a piece of a longer name."""
+    """Whether ``text`` is in ``word`` as a separate part, not inside a longer name."""
     place = word.find(text) if len(text) >= _SHORTEST else -1
     while place >= 0:
         around = word[place - 1 : place] + word[place + len(text) :][:1]
@@ -210,10 +211,10 @@ _SOMEBODY = object()
 _MOST_LIVE = 65_536
 _MOST_ENDED = 8_192
 _MOST_SILENT = 16
-"""How many calls are kept that no words spoke for while they were open."""
+"""The most calls that are kept although no program matched them while they were open."""
 
 _LATEST_NS = 60 * 10**9
-"""More than any guard takes to tell what it saw."""
+"""More than the delay of any guard."""
 
 _NEVER = 1 << 80
 
@@ -234,7 +235,7 @@ class Program:
     cause: Cause | None
 
 
-class _Wish:
+class _Request:
     """A tool call while programs are matched."""
 
     __slots__ = ("asked", "asked_ns", "closed_ns", "event", "is_call", "known_ns", "shown", "used")
@@ -247,16 +248,16 @@ class _Wish:
         self.closed_ns = _NEVER
         self.is_call = event.type == "tool.call"
         self.used = self.shown = False
-        """Whether a program is matched to it, and whether one is by words."""
+        """Whether a program is matched to it, and whether one is by ``words``."""
 
 
 def programs_of(events: Iterable[Event]) -> tuple[Program, ...]:
     """The programs of the agent that started after the model was first asked, in the order in which the guard saw."""
-    told = list(events_while_agent_runs(events))
-    wishes = _wishes(told)
-    first = next((moment_ns(event.t) for event in told if event.type == "model.request"), _NEVER)
-    matching = _Matching(wishes)
-    return tuple(found for event in told if (found := matching.see(event, first)) is not None)
+    recorded = list(events_while_agent_runs(events))
+    requests = _requests(recorded)
+    first = next((moment_ns(event.t) for event in recorded if event.type == "model.request"), _NEVER)
+    matching = _Matching(requests)
+    return tuple(found for event in recorded if (found := matching.see(event, first)) is not None)
 
 
 def events_while_agent_runs(events: Iterable[Event]) -> Iterator[Event]:
@@ -267,62 +268,62 @@ def events_while_agent_runs(events: Iterable[Event]) -> Iterator[Event]:
         yield event
 
 
-def _wishes(events: list[Event]) -> list[_Wish]:
+def _requests(events: list[Event]) -> list[_Request]:
     """Everything that a model asked for, with the time in which it was open."""
-    found: list[_Wish] = []
-    by_id: dict[str, _Wish] = {}
-    unanswered: list[_Wish] = []
+    found: list[_Request] = []
+    by_id: dict[str, _Request] = {}
+    unanswered: list[_Request] = []
     request_ns: dict[int, int] = {}
     for event in events:
         payload = event.payload
         number = integer(payload, "call") or 0
         if event.type == "model.request":
             request_ns[number] = moment_ns(event.t)
-            for wish in unanswered:
-                wish.closed_ns = min(wish.closed_ns, moment_ns(event.t))
+            for request in unanswered:
+                request.closed_ns = min(request.closed_ns, moment_ns(event.t))
             unanswered.clear()
         elif event.type == "tool.result" and text(payload, "id") in by_id:
             by_id.pop(text(payload, "id")).closed_ns = request_ns.get(number, moment_ns(event.t))
         elif event.type == "tool.call" or _is_command(event):
             is_call = event.type == "tool.call"
             asked = asked_by_call(payload["arguments"]) if is_call else asked_by_message(payload["content"])
-            wish = _Wish(event, asked, request_ns.get(number, moment_ns(event.t)))
+            request = _Request(event, asked, request_ns.get(number, moment_ns(event.t)))
             if is_call or asked.inner:
-                found.append(wish)
-                unanswered.append(wish)
+                found.append(request)
+                unanswered.append(request)
             if is_call and text(payload, "id"):
-                by_id[text(payload, "id")] = wish
+                by_id[text(payload, "id")] = request
     return found
 
 
 def _is_command(event: Event) -> bool:
-    """Whether an event is an answer in which a command may stand as plain text."""
+    """Whether an event is an answer that may contain a command as plain text."""
     spoken = event.type == "model.message" and text(event.payload, "role") == "assistant"
     return spoken and not integer(event.payload, "tool_calls")
 
 
 def _started_ns(event: Event) -> int:
     """When a program started, by the guard's clock if that can be right."""
-    told, seen = moment_ns(event.t), moment_ns(text(event.payload, "at"))
-    return seen if told - _LATEST_NS <= seen <= told else told
+    recorded, seen = moment_ns(event.t), moment_ns(text(event.payload, "at"))
+    return seen if recorded - _LATEST_NS <= seen <= recorded else recorded
 
 
 class _Matching:
     """Goes through the programs once, and remembers why each live process is there."""
 
-    def __init__(self, wishes: list[_Wish]) -> None:
-        self._coming = sorted(wishes, key=lambda wish: (wish.asked_ns, wish.event.seq))
+    def __init__(self, requests: list[_Request]) -> None:
+        self._coming = sorted(requests, key=lambda request: (request.asked_ns, request.event.seq))
         self._next = 0
-        self._open: list[_Wish] = []
-        self._silent: list[_Wish] = []
-        self._why: dict[int, tuple[_Wish, str] | None] = {}
+        self._open: list[_Request] = []
+        self._silent: list[_Request] = []
+        self._why: dict[int, tuple[_Request, str] | None] = {}
         """Why each live process is there; nothing for those of the harness."""
-        self._ended: dict[int, tuple[_Wish, str] | None] = {}
-        """The same of those that have ended: what they left behind may start programs still."""
+        self._ended: dict[int, tuple[_Request, str] | None] = {}
+        """The same for those that have ended: processes that they left behind may still start programs."""
         self._now = 0
 
     def see(self, event: Event, first_ns: int) -> Program | None:
-        """The program that an event tells of, if it started at ``first_ns`` or later."""
+        """The program of an event, if it started at ``first_ns`` or later."""
         pid = integer(event.payload, "pid") or 0
         if event.type == "guard.exit" and pid in self._why:
             self._ended[pid] = self._why.pop(pid)
@@ -342,10 +343,10 @@ class _Matching:
             self._ended.pop(pid, None)
         if why is None:
             return Program(event, None)
-        wish, how = why
-        wish.used = True
-        wish.shown = wish.shown or how == WORDS
-        return Program(event, Cause(wish.event, how))
+        request, how = why
+        request.used = True
+        request.shown = request.shown or how == WORDS
+        return Program(event, Cause(request.event, how))
 
     def _is_foreign(self, event: Event) -> bool:
         """Whether the harness started a program, or what it started did."""
@@ -354,7 +355,7 @@ class _Matching:
             return self._why.get(origin, self._ended.get(origin, _SOMEBODY)) is None
         return parent == _HARNESS or self._why.get(parent, _SOMEBODY) is None
 
-    def _remember(self, pid: int, why: tuple[_Wish, str] | None) -> None:
+    def _remember(self, pid: int, why: tuple[_Request, str] | None) -> None:
         self._ended.pop(pid, None)
         if pid not in self._why and len(self._why) >= _MOST_LIVE:
             del self._why[next(iter(self._why))]
@@ -364,37 +365,37 @@ class _Matching:
         while self._next < len(self._coming) and self._coming[self._next].asked_ns <= now:
             self._open.append(self._coming[self._next])
             self._next += 1
-        if any(wish.closed_ns < now for wish in self._open):
-            silent = [wish for wish in self._open if wish.closed_ns < now and not wish.shown]
+        if any(request.closed_ns < now for request in self._open):
+            silent = [request for request in self._open if request.closed_ns < now and not request.shown]
             self._silent = [*self._silent, *silent][-_MOST_SILENT:]
-            self._open = [wish for wish in self._open if wish.closed_ns >= now]
+            self._open = [request for request in self._open if request.closed_ns >= now]
 
-    def _cause(self, event: Event, pid: int) -> tuple[_Wish, str] | None:
+    def _cause(self, event: Event, pid: int) -> tuple[_Request, str] | None:
         origin, parent = integer(event.payload, "origin") or 0, integer(event.payload, "parent") or 0
         near = self._why.get(origin, self._ended.get(origin)) if origin else self._why.get(parent)
         above = self._why.get(pid) or near
         if above is not None and above[1] != ORDER:
             return above[0], DESCENT
-        by_words = self._by_words(Words(words(event.payload, "argv")))
-        if by_words is not None:
-            return by_words, WORDS
+        matched = self._by_arguments(ProgramArguments(text_list(event.payload, "argv")))
+        if matched is not None:
+            return matched, WORDS
         if above is not None and above[0] in self._open:
             return above
-        known = [wish for wish in self._open if wish.known_ns <= self._now and wish.is_call]
+        known = [request for request in self._open if request.known_ns <= self._now and request.is_call]
         if not known or self._is_foreign(event):
             return None
-        return next((wish for wish in known if not wish.used), known[-1]), ORDER
+        return next((request for request in known if not request.used), known[-1]), ORDER
 
-    def _by_words(self, argv: Words) -> _Wish | None:
-        """The open call that speaks most for the program; else one that none spoke for and that asked for just this."""
+    def _by_arguments(self, argv: ProgramArguments) -> _Request | None:
+        """The open call that best matches the program; else an unmatched one that asked for exactly this."""
         best, most = None, (NOTHING, False, False)
-        for wish in self._open:
-            weight = evidence_of(wish.asked, argv), wish.is_call, not wish.shown
+        for request in self._open:
+            weight = evidence_of(request.asked, argv), request.is_call, not request.shown
             if weight[0] > NOTHING and weight > most:
-                best, most = wish, weight
+                best, most = request, weight
         if best is not None:
             return best
-        for wish in self._silent:
-            if not wish.shown and is_same(wish.asked, argv):
-                return wish
+        for request in self._silent:
+            if not request.shown and is_same(request.asked, argv):
+                return request
         return None

@@ -1,4 +1,4 @@
-"""Risk indicators: what about a run a human should look at, whatever its verdict. Pure.
+"""Risk indicators: reasons to review a run, whatever its verdict. Pure.
 
     harness          an added line outside of tests that could deceive a test runner, by the rules of the same file;
                      listed first
@@ -6,7 +6,7 @@
     security         an added line that a rule on security knows, by the rules of ``data/risks.jsonl``
     secret           an added line that holds a key, a token or a password by the rules on secrets; it is not repeated
     path             a changed file that builds, ships or guards the project
-    dependency       a file that declares dependencies changed, or a finding about one stands
+    dependency       a file that declares dependencies changed, or there is a finding about one
     mode             a file became executable
     churn            a change outside the modules that the task names, tests apart
     unread           a patch too large to be read whole
@@ -197,7 +197,7 @@ def _place(line: Line) -> str:
 
 
 def _changed(evidence: Evidence) -> Iterator[tuple[str, bool]]:
-    """Every changed path that is still there or went, and whether it can be started now and could not before."""
+    """Every changed path, also if removed, and whether it has become executable."""
     for item in (evidence.changes or {}).get("changes", ()):
         before, after = item.get("before"), item.get("after")
         yield str(item["path"]), _executable(after) and not _executable(before)

@@ -1,12 +1,12 @@
 """The published rubric, as data: gates and what shows them, and the weights of the three scores. Read once.
 
-    data/rubric.json   the rubric; the weights of the graded score are what holds where a contract sets none
+    data/rubric.json   the rubric; the weights of the graded score are the default of a contract
     data/rubric.csv    the head of a table with one row a run, which reviewers fill in further
 
-Besides: weighted sums in exact decimals, the rubric as an SVG figure, and the sensitivity of a ranking to the weights.
+Also: weighted sums in exact decimals, the rubric as an SVG figure, and the sensitivity of a ranking to the weights.
 Each weight in turn is moved down and up by every step, the others keep their proportions and the sum stays 1. For each
 such weighting the ranking of the agents is compared with the one of the contract's weights by Kendall's tau-b. Scores
-are means over the runs of an agent that passed every gate; the number of those runs stands beside each mean.
+are means over the runs of an agent that passed every gate; the number of those runs is given with each mean.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def sensitivity(means: Mapping[str, Parts], weights: Parts) -> tuple[Moved, ...]
 
 
 def _first(scores: Mapping[str, Decimal]) -> set[str]:
-    """The agents that nobody surpasses."""
+    """The agents that no other agent surpasses."""
     return {agent for agent, score in scores.items() if score == max(scores.values())}
 
 

@@ -7,8 +7,8 @@ With the same rules digest, the same evidence gives the same report, byte for by
 change to the code after which the same evidence gives another report, briefing, finding, alert or cost. The runs under
 ``tests/corpus`` show when this is necessary.
 
-A run that cannot be replayed says why. What no run fixes (the machine's clock, the order in which processes get their
-turn) is stated as assumed and is a reason only where it showed: a check that came out differently on the same tree.
+A run that cannot be replayed says why. What no run fixes (the machine's clock, the scheduling of processes) is stated
+as assumed. It is a reason only if it had an effect: a check with different outcomes on the same tree.
 """
 
 from __future__ import annotations
@@ -110,14 +110,14 @@ def build_report(run: RunDirectory, schema: int = SCHEMA) -> bytes:
 
 
 def conclusion(run: RunDirectory, finish: Callable[[str], Event]) -> tuple[str, bytes]:
-    """The status of ``run`` and the bytes of its report, when ``finish`` has written the event that tells the status.
+    """The status of ``run`` and the bytes of its report, after ``finish`` has written the event with the status.
 
-    The last event says what the report will say, and the report counts that event as well.
+    The last event has the status of the report, and the report counts that event as well.
     """
     evidence = read_evidence(run)
-    standing = status(evidence, gates(evidence))
-    last = finish(standing.status)
-    return standing.status, canonical(report(replace(evidence, events=(*evidence.events, last))))
+    status_of_run = status(evidence, gates(evidence))
+    last = finish(status_of_run.status)
+    return status_of_run.status, canonical(report(replace(evidence, events=(*evidence.events, last))))
 
 
 def _replay(manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -136,7 +136,7 @@ def _retry(manifest: Mapping[str, Any]) -> dict[str, Any]:
 def report(evidence: Evidence, schema: int = SCHEMA) -> dict[str, Any]:
     """The report as data."""
     verdicts = gates(evidence)
-    standing = status(evidence, verdicts)
+    status_of_run = status(evidence, verdicts)
     distance = distance_of(evidence)
     manifest = evidence.manifest
     return {
@@ -148,9 +148,9 @@ def report(evidence: Evidence, schema: int = SCHEMA) -> dict[str, Any]:
         "model": str(manifest.get("configuration", {}).get("model", "")),
         **_replay(manifest),
         **_retry(manifest),
-        "status": standing.status,
-        "attribution": standing.attribution,
-        "problems": list(standing.problems),
+        "status": status_of_run.status,
+        "attribution": status_of_run.attribution,
+        "problems": list(status_of_run.problems),
         "termination": _termination(evidence),
         "interventions": [
             {
@@ -161,7 +161,7 @@ def report(evidence: Evidence, schema: int = SCHEMA) -> dict[str, Any]:
             for event in evidence.of("intervention")
         ],
         "alerts": dict(sorted(Counter(str(event.payload["code"]) for event in evidence.of("monitor.alert")).items())),
-        "endpoint": {"success": standing.status == SUCCESS, "scorable": not standing.problems},
+        "endpoint": {"success": status_of_run.status == SUCCESS, "scorable": not status_of_run.problems},
         "gates": [
             {
                 "id": gate.id,
@@ -172,12 +172,12 @@ def report(evidence: Evidence, schema: int = SCHEMA) -> dict[str, Any]:
             }
             for gate in verdicts
         ],
-        "score": score(evidence, verdicts, distance) if standing.status == SUCCESS else None,
-        "scores": scores(evidence, verdicts, standing),
+        "score": score(evidence, verdicts, distance) if status_of_run.status == SUCCESS else None,
+        "scores": scores(evidence, verdicts, status_of_run),
         "checks": [_check(evidence, check, schema) for check in evidence.contract.checks],
         "patch": _patch(evidence, distance),
         "restored": list((evidence.results or {}).get("restored", ())),
-        "tags": [tag.record() for tag in tags(evidence, standing)],
+        "tags": [tag.record() for tag in tags(evidence, status_of_run)],
         "taxonomy": taxonomy_digest(),
         **({"rules": rules_digest()} if schema >= 3 else {}),
         "indicators": indicators(evidence),
@@ -383,7 +383,7 @@ def _durations(evidence: Evidence, schema: int) -> dict[str, str]:
 
 
 def _waited(evidence: Evidence) -> dict[str, str]:
-    """How long the agent's time stood still because its provider was silent; nothing where it never was."""
+    """How long the agent's time was stopped because its provider was silent; nothing if it never was."""
     silences = any(True for _ in evidence.of("model.silent"))
     heard = (event.payload["seconds"] for event in evidence.of("model.heard"))
     return {"waited_for_provider_seconds": _sum(heard)} if silences else {}

@@ -101,7 +101,7 @@ def _acceptance(evidence: Evidence, checks: list[Check]) -> Gate:
 
 
 def _safety(evidence: Evidence) -> Gate:
-    """G4: the policy was held against the run and nothing violates it."""
+    """G4: the run was compared with the policy and nothing violates it."""
     checked = evidence.last("safety.checked")
     violations = [event for event in evidence.of("safety.finding") if event.payload["grade"] == "violation"]
     if violations:

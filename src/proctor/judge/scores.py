@@ -133,7 +133,7 @@ def contract_score(evidence: Evidence, gates: Sequence[Gate]) -> dict[str, Any]:
 
 
 def pilot_score(evidence: Evidence, gates: Sequence[Gate]) -> dict[str, Any]:
-    """The four parts of the pilot rubric and their sum; there is none where no resource was measured."""
+    """The four parts of the pilot rubric and their sum; none if no resource was measured."""
     held = validity(evidence, gates)
     left = unused(evidence)
     parts = {
@@ -163,7 +163,7 @@ def validity(evidence: Evidence, gates: Sequence[Gate]) -> dict[str, bool]:
 
 
 def violations_of(evidence: Evidence) -> set[tuple[str, str]]:
-    """The different violations of the policy, by code and words."""
+    """The different violations of the policy, by code and message."""
     return {
         (str(event.payload["code"]), str(event.payload["message"]))
         for event in evidence.of("safety.finding")

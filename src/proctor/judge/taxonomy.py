@@ -1,12 +1,12 @@
 """The taxonomy of failures, as data: ``data/taxonomy.jsonl``, one tag a line. Read once, never written.
 
 id           what reports call it
-gates        the gates that it can explain; an empty text stands for a run without a failed gate
+gates        the gates that it can explain; an empty text is a run without a failed gate
 evidence     the types of events of which at least one must show it
-codes        codes of findings and terminations that lead to it; a star stands for anything
-signatures   words of which one must stand in the event, where its type alone says too little
+codes        codes of findings and terminations that lead to it; a star matches anything
+signatures   words one of which must be in the event, if its type alone is not enough
 format       whether it says in which format the cause came: natural, code, shell or config
-about        what it says, and ``remedy``: what to do about it
+about        its meaning, and ``remedy``: what to do about it
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def taxonomy() -> MappingProxyType[str, Entry]:
 
 @cache
 def taxonomy_digest() -> str:
-    """The digest of the file, by which a report names the taxonomy that it speaks."""
+    """The digest of the file, by which a report names its taxonomy."""
     return sha256(PATH.read_bytes())
 
 

@@ -1,5 +1,5 @@
-"""The record floor: what a run leaves behind, and how anyone can tell that nothing of it was changed.
+"""The evidence of a run, and how anyone can check that it was not changed.
 
-``trace`` holds the events, ``rundir`` the places, ``manifest`` the identity, ``seal`` and ``verify`` the proof. It
-knows contracts, and nothing of sandboxes, agents or verdicts.
+``trace`` has the events, ``run_directory`` the paths, ``seal`` and ``verify`` the proof. This package depends on
+contracts, and not on sandboxes, agents or verdicts.
 """

@@ -2,14 +2,14 @@
 
     {"hash": "...", "prev": "...", "record": {...}, "seq": n}    one canonical line for each
 
-``hash`` is the SHA-256 of the canonical rest of the line, or its HMAC where the log has a key, so that nobody without
-the key can add a line. The first ``prev`` is the log's anchor: the digest of the seal that the records are about, or 64
+``hash`` is the SHA-256 of the canonical rest of the line, or its HMAC where the log has a key, so that a line cannot be
+added without the key. The first ``prev`` is the log's anchor: the digest of the seal that the records are about, or 64
 zeros. A log cannot show that its end was cut off; with a key it has an ``end`` file beside it that says how long it was
 and is written after each line, and a log that is shorter than that is refused. The same note can be kept at a second
 place, so that a log which is put back from a copy together with its ``end`` is refused as well.
 
-A line that a crash cut off stands beyond what was noted, and nothing was done on its account: a log with a key passes
-over it, and the next record takes its place. Without a key there is nothing to tell a crash from a cut.
+A line that a crash cut off is beyond the noted end, and nothing was done because of it: a log with a key skips it, and
+the next record replaces it. Without a key, a crash cannot be distinguished from a cut.
 
 A log that is read again compares the bytes that it knows and checks only the records after them. Where a single byte of
 these has changed, or is gone, it knows nothing and checks every record.
@@ -47,7 +47,7 @@ class Entry:
 
 @contextmanager
 def exclusive_lock(directory: Path, *, wait: bool = True) -> Iterator[None]:
-    """Alone among those who write to the logs in ``directory``; without ``wait`` an error where somebody else does."""
+    """Exclusive write access to the logs in ``directory``; without ``wait`` an error if another process has it."""
     handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -67,7 +67,7 @@ class ChainedLog:
         self._known: tuple[bytes, list[Entry]] = (b"", [])
 
     def read(self) -> list[Entry]:
-        """Every record; :class:`BrokenSeal` names the first that does not hold."""
+        """Every record; :class:`BrokenSeal` names the first that is not valid."""
         return self._read()[0]
 
     def _read(self) -> tuple[list[Entry], int]:
@@ -77,13 +77,13 @@ class ChainedLog:
         whole = data.rfind(b"\n") + 1 if self._key else len(data)
         entries = self._checked(data[:whole])
         if self._key and entries and notes[0] is None:
-            raise BrokenSeal("the note of how long the log is was taken away", where=self._ends[0].name)
+            raise BrokenSeal("the note of the log's length was removed", where=self._ends[0].name)
         for count, head in filter(None, notes):
             self._check(entries, count, head)
         return entries, whole
 
     def _checked(self, data: bytes) -> list[Entry]:
-        """Every record of ``data``, of which those that were checked before hold as long as their bytes do."""
+        """Every record of ``data``; records that were checked before are valid while their bytes are unchanged."""
         known, checked = self._known
         entries, start = (list(checked), len(known)) if data.startswith(known) else ([], 0)
         for line in data[start:].splitlines(keepends=True):
@@ -105,7 +105,7 @@ class ChainedLog:
         return self.decide(lambda entries: record)
 
     def decide(self, decide: Callable[[list[Entry]], Mapping[str, Any]]) -> Entry:
-        """Add the record that ``decide`` makes of those before it; nobody writes in between."""
+        """Add the record that ``decide`` makes from those before it; no other process can write in between."""
         with exclusive_lock(self.path.parent):
             entries, size = self._read()
             record = decide(entries)
@@ -121,7 +121,7 @@ class ChainedLog:
         return Entry(seq, record, hash_text)
 
     def _add(self, line: bytes, size: int) -> None:
-        """Put ``line`` after the first ``size`` bytes: all of it, or nothing where the disk is full."""
+        """Write ``line`` after the first ``size`` bytes: all of it, or nothing if the disk is full."""
         handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         try:
             if os.fstat(handle).st_size > size:
@@ -148,7 +148,7 @@ class ChainedLog:
             if not hmac.compare_digest(str(claimed), self._hash(canonical(value))):
                 raise ValueError("its hash does not match")
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise BrokenSeal(f"the record does not hold: {error}", where=where) from None
+            raise BrokenSeal(f"the record is not valid: {error}", where=where) from None
         return Entry(seq, record, str(claimed))
 
     def _hash(self, body: bytes) -> str:
@@ -161,9 +161,9 @@ class ChainedLog:
             write_whole(path, note, mode=0o600)
 
     def _note(self, path: Path) -> tuple[int, str] | None:
-        """How many records are noted at ``path``, and the hash of the last; none where there is no note.
+        """How many records are noted at ``path``, and the hash of the last; none if there is no note.
 
-        Whether a second note has to be there is for those to say who know when the log was begun.
+        The caller decides whether a second note is required.
         """
         try:
             value = parse_canonical(read_bounded(path, NOTE_BYTES))
@@ -174,10 +174,10 @@ class ChainedLog:
             return None
         except (OSError, ValueError, KeyError, TypeError, AttributeError, InfrastructureFault):
             pass
-        raise BrokenSeal("the note of how long the log is does not hold", where=path.name)
+        raise BrokenSeal("the note of the log's length is not valid", where=path.name)
 
     def _check(self, entries: list[Entry], count: int, head: str) -> None:
-        """A record that was written just before a crash may stand beyond the end that was noted, and no other way."""
+        """Only a record that was written just before a crash may be beyond the end that was noted."""
         if count > len(entries):
             raise BrokenSeal(f"the log was cut: it had {count} records and has {len(entries)}", where=self.path.name)
         if count and entries[count - 1].hash != head:

@@ -1,6 +1,6 @@
 """Whether the records of a run are complete: the manifest has every field (R2), the trace every result (T7).
 
-``REQUIRED`` names every field of the manifest by its path; ``[]`` stands for each entry of a list. A field counts as
+``REQUIRED`` names every field of the manifest by its path; ``[]`` is each entry of a list. A field counts as
 missing when it is absent, null or an empty text, and so does an empty group; only the fields marked as open may be null
 or empty. A manifest with problems makes its run invalid.
 
@@ -12,7 +12,7 @@ headers of the patch alone. A gap makes a run invalid. The shapes that are read:
     changes  {"changes": [{"path", "change", "before", "after"}, ...]}
     results  {"checks": [{"id", "attempts": [{"tree", "attempt", "outcome"}, ...]}, ...]}
 
-Pure but for the patch file that is read; these files may contain anything, and an unexpected shape is itself a gap.
+Pure except for reading the patch file. These files may contain anything, and an unexpected shape is itself a gap.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Field:
 
     path: str
     shape: str
-    words: str
+    description: str
     open: bool = False
 
 
@@ -85,7 +85,7 @@ REQUIRED = (
 
 
 def check_manifest(manifest: Any) -> list[str]:
-    """Every problem of ``manifest`` in words; an empty list when it is complete."""
+    """Every problem of ``manifest``; an empty list if it is complete."""
     if not isinstance(manifest, Mapping):
         return ["the manifest is not an object"]
     problems = [problem for field in REQUIRED for problem in _check(manifest, field.path.split("."), "", field)]
@@ -98,13 +98,13 @@ def _check(value: Any, parts: list[str], done: str, field: Field) -> Iterator[st
     name = parts[0].removesuffix("[]")
     path = f"{done}.{name}" if done else name
     if not isinstance(value, Mapping) or name not in value:
-        yield f"{path} is missing ({field.words})"
+        yield f"{path} is missing ({field.description})"
         return
     inner = value[name]
     if len(parts) == 1:
         problem = _mismatch(inner, field)
         if problem:
-            yield f"{path} {problem} ({field.words})"
+            yield f"{path} {problem} ({field.description})"
     elif not parts[0].endswith("[]"):
         yield from _check(inner, parts[1:], path, field)
     elif isinstance(inner, list | tuple):
@@ -113,7 +113,7 @@ def _check(value: Any, parts: list[str], done: str, field: Field) -> Iterator[st
 
 
 def _mismatch(value: Any, field: Field) -> str:
-    """What is wrong with a value that is there; empty when nothing is."""
+    """What is wrong with a value that is present; empty if nothing is."""
     if value is None:
         return "" if field.open else "is null"
     if not _fits(value, field.shape):
@@ -155,7 +155,7 @@ def bounded_lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 def patch_paths(lines: Iterable[bytes]) -> set[bytes]:
-    """Every path that is added, modified, deleted, renamed or copied to; ``ValueError`` on a header like no other."""
+    """Every path that is added, modified, deleted, renamed or copied to; ``ValueError`` for an unknown header."""
     paths: set[bytes] = set()
     title: bytes | None = None
     named: list[bytes] = []
@@ -221,8 +221,8 @@ Attempt = tuple[str, str, str]
 MOST_GAPS = 50
 
 
-class TraceWitness:
-    """What a trace attests, gathered event by event so that the trace need not be held."""
+class TraceContents:
+    """The results and changes in a trace, collected event by event, so the trace is not kept in memory."""
 
     def __init__(self) -> None:
         self.attempts: dict[Attempt, str] = {}
@@ -232,28 +232,30 @@ class TraceWitness:
         self.broken: list[str] = []
         self.applied = False
 
-    def see(self, event: Event) -> None:
-        """Take in one event."""
+    def add(self, event: Event) -> None:
+        """Add one event."""
         if event.type == "check.finished":
             key = _attempt(event.payload.get("check"), event.payload)
             if key in self.attempts:
                 self.repeated.append(key)
             self.attempts[key] = str(event.payload.get("outcome"))
         elif event.type == "workspace.mutation":
-            self._see_mutation(str(event.payload.get("path")), event)
+            self._add_mutation(str(event.payload.get("path")), event)
         elif event.type == "patch.applied":
             self.applied = event.payload.get("outcome") == "pass"
 
-    def _see_mutation(self, path: str, event: Event) -> None:
+    def _add_mutation(self, path: str, event: Event) -> None:
         """Add a link to the chain of a path: it must start where the one before it ended."""
         before = _content(event.payload.get("before"))
         if self.mutations.setdefault(path, before) != before:
-            self.broken.append(f"{path}: mutation event {event.seq} starts elsewhere than the one before it ended")
+            self.broken.append(
+                f"{path}: mutation event {event.seq} starts from other content than the event before it ended with"
+            )
         self.starts.setdefault(path, before)
         self.mutations[path] = _content(event.payload.get("after"))
 
     def gaps(self, changes: Any, results: Any, patch_paths: Iterable[bytes] | None = None) -> list[str]:
-        """What is missing on either side; ``None`` stands for a file that is absent."""
+        """What is missing on either side; ``None`` is a file that is absent."""
         found = [*self._result_gaps(results), *self._change_gaps(changes), *self._patch_gaps(changes, patch_paths)]
         if len(found) > MOST_GAPS:
             found[MOST_GAPS:] = [f"and {len(found) - MOST_GAPS} more gaps"]
@@ -301,11 +303,11 @@ class TraceWitness:
 def check_completeness(
     events: Iterable[Event], changes: Any, results: Any, patch_paths: Iterable[bytes] | None = None
 ) -> list[str]:
-    """Every gap between a trace and the files that summarise it, in words; an empty list when there is none."""
-    witness = TraceWitness()
+    """Every gap between a trace and the files that summarise it; an empty list if there is none."""
+    contents = TraceContents()
     for event in events:
-        witness.see(event)
-    return witness.gaps(changes, results, patch_paths)
+        contents.add(event)
+    return contents.gaps(changes, results, patch_paths)
 
 
 def _entries(value: Any, key: str) -> list[Any]:

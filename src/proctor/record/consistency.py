@@ -34,7 +34,7 @@ class Summary:
         self.events: dict[str, Event] = {}
         self.last_type = ""
 
-    def see(self, event: Event) -> None:
+    def add(self, event: Event) -> None:
         """Add one event; an event whose payload was removed is ignored."""
         self.last_type = event.type
         if event.type in NOTED and event.salt:

@@ -1,7 +1,7 @@
 """Secrets in other spellings: base64 (plain, for URLs, wrapped over lines), escapes of JSON, after colours. Pure.
 
-A view is a part of some bytes as its reader reads it, and knows where each of its bytes stands. The rules for secrets
-are held against views as against anything else, and what they find is hidden where it stands.
+A view is a decoded part of some bytes, and maps each of its bytes to a position in the original. The rules for secrets
+are applied to views too, and what they find is hidden at its original position.
 
 Base64 is looked for in long runs of its letters, at each of the four places where a group of letters can begin, and
 only what spells plain text there is a view. Lines that follow each other are read as one, also in a hunk, in a literal,
@@ -50,11 +50,11 @@ _ESCAPE = re.compile(
     rb"\\(?:(?P<codes>" + _CODES + rb")"
     rb"|\\{0,14}(?:u00(?P<code>[0-7][0-9A-Fa-f])|(?P<plain>[\"'/])|(?P<space>[nrt]))|\\{1,15})"
 )
-_TELLING = re.compile(
+_ESCAPES = re.compile(
     rb"\\(?=[u/\"'\\])(?:" + _CODES + rb"|u00[0-7]|/|(?<=[^\s:=,({\[\\]\\)\\{0,14}[\"'](?=[^\s,:;=.)}\]\\])"
     rb"|(?<=[^\s\"'\\]\\)\\{1,14}(?=[^nrtuxd/\"'\\]))"
 )
-"""Escapes that can stand inside a secret or its address; quotes around a value are usual, and rules know them."""
+"""Escapes that can be inside a secret or its address; quotes around a value are usual, and rules know them."""
 
 _COLOUR = rb"\[[0-9;]{0,20}[a-z]"
 _ANY_WORD = rb"[a-z0-9_-]{12}"
@@ -69,23 +69,23 @@ Pieces = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class View:
-    """Some bytes as they are read, and what tells where they stand."""
+    """Some decoded bytes, with a map to their original positions."""
 
     text: bytes
     where: Callable[[int, int], Pieces]
 
     @property
     def end(self) -> int:
-        """Where what is read here ends."""
+        """The end of the original of this view."""
         return self.where(len(self.text) - 1, len(self.text))[-1][1]
 
     def pieces(self, start: int, end: int) -> Pieces:
-        """Where what is read from ``start`` to ``end`` stands, without the breaks in between."""
+        """The original positions of ``start`` to ``end``, without the breaks in between."""
         return self.where(start, end)
 
 
 class _Letters:
-    """Lines of letters read as one; what stands where is worked out only for what was found."""
+    """Lines of letters read as one; positions are computed only for what was found."""
 
     def __init__(self, data: bytes, start: int, end: int, signs: int = 0) -> None:
         self._block = data[start:end]
@@ -106,7 +106,7 @@ class _Letters:
         return _EACH.findall(self._block) if self._glued else self._block.split(b"\n")
 
     def lines(self) -> list[tuple[int, int]]:
-        """Where the lines stand; but for the first, without the sign in front of them if they have one."""
+        """The positions of the lines; those after the first without a sign in front of them."""
         if not self._lines:
             if self._glued:
                 spans = [line.span(1) for line in _EACH.finditer(self._block)]
@@ -123,7 +123,7 @@ class _Letters:
         return self._signs_seen in ({b"+"}, {b"-"})
 
     def pieces(self, first: int, last: int) -> Pieces:
-        """Where the letters from ``first`` to ``last`` stand."""
+        """The positions of the letters from ``first`` to ``last``."""
         found = []
         lines = self.lines()
         number = bisect_right(self._begins, first) - 1
@@ -135,7 +135,7 @@ class _Letters:
         return tuple(found)
 
     def views(self) -> Iterator[View]:
-        """What the letters spell in plain text, wherever a group of them begins; a long text part by part."""
+        """The plain text that the letters decode to, at each start of a group; a long text in parts."""
         if self.all.islower() or self.all.isupper():
             # names and paths are written in one case, and base64 never is
             return
@@ -145,7 +145,7 @@ class _Letters:
                 yield from self._spelled(letters[shift : begin + MOST_BYTES + OVERLAP_BYTES], shift)
 
     def _spelled(self, letters: bytes, shift: int) -> Iterator[View]:
-        """What the ``letters`` that begin at ``shift`` spell in plain text."""
+        """The plain text that the ``letters`` from ``shift`` on decode to."""
         padding = -len(letters) % 4
         text = binascii.a2b_base64(letters + b"A" * padding)
         printed = text.translate(_PRINTED)
@@ -165,7 +165,7 @@ class _Letters:
 
 
 def views_of(data: bytes) -> Iterator[View]:
-    """Everything in ``data`` that may be read otherwise than it is written."""
+    """Every view of ``data`` in another spelling."""
     for view in _spelled_in(data):
         yield view
         for inner in _spelled_in(view.text):
@@ -174,7 +174,7 @@ def views_of(data: bytes) -> Iterator[View]:
 
 
 def _spelled_in(data: bytes) -> Iterator[View]:
-    """What base64 in ``data`` spells."""
+    """The decoded base64 in ``data``."""
     for start, end in _blocks(data):
         letters = _Letters(data, start, end)
         yield from letters.views()
@@ -183,7 +183,7 @@ def _spelled_in(data: bytes) -> Iterator[View]:
 
 
 def _through(outer: View, inner: View, start: int, end: int) -> Pieces:
-    """Where what is read in ``inner``, which is a view of what ``outer`` reads, stands."""
+    """The original positions of ``inner``, which is a view of ``outer``."""
     return tuple(piece for first, last in inner.pieces(start, end) for piece in outer.pieces(first, last))
 
 
@@ -207,7 +207,7 @@ _BEFORE_ANY = before_words(_ANY_WORD)
 def views_after(data: bytes, low: bytes, escapes: dict[bytes, re.Pattern[bytes]] = _BEFORE_ANY) -> Iterator[View]:
     """What follows some of ``escapes`` in ``data``, which is ``low`` in lower case, with breaks in their places.
 
-    The first of those that stand near each other lies before the view, so that each byte is read once.
+    The first of those that are near each other is before the view, so that each byte is read once.
     """
     spans = sorted(one.span() for begin, find in escapes.items() if begin in low for one in find.finditer(low))
     near: list[tuple[int, int]] = []
@@ -252,7 +252,7 @@ def _unescaped(data: bytes) -> Iterator[View]:
     if b"\\" not in data:
         return
     first = last = 0
-    for found in _TELLING.finditer(data):
+    for found in _ESCAPES.finditer(data):
         start, end = found.span()
         if start > last or start - first > MOST_BYTES:
             if last:
@@ -266,7 +266,7 @@ def _unescaped(data: bytes) -> Iterator[View]:
 class _Escaped:
     """A part of some bytes as a reader of JSON has it; any number of backslashes counts as one.
 
-    What stands where is worked out only for what was found.
+    Positions are computed only for what was found.
     """
 
     def __init__(self, data: bytes, first: int, last: int) -> None:
@@ -274,7 +274,7 @@ class _Escaped:
         self._first = first
         self._last = last
         self._marks: list[tuple[int, int, int]] = []
-        """Where in the text each escape is read, where it stands, and how long each of its characters is."""
+        """For each escape: its position in the view and in the original, and the length of its characters."""
 
     def view(self) -> View:
         """The whole part."""
@@ -313,7 +313,7 @@ def _first_of(mark: tuple[int, int, int]) -> int:
 
 
 def _read(data: bytes, escape: re.Match[bytes]) -> bytes:
-    """What escapes are read as. A quote in the middle of a value, or a backslash, only has to be part of the value."""
+    """The decoded form of escapes. A quote inside a value, or a backslash, only has to be part of the value."""
     kind = escape.lastgroup
     if kind == "codes":
         digits = bytearray((escape.end() - escape.start()) // 3)

@@ -1,13 +1,13 @@
 """Takes secrets out of what a run records, before anything is hashed or written.
 
 A secret becomes ``[secret:KIND:LENGTH:NAME]``. NAME is a keyed digest of its bytes: the same secret has the same
-placeholder everywhere, so that paths still fit each other and hunks keep their lines, and nobody without the key can
-guess a short one. Redacting twice changes nothing. Each original is handed to ``keep`` once.
+placeholder everywhere, so that paths still match and hunks keep their lines, and a short secret cannot be guessed
+without the key. Redacting twice changes nothing. Each original is handed to ``keep`` once.
 
 A digest of something that held a secret could confirm a guess, too. So where a text was redacted, the ``sha256`` beside
-it and every later mention of its own digest become keyed ones. Digests of whole files that an agent changed stay: the
-events and lists that tell of a file must agree, whatever was printed in between. Only what has the form of a digest is
-taken for one, whatever its field is called, and not where it was seen as somebody's secret.
+it and every later mention of its own digest become keyed ones. Digests of files that an agent changed stay: the events
+and lists about a file must agree, whatever was printed in between. Only text in the form of a digest is treated as one,
+whatever its field is called, unless it was found as a secret.
 
 In structured data a secret is also known by the name of its field, by the name beside a ``value``, and by the option
 before an argument.
@@ -39,16 +39,16 @@ SHORTEST = 8
 SHORTEST_NAMED = 4
 NAME_DIGITS = 24
 MOST_ORIGINALS = 10_000
-"""So many different ones of a run are kept; what a run holds beyond that is hidden all the same."""
+"""The most different secrets of a run that are stored; further ones are hidden too."""
 
 SPELLINGS = ("plain", "base64", "json")
 """In which spellings the rules look for secrets."""
 
 CHUNKS = frozenset(("prefix", "text"))
-"""Fields that hold what somebody printed or said: the next one may go on where the last one ended."""
+"""Fields with output or messages: the next one may continue where the last one ended."""
 
 DIGESTS = frozenset(("sha256", "digest"))
-"""Fields that hold the digest of what stands beside them."""
+"""Fields that hold the digest of the text next to them."""
 
 LINES = "lines"
 """The field of the lines of a hunk, which are no arguments."""
@@ -65,19 +65,19 @@ _NAMED = re.compile(
 )
 _PLAIN_NAMES = frozenset(("PWD", "OLDPWD"))
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
-"""The name of a variable; other words before a word may be names beside each other."""
-_TELLING = re.compile(r"(?i)key|token|secret|credential|auth|cookie|pass|pwd")
+"""The name of a variable."""
+_SECRET_FIELD = re.compile(r"(?i)key|token|secret|credential|auth|cookie|pass|pwd")
 """Names of fields that can make their value a secret for the rules."""
 
 _PLACEHOLDER = re.compile(rb"\[secret:[a-z-]{1,40}:[0-9]{1,9}:([0-9a-f]{%d})\]" % NAME_DIGITS)
 _OPAQUE = b"~"
-"""What the rules see in the place of each byte of a placeholder: part of a value, and of no word."""
+"""The byte that the rules see for each byte of a placeholder: part of a value, and not of a word."""
 
 _DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{64})\Z")
 
 
 class Redactor:
-    """The redaction of one run. Any thread may call anything."""
+    """The redaction of one run. All methods are thread-safe."""
 
     def __init__(self, key: bytes, keep: Keep, rules: Rules | None = None) -> None:
         self._key = key
@@ -99,7 +99,7 @@ class Redactor:
         return self._replaced(data, self._find(data, cut))
 
     def _find(self, data: bytes, cut: bool) -> list[SecretSpan]:
-        """What is to be hidden in ``data``. Placeholders of this run stay, and what touches them is looked at alone."""
+        """The secrets in ``data``. Placeholders of this run stay, and the text next to them is searched separately."""
         own = self._own_placeholders(data) if MARK in data else []
         if own:
             masked = bytearray(data)
@@ -110,7 +110,7 @@ class Redactor:
         return _apart(found, own) if own else found
 
     def _own_placeholders(self, data: bytes) -> list[tuple[int, int]]:
-        """Where placeholders of this run stand; one that anybody else wrote is a text like any."""
+        """The positions of placeholders of this run; a placeholder from elsewhere is ordinary text."""
         return [mark.span() for mark in _PLACEHOLDER.finditer(data) if self._is_own(mark[1])]
 
     def _is_own(self, name: bytes) -> bool:
@@ -165,14 +165,14 @@ class Redactor:
         return value
 
     def take_over(self, text: str) -> bool:
-        """Take placeholders in ``text``, a record of this home, for those of this run; whether there are any."""
+        """Accept placeholders in ``text``, a record of this home, as those of this run; whether there are any."""
         found = [mark[1].decode() for mark in _PLACEHOLDER.finditer(text.encode("utf-8", "surrogatepass"))]
         with self._lock:
             self._taken.update(found)
         return bool(found)
 
     def keyed(self, digest: str) -> str:
-        """What stands for the digest of something that held a secret."""
+        """The replacement for the digest of something that contained a secret."""
         return f"{digest[:-64]}{self._hide(digest[-64:])}"
 
     def summary(self) -> dict[str, Any]:
@@ -202,29 +202,33 @@ class Redactor:
         return self._shown(digest)
 
     def _shown(self, digest: str) -> str:
-        """What stands for a digest by now; any other text stays as it is."""
+        """The current replacement for a digest; any other text is unchanged."""
         prefix, plain = digest[:-64], digest[-64:]
         return f"{prefix}{self._hidden[plain]}" if plain in self._hidden and _DIGEST.match(digest) else digest
 
     def _lines(self, lines: Sequence[str]) -> list[str]:
         """Texts that follow each other, such as the lines of a hunk: a secret may be spread over several.
 
-        No secret holds a newline, so that the lines can be told apart afterwards.
+        No secret contains a newline, so the lines can be separated afterwards.
         """
         whole = "\n".join(lines)
         rest = iter(self.text(whole).split("\n"))
         clean = ["\n".join(next(rest) for _ in range(line.count("\n") + 1)) for line in lines]
         return [self._shown(line) for line in clean]
 
-    def _arguments(self, words: Sequence[str]) -> list[str]:
+    def _arguments(self, arguments: Sequence[str]) -> list[str]:
         """The same of texts that may be the arguments of a program, or a name and its value."""
-        if len(words) == 2 and not words[0].startswith("-") and _TELLING.search(words[0]):
-            is_variable = _VARIABLE.fullmatch(words[0]) is not None
-            told = self._field(words[0], words[1], False) if is_variable else self._told(words[0], words[1])
-            return [self.text(words[0]), told]
-        clean = self._lines(words)
-        for found in find_arguments(words):
-            word, before = words[found.number], self.text(words[found.number][: found.start])
+        if len(arguments) == 2 and not arguments[0].startswith("-") and _SECRET_FIELD.search(arguments[0]):
+            is_variable = _VARIABLE.fullmatch(arguments[0]) is not None
+            value = (
+                self._field(arguments[0], arguments[1], False)
+                if is_variable
+                else self._named_value(arguments[0], arguments[1])
+            )
+            return [self.text(arguments[0]), value]
+        clean = self._lines(arguments)
+        for found in find_arguments(arguments):
+            word, before = arguments[found.number], self.text(arguments[found.number][: found.start])
             if not self._is_hidden(clean[found.number].removeprefix(before)):
                 clean[found.number] = before + self._whole(KIND, word[found.start : found.end])
         return clean
@@ -236,14 +240,14 @@ class Redactor:
         if isinstance(inner, str) and not _DIGEST.match(inner):
             if key in CHUNKS:
                 return self.chunk(key, inner, cut=cut and key == "prefix")
-            if _TELLING.search(key):
-                return self._told(key, inner)
+            if _SECRET_FIELD.search(key):
+                return self._named_value(key, inner)
         if key == LINES and isinstance(inner, list | tuple) and all(type(item) is str for item in inner):
             return self._lines(inner)
         return self.value(inner)
 
     def _named(self, value: Any) -> Any:
-        """What stands under the name of a secret: every text in it is one."""
+        """The value under the name of a secret: every text in it is one."""
         if isinstance(value, str) and len(value) >= SHORTEST_NAMED:
             return self._whole("named", value)
         if isinstance(value, list | tuple):
@@ -263,8 +267,8 @@ class Redactor:
         hidden = _PLACEHOLDER.fullmatch(text.encode("utf-8", "surrogatepass"))
         return hidden is not None and self._is_own(hidden[1])
 
-    def _told(self, key: str, text: str) -> str:
-        """``text`` as it stands behind its name, by which a rule may know it."""
+    def _named_value(self, key: str, text: str) -> str:
+        """Redact ``text`` with its name before it, by which a rule may recognise it."""
         before = f"{key}: ".encode("utf-8", "surrogatepass")
         data = text.encode("utf-8", "surrogatepass")
         found = [
@@ -288,7 +292,7 @@ class Redactor:
         return f"[secret:{kind}:{len(secret)}:{name}]".encode()
 
     def _hide(self, digest: str) -> str:
-        """The keyed digest that stands for ``digest`` from now on."""
+        """The keyed digest that replaces ``digest`` from now on."""
         keyed = self._hidden.get(digest)
         if keyed is None:
             keyed = self._hidden[digest] = self._digest(digest.encode())
@@ -308,7 +312,7 @@ def _is_digest(key: str, value: Any) -> bool:
 
 
 def _is_text(value: Any) -> bool:
-    """Whether ``value`` is a text or a list, whose digest may stand beside it."""
+    """Whether ``value`` is a text or a list, whose digest may be next to it."""
     return isinstance(value, str | list | tuple)
 
 
@@ -317,7 +321,7 @@ def _listed(value: Any) -> Any:
 
 
 def _apart(found: list[SecretSpan], own: list[tuple[int, int]]) -> list[SecretSpan]:
-    """What of ``found`` lies outside of the placeholders ``own``; a few bytes beside one are no secret."""
+    """The parts of ``found`` outside of the placeholders ``own``; a few bytes next to one are not a secret."""
     ends = [end for _, end in own]
     rest: list[SecretSpan] = []
     for one in found:

@@ -49,12 +49,12 @@ _FIELDS = {*("kind", "schema", "tier", "approved_by", "why", "at", "seal", "file
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
 
 STILL = "proctor verify, show, trace, cost, compare, review, runs, query and reports still work"
-"""What can be done with a run whose payloads are gone."""
+"""What can be done with a run whose payloads were removed."""
 
 
 @dataclass(frozen=True)
 class RemovedEvidence:
-    """What a retention act took away: files by name, and which log may stand in place of the sealed one."""
+    """What a retention act removed: files by name, and the log that may replace the sealed one."""
 
     tier: str
     approved_by: str
@@ -71,31 +71,31 @@ class RemovedEvidence:
 
 
 def retention_of(run: RunDirectory) -> RemovedEvidence | None:
-    """The act that holds for ``run``, with or without a seal; nothing where there is none."""
+    """The valid act of ``run``, with or without a seal; ``None`` if there is none."""
     return read_retention(run, load_seal(run)) if os.path.lexists(run.path / NAME) else None
 
 
 def require_payloads(run: RunDirectory, purpose: str) -> None:
-    """Refuse a run of which a retention act removed what ``purpose`` needs."""
+    """Refuse a run if a retention act removed what ``purpose`` needs."""
     act = retention_of(run)
     if act is not None:
-        raise gone(run, act, purpose)
+        raise removed_evidence(run, act, purpose)
 
 
-def gone(run: RunDirectory, act: RemovedEvidence, purpose: str) -> UsageFault:
-    """What is said where payloads, the patch or logs are needed that were removed."""
+def removed_evidence(run: RunDirectory, act: RemovedEvidence, purpose: str) -> UsageFault:
+    """The message for commands that need payloads, a patch or logs that were removed."""
     return UsageFault(f"payloads of this run were removed, so {purpose} ({act})", where=run.path.name, hint=STILL)
 
 
 def read_retention(run: RunDirectory, seal: Seal) -> RemovedEvidence | None:
-    """The act that holds for ``run``; nothing where there is none, :class:`BrokenSeal` where the log does not hold."""
+    """The valid act of ``run``; ``None`` if there is none, :class:`BrokenSeal` if the log is not valid."""
     entries = _log(run, seal).read()
     if not entries:
         if os.path.lexists(run.path / NAME):
             raise BrokenSeal("is empty", where=NAME)
         return None
     if len(entries) > 1:
-        raise BrokenSeal("holds more than the one act that there can be", where=NAME)
+        raise BrokenSeal("contains more than one act", where=NAME)
     record = dict(entries[0].record)
     check_version(RETENTION, record, f"{NAME}#0")
     signed = "signer" in record or "signature" in record
@@ -103,11 +103,11 @@ def read_retention(run: RunDirectory, seal: Seal) -> RemovedEvidence | None:
         signer = str(record.pop("signer")) if signed else ""
         signature = str(record.pop("signature")) if signed else ""
         if signed and not read_person(signer).signed(PURPOSE, record, signature):
-            raise BrokenSeal("the signature of the approval does not hold", where=f"{NAME}#0")
+            raise BrokenSeal("the signature of the approval is not valid", where=f"{NAME}#0")
         if signed and read_person(signer).name != record["approved_by"]:
-            raise BrokenSeal("is signed by somebody else than who approved it", where=f"{NAME}#0")
+            raise BrokenSeal("is not signed by the person who approved it", where=f"{NAME}#0")
         if record["kind"] != RETENTION.kind or record["tier"] not in TIERS or record["seal"] != seal.digest:
-            raise BrokenSeal("is no retention act of this run", where=f"{NAME}#0")
+            raise BrokenSeal("is not a retention act of this run", where=f"{NAME}#0")
         _check_shape(record)
         log, files = record["log"], frozenset(map(str, record["files"]))
         if files != seal.files.keys() - _kept_files(seal):
@@ -124,7 +124,7 @@ def read_retention(run: RunDirectory, seal: Seal) -> RemovedEvidence | None:
             log_sha256=str(log["sha256"]),
         )
     except (KeyError, TypeError, ValueError, UsageFault):
-        raise BrokenSeal("lacks what a retention act must say", where=f"{NAME}#0") from None
+        raise BrokenSeal("lacks a field of a retention act", where=f"{NAME}#0") from None
 
 
 def retain(
@@ -168,9 +168,11 @@ def retain(
 
 
 def _only(record: Mapping[str, Any], entries: list[Entry], run: RunDirectory) -> Mapping[str, Any]:
-    """``record``, if it is the first: a second act would break the run for good."""
+    """``record``, if it is the first: a second act would make the run invalid permanently."""
     if entries:
-        raise UsageFault("somebody else has just moved the run", where=run.path.name, hint="proctor verify tells who")
+        raise UsageFault(
+            "another process has just moved the run", where=run.path.name, hint="proctor verify shows the approval"
+        )
     return record
 
 
@@ -184,7 +186,7 @@ def _check_shape(record: Mapping[str, Any]) -> None:
     if any(type(count) is not int or count < 0 for count in counts):
         raise ValueError("not a count")
     if not all(isinstance(text, str) and text.strip() and len(text) <= TEXT_CHARACTERS for text in texts):
-        raise ValueError("nobody approved it, or without a reason")
+        raise ValueError("the approver or the reason is missing")
     if not isinstance(record["at"], str) or not _TIME.fullmatch(record["at"]):
         raise ValueError("not a time")
     if not isinstance(record["files"], list) or record["files"] != sorted(set(record["files"])):
@@ -197,8 +199,8 @@ def _log(run: RunDirectory, seal: Seal) -> ChainedLog:
 
 def _kept_files(seal: Seal) -> frozenset[str]:
     """The files that every tier keeps: all but the patch, logs and blobs."""
-    gone = ("blobs/", "acceptance/logs/", "workspace/final.patch")
-    return frozenset(name for name in seal.files if not name.startswith(gone))
+    removed = ("blobs/", "acceptance/logs/", "workspace/final.patch")
+    return frozenset(name for name in seal.files if not name.startswith(removed))
 
 
 def _stripped(run: RunDirectory) -> tuple[bytes, int]:

@@ -1,14 +1,14 @@
-"""What humans said about a sealed run: a log beside it that only grows, each record covering the one before.
+"""Reviews of a sealed run by people: an append-only log next to it, each record covering the one before.
 
-``reviews.jsonl`` lies in the run directory and is no part of the seal. Its first record follows from the seal's digest,
-so that a review cannot be carried to another run; ``verify`` holds it to its chain.
+``reviews.jsonl`` is in the run directory and is not part of the seal. Its first record follows from the seal's digest,
+so that a review cannot be moved to another run; ``verify`` checks the chain.
 
 A chain cannot show that its end was cut off. So each review is noted a second time, in a log of the home that all its
 runs share: how many records the run has now, and the hash of the last. A run with fewer, or with others, was cut. To
-hide that, somebody has to cut the home's log as well, with every review that came later; and a run that was carried
-elsewhere has only its own chain.
+hide that, the home's log has to be cut as well, with every review that came later. A run that was copied elsewhere has
+only its own chain.
 
-Reviewers are told apart by their names, whatever their case, their spaces or the way their accents are encoded.
+Reviewers are identified by their names. Case, spaces and the encoding of accents do not matter.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HEAD_KIND = "proctor.review-head"
 RUNS = "runs"
 ACCEPT, REJECT, UNSURE = VERDICTS = ("accept", "reject", "unsure")
 OPEN, DISPUTED = "open", "disputed"
-"""What is said of a run that nobody has reviewed, and of one that reviewers disagree about."""
+"""The opinion on a run without a review, and on one whose reviewers disagree."""
 MOST_CHARACTERS = 2000
 _MINUTES = re.compile(r"[0-9]{1,5}(?:\.[0-9]{1,2})?")
 
@@ -50,9 +50,9 @@ class Review:
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
-            raise UsageFault(f"{self.verdict!r} is no verdict", hint=f"one of {', '.join(VERDICTS)}")
+            raise UsageFault(f"{self.verdict!r} is not a verdict", hint=f"one of {', '.join(VERDICTS)}")
         if not _MINUTES.fullmatch(self.minutes):
-            raise UsageFault(f"{self.minutes!r} is no number of minutes", hint="such as 3 or 12.5")
+            raise UsageFault(f"{self.minutes!r} is not a number of minutes", hint="such as 3 or 12.5")
         for name, text in (("--by", self.by), ("--why", self.why)):
             if not text.strip() or len(text) > MOST_CHARACTERS:
                 raise UsageFault(f"needs between 1 and {MOST_CHARACTERS} characters", where=name)
@@ -64,7 +64,7 @@ def review_log(run: RunDirectory, seal_digest: str) -> ChainedLog:
 
 
 def home_log(run: RunDirectory) -> ChainedLog | None:
-    """The log that the runs of a home share; none for a run that lies somewhere else."""
+    """The log that the runs of a home share; none for a run outside of a home."""
     above = run.path.absolute().parent
     return ChainedLog(above.parent / HEADS_NAME) if above.name == RUNS else None
 
@@ -91,22 +91,22 @@ Heads = Mapping[str, tuple[tuple[int, str], ...]]
 
 
 def noted_heads(run: RunDirectory) -> Heads:
-    """What the home of ``run`` notes of all its runs; :class:`BrokenSeal` when its log does not hold."""
+    """The notes in the home of ``run`` on all its runs; :class:`BrokenSeal` if its log is not valid."""
     shared = home_log(run)
     heads: dict[str, tuple[tuple[int, str], ...]] = {}
     for entry in shared.read() if shared is not None else ():
         seal, count, head = (entry.record.get(name) for name in ("seal", "count", "head"))
         if not (isinstance(seal, str) and isinstance(head, str) and type(count) is int and count > 0):
-            raise BrokenSeal(f"line {entry.seq + 1} notes no review", where=f"{HEADS_NAME}#{entry.seq}")
+            raise BrokenSeal(f"line {entry.seq + 1} is not a note of a review", where=f"{HEADS_NAME}#{entry.seq}")
         heads[seal] = (*heads.get(seal, ()), (count, head))
     return heads
 
 
 def read_reviews(run: RunDirectory, seal_digest: str, heads: Heads = EMPTY) -> tuple[Review, ...]:
-    """Every review of ``run``, oldest first; :class:`~proctor.base.errors.BrokenSeal` when the log does not hold.
+    """Every review of ``run``, oldest first; :class:`~proctor.base.errors.BrokenSeal` if the log is not valid.
 
-    With the ``heads`` that its home notes, a log whose end is missing does not hold either. One record more than noted
-    is what a crash leaves.
+    With the ``heads`` from its home, a log whose end is missing is not valid either. A crash can leave one record more
+    than noted.
     """
     found = []
     entries = review_log(run, seal_digest).read()
@@ -116,7 +116,7 @@ def read_reviews(run: RunDirectory, seal_digest: str, heads: Heads = EMPTY) -> t
         raise BrokenSeal(
             f"the log was cut: it had {most} records and has {len(entries)}",
             where=f"{run.path.name}/{NAME}",
-            hint="put it back from a copy of the run",
+            hint="restore it from a copy of the run",
         )
     for count, head in noted:
         if entries[count - 1].hash != head:
@@ -129,19 +129,19 @@ def read_reviews(run: RunDirectory, seal_digest: str, heads: Heads = EMPTY) -> t
                 raise UsageFault("other fields than a review has")
             found.append(Review(*map(str, texts)))
         except UsageFault as error:
-            words = f"line {entry.seq + 1} is no review: {error.message}"
-            raise BrokenSeal(words, where=f"{NAME}#{entry.seq}") from None
+            message = f"line {entry.seq + 1} is not a review: {error.message}"
+            raise BrokenSeal(message, where=f"{NAME}#{entry.seq}") from None
     return tuple(found)
 
 
 def reviewer(name: str) -> str:
-    """What ``name`` has in common with every other way to write it."""
+    """The normalized form of ``name``, equal for all ways to write it."""
     plain = unicodedata.normalize("NFC", " ".join(name.split()))
     return unicodedata.normalize("NFC", plain.casefold())
 
 
-def said(logs: Iterable[tuple[Review, ...]]) -> list[dict[str, str]]:
-    """What each reviewer said last, log by log, under the name that they gave first of all."""
+def last_verdicts(logs: Iterable[tuple[Review, ...]]) -> list[dict[str, str]]:
+    """The last verdict of each reviewer, for each log, under the name that they used first."""
     known = [*logs]
     names: dict[str, str] = {}
     for review in sorted((one for log in known for one in log), key=lambda one: one.at):
@@ -150,16 +150,16 @@ def said(logs: Iterable[tuple[Review, ...]]) -> list[dict[str, str]]:
 
 
 def latest(reviews: tuple[Review, ...]) -> dict[str, str]:
-    """What each reviewer said last."""
-    return said([reviews])[0]
+    """The last verdict of each reviewer."""
+    return last_verdicts([reviews])[0]
 
 
 def opinion(reviews: tuple[Review, ...]) -> str:
-    """What reviewers think of a run together: the verdict that all of them have, disputed, or open without any."""
+    """The common opinion of all reviewers: the verdict that all of them gave, disputed, or open without any."""
     verdicts = set(latest(reviews).values())
     return OPEN if not verdicts else DISPUTED if len(verdicts) > 1 else verdicts.pop()
 
 
 def minutes_of(reviews: tuple[Review, ...]) -> Decimal:
-    """The time that all reviews took together."""
+    """The total time of all reviews."""
     return sum((Decimal(review.minutes) for review in reviews), Decimal(0))

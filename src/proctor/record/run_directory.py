@@ -1,16 +1,16 @@
-"""A run directory: its places, how its JSON files are written and read, its lock, and problems found in it.
+"""A run directory: its paths, how its JSON files are written and read, its lock, and problems found in it.
 
     manifest.json              identity, written first, never changed
     events.jsonl               the trace
     contract.json              the resolved contract
     workspace/final.patch      what the agent changed, binary-safe
     workspace/changes.json     the same as a list of files with modes and digests
-    acceptance/results.json    what every attempt of every check gave
+    acceptance/results.json    the outcome of every attempt of every check
     acceptance/logs/           bounded logs
     blobs/<sha256>             larger content, under its digest
     report.json                status, gates, score
     seal.json                  the last act
-    attestation.json           a signed statement about all of it, made later if at all
+    attestation.json           a signed statement about all of it, optional
     attestation.tsr            a time stamp on the attestation, if one was requested
     .lock                      held while a process works on the run
 
@@ -42,15 +42,15 @@ JSON_BYTES = 32 << 20
 
 LOCK_NAME = ".lock"
 DIRECTORY_MODE = 0o700
-"""Only the owner may read what an agent said and did, whatever the umask."""
+"""Only the owner may read the records of an agent, whatever the umask."""
 
 
 @dataclass(frozen=True)
 class RunDirectory:
     """One run directory; nothing is touched before a method is called.
 
-    A ``redactor`` takes secrets out of everything that is written here, but for the report and the seal, which are made
-    of what was written before.
+    A ``redactor`` removes secrets from everything that is written here, except the report and the seal, which are made
+    from what was written before.
     """
 
     path: Path
@@ -114,7 +114,7 @@ class RunDirectory:
         try:
             self.path.mkdir()
         except FileExistsError:
-            raise InfrastructureFault("a run directory of that name exists already", where=str(self.path)) from None
+            raise InfrastructureFault("a run directory with that name already exists", where=str(self.path)) from None
         os.chmod(self.path, DIRECTORY_MODE)
         for inner in (self.patch.parent, self.results.parent, self.logs, self.blobs):
             inner.mkdir()
@@ -151,7 +151,7 @@ class RunDirectory:
             raise BrokenSeal(f"cannot be read: {error.strerror}", where=self.name(path)) from None
 
     def write_bytes(self, path: Path, data: bytes, *, cut: bool = False) -> bytes:
-        """Write ``data`` as far as it may be shown, which is returned; it becomes durable with the seal.
+        """Write ``data`` without its secrets, and return what was written; it becomes durable with the seal.
 
         Of a longer text that was ``cut`` off, ``data`` is the beginning.
         """
@@ -160,7 +160,7 @@ class RunDirectory:
         return shown
 
     def write_blob(self, data: bytes, *, cut: bool = False) -> str:
-        """Keep ``data``, as far as it may be shown, under its digest, which is returned; ``cut`` as above."""
+        """Store ``data`` without its secrets under its digest, which is returned; ``cut`` as above."""
         if self.redactor is not None:
             data = self.redactor.data(data, cut=cut)
         digest = hashlib.sha256(data).hexdigest()
@@ -183,7 +183,7 @@ def parse_json(data: bytes, where: str) -> Any:
     except NotJson:
         raise BrokenSeal("is not JSON: it was cut off or overwritten", where=where) from None
     except ValueError:
-        raise BrokenSeal("is not canonical JSON: Proctor did not write it like this", where=where) from None
+        raise BrokenSeal("is not canonical JSON: Proctor did not write it in this form", where=where) from None
 
 
 _FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -205,13 +205,13 @@ class RunLock:
             raise InfrastructureFault(
                 "another process works on this run, or was cut while it did",
                 where=str(run.path),
-                hint="a cut run is not taken up again: start a new one",
+                hint="a cut run cannot be continued: start a new one",
             ) from None
         fcntl.flock(handle, fcntl.LOCK_EX)
         return cls(run, handle)
 
     def release(self) -> None:
-        """Remove the lock and let it go; calling it twice is fine."""
+        """Remove the lock and release it; calling it twice is fine."""
         if self._handle < 0:
             return
         self._run.lock.unlink(missing_ok=True)
@@ -228,7 +228,7 @@ class RunLock:
 
 
 def is_held(run: RunDirectory) -> bool:
-    """Whether a living process holds the lock of ``run``."""
+    """Whether a process holds the lock of ``run``."""
     try:
         handle = os.open(run.lock, os.O_RDONLY | _FLAGS)
     except OSError:

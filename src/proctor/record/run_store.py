@@ -1,11 +1,11 @@
 """The runs of a home: which there are, in what state, and which one a short name means.
 
-A run is ``running`` while a living process holds its lock, ``waiting`` while it also asks a human, ``paused`` while an
-operator keeps its agent from going on, ``finished`` once it is sealed and ``cut`` otherwise. It is ``broken`` when what
-is shown of it, or the size of any file, is not what was sealed; only ``verify`` looks at every byte. It is ``newer``
-when a newer Proctor wrote it in a form that this version cannot read. A directory that is named like one run and
-contains another is a ``copy``: it has no status, and no command counts it. A directory without readable records is
-listed with empty fields and never stops the list.
+A run is ``running`` while a process holds its lock, ``waiting`` while it also waits for an operator's answer,
+``paused`` while an operator has paused its agent, ``finished`` once it is sealed and ``cut`` otherwise. It is
+``broken`` when its manifest, its report or the size of any file differs from the seal; only ``verify`` reads every
+byte. It is ``newer`` when a newer Proctor wrote it in a form that this version cannot read. A directory that is named
+like one run and contains another is a ``copy``: it has no status, and no command counts it. A directory without
+readable records is listed with empty fields and never stops the list.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from proctor.record.seal import Seal, load_seal
 from proctor.record.trace.reader import read_finished_events
 
 LAST = "last"
-"""What the newest run is called for short."""
+"""The short name of the newest run."""
 
 NEWER = "newer"
 """The state of a run that a newer Proctor wrote, and the value that is read instead of its files."""
@@ -41,7 +41,7 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True)
 class StoredRun:
-    """One run as the shelf shows it; ``status`` is empty unless a report stands."""
+    """One run in the list; ``status`` is empty unless the run has a final report."""
 
     id: str
     contract: str
@@ -54,9 +54,9 @@ class StoredRun:
     model: str = ""
     """The model that the agent was given; empty for none."""
     method: str = ""
-    """What the pilot of the run calls what it tries; empty outside of pilots."""
+    """The condition of the pilot that the run belongs to; empty outside of pilots."""
     retry_of: str = ""
-    """The invalid run in whose place this one was made; empty for none."""
+    """The invalid run that this one replaces; empty for none."""
     copy_of: str = ""
     """The run in the directory, if the directory is named like another run."""
     report: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -64,7 +64,7 @@ class StoredRun:
 
     @property
     def word(self) -> str:
-        """The status of a run that has one for good, and the state of any other."""
+        """The status of a run that has a final one, and the state of any other run."""
         return self.status if self.status and self.state == "finished" else self.state
 
 
@@ -93,7 +93,7 @@ class RunStore:
             raise UsageFault(
                 f"the runs cannot be listed: {error.strerror}",
                 where=str(self.runs),
-                hint="set PROCTOR_HOME to a directory that Proctor made and you can read",
+                hint="set PROCTOR_HOME to a directory that Proctor created and that you can read",
             ) from None
         for _, same in groupby(reversed(found), _second):
             yield from reversed(self._in_order(tuple(same)))
@@ -103,7 +103,7 @@ class RunStore:
         return tuple(self.describe(RunDirectory(self.runs / name)) for name in self.ids())
 
     def find(self, name: str) -> RunDirectory:
-        """The run that ``name`` means: an id, a path, or the beginning of an id or of its last part, in this order.
+        """Find a run by ``name``: an id, a path, or the beginning of an id or of its last part, in this order.
 
         ``last`` means the newest. A name that means both a run in the home and another directory in the working
         directory is refused.
@@ -117,23 +117,25 @@ class RunStore:
             runs = (RunDirectory(self.runs / name) for name in self.newest())
             newest = next((run for run in runs if not copy_of(run)), None)
             if newest is None:
-                raise UsageFault("there is no run yet", where=str(self.runs), hint="proctor run CONTRACT --agent AGENT")
+                raise UsageFault(
+                    "there are no runs yet", where=str(self.runs), hint="proctor run CONTRACT --agent AGENT"
+                )
             return newest
         ids = self.ids() if _SHORT.fullmatch(name) else []
         if at_hand is not None and name not in ids:
             return at_hand
         if at_hand is not None and not os.path.samefile(at_hand.path, self.runs / name):
             raise UsageFault(
-                f"two runs are called {name!r}: one in the home and one in the working directory",
+                f"two runs have the name {name!r}: one in the home and one in the working directory",
                 hint=f"write ./{name} for the latter, or {self.runs / name} for the former",
             )
         fitting = [name] if name in ids else [run for run in ids if _fits(run, name)]
         if len(fitting) == 1:
             return RunDirectory(self.runs / fitting[0])
         if not fitting:
-            raise UsageFault(f"no run is called {name!r}", hint="`proctor runs` lists them")
+            raise UsageFault(f"there is no run {name!r}", hint="`proctor runs` lists them")
         shown = ", ".join(fitting[:_MOST_NAMED]) + (", ..." if len(fitting) > _MOST_NAMED else "")
-        raise UsageFault(f"{len(fitting)} runs are called {name!r}: {shown}", hint="give more of the id")
+        raise UsageFault(f"{len(fitting)} runs match {name!r}: {shown}", hint="write more characters of the id")
 
     def _in_order(self, ids: Sequence[str]) -> Sequence[str]:
         """Runs that began in the same second, in the order in which they began."""
@@ -144,16 +146,16 @@ class RunStore:
         return sorted(ids, key=lambda name: (len(starts[name]), starts[name], name))
 
     def describe(self, run: RunDirectory) -> StoredRun:
-        """What ``run`` says of itself."""
+        """The entry of ``run`` in the list."""
         manifest, report, other = _read(run, run.manifest), _read(run, run.report), copy_of(run)
-        standing = state(run)
+        current = state(run)
         return StoredRun(
             id=run.path.name,
             contract=_text(manifest, "contract", "name"),
             agent=_text(manifest, "agent", "name"),
             status="" if other else _text(report, "status"),
             started=_text(manifest, "started", "text"),
-            state=NEWER if standing == "finished" and NEWER in (manifest, report) else standing,
+            state=NEWER if current == "finished" and NEWER in (manifest, report) else current,
             path=run.path,
             replay_of=_text(manifest, "configuration", "replay_of"),
             retry_of=_text(manifest, "configuration", "retry_of"),
@@ -191,7 +193,7 @@ def _holds_a_run(path: Path) -> bool:
 
 
 def _live_state(run: RunDirectory) -> str:
-    """The state of a living run. A question counts before a pause, because it has a deadline."""
+    """The state of a run in progress. A question takes precedence over a pause, because it has a deadline."""
     try:
         events = read_finished_events(run.events)[0]
     except (BrokenSeal, NewerSchema):
@@ -208,7 +210,7 @@ def _live_state(run: RunDirectory) -> str:
 
 
 def _as_sealed(run: RunDirectory) -> bool:
-    """Whether manifest and report are those of the seal, and every file that was not removed with approval its size."""
+    """Whether manifest and report match the seal, and every file that was not removed with approval has its size."""
     try:
         seal = load_seal(run)
         gone = _removed(run, seal)
@@ -224,7 +226,7 @@ def _as_sealed(run: RunDirectory) -> bool:
 
 
 def _removed(run: RunDirectory, seal: Seal) -> Mapping[str, tuple[int, ...]]:
-    """What a retention act took away, and the size to which it brought the log."""
+    """The files that a retention act removed, and the size of the log after it."""
     if not os.path.lexists(run.path / NAME):
         return {}
     act = read_retention(run, seal)

@@ -4,8 +4,7 @@
 events, the last hash and the Merkle root as the writer knew them (not as the file claims), and ends with a digest over
 all of that, so that a change of the seal itself shows. All files are made durable before the seal is written.
 
-What a seal alone cannot show is a directory that was made anew from beginning to end, seal included: note its digest
-somewhere else.
+A seal alone cannot detect a directory that was rebuilt completely, seal included: note its digest somewhere else.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ MAX_DEPTH = 32
 
 @dataclass(frozen=True)
 class DirectoryEntry:
-    """Something in the directory: its path as text, what the kernel says of it, and how to open it.
+    """An entry of the directory: its path as text, its file status, and how to open it.
 
     ``handle`` is the descriptor of the directory that holds it, valid until the walk goes on. ``problem`` is set when
-    it could not even be looked at.
+    its status could not be read.
     """
 
     path: str
@@ -46,7 +45,7 @@ class DirectoryEntry:
 
 
 def walk(root: Path, enter: Callable[[str], bool]) -> Iterator[DirectoryEntry]:
-    """Everything below ``root`` in the order of names; a directory is entered when ``enter`` says yes to its path.
+    """Everything below ``root`` in the order of names; a directory is entered if ``enter`` returns true for its path.
 
     The lock of the run is left out as long as it is an empty regular file.
     """
@@ -63,7 +62,7 @@ def _walk(handle: int, prefix: str, enter: Callable[[str], bool], depth: int) ->
         try:
             information = os.stat(name, dir_fd=handle, follow_symlinks=False)
         except OSError as error:
-            yield DirectoryEntry(path, name, handle, None, error.strerror or "cannot be looked at")
+            yield DirectoryEntry(path, name, handle, None, error.strerror or "its status cannot be read")
             continue
         if path == LOCK_NAME and stat.S_ISREG(information.st_mode) and not information.st_size:
             continue
@@ -82,7 +81,7 @@ def _walk(handle: int, prefix: str, enter: Callable[[str], bool], depth: int) ->
 
 
 def open_regular(found: DirectoryEntry) -> int:
-    """A descriptor for reading; ``OSError`` when it is no regular file any more or cannot be read."""
+    """A descriptor for reading; ``OSError`` if it is no longer a regular file or cannot be read."""
     handle = os.open(found.name, _READ | os.O_NONBLOCK, dir_fd=found.handle)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -102,7 +101,7 @@ def hash_file(handle: int, limit_bytes: int) -> tuple[int, str]:
 
 @dataclass(frozen=True)
 class SealedFile:
-    """What the seal says of one file."""
+    """The entry of one file in the seal."""
 
     bytes: int
     mode: str
@@ -111,7 +110,7 @@ class SealedFile:
 
 @dataclass(frozen=True)
 class Seal:
-    """A seal that was read and whose own digest holds."""
+    """A seal that was read and whose own digest is valid."""
 
     directories: dict[str, str]
     files: dict[str, SealedFile]
@@ -122,9 +121,9 @@ class Seal:
 
 
 def write_seal(run: RunDirectory, trace: TraceWriter) -> dict[str, Any]:
-    """Close ``trace``, make everything durable and seal it; what was written is returned."""
+    """Close ``trace``, make everything durable and write the seal, which is returned."""
     if os.path.lexists(run.seal):
-        raise BrokenSeal("the run is sealed already", where="seal.json")
+        raise BrokenSeal("the run is already sealed", where="seal.json")
     trace.close()
     directories: list[dict[str, Any]] = []
     files: list[dict[str, Any]] = []
@@ -166,7 +165,7 @@ def read_seal(data: bytes) -> Seal:
         directories = {entry["path"]: str(entry["mode"]) for entry in value["directories"]}
         return Seal(directories, files, int(events["count"]), str(events["head"]), str(events["root"]), str(claimed))
     except (KeyError, TypeError, ValueError):
-        raise BrokenSeal("the seal lacks what a seal must say", where="seal.json") from None
+        raise BrokenSeal("the seal lacks a required field", where="seal.json") from None
 
 
 def load_seal(run: RunDirectory) -> Seal:
@@ -175,7 +174,7 @@ def load_seal(run: RunDirectory) -> Seal:
 
 
 def mode_text(mode: int) -> str:
-    """Permissions as the seal spells them, such as ``0644``."""
+    """Permissions in the form of the seal, such as ``0644``."""
     return f"{stat.S_IMODE(mode):04o}"
 
 
@@ -198,10 +197,10 @@ def _sealed(found: DirectoryEntry, information: os.stat_result) -> dict[str, Any
 
 
 def _check_log(files: list[dict[str, Any]], trace: TraceWriter) -> None:
-    """The log on disk must be the one that was written, as far as its length tells."""
+    """Check that the log on disk has the length that was written."""
     sizes = [entry["bytes"] for entry in files if entry["path"] == "events.jsonl"]
     if sizes != [trace.size]:
-        raise BrokenSeal("the log is not as long as what was written to it", where="events.jsonl")
+        raise BrokenSeal("the log has another length than was written to it", where="events.jsonl")
 
 
 def _sync_directory(found: DirectoryEntry) -> None:

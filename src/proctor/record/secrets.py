@@ -1,16 +1,16 @@
-"""Where secrets stand in bytes, by a rule set in data (``secret_rules.json``).
+"""Find secrets in bytes, by the rules in ``secret_rules.json``.
 
-A rule has literals, all in lower case, one of which stands where its pattern begins (``back`` bytes later at most, or
-with ``word`` anywhere in the word of letters, digits, ``_`` and ``-`` that it begins with); the
-group ``secret`` is what is to be hidden, or all of the match. Literals are looked for first, because finding one is
-fifty times faster than a pattern. Those of tokens only near a long run of token characters, which ordinary text has
-few of; those of rules that hold ``anywhere`` in all of it. Every pattern is bounded, so that no text takes long.
+A rule has literals, all in lower case, one of which is where its pattern begins (``back`` bytes later at most, or with
+``word`` anywhere in the word of letters, digits, ``_`` and ``-`` that it begins with); the group ``secret`` is what is
+to be hidden, or all of the match. Literals are looked for first, because finding one is fifty times faster than a
+pattern. Literals of tokens are looked for only near a long run of token characters, which is rare in ordinary text;
+those of rules with ``anywhere`` in all of it. Every pattern is bounded, so that no text takes long.
 
-``(?&margin)`` in a pattern stands for the part of that name: what programs put before each line that they show, such as
-its number, a sign of a quotation, or the name of a file. ``lines`` hides each line of the secret by itself, so that a
-hunk keeps its lines and a listing its numbers; ``entropy`` (bits for each byte) and
-``digit`` keep plain words out; ``talk`` is for rules that only conversations are held against. Everything is also read
-in other spellings: see ``encoded``.
+``(?&margin)`` in a pattern is replaced by the part of that name: what programs put before each line that they show,
+such as its number, a sign of a quotation, or the name of a file. ``lines`` hides each line of the secret by itself, so
+that a hunk keeps its lines and a listing its numbers; ``entropy`` (bits for each byte) and ``digit`` exclude plain
+words; ``talk`` marks rules for conversations only. Everything is also searched in other spellings: see
+``encoded_secrets``.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ RUN_BYTES = 20
 WORD_BYTES = 80
 NEAR_BYTES = 24
 MOSTLY = 3
-"""Where more than one of so many bytes is in a long run, all of a text is looked at as one."""
+"""If more than one in this many bytes is in a long run, the text is searched as a whole."""
 
 WALL_LINE_BYTES = 50
 WALL_END_BYTES = 100
-"""So long are the lines of a wall, and so much of its end is still looked at."""
+"""The length of the lines of a wall, and how much of its end is still searched."""
 
 BLOCK_BYTES = 1 << 17
 """Literals are looked for block by block: a block stays in the cache of the processor."""
 
 SKIPPED_BYTES = 500
-"""So much of a match is read again for its literal, because a value may swallow the name of the next one."""
+"""How much of a match is searched again for its literal, because a value may contain the name of the next one."""
 
 APART = b"\n\0\n"
-"""What stands between views; no pattern goes over it."""
+"""The separator between views; no pattern matches across it."""
 
 _TOKEN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 _RUNS = bytes(ord("a") if byte in _TOKEN else ord(" ") for byte in range(256))
 _RUN = b"a" * RUN_BYTES
 _PIECES = rb"(?:\n|\\+(?:x[0-9a-f]{2}|[nrt]))(?&gutter)|[A-Za-z0-9/=][A-Za-z0-9+/=]*"
-"""The words of a secret that is hidden line by line, and the ends of its lines with what stands before the next."""
+"""The parts of a secret that is hidden line by line, and its line ends with the prefix of the next line."""
 
 _PART = re.compile(rb"\(\?&([a-z]+)\)")
 _SOLID = bytes(ord("a") if byte in b"abcdefghijklmnopqrstuvwxyz0123456789+/_-" else ord(" ") for byte in range(256))
@@ -66,7 +66,7 @@ _WALL = re.compile(
 
 _DIGIT = re.compile(rb"[0-9]")
 OTHER_WORDS = rb"[_t-](?:(?<=-)-[a-z]|(?<=_)auth|(?<=t)oken=)"
-"""With what the words of rules begin that hold anywhere, and not behind a letter."""
+"""The first characters of literals that match anywhere except after a letter."""
 
 _BOUND = b"(?<![A-Za-z0-9"
 
@@ -130,7 +130,7 @@ class Rules:
         return joined_hits([*self._plain(data, low, talk), *self._viewed(views, talk)])
 
     def plain(self, data: bytes, talk: bool = False) -> Iterator[Hit]:
-        """What stands in ``data`` as it is written."""
+        """The secrets in ``data`` as it is written."""
         return self._plain(data, data.lower(), talk)
 
     def _plain(self, data: bytes, low: bytes, talk: bool) -> Iterator[Hit]:
@@ -138,7 +138,7 @@ class Rules:
         yield from self._tokens(data, low, talk)
 
     def _viewed(self, views: list[View], talk: bool) -> Iterator[Hit]:
-        """What stands in other spellings; these are put side by side first."""
+        """The secrets in other spellings, which are concatenated first."""
         if not views:
             return
         begins = [0, *accumulate(len(view.text) + len(APART) for view in views)]
@@ -148,7 +148,7 @@ class Rules:
             yield from placed(view, (start - begin, order, min(end - begin, len(view.text)), kind))
 
     def _tokens(self, data: bytes, low: bytes, talk: bool) -> Iterator[Hit]:
-        """What the rules for tokens find around long runs of token characters, which are put side by side first."""
+        """The matches of rules for tokens around long runs of token characters, which are concatenated first."""
         windows = list(_windows(data))
         near = b"\n" + b"\n".join([low[start:end] for start, end in windows])
         begins = list(accumulate((end - start + 1 for start, end in windows), initial=1))
@@ -178,7 +178,7 @@ def usual_rules() -> Rules:
 
 
 def spans_in_text(text: str) -> list[tuple[int, int]]:
-    """Where secrets and addresses of people stand in a text of a conversation, in characters."""
+    """The positions of secrets and addresses of people in a text of a conversation, in characters."""
     data = text.encode("utf-8", "surrogatepass")
     found = usual_rules().find(data, talk=True)
     if len(data) == len(text):
@@ -213,7 +213,7 @@ def _rule(entry: dict[str, object], order: int, parts: Mapping[bytes, bytes]) ->
 
 
 def _expanded(text: bytes, parts: Mapping[bytes, bytes]) -> bytes:
-    """A pattern in which the names of parts are replaced by what they stand for."""
+    """A pattern with the names of parts replaced by the parts."""
     while _PART.search(text):
         text = _PART.sub(lambda part: parts[part[1]], text)
     return text
@@ -228,7 +228,7 @@ def _by_literal(rules: Iterator[Rule]) -> dict[bytes, list[Rule]]:
 
 
 def _begin_words(rules: list[Rule]) -> bool:
-    """Whether all of ``rules`` hold only where no letter or digit stands before their literal."""
+    """Whether all of ``rules`` match only if no letter or digit is before their literal."""
     return all(rule.text.startswith(_BOUND) and not rule.back for rule in rules)
 
 
@@ -238,7 +238,7 @@ def _by_prefix(table: dict[bytes, list[Rule]]) -> dict[bytes, list[Rule]]:
 
 
 def _any_of(literals: Iterable[bytes]) -> bytes:
-    """A pattern for the longest of ``literals`` that stands somewhere, sorted by their first letters."""
+    """A pattern for the longest of ``literals`` at a place, sorted by their first letters."""
     by_letter: dict[bytes, list[bytes]] = {}
     for literal in sorted(literals, key=len, reverse=True):
         by_letter.setdefault(literal[:1], []).append(re.escape(literal[1:]))
@@ -294,9 +294,9 @@ def _hits(data: bytes, low: bytes, table: dict[bytes, list[Rule]], talk: bool) -
 
 
 def _outside_walls(low: bytes) -> Iterator[tuple[int, int]]:
-    """What lies outside of walls of letters and digits, and the end of each wall.
+    """The parts outside of walls of letters and digits, and the end of each wall.
 
-    What makes a value a secret ends in a sign, such as ``=``, and none stands in a wall.
+    What makes a value a secret ends in a sign, such as ``=``, and a wall contains no sign.
     """
     runs = low.translate(_SOLID)
     first = 0
@@ -312,7 +312,7 @@ def _outside_walls(low: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _held(data: bytes, rules: list[Rule], where: int, talk: bool) -> Iterator[Hit]:
-    """What those of ``rules`` hide that hold for a literal at ``where``."""
+    """The secrets found by those of ``rules`` that match a literal at ``where``."""
     for rule in rules:
         match = None if rule.talk and not talk else _match(rule, data, where)
         if match is not None:
@@ -354,7 +354,7 @@ def entropy(text: bytes) -> float:
 
 
 def placed(view: View, hit: Hit) -> Iterator[Hit]:
-    """A hit in a view, piece by piece where it stands."""
+    """A hit in a view, as pieces with their positions in the data."""
     start, order, end, kind = hit
     if start < end:
         for first, last in view.pieces(start, end):

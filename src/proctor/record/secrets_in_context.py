@@ -20,7 +20,7 @@ from proctor.record.secrets import Hit, Rules, SecretSpan, joined_hits, placed
 
 SHORTEST = 4
 MOST_BEFORE = 64
-"""Among so many arguments the program is looked for that another one starts."""
+"""The number of arguments that are searched for a program that another one starts."""
 
 KIND = "command-password"
 
@@ -46,12 +46,12 @@ _HEADER = re.compile(
     rf"(?i)(?:-H|--header=)?(?:(?:proxy-)?authorization:\s*+(?!{_SCHEME}\s*\Z)(?:[a-z][a-z0-9-]{{0,20}}\s+)?"
     rf"|(?:[a-z0-9]{{1,30}}[_-]){{0,4}}(?:{_WORD}|subscription-key):\s*)"
 )
-"""The head of a request that says who asks, up to what nobody else may know."""
+"""An HTTP header with credentials, up to the secret."""
 
 
 @dataclass(frozen=True)
 class Asks:
-    """How a program is given a secret: by the options before it, and by what it is written right behind."""
+    """How a program takes a secret: the options before it, and the prefixes that it directly follows."""
 
     options: tuple[str, ...] = ()
     glued: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ _STARTS_OTHERS = frozenset(
         *("docker", "podman", "nerdctl", "kubectl", "oc", "docker-compose", "ssh", "chroot", "gosu", "busybox"),
     )
 )
-"""Programs among whose arguments another one stands with its own."""
+"""Programs whose arguments contain another program with its arguments."""
 
 
 @dataclass(frozen=True)
@@ -90,33 +90,33 @@ class Argument:
     end: int
 
 
-def find_arguments(words: Sequence[str]) -> Iterator[Argument]:
-    """The secrets among ``words``, of which the first is perhaps a program, or one that starts another."""
-    begin, asks = _program(words)
-    for number, word in enumerate(words):
-        following = words[number + 1] if number + 1 < len(words) else ""
+def find_arguments(arguments: Sequence[str]) -> Iterator[Argument]:
+    """The secrets in ``arguments``; the first argument may be a program, or one that starts another."""
+    begin, asks = _program(arguments)
+    for number, argument in enumerate(arguments):
+        following = arguments[number + 1] if number + 1 < len(arguments) else ""
         own = asks if number > begin else Asks()
-        if valued := _VALUED.match(word):
-            yield from _whole(number, word, valued.end())
-        elif _OPTION.fullmatch(word) or word in own.options:
+        if valued := _VALUED.match(argument):
+            yield from _whole(number, argument, valued.end())
+        elif _OPTION.fullmatch(argument) or argument in own.options:
             yield from _whole(number + 1, following, 0)
-        elif word in _USER:
+        elif argument in _USER:
             yield from _after_name(number + 1, following)
-        elif word.startswith(own.glued):
-            yield from _whole(number, word, max(len(one) for one in own.glued if word.startswith(one)))
-        elif (word.startswith(_HEADED) or (number and words[number - 1] in _HEADED)) and (
-            header := _HEADER.match(word)
+        elif argument.startswith(own.glued):
+            yield from _whole(number, argument, max(len(one) for one in own.glued if argument.startswith(one)))
+        elif (argument.startswith(_HEADED) or (number and arguments[number - 1] in _HEADED)) and (
+            header := _HEADER.match(argument)
         ):
-            yield from _whole(number, word, header.end())
-    if words and words[begin].rpartition("/")[2] == _NAMES_FILE:
-        yield from _third(words, begin)
+            yield from _whole(number, argument, header.end())
+    if arguments and arguments[begin].rpartition("/")[2] == _NAMES_FILE:
+        yield from _third(arguments, begin)
 
 
-def _program(words: Sequence[str]) -> tuple[int, Asks]:
-    """Where the program stands that may be given a secret, and how it is."""
-    for number, word in enumerate(words[:MOST_BEFORE]):
-        name = word.rpartition("/")[2]
-        asks = _asks(name, words)
+def _program(arguments: Sequence[str]) -> tuple[int, Asks]:
+    """The position of the program that may take a secret, and how it takes it."""
+    for number, argument in enumerate(arguments[:MOST_BEFORE]):
+        name = argument.rpartition("/")[2]
+        asks = _asks(name, arguments)
         if asks or name == _NAMES_FILE:
             return number, asks or Asks()
         if number == 0 and name not in _STARTS_OTHERS:
@@ -124,44 +124,44 @@ def _program(words: Sequence[str]) -> tuple[int, Asks]:
     return 0, Asks()
 
 
-def _asks(name: str, words: Sequence[str]) -> Asks | None:
+def _asks(name: str, arguments: Sequence[str]) -> Asks | None:
     if _DATABASE.fullmatch(name):
         return Asks((), ("-p",))
     if name in _LOGS_IN:
-        return _P if "login" in words else None
+        return _P if "login" in arguments else None
     if name == "gh":
-        return _BODY if ("secret", "set") in pairwise(words) else None
+        return _BODY if ("secret", "set") in pairwise(arguments) else None
     return _ASKS.get(name)
 
 
-def _third(words: Sequence[str], begin: int) -> Iterator[Argument]:
-    """The password behind a file and a user, or behind a user alone where the result is printed."""
-    flags = [word for word in words[begin + 1 :] if word.startswith("-")]
+def _third(arguments: Sequence[str], begin: int) -> Iterator[Argument]:
+    """The password after a file and a user, or after a user alone if the result is printed."""
+    flags = [argument for argument in arguments[begin + 1 :] if argument.startswith("-")]
     plain = [
         number
-        for number in range(begin + 1, len(words))
-        if not words[number].startswith("-") and not _VALUED_FLAG.fullmatch(words[number - 1])
+        for number in range(begin + 1, len(arguments))
+        if not arguments[number].startswith("-") and not _VALUED_FLAG.fullmatch(arguments[number - 1])
     ]
     before = 1 if any("n" in flag for flag in flags) else 2
     if any("b" in flag for flag in flags) and len(plain) > before:
-        yield from _whole(plain[before], words[plain[before]], 0)
+        yield from _whole(plain[before], arguments[plain[before]], 0)
 
 
-def _whole(number: int, word: str, start: int) -> Iterator[Argument]:
-    """All of ``word`` from ``start`` on; openssl says in front where its password comes from."""
-    if word.startswith(_FROM_HERE, start):
+def _whole(number: int, argument: str, start: int) -> Iterator[Argument]:
+    """All of ``argument`` from ``start`` on; for openssl a prefix names the source of the password."""
+    if argument.startswith(_FROM_HERE, start):
         start += len(_FROM_HERE)
-    elif word.startswith(_FROM_ELSEWHERE, start):
+    elif argument.startswith(_FROM_ELSEWHERE, start):
         return
-    if len(word) - start >= SHORTEST and not _PLAIN.fullmatch(word, start):
-        yield Argument(number, start, len(word))
+    if len(argument) - start >= SHORTEST and not _PLAIN.fullmatch(argument, start):
+        yield Argument(number, start, len(argument))
 
 
-def _after_name(number: int, word: str) -> Iterator[Argument]:
-    """What stands behind the name of a user; two numbers are those of a user and a group."""
-    name, colon, rest = word.partition(":")
+def _after_name(number: int, argument: str) -> Iterator[Argument]:
+    """The part after the name of a user; two numbers are those of a user and a group."""
+    name, colon, rest = argument.partition(":")
     if colon and name and not (name.isdigit() and rest.isdigit()) and len(rest) >= SHORTEST:
-        yield Argument(number, len(name) + 1, len(word))
+        yield Argument(number, len(name) + 1, len(argument))
 
 
 TAIL_BYTES = 600
@@ -193,7 +193,7 @@ def find_cut(rules: Rules, data: bytes) -> list[SecretSpan]:
 
 
 def unfinished_token(rules: Rules, data: bytes, found: list[SecretSpan]) -> SecretSpan | None:
-    """The token that ``data`` ends with, whole by now or not: what follows may belong to it."""
+    """The token that ``data`` ends with, complete or not: what follows may belong to it."""
     run = _LAST_RUN.search(data, max(0, len(data) - TAIL_BYTES))
     if run is None or not _BY_CHANCE.search(run[0]):
         return None
@@ -236,7 +236,7 @@ def _unfinished(rules: Rules, data: bytes) -> list[Hit]:
 
 
 def _literals(rules: Rules, run: bytes) -> list[tuple[bytes, int]]:
-    """The literals with which tokens begin in ``run``, or which stand in them, and where."""
+    """The literals in ``run`` with which tokens begin, or which are in tokens, with their positions."""
     low = run.lower()
     places = [(literal, low.find(literal), rule[0].back) for literal, rule in rules.near.items()]
     return [

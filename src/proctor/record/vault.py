@@ -1,17 +1,17 @@
 """The restricted store of originals: encrypted at rest, read by signed tokens, every reading in a chained log.
 
-    key            names originals (HMAC) and authenticates the log; for this user alone
-    entries/NAME.age   one original each, encrypted for every recipient there was when it came in
-    access.jsonl   who was let in, who asked for what and why, and whether they got it
-    ../vault-head.json   how long that log is, a second time, outside the vault
+    key            names originals (HMAC) and authenticates the log; only this user can read it
+    entries/NAME.age   one original each, encrypted for everyone who was a recipient when it was added
+    access.jsonl   who became a recipient, who asked for what and why, and whether it was granted
+    ../vault-head.json   a second note of the log's length, outside the vault
 
-Who may read is what the log says, so that adding oneself to a list is no way in. Writing needs no identity; reading
-needs a token, signed by a recipient for one entry, with a reason, for a short time and for one use. A reading is in the
-log before the first byte is decrypted; so is one that is refused. Where the log does not hold, nothing is read. A vault
-that was put back from a copy does not hold against the note outside of it.
+The log decides who may read, so a user cannot gain access by editing a list. Writing needs no identity; reading needs a
+token, signed by a recipient for one entry, with a reason, for a short time and for one use. A reading is in the log
+before the first byte is decrypted; so is one that is refused. If the log is not valid, nothing is read. A vault that
+was restored from a copy does not match the note outside of it.
 
-What this cannot do: whoever has the key and may write to the home can write another history from the beginning, and a
-home that is put back as a whole agrees with itself. Note the head of the log elsewhere from time to time (``proctor
+Limits: a user who has the key and may write to the home can write another history from the beginning, and a home that
+is restored as a whole is consistent. Note the head of the log elsewhere from time to time (``proctor
 vault log`` prints it).
 """
 
@@ -42,24 +42,24 @@ ENTRY_BYTES = 64 << 20
 TOKEN_BYTES = 8192
 TOKEN_SECONDS = 600
 TWICE = "twice"
-"""In the first record: the end of the log is noted at a second place as well. Older vaults have one place."""
+"""In the first record: the end of the log is also noted at a second place. Older vaults have one place."""
 AGE_HEADER = b"age-encryption.org/v1\n"
 AGE_TAG_BYTES = 16
 AGE_CHUNK_BYTES = 64 << 10
 """The form of an age file: a header, its MAC after ``---``, a nonce of 16 bytes, and a tag after each chunk."""
 WHY_CHARACTERS = 500
 PURPOSE = "proctor.vault.token"
-NO_RECIPIENT = "the reader is no recipient"
+NO_RECIPIENT = "the reader is not a recipient"
 NO_REASON = "it does not say why"
 NO_ENTRY = "there is no such entry"
 _HINTS = {
-    NO_RECIPIENT: "whoever is one lets others in: proctor vault add-recipient",
+    NO_RECIPIENT: "a recipient can add you: proctor vault add-recipient",
     NO_REASON: "--why '...'",
     NO_ENTRY: "an entry is named by the end of its placeholder, [secret:KIND:LENGTH:NAME]",
 }
 _NAME = re.compile(rf"[0-9a-f]{{{NAME_DIGITS}}}")
 _NEW = re.compile(rf"[0-9a-f]{{{2 * NEW_BYTES}}}")
-"""What a vault is called behind its name until it is whole."""
+"""The suffix of a vault's name until it is complete."""
 
 _NONCE = re.compile(r"[0-9a-f]{2,128}")
 _MOMENT = re.compile(r"[0-9]{1,20}")
@@ -67,7 +67,7 @@ _MOMENT = re.compile(r"[0-9]{1,20}")
 
 @dataclass(frozen=True)
 class Original:
-    """What a placeholder stands for."""
+    """The original text of a placeholder."""
 
     name: str
     kind: str
@@ -103,7 +103,7 @@ class Vault:
         sync_directory(self.path.parent)
 
     def sweep(self) -> None:
-        """Take away what a crash of :meth:`create` left, unless somebody makes the vault now or it cannot be done."""
+        """Remove what a crash of :meth:`create` left, unless another process creates the vault now or removal fails."""
         with suppress(OSError, ProctorError):
             if self._left():
                 with exclusive_lock(self.path.parent, wait=False):
@@ -118,7 +118,7 @@ class Vault:
         return [path for path in found if _NEW.fullmatch(path.name.removeprefix(begin))]
 
     def _remove_left(self) -> None:
-        """Remove what a crash left; it explains the note of a vault that never came to be, which goes before it."""
+        """Remove what a crash left, and before it the note of the vault that was never completed."""
         if not os.path.lexists(self.path):
             self.head.unlink(missing_ok=True)
             sync_directory(self.path.parent)
@@ -136,11 +136,11 @@ class Vault:
         except (OSError, InfrastructureFault):
             key = b""
         if len(key) != KEY_BYTES:
-            raise BrokenSeal("the key of the vault was changed or taken away", where=str(self.path / "key"))
+            raise BrokenSeal("the key of the vault was changed or removed", where=str(self.path / "key"))
         return key
 
     def _miss(self) -> None:
-        """Refuse to go on without a vault that was noted, unless a crash of :meth:`create` explains the note."""
+        """Refuse if a vault was noted and is missing, unless a crash of :meth:`create` explains the note."""
         try:
             count = int(parse_canonical(read_bounded(self.head, NOTE_BYTES))["count"])
         except FileNotFoundError:
@@ -148,13 +148,13 @@ class Vault:
         except (OSError, ValueError, KeyError, TypeError, InfrastructureFault):
             raise BrokenSeal("the note of how long the log is does not hold", where=self.head.name) from None
         explained = count == 1 and self._left()
-        if not explained and not os.path.lexists(self.path):  # somebody may have just made it
+        if not explained and not os.path.lexists(self.path):  # another process may have just created it
             records = "1 record" if count == 1 else f"{count} records"
-            hint = f"put it back from a copy; to do without it for good, take {self.head.name} away as well"
-            raise BrokenSeal(f"the vault was taken away: its log had {records}", where=str(self.path), hint=hint)
+            hint = f"restore it from a copy; if you no longer want a vault, remove {self.head.name} as well"
+            raise BrokenSeal(f"the vault was removed: its log had {records}", where=str(self.path), hint=hint)
 
     def log(self) -> ChainedLog:
-        """The log as such; :meth:`history` checks that it is this vault's."""
+        """The log; :meth:`history` checks that it is this vault's."""
         return ChainedLog(self.path / LOG_NAME, key=self.key, second=self.head)
 
     def history(self) -> list[Entry]:
@@ -165,11 +165,11 @@ class Vault:
         if not entries or entries[0].record.get("act") != "init":
             raise BrokenSeal("the access log does not begin with the vault", where=LOG_NAME)
         if entries[0].record.get("noted") == TWICE and not os.path.lexists(self.head):
-            raise BrokenSeal("the note of how long the log is was taken away", where=self.head.name)
+            raise BrokenSeal("the note of the log's length was removed", where=self.head.name)
         return entries
 
     def tell_refused(self, reason: str, now_ns: int) -> None:
-        """Put a reading into the log that came to nothing before there was a request."""
+        """Log a reading that failed before there was a request."""
 
         def record(entries: list[Entry]) -> dict[str, str]:
             self._begun(entries)
@@ -178,9 +178,11 @@ class Vault:
         self.log().decide(record)
 
     def keeper(self) -> Callable[[str, str, bytes], None]:
-        """Takes originals in; whoever is a recipient then can read them later."""
+        """Stores originals; those who are recipients at that time can read them later."""
         self.history()
-        with exclusive_lock(self.entries):  # as everybody who writes here is: what has no name yet was left by a crash
+        with exclusive_lock(
+            self.entries
+        ):  # every writer holds the lock, so a file without its final name was left by a crash
             for left in self.entries.glob(".*.age.*"):
                 left.unlink()
 
@@ -199,7 +201,7 @@ class Vault:
         return keep
 
     def _log_state(self) -> object:
-        """What changes whenever somebody is let in, so that the log need not be read for each original."""
+        """Changes with each new recipient, so that the log is not read for each original."""
         try:
             found = os.stat(self.path / LOG_NAME)
         except OSError:
@@ -207,9 +209,9 @@ class Vault:
         return found.st_ino, found.st_size, found.st_mtime_ns
 
     def _has(self, original: Original) -> bool:
-        """Whether the entry of ``original`` is there, as far as can be told without opening it.
+        """Whether the entry of ``original`` exists, without decrypting it.
 
-        One that a crash of the machine left empty, short or full of zeros is not, and is written anew.
+        An entry that a crash of the machine left empty, short or full of zeros does not count and is written again.
         """
         try:
             data = read_bounded(self.entries / f"{original.name}.age", ENTRY_BYTES)
@@ -223,7 +225,7 @@ class Vault:
         return head.startswith(AGE_HEADER) and whole and any(sealed[-AGE_TAG_BYTES:])
 
     def _putter(self) -> Callable[[Original], None]:
-        """Encrypts an original for everyone who is a recipient now, over what stood there."""
+        """Encrypts an original for all current recipients and replaces the entry."""
         people = _recipients(self.history()).values()
         recipients = [age().x25519.Recipient.from_str(person.age) for person in people]
 
@@ -234,7 +236,7 @@ class Vault:
         return put
 
     def token(self, identity: Identity, name: str, why: str, nonce: bytes, now_ns: int) -> dict[str, str]:
-        """A request of ``identity`` to read ``name``, good for one use and for :data:`TOKEN_SECONDS`."""
+        """A request of ``identity`` to read ``name``, valid for one use and for :data:`TOKEN_SECONDS`."""
         request = {
             "entry": name,
             "expires": str(now_ns + TOKEN_SECONDS * 10**9),
@@ -246,7 +248,7 @@ class Vault:
         return {**request, "signature": identity.sign(PURPOSE, request)}
 
     def read(self, token: bytes, identity: Identity, now_ns: int) -> Original:
-        """What ``token`` asks for, opened by ``identity``. The log tells of it first, granted or refused."""
+        """The entry that ``token`` requests, decrypted by ``identity``. It is logged first, granted or refused."""
         request = _request(token)
 
         def record(entries: list[Entry]) -> dict[str, Any]:
@@ -255,53 +257,53 @@ class Vault:
             outcome = "refused" if reason else "granted"
             return {"act": "read", **asked, "outcome": outcome, "reason": reason, "t": str(now_ns)}
 
-        said = self.log().decide(record).record
-        if said["outcome"] == "refused":
-            hint = _HINTS.get(said["reason"], "")
-            raise UsageFault(f"the vault refuses: {said['reason']}", where=str(said["entry"])[:80], hint=hint)
+        decided = self.log().decide(record).record
+        if decided["outcome"] == "refused":
+            hint = _HINTS.get(decided["reason"], "")
+            raise UsageFault(f"the vault refuses: {decided['reason']}", where=str(decided["entry"])[:80], hint=hint)
         try:
             return self._open(str(request["entry"]), identity)
         except ProctorError as error:
-            asked = {key: said[key] for key in ("entry", "nonce", "reader")}
+            asked = {key: decided[key] for key in ("entry", "nonce", "reader")}
             self.log().append({"act": "read-failed", **asked, "reason": error.message, "t": str(now_ns)})
             raise
 
     def add_recipient(self, person: Person, identity: Identity, now_ns: int) -> int:
-        """Let ``person`` read what comes in from now on, and what is here already; how many entries that is.
+        """Let ``person`` read all current and later entries; returns the number of current entries.
 
-        The log tells of it before an entry is opened, or why it is refused. What a crash left undone is done by adding
-        the same person again. An entry that cannot be opened stays as it is, and keeps nobody from the others.
+        It is logged before an entry is opened, and so is a refusal. After a crash, add the same person again. An entry
+        that cannot be opened is left unchanged, and the other entries are still processed.
         """
-        told = {"recipient": str(person), "by": identity.person.name, "t": str(now_ns)}
+        fields = {"recipient": str(person), "by": identity.person.name, "t": str(now_ns)}
 
         def record(entries: list[Entry]) -> dict[str, Any]:
             reason = _no_addition(_recipients(self._begun(entries)), person, identity)
             if reason:
-                return {"act": "refuse-recipient", **told, "outcome": "refused", "reason": reason}
-            return {"act": "add-recipient", **told}
+                return {"act": "refuse-recipient", **fields, "outcome": "refused", "reason": reason}
+            return {"act": "add-recipient", **fields}
 
-        said = self.log().decide(record).record
-        if said["act"] == "refuse-recipient":
-            raise UsageFault(f"the vault refuses: {said['reason']}", where=person.name)
+        decided = self.log().decide(record).record
+        if decided["act"] == "refuse-recipient":
+            raise UsageFault(f"the vault refuses: {decided['reason']}", where=person.name)
         failed: list[ProctorError] = []
-        with exclusive_lock(self.entries):  # whoever takes one in afterwards knows the new recipient
+        with exclusive_lock(self.entries):  # entries added after this include the new recipient
             put = self._putter()
             names = sorted(path.stem for path in self.entries.glob("*.age"))
             for name in names:
                 try:
                     put(self._open(name, identity))
                 except (BrokenSeal, UsageFault) as error:
-                    self.log().append({"act": "add-failed", **told, "entry": name, "reason": error.message})
+                    self.log().append({"act": "add-failed", **fields, "entry": name, "reason": error.message})
                     failed.append(error)
         if failed:
-            words = f"{person.name} can read all but {len(failed)} of {len(names)} entries: {failed[0].message}"
-            raise BrokenSeal(words, where=failed[0].where)
+            message = f"{person.name} can read all but {len(failed)} of {len(names)} entries: {failed[0].message}"
+            raise BrokenSeal(message, where=failed[0].where)
         return len(names)
 
     def _refusal(self, history: list[Entry], request: dict[str, Any], now_ns: int) -> str:
         """Why a request is not granted; empty when it is."""
         if not request:
-            return "this is no token"
+            return "this is not a token"
         signature = str(request.get("signature", ""))
         asked = {key: value for key, value in request.items() if key != "signature"}
         reader = _recipients(history).get(str(asked.get("reader")))
@@ -313,7 +315,7 @@ class Vault:
             (reader is not None and not reader.signed(PURPOSE, asked, signature), "the signature is not the reader's"),
             (asked.get("vault") != history[0].hash, "the token is for another vault"),
             (ends <= now_ns, "the token has expired"),
-            (ends > now_ns + TOKEN_SECONDS * 10**9, "the token is good for too long"),
+            (ends > now_ns + TOKEN_SECONDS * 10**9, "the token is valid for too long"),
             (not _NONCE.fullmatch(nonce), "the token has no nonce"),
             (nonce in _used(history), "the token was used before"),
             (not str(asked.get("why", "")).strip(), NO_REASON),
@@ -333,7 +335,7 @@ class Vault:
         except age().DecryptError as error:
             if "matching keys" in str(error):
                 raise UsageFault("this identity does not open the entry", where=path.name) from None
-            hint = "if a crash cut it off, it comes back when the same secret is redacted again"
+            hint = "if a crash cut it off, it is written again when the same secret is redacted again"
             raise BrokenSeal("the entry was changed or cut off", where=path.name, hint=hint) from None
         except (OSError, ValueError, KeyError, TypeError, InfrastructureFault):
             raise BrokenSeal("the entry cannot be read", where=path.name) from None
@@ -344,17 +346,17 @@ class Vault:
 
 
 def _plain(original: Original) -> bytes:
-    """What is encrypted for ``original``."""
+    """The plain text of the entry of ``original``."""
     secret = base64.b64encode(original.secret).decode()
     return canonical({"kind": original.kind, "name": original.name, "secret": secret})
 
 
 def _no_addition(people: Mapping[str, Person], person: Person, identity: Identity) -> str:
-    """Why ``identity`` may not add ``person``; empty when it may. The same person again is no other."""
+    """Why ``identity`` may not add ``person``; empty if it may. Adding the same person again is allowed."""
     if people.get(identity.person.name) != identity.person:
-        return f"only a recipient can add another, and {identity.person.name} is none"
+        return f"only a recipient can add another, and {identity.person.name} is not a recipient"
     if people.get(person.name, person) != person:
-        return "a recipient of that name is there already, with other keys"
+        return "there is already a recipient of that name, with other keys"
     return ""
 
 
@@ -373,7 +375,7 @@ def _used(history: Iterable[Entry]) -> set[str]:
 
 
 def _request(token: bytes) -> dict[str, Any]:
-    """What a token asks for; nothing where it is none."""
+    """The request in a token; nothing if it is not a token."""
     try:
         value = parse_canonical(token.strip()) if len(token) <= TOKEN_BYTES else None
     except ValueError:

@@ -1,13 +1,13 @@
 """Whether a run directory is still what was sealed.
 
     intact     every file, mode, event and digest is as the seal says, the trace is complete (T7), and the records agree
-    partial    the same, but for what an approved retention act removed; that it was there is proven by what is left
-    unsealed   there is no seal: the run goes on, was cut, or its seal was taken away; the finished events hold together
+    partial    the same, except for what an approved retention act removed; its digests prove what was removed
+    unsealed   there is no seal: the run continues, was cut, or its seal was removed; the finished events are consistent
     broken     anything else, and the problems name the file or the event
 
-Only names and bytes are looked at, nothing is believed: links are not followed, only regular files are opened, sizes
+Nothing in the directory is trusted: links are not followed, only regular files are opened, sizes
 are compared before content is read, one line of the log is held at a time, and JSON is bounded. A gap in a run whose
-report says ``invalid`` is no problem: that is what the status is for. A copy may have any name that is not the id of
+report says ``invalid`` is not a problem: the status covers it. A copy may have any name that is not the id of
 another run.
 """
 
@@ -23,7 +23,7 @@ from typing import Any
 from proctor.base.clock import RUN_ID
 from proctor.base.errors import BrokenSeal, InfrastructureFault, UsageFault
 from proctor.record import retain, reviews
-from proctor.record.completeness import TraceWitness, bounded_lines, check_manifest, patch_paths
+from proctor.record.completeness import TraceContents, bounded_lines, check_manifest, patch_paths
 from proctor.record.consistency import Records, Summary, inconsistencies
 from proctor.record.run_directory import Problem, RunDirectory, is_held
 from proctor.record.seal import DirectoryEntry, Seal, SealedFile, hash_file, load_seal, mode_text, open_regular, walk
@@ -34,12 +34,12 @@ from proctor.record.trace.reader import open_trace
 MOST_PROBLEMS = 100
 SEAL_MODE = "0644"
 BESIDE = ("attestation.json", "attestation.tsr", reviews.NAME, retain.NAME)
-"""What may be laid beside a sealed run; ``record.attest`` checks the first two with the key of whoever did."""
+"""Files that may be added to a sealed run; ``signing.attestation`` checks the first two with the signer's key."""
 
 
 @dataclass(frozen=True)
 class Verification:
-    """The finding, how many events hold together, and the digest of the seal to compare with one noted elsewhere.
+    """The finding, how many events are consistent, and the digest of the seal to compare with one noted elsewhere.
 
     ``run_id`` is the id in a sealed manifest, empty where that was not read; ``retained`` the retention act, if any,
     and ``not_removed`` what it removes and is still there, as after a crash.
@@ -55,7 +55,7 @@ class Verification:
 
     @property
     def sound(self) -> bool:
-        """Whether nothing is wrong: all is there, or all but what was removed with approval."""
+        """Whether nothing is wrong: everything is there, or everything except what was removed with approval."""
         return self.status in ("intact", "partial")
 
 
@@ -93,7 +93,7 @@ def _unsealed(run: RunDirectory) -> Verification:
     if is_held(run):
         examination.add("seal.json", "missing: the run is still running")
     elif os.path.lexists(run.report):
-        examination.add("seal.json", "missing: the run was cut before it was sealed, or its seal was taken away")
+        examination.add("seal.json", "missing: the run was cut before it was sealed, or its seal was removed")
     else:
         examination.add("seal.json", "missing: the run was cut")
     return examination.finding("broken" if broken else "unsealed", "")
@@ -105,7 +105,7 @@ class _Examination:
     def __init__(self, run: RunDirectory) -> None:
         self.run = run
         self.chain = Chain()
-        self.witness = TraceWitness()
+        self.contents = TraceContents()
         self.summary = Summary()
         self.problems: list[Problem] = []
         self.retained: retain.RemovedEvidence | None = None
@@ -129,7 +129,7 @@ class _Examination:
         return Verification(status, tuple(problems), self.chain.count, digest, self._run_id, self.retained, still)
 
     def check_retention(self, seal: Seal) -> None:
-        """What was removed with approval, before anything is missed."""
+        """Read what was removed with approval, before missing files are reported."""
         try:
             self.retained = retain.read_retention(self.run, seal)
         except BrokenSeal as error:
@@ -139,7 +139,7 @@ class _Examination:
         self.chain = Chain(removed=self.retained is not None)
 
     def check_files(self, seal: Seal) -> None:
-        """Everything that lies there against the seal, and everything in the seal against what lies there."""
+        """Compare the files in the directory with the seal, in both directions."""
         missing = {**seal.files, **seal.directories}
         for found in walk(self.run.path, seal.directories.__contains__):
             missing.pop(found.path, None)
@@ -196,12 +196,12 @@ class _Examination:
             self.add(found.path, "its name is not the digest of its content")
 
     def check_chain(self, most: int | None = None, digest: Any = None) -> int:
-        """Follow the log to its end or first break; how many bytes stand after the last newline."""
+        """Follow the log to its end or first break; how many bytes follow the last newline."""
         try:
             with open_trace(self.run.events) as file:
                 while line := file.readline(EVENT_BYTES + 1):
                     if most is not None and self.chain.count == most:
-                        raise BrokenSeal("stands after the last event of the seal", where=f"events.jsonl#{most}")
+                        raise BrokenSeal("is after the last event of the seal", where=f"events.jsonl#{most}")
                     if most is None and not line.endswith(b"\n") and len(line) <= EVENT_BYTES:
                         return len(line)
                     self._see(self.chain.take(line))
@@ -212,16 +212,16 @@ class _Examination:
         return 0
 
     def _see(self, event: Event) -> None:
-        """Take in one event, and whether its payload is there as a retention act leaves it."""
-        self.witness.see(event)
-        self.summary.see(event)
+        """Add one event, and check whether its payload is present or removed as the retention act requires."""
+        self.contents.add(event)
+        self.summary.add(event)
         removed = not event.salt
         self._without += removed
         if self._wrong is None and removed == (event.type in retain.KEPT_EVENTS):
             self._wrong = event.seq
 
     def check_log(self, seal: Seal) -> None:
-        """The events against one another and against the seal."""
+        """Compare the events with each other and with the seal."""
         if "events.jsonl" not in seal.files:
             self.add("events.jsonl", "is not in the seal")
             return
@@ -233,7 +233,7 @@ class _Examination:
         if self.chain.count < seal.count:
             self.add(f"events.jsonl#{self.chain.count}", f"is missing, with all up to the last of {seal.count} events")
         elif self.chain.head != seal.head or self.chain.root() != seal.root:
-            self.add(f"events.jsonl#{self.chain.count - 1}", "the events hold together and are not those of the seal")
+            self.add(f"events.jsonl#{self.chain.count - 1}", "the events are consistent but are not those of the seal")
         elif digest.hexdigest() not in self._logs(seal):
             self.add("events.jsonl", "its content was changed")
         elif self.retained and digest.hexdigest() == self.retained.log_sha256:
@@ -244,18 +244,18 @@ class _Examination:
     def _check_removed(self, act: retain.RemovedEvidence) -> None:
         """Whether the log lacks those payloads that its tier removes, and no others, and as many as the act says."""
         if self._wrong is not None:
-            self.add(f"events.jsonl#{self._wrong}", "its payload was removed or kept otherwise than the tier says")
+            self.add(f"events.jsonl#{self._wrong}", "its payload was removed or kept against the rule of the tier")
         if self._without != act.events:
-            words = f"says that {act.events} payloads were removed, and {self._without} are missing in events.jsonl"
-            self.add(f"{retain.NAME}#0", words)
+            message = f"says that {act.events} payloads were removed, and {self._without} are missing in events.jsonl"
+            self.add(f"{retain.NAME}#0", message)
 
     def _logs(self, seal: Seal) -> tuple[str, ...]:
-        """Digests of the logs that may stand there: the sealed one, or what a retention act left of it."""
+        """The allowed digests of the log: the sealed one, or the one after a retention act."""
         sealed = seal.files["events.jsonl"].sha256
         return (sealed, self.retained.log_sha256) if self.retained else (sealed,)
 
     def check_reviews(self, seal: Seal) -> None:
-        """What was said about the run after it was sealed, against its own chain and what the home notes of it."""
+        """Check the reviews, which were added after the seal, against their chain and the notes in the home."""
         try:
             reviews.read_reviews(self.run, seal.digest, reviews.noted_heads(self.run))
         except BrokenSeal as error:
@@ -264,7 +264,7 @@ class _Examination:
             self.add(reviews.NAME, f"cannot be read: {error}")
 
     def check_meaning(self, seal: Seal) -> None:
-        """Whether the files, which are those of the seal, say what a finished run must say."""
+        """Whether the files, which match the seal, contain what a finished run requires."""
         run, values, gaps = self.run, dict[str, Any](), list[Problem]()
         for path in (run.manifest, run.contract, run.report, run.changes, run.results):
             name = run.name(path)
@@ -282,7 +282,7 @@ class _Examination:
         changes, results = values["workspace/changes.json"], values["acceptance/results.json"]
         if self.retained is None:
             gaps.extend(
-                Problem("events.jsonl", text) for text in self.witness.gaps(changes, results, self._patch_paths(seal))
+                Problem("events.jsonl", text) for text in self.contents.gaps(changes, results, self._patch_paths(seal))
             )
         report = values["report.json"]
         if not isinstance(report, dict) or report.get("status") != "invalid":
@@ -306,17 +306,17 @@ class _Examination:
             self.add(problem.where, problem.message, problem.code)
 
     def _check_name(self, manifest: Any) -> None:
-        """Whether the directory goes by the id of another run."""
+        """Whether the directory has the id of another run as its name."""
         self._run_id = str(manifest.get("run", "")) if isinstance(manifest, dict) else ""
         name = os.path.basename(os.path.abspath(self.run.path))
         if RUN_ID.fullmatch(name) and name != self._run_id:
             self.add(
                 "manifest.json",
-                f"says run {self._run_id}, and the directory is called {name}: give a copy a name that is no run's id",
+                f"is of run {self._run_id}, but the directory has the id of another run, {name}: rename the copy",
             )
 
     def _patch_paths(self, seal: Seal) -> set[bytes] | None:
-        """What the patch touches; nothing is said of one that somebody wrote by hand in a form of their own."""
+        """The paths that the patch touches; none for a handwritten patch in another form."""
         if "workspace/final.patch" not in seal.files:
             return None
         try:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.execute.monitor.event_folds import AgentClock, TreeState, is_litter
-from proctor.execute.monitor.payload_values import decimal, integer, moment_ns, nanoseconds, seconds_of, text, words
+from proctor.execute.monitor.payload_values import decimal, integer, moment_ns, nanoseconds, seconds_of, text, text_list
 
 
 def clock_of(story: Any) -> AgentClock:
@@ -144,7 +144,7 @@ def test_a_payload_of_any_shape_is_read(value: Any) -> None:
     amount = decimal(payload, "key")
     assert amount is None or (amount.is_finite() and amount >= 0)
     assert (nanoseconds(payload, "key") or 0) >= 0
-    assert isinstance(text(payload, "key"), str) and isinstance(words(payload, "key"), tuple)
+    assert isinstance(text(payload, "key"), str) and isinstance(text_list(payload, "key"), tuple)
 
 
 @given(st.text(max_size=25))

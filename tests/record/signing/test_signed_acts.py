@@ -39,10 +39,10 @@ def test_a_signed_act_and_one_without_a_signature_are_right() -> None:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"why": "more"}, "the signature of the operator does not hold"),
-        ({"request": 4}, "the signature of the operator does not hold"),
-        ({"signature": "00"}, "the signature of the operator does not hold"),
-        ({"signature": ""}, "the signature of the operator does not hold"),
+        ({"why": "more"}, "the signature of the operator is not valid"),
+        ({"request": 4}, "the signature of the operator is not valid"),
+        ({"signature": "00"}, "the signature of the operator is not valid"),
+        ({"signature": ""}, "the signature of the operator is not valid"),
         ({"signer": ""}, "the signer is not a public identity"),
         ({"signer": "mallory"}, "the signer is not a public identity"),
         ({"by": "bob"}, "the act is signed by alice and not by bob"),
@@ -53,5 +53,5 @@ def test_a_changed_act_is_found(changes: dict[str, Any], problem: str) -> None:
 
 
 def test_a_signature_holds_for_one_run_and_one_question_only() -> None:
-    wrong = ["events.jsonl#7: the signature of the operator does not hold"]
+    wrong = ["events.jsonl#7: the signature of the operator is not valid"]
     assert problems(acted(), run="other") == problems(decided(), run="other") == problems(decided(asked=3)) == wrong

@@ -62,22 +62,22 @@ def test_a_time_stamp_is_kept_and_checked(signed: RunDirectory, tmp_path: Path) 
     assert told.endswith("GMT")
     assert verify(signed).status == "intact"
     assert check_timestamp(signed, authority.certificate) == told
-    with pytest.raises(BrokenSeal, match="does not hold"):
+    with pytest.raises(BrokenSeal, match="is not valid"):
         check_timestamp(signed, stranger.certificate)
-    with pytest.raises(BrokenSeal, match="does not hold"):
+    with pytest.raises(BrokenSeal, match="is not valid"):
         keep_timestamp(signed, authority.stamp(signed.report), authority.certificate)
     signed.attestation.write_bytes(signed.attestation.read_bytes() + b" ")
-    with pytest.raises(BrokenSeal, match="does not hold"):
+    with pytest.raises(BrokenSeal, match="is not valid"):
         check_timestamp(signed, authority.certificate)
 
 
 def test_what_is_no_time_stamp_is_refused(signed: RunDirectory, signing: Path, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_bytes(b"no token")
-    with pytest.raises(BrokenSeal, match="does not hold"):
+    with pytest.raises(BrokenSeal, match="is not valid"):
         keep_timestamp(signed, token, signing.with_suffix(".pub"))
     assert not signed.timestamp.exists()
-    with pytest.raises(BrokenSeal, match="nobody stamped"):
+    with pytest.raises(BrokenSeal, match="no time stamp"):
         check_timestamp(signed, signing)
     signed.attestation.unlink()
     with pytest.raises(UsageFault, match="there is none"):

@@ -47,7 +47,7 @@ def test_the_table_is_well_formed(name: str) -> None:
     assert kind.fields
     assert len(set(kind.fields)) == len(kind.fields)
     assert all(re.fullmatch(r"[a-z0-9_]+", field) for field in kind.fields)
-    assert kind.words.endswith(".")
+    assert kind.description.endswith(".")
 
 
 @pytest.mark.parametrize("name", sorted(EVENT_TYPES))

@@ -32,7 +32,7 @@ from proctor.judge.program_causes import (
     WORDS,
     Asked,
     Program,
-    Words,
+    ProgramArguments,
     asked_by_call,
     asked_by_message,
     command_by_call,
@@ -123,17 +123,17 @@ def _chosen(programs: list[Program], whole: Whole, starts: Mapping[int, Event]) 
             return [_as_it_was(event) for event in (exact if how == WORDS else exact[:1])]
     typed: list[Choice] = []
     for event in (one.event for one in programs if _how(one) == WORDS):
-        words = Words(_argv(event))
-        if isinstance(line, str) and program_name(words.argv) in TERMINALS:
+        program = ProgramArguments(_argv(event))
+        if isinstance(line, str) and program_name(program.argv) in TERMINALS:
             typed.append(_in_a_shell(event, line, starts))
             continue
-        if _is_shell(words.argv) and isinstance(line, str) and line in words.argv[-1]:
-            return [(event, (*words.argv[:-1], line), _directory(event), True)]
-        if is_same(asked, words) and (line is None or words.line not in asked.parts):
+        if _is_shell(program.argv) and isinstance(line, str) and line in program.argv[-1]:
+            return [(event, (*program.argv[:-1], line), _directory(event), True)]
+        if is_same(asked, program) and (line is None or program.line not in asked.parts):
             return [_as_it_was(event)]
-        if isinstance(line, str) and is_part(asked, words):
+        if isinstance(line, str) and is_part(asked, program):
             return [_in_a_shell(event, line, starts)]
-        if line is None and evidence_of(asked, words) >= CONTAINED:
+        if line is None and evidence_of(asked, program) >= CONTAINED:
             return [_as_it_was(event)]
     return typed[:1]
 

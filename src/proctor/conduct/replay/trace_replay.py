@@ -15,7 +15,7 @@ from proctor.execute.monitor.breakers.breaker_panel import BreakerPanel, Replay,
 from proctor.execute.monitor.breakers.breaker_settings import Settings, settings_from
 from proctor.execute.monitor.budget import Item
 from proctor.execute.monitor.price_table import total_of
-from proctor.record.retain import RemovedEvidence, gone, require_payloads, retention_of
+from proctor.record.retain import RemovedEvidence, removed_evidence, require_payloads, retention_of
 from proctor.record.run_directory import RunDirectory
 from proctor.record.trace.reader import iterate_events, read_events, read_finished_events
 
@@ -226,7 +226,7 @@ def _projected(run: RunDirectory, act: RemovedEvidence) -> Spending:
     events = list(iterate_events(run.events, removed=True))
     last = next((event for event in reversed(events) if event.type == "cost.projected"), None)
     if last is None:
-        raise gone(run, act, "what it cost cannot be told: it ended before anything was projected")
+        raise removed_evidence(run, act, "its cost is not known: it ended before a first projection")
     payload = last.payload
     try:
         billed = payload["observed_usd"]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from proctor.execute.monitor.payload_values import inner, integer, moment_ns, text, words
+from proctor.execute.monitor.payload_values import inner, integer, moment_ns, text, text_list
 from proctor.record.trace.event import Event
 
 
@@ -181,7 +181,7 @@ class AvailableCheckpoints:
         """Take in one event."""
         if event.type != "workspace.checkpoint":
             return
-        for gone in words(event.payload, "dropped"):
+        for gone in text_list(event.payload, "dropped"):
             self._taken.pop(gone, None)
         name = text(event.payload, "id")
         if name:

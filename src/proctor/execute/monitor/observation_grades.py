@@ -17,7 +17,7 @@ from types import MappingProxyType
 from proctor.base.dataclass_fields import EMPTY
 from proctor.execute.monitor.breakers.interface import ALERT, GRADES, NOTICE, VIOLATION
 from proctor.execute.monitor.event_folds import is_compiled, is_litter
-from proctor.execute.monitor.payload_values import integer, text, words
+from proctor.execute.monitor.payload_values import integer, text, text_list
 from proctor.execute.monitor.program_kinds import program_name
 from proctor.record.trace.event import Event
 
@@ -117,7 +117,7 @@ def observation_of(event: Event) -> Observation | None:
         return Observation(
             code,
             next(filter(None, (text(payload, name) for name in names)), ""),
-            program_name(words(payload, "argv")),
+            program_name(text_list(payload, "argv")),
             event.seq,
             integer(payload, "count") or 1,
             payload.get("allowed") is True,

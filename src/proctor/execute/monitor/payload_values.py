@@ -31,7 +31,7 @@ def text(payload: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def words(payload: Mapping[str, Any], key: str) -> tuple[str, ...]:
+def text_list(payload: Mapping[str, Any], key: str) -> tuple[str, ...]:
     """A list of texts, such as a command line."""
     value = payload.get(key)
     if isinstance(value, (list, tuple)):

@@ -29,7 +29,7 @@ from hashlib import sha256
 from typing import Any
 
 from proctor.contract.policy import matches_command
-from proctor.execute.monitor.payload_values import integer, nanoseconds, text, words
+from proctor.execute.monitor.payload_values import integer, nanoseconds, text, text_list
 from proctor.execute.monitor.program_kinds import (
     BUILD,
     INSTALL,
@@ -198,7 +198,7 @@ class Calls:
         pid, parent = integer(event.payload, "pid"), integer(event.payload, "parent")
         if pid is None or event.payload.get("allowed") is False:
             return
-        forms = forms_of(words(event.payload, "argv"), text(event.payload, "path"))
+        forms = forms_of(text_list(event.payload, "argv"), text(event.payload, "path"))
         argv = next((form for form in forms if self._kinds(form)), forms[0])
         self._guarded = True
         origin = integer(event.payload, "origin")
@@ -305,7 +305,7 @@ class Calls:
         """A command of the harness has ended: with it everything that was seen to run in it, or a call of its own."""
         if text(event.payload, "purpose") not in ("", "agent"):
             return
-        argv, code = words(event.payload, "command"), event.payload.get("exit_code")
+        argv, code = text_list(event.payload, "command"), event.payload.get("exit_code")
         wall_ns = nanoseconds(event.payload, "wall_seconds")
         if self._guarded:
             self._close_all(event, argv, code, wall_ns, now_ns)

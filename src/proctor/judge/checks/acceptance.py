@@ -1,4 +1,4 @@
-"""The second half of a run: the patch on a fresh base, what must be put back, then every check in order.
+"""The second half of a run: apply the patch to a fresh base, restore protected files, then run every check in order.
 
     patch     applied to the base; check 0. When it does not apply, every check is blocked and the run is a failure.
     setup     steps declared ``repeat: after_patch`` run again, offline, on the patched tree.
@@ -9,8 +9,7 @@
     confirm   inverted tests confirm what would be a success.
 
 Everything is written as events while it happens and as ``acceptance/results.json`` at the end, which the seal makes
-durable. Nothing that comes out
-of a sandbox decides anything here but through a parser.
+durable. Output of a sandbox affects decisions only through a parser.
 """
 
 from __future__ import annotations
@@ -157,7 +156,7 @@ def _blocked(bench: JudgeContext, results: dict[str, Any], problem: str) -> Acce
 
 
 def _scene(bench: JudgeContext, placement: TreeOverlay, repeated: Repeated) -> tuple[JudgedTree, tuple[Restored, ...]]:
-    """The tree that checks start from, with everything put back that the patch may not decide."""
+    """The tree that checks start from, with everything restored that the patch may not change."""
     policy = bench.prepared.contract.policy
     places = places_of(bench.prepared.contract)
     if not repeated.layers:

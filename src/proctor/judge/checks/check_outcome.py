@@ -1,12 +1,12 @@
-"""What one attempt of a check comes to, and what several attempts together decide. Pure.
+"""The outcome of one attempt of a check, and the decision from several attempts. Pure.
 
-    error   the check could not be started, ran out of time or memory, or its runner did not come to its end;
+    error   the check could not be started, ran out of time or memory, or its runner did not end normally;
             also when the machine kept it from running or had no memory left
-    fail    it came to its end and what was asked for does not hold
-    pass    it came to its end and everything that was asked for holds
+    fail    it ended normally and a requirement is not met
+    pass    it ended normally and every requirement is met
 
-The three are told apart by how the command ended and what its result file says, never by what it printed. Forged
-results are a failure in their own right, and no rule for deciding between attempts outweighs them.
+How the command ended and its result file decide, never its printed output. Forged results are always a failure: no
+rule for several attempts overrides them.
 
 An attempt that the machine may have disturbed is repeated before it counts: see ``set_aside``.
 
@@ -144,7 +144,7 @@ def _changed(results: TestResults) -> str:
 
 
 def _stopped(check: Check, finished: CommandResult, oom_kills: int, machine_oom_kills: int) -> Judgement | None:
-    """The error of a command that did not come to an end of its own."""
+    """The error of a command that did not end by itself."""
     if not finished.started:
         return Judgement(ERROR, NOT_STARTED, finished.problem)
     if finished.starved(check.timeout_seconds):
@@ -192,23 +192,23 @@ def _missed(missing: Sequence[str], whole: int, results: TestResults) -> str:
     """How many listed tests failed, and apart from those which never turned up: mostly a wrong id."""
     absent = [test for test in missing if test not in results.outcomes]
     failed = len(missing) - len(absent)
-    told = [_count(failed, whole, "listed tests did not pass")] if failed else []
+    messages = [_count(failed, whole, "listed tests did not pass")] if failed else []
     if absent:
         names = ", ".join(test[:MOST_NAME_CHARACTERS] for test in absent[:MOST_NAMED])
         more = ", ..." if len(absent) > MOST_NAMED else ""
-        told.append(_count(len(absent), whole, f"listed tests not found: {names}{more}"))
-    return "; ".join(told)
+        messages.append(_count(len(absent), whole, f"listed tests not found: {names}{more}"))
+    return "; ".join(messages)
 
 
-def _count(some: int, whole: int, words: str) -> str:
-    return f"{some} of {whole} {words}"
+def _count(some: int, whole: int, text: str) -> str:
+    return f"{some} of {whole} {text}"
 
 
 def decide(rule: str, attempts: Sequence[Judgement]) -> Judgement:
-    """What the attempts decide together under ``all``, ``majority`` or ``any``; the attempt that speaks for them.
+    """The decision from the attempts under ``all``, ``majority`` or ``any``; the attempt that represents them.
 
-    Forged results in one attempt are decisive. Where no pass is decided a failure stands before an error: something
-    was shown not to hold.
+    Forged results in one attempt are decisive. Without a pass, a failure has priority over an error, because it shows
+    that a requirement is not met.
     """
     forged = [one for one in attempts if one.reason == FORGED_RESULTS]
     if forged:
@@ -222,7 +222,7 @@ def decide(rule: str, attempts: Sequence[Judgement]) -> Judgement:
 
 
 def attribute(patched: Judgement, base: Judgement) -> tuple[Judgement, str]:
-    """Who caused an error or a forgery, once the check was repeated on the base; and the final judgement.
+    """The cause of an error or a forgery, after the check was repeated on the base; and the final judgement.
 
     If the base completes, the patch is the cause. If it does not, a check that cannot start is attributed to the
     harness, and other errors to ``nobody``. Results that cannot be trusted on the base either are an error and not a

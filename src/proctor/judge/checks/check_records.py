@@ -133,7 +133,7 @@ def restored_entries(items: Iterable[Restored]) -> list[dict[str, str]]:
 
 
 def keep_logs(run: RunDirectory, check: Check, made: Attempt) -> dict[str, str]:
-    """Keep the beginnings of both streams; where they lie in the run directory."""
+    """Store the beginnings of both streams; returns their paths in the run directory."""
     name = re.sub(r"[^A-Za-z0-9._-]", "_", check.id)[:80]
     kept = {}
     for kind, output in (("stdout", made.finished.stdout), ("stderr", made.finished.stderr)):

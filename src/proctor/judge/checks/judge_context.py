@@ -38,7 +38,7 @@ Slot = Callable[[], AbstractContextManager[int]]
 
 
 Later = Callable[[Callable[[], None]], None]
-"""Does something whose end nobody waits for before the run is over."""
+"""Runs something in the background; the run waits for it only at its end."""
 
 
 def run_immediately(act: Callable[[], None]) -> None:
@@ -58,10 +58,10 @@ def free_slot() -> AbstractContextManager[int]:
 
 @dataclass(frozen=True)
 class JudgeContext:
-    """Everything that judging one run needs. ``scratch`` is emptied by whoever made it.
+    """Everything that judging one run needs. The caller creates ``scratch`` and removes it.
 
     ``guard`` watches the checks of runs that show what the project's own programs do, and ``mounts`` is what those
-    checks see besides. Commands of the judge run while a ``slot`` is held. Variants
+    checks see in addition. Commands of the judge run while a ``slot`` is held. Variants
     from ``pool`` confirm a success, ``side_by_side`` rounds at a time; without a pool it is not confirmed.
     """
 
@@ -103,7 +103,7 @@ class JudgedTree:
 
 
 class BackgroundCleanup:
-    """Acts that are done while others go on, and are all done when the block is left."""
+    """Actions that run in the background, and have all ended when the block is left."""
 
     def __init__(self) -> None:
         self._threads: list[threading.Thread] = []

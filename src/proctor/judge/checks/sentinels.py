@@ -1,4 +1,4 @@
-"""Sentinels: tests that must pass and tests that must fail, beside the suite, under names drawn at random.
+"""Sentinels: tests that must pass and tests that must fail, added to the suite under names drawn at random.
 
 Code under test shares a process with its tests and can rewrite their outcomes. A suite whose sentinels do not all have
 the expected outcome was not reported by an honest runner: it is forged, whatever else it says. Names, which are made of
@@ -195,9 +195,9 @@ def sentinel_text(names: Names, entropy: Entropy, modules: tuple[tuple[str, str]
 def _failing(template: str, kinds: tuple[str, ...], test: str, margin: str, entropy: Entropy) -> str:
     """A test that goes through all ``kinds`` and fails by a drawn one of them."""
     low = _number(entropy)
-    words = {"a": low, "b": low + 1 + entropy(1)[0]}
-    lines = [f"{margin}lambda: {kind.format(**words)},\n" for kind in kinds]
-    last = kinds[entropy(1)[0] % len(kinds)].format(**words)
+    values = {"a": low, "b": low + 1 + entropy(1)[0]}
+    lines = [f"{margin}lambda: {kind.format(**values)},\n" for kind in kinds]
+    last = kinds[entropy(1)[0] % len(kinds)].format(**values)
     return template.format(test=test, checks="".join(lines), last=last)
 
 
@@ -230,7 +230,7 @@ MOST_MORE = 4
 
 @dataclass(frozen=True)
 class Planted:
-    """Sentinels ready to be written: where, what, which arguments name them, and which ids must come out how.
+    """Sentinels ready to be written: path, text, the arguments that select them, and the expected outcome of each id.
 
     ``places`` are drawn numbers that say where among the other tests each of them runs.
     """
@@ -250,14 +250,14 @@ class Planted:
 
 
 def draw_name(entropy: Entropy) -> str:
-    """A name that nothing in the tree has, fit for any language: words in small letters, joined by ``_``."""
+    """A name that does not occur in the tree and is valid in any language: words in small letters, joined by ``_``."""
     return "_".join(WORDS[byte % len(WORDS)] for byte in entropy(WORDS_IN_A_NAME))
 
 
 def plant_pytest(directory: str, entropy: Entropy, modules: tuple[str, ...] = ()) -> Planted:
     """Sentinels for pytest in ``directory`` of the tree: functions, and methods of a test case, which run differently.
 
-    The file imports ``modules`` under drawn names, as the tests beside it do; an import that fails changes nothing.
+    The file imports ``modules`` under drawn names, as the tests do; an import that fails changes nothing.
     Their ids end in the given ones, whatever the root is.
     """
     name = draw_name(entropy)
@@ -286,27 +286,27 @@ def plant_pytest(directory: str, entropy: Entropy, modules: tuple[str, ...] = ()
 def plant_declared(sentinel: Sentinel, entropy: Entropy) -> Planted:
     """The sentinels that a contract declares for its own runner.
 
-    A template that also holds ``{passing2}`` or ``{failing2}``, and so on, has several tests that must come out so;
+    A template that also holds ``{passing2}`` or ``{failing2}``, and so on, has several tests with that outcome;
     their ids are made like that of the first.
     """
     name = draw_name(entropy)
     path = _filled(sentinel.at, {"name": name})
-    words = {"path": path, "name": name}
+    values = {"path": path, "name": name}
     ids: dict[str, tuple[str, ...]] = {}
     for kind, wanted in (("passing", sentinel.passing_id), ("failing", sentinel.failing_id)):
         more = (f"{kind}{number}" for number in range(2, MOST_MORE + 2))
         tests = {
             mark: draw_name(entropy) for mark in (kind, *more) if mark == kind or f"{{{mark}}}" in sentinel.template
         }
-        ids[kind] = tuple(_filled(wanted, {**words, kind: test}) for test in tests.values())
-        words.update(tests)
+        ids[kind] = tuple(_filled(wanted, {**values, kind: test}) for test in tests.values())
+        values.update(tests)
     return Planted(
         path=path,
-        text=_filled(sentinel.template, words),
-        arguments=tuple(_filled(argument, words) for argument in sentinel.arguments),
+        text=_filled(sentinel.template, values),
+        arguments=tuple(_filled(argument, values) for argument in sentinel.arguments),
         passing=ids["passing"],
         failing=ids["failing"],
-        drawn=tuple(word for mark, word in words.items() if mark != "path"),
+        drawn=tuple(word for mark, word in values.items() if mark != "path"),
     )
 
 
@@ -330,7 +330,7 @@ def forgeable(check: Check) -> bool:
 
 
 def verdict(planted: Planted | None, results: TestResults) -> str:
-    """Whether the sentinels came out as they must; results that are incomplete cannot tell."""
+    """Whether the sentinels have the expected outcomes; unknown for incomplete results."""
     if planted is None:
         return NONE
     if not results.complete:
@@ -358,8 +358,8 @@ def _found(wanted: str, results: TestResults) -> set[str]:
     return {outcome for test, outcome in results.outcomes.items() if test.endswith(below)}
 
 
-def _filled(template: str, words: dict[str, str]) -> str:
+def _filled(template: str, values: dict[str, str]) -> str:
     """``template`` with each ``{word}`` replaced; other braces stay, since templates are source code."""
-    for word, value in words.items():
+    for word, value in values.items():
         template = template.replace("{" + word + "}", value)
     return template

@@ -65,7 +65,7 @@ class Repeated:
         return TreeOverlay(tuple(writes), tuple(removals))
 
     def discard(self) -> None:
-        """Take the layer away again."""
+        """Remove the layer."""
         if self._workspace is not None:
             self._workspace.discard()
             erase(self._place)

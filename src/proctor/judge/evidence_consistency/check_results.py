@@ -124,7 +124,7 @@ def _shows_forgery(rounds: Sequence[Event]) -> bool:
 
 
 def _is_tampered(payload: Mapping[str, Any]) -> bool:
-    """Whether the results of a round were changed; sentinels behind an altered test do not show that."""
+    """Whether the results of a round were changed; sentinels after an altered test do not show that."""
     return bool(payload.get("tampered")) or (payload.get("sentinels") == FORGED and not payload.get("variant_count"))
 
 

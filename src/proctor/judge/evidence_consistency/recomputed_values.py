@@ -91,8 +91,8 @@ def policy(subject: Subject) -> Iterator[Problem]:
         finding: dict[str, Any] = {name: event.payload[name] for name in ("code", "grade", "message", "evidence")}
         alert = alerts.get(str(finding["evidence"]))
         if alert is not None:
-            told = {"code": finding["code"], "message": finding["message"]}
-            yield from differs(place(event), "finding", told, alert, str(finding["evidence"]))
+            recorded = {"code": finding["code"], "message": finding["message"]}
+            yield from differs(place(event), "finding", recorded, alert, str(finding["evidence"]))
         elif finding in expected:
             expected.remove(finding)
         elif finding["code"] not in DEPENDENCY_CODES:

@@ -121,7 +121,7 @@ def short_outputs(subject: Subject) -> Iterator[Problem]:
 
 
 def texts(subject: Subject) -> Iterator[Problem]:
-    """A text that an event contains, such as a message to a model, has the size and digest beside it."""
+    """A text that an event contains, such as a message to a model, has the recorded size and digest."""
     if subject.redacted:
         return
     for event in subject.evidence.events:

@@ -54,9 +54,9 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True)
 class Declared:
-    """One thing that a file declares, or only a ``host`` that things are to come from; then the name is empty.
+    """A dependency that a file declares, or only a ``host`` to fetch from; then the name is empty.
 
-    ``written`` is what stands for it in the ``text`` of the file.
+    ``written`` is its spelling in the ``text`` of the file.
     """
 
     ecosystem: str
@@ -208,15 +208,15 @@ def _cargo(text: str) -> Raw:
 def _go(text: str) -> Raw:
     inside = False
     for line in text.splitlines():
-        words = line.partition("//")[0].split()
-        if words[:2] == ["require", "("]:
+        parts = line.partition("//")[0].split()
+        if parts[:2] == ["require", "("]:
             inside = True
-        elif words == [")"]:
+        elif parts == [")"]:
             inside = False
-        elif inside and words:
-            yield words[0], ""
-        elif words[:1] == ["require"] and len(words) > 1:
-            yield words[1], ""
+        elif inside and parts:
+            yield parts[0], ""
+        elif parts[:1] == ["require"] and len(parts) > 1:
+            yield parts[1], ""
 
 
 def _gemfile(text: str) -> Raw:
@@ -253,7 +253,7 @@ Files = Mapping[str, bytes]
 
 @dataclass(frozen=True)
 class _Found:
-    """A finding about a file, whose line is looked up when it is told: a file may declare a great many things."""
+    """A finding about a file. Its line is looked up only when it is reported, since a file may declare a lot."""
 
     code: str
     grade: str
@@ -261,7 +261,7 @@ class _Found:
     path: str
     item: Declared
 
-    def told(self) -> Finding:
+    def finding(self) -> Finding:
         at = f"{self.path}:{self.item.line}"
         return Finding(self.code, self.grade, f"{at} {self.message}", f"{CHANGES}#{at}")
 
@@ -274,7 +274,7 @@ def dependency_findings(
     ``changed`` are the files of declarations as the patch leaves them; ``base`` gives those of the base when needed.
     """
     found = sorted(_found(policy, changed, base, tuple(installs)), key=lambda one: one.grade != VIOLATION)
-    return tuple(one.told() if isinstance(one, _Found) else one for one in found[:MOST_FINDINGS])
+    return tuple(one.finding() if isinstance(one, _Found) else one for one in found[:MOST_FINDINGS])
 
 
 def _found(

@@ -19,11 +19,11 @@ from proctor.judge.patch_policy.tree_overlay import ancestors
 
 GENERATED, SETUP_PRODUCT, SPECIAL, TOO_LARGE, TRUNCATED = "generated", "setup-product", "special", "too-large", "limit"
 EVERY = b"*"
-"""Stands for more paths than are listed."""
+"""The entry for paths that are not listed."""
 
 
 class ExcludedPaths:
-    """Tells the paths that are no part of any patch, whatever happens to them."""
+    """Recognises the paths that are never part of a patch."""
 
     def __init__(self, contract: Contract, prepared: PreparedBase) -> None:
         self._generated = contract.policy.generated
@@ -37,7 +37,7 @@ class ExcludedPaths:
         return SETUP_PRODUCT if self._products is not None and self._products.has(path) else ""
 
     def counts(self, path: bytes) -> bool:
-        """Whether ``path`` is held against the limits of a patch."""
+        """Whether ``path`` counts for the limits of a patch."""
         return not self.why(path)
 
 
@@ -57,7 +57,7 @@ def exclude_paths(unwanted: ExcludedPaths, changes: Changes) -> tuple[Changes, t
 
 
 class Products:
-    """Tells the products of setup from the pristine tree; remembers what it has looked up."""
+    """Distinguishes the products of setup from the pristine tree; caches what it has looked up."""
 
     def __init__(self, base: Stack, source: Stack) -> None:
         self._base = base

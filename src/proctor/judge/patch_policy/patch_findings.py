@@ -1,7 +1,7 @@
-"""What a patch does against the contract's rules: findings with a grade, from the list of changes alone. Pure.
+"""Findings on a patch by the contract's rules, each with a grade, from the list of changes alone. Pure.
 
-Only a ``violation`` fails the safety gate. A ``notice`` says what the judge will put back, or what was left out of the
-patch. Tests that a patch adds are never held against it, unless the contract forbids their very paths.
+Only a ``violation`` fails the safety gate. A ``notice`` says what the judge will restore, or what was left out of the
+patch. Tests that a patch adds never count against it, unless the contract forbids their paths.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MOST_FINDINGS = 200
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that the policy speaks about: a code, its grade, a sentence, and where the evidence lies."""
+    """One finding: a code, its grade, a sentence, and the place of the evidence."""
 
     code: str
     grade: str
@@ -71,10 +71,10 @@ def counted_paths(listed: Iterable[tuple[str, str]]) -> set[str]:
 
 
 def counted_lines(items: Iterable[Mapping[str, Any]], stats: Iterable[FileStat]) -> int:
-    """How many lines a patch adds and takes away in the changed files that count; a binary file counts as one line.
+    """How many lines a patch adds and removes in the changed files that count; a binary file counts as one line.
 
-    Changes that were measured when they were applied say it themselves. For others, of older runs, the stats are what
-    the patch says of itself, and one of which it does not speak counts as many lines as its bytes could make.
+    Changes that were measured when they were applied have stats of their own. For older runs, the stats are those in
+    the patch, and a change without stats counts as many lines as its bytes could make.
     """
     items = tuple(items)
     known = {name_text(stat.path): 1 if stat.binary else stat.added_lines + stat.deleted_lines for stat in stats}
@@ -92,7 +92,7 @@ def _measured(lines: Mapping[str, Any]) -> int:
 
 
 def _most_lines(item: Mapping[str, Any], moved: bool) -> int:
-    """The most lines that a change without a stat can have; none for a mode alone, or a file that went elsewhere."""
+    """The most lines that a change without a stat can have; none for a change of mode alone, or a moved file."""
     before, after = item.get("before"), item.get("after")
     if before and after and before.get("sha256") == after.get("sha256"):
         return 0

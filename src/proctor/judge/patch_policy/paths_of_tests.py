@@ -1,22 +1,21 @@
 """Which files hold tests, steer a test runner, or are imported in place of a library, by name. Pure.
 
-Adding tests is welcome and never punished: a file that a patch adds under such a name counts neither as a change
+Adding tests never counts against a patch: a file that a patch adds under such a name counts neither as a change
 outside the writable paths nor towards the size of the patch.
 
-A patch that changes a steering file could change what the tests mean instead of what the code does, so the judge puts
-the base's version back, or takes the file away where the base has none. Some files steer with only a part of them (a
+A patch that changes a steering file could change what the tests mean instead of what the code does, so the judge
+restores the base's version, or removes the file if the base has none. Some files steer with only a part of them (a
 table of ``pyproject.toml``, a section of ``setup.cfg``, some keys of ``package.json``): ``restore`` restores that part.
-A directory that steers does so as a link too, and in capitals, since some readers do not mind case.
-Files that stand in for modules of the standard library depend on the tree: see below.
-A module with the name of a test runner's module is the project's own if the pristine tree has it: a patch for pytest
-may change ``src/_pytest``, but a patch for another project may not add a ``pytest.py``.
-Files in which a project's own code and its steering cannot be told apart (``Makefile``, ``pom.xml``) are left alone: a
-contract can protect them by name.
+A directory that steers does so as a link too, and in capitals, since some readers ignore case. Files that replace
+modules of the standard library depend on the tree: see below. A module with the name of a test runner's module is the
+project's own if the pristine tree has it: a patch for pytest may change ``src/_pytest``, but a patch for another
+project may not add a ``pytest.py``. Files in which a project's own code and its steering cannot be separated
+(``Makefile``, ``pom.xml``) are not changed: a contract can protect them by name.
 
 Tests and their runner import by name, from the first directory that has the name. A file ``argparse.py`` where imports
 start is run in place of the standard library's. The names are a table, so that every interpreter judges alike; modules
-that the library merely tries to import (``msvcrt``, ``org``) are among them. Where the base itself has a module of such
-a name, the name is the project's own and nothing here speaks about it.
+that the library merely tries to import (``msvcrt``, ``org``) are among them. If the base itself has a module of such
+a name, the name is the project's own and no rule here applies.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ _OTHERS = b"""
 """
 
 NAMES = frozenset((_PYTHON + _JAVASCRIPT + _OTHERS).split())
-"""File names that steer a runner wherever they lie."""
+"""File names that steer a runner in any directory."""
 
 _PATTERNS = re.compile(
     rb"(?:^|/)(?:"
@@ -178,9 +177,9 @@ Exists = Callable[[bytes], bool]
 
 @dataclass(frozen=True)
 class Places:
-    """Directories of the tree from which tests import: ``start`` by the command, ``tests`` because tests lie there.
+    """Directories of the tree from which tests import: ``start`` by the command, ``tests`` because they contain tests.
 
-    A directory of ``tests`` that is a package is none: imports start above the outermost package.
+    A directory of ``tests`` that is a package does not count: imports start above the outermost package.
     """
 
     start: frozenset[bytes] = frozenset((b"",))
@@ -192,16 +191,16 @@ class Places:
 
 
 def places_of(contract: Contract) -> Places:
-    """Where the checks of ``contract`` import from, as far as their commands, variables and listed tests tell."""
+    """The directories that the checks of ``contract`` import from, by their commands, variables and listed tests."""
     start, tests = set(Places().start), set(Places().tests)
     for check in contract.checks:
         base = posixpath.relpath(check.directory, _WORKSPACE)
         variables = (contract.environment.variables.get("PYTHONPATH", ""), check.variables.get("PYTHONPATH", ""))
         start.update(_inside(base, ("", *(part for text in variables for part in text.split(":") if part))))
-        words = [word for argument in check.run for word in _WORD.findall(argument) if _is_plain(word)]
-        scripts = (word for before, word in pairwise(words) if posixpath.basename(before).startswith("python"))
+        arguments = [word for argument in check.run for word in _WORD.findall(argument) if _is_plain(word)]
+        scripts = (word for before, word in pairwise(arguments) if posixpath.basename(before).startswith("python"))
         start.update(_inside(base, (posixpath.dirname(word) for word in scripts if word.endswith(".py"))))
-        tests.update(_inside(base, (posixpath.dirname(word) if "." in word else word for word in words)))
+        tests.update(_inside(base, (posixpath.dirname(word) if "." in word else word for word in arguments)))
         listed = (test.partition("::")[0] for test in (*check.must_pass, *check.keep_passing) if "::" in test)
         tests.update(_inside(base, {posixpath.dirname(path) for path in listed}))
     return Places(frozenset(start), frozenset(tests))
@@ -225,9 +224,9 @@ def other_forms(path: bytes) -> tuple[bytes, bytes]:
 
 
 def loaded_as(path: bytes) -> tuple[bytes, bytes]:
-    """What a loader that leaves endings out calls the file at ``path``, and for which language; else the path itself.
+    """The name under which a loader without file suffixes finds ``path``, and its language; else the path itself.
 
-    Several files of one such name compete: a compiled module or a package beside ``test_x.py`` is loaded in its place.
+    Several files of one such name compete: a compiled module or a package next to ``test_x.py`` is loaded in its place.
     """
     head, slash, name = path.rpartition(b"/")
     stem, _, ending = name.rpartition(b".")
@@ -244,14 +243,14 @@ def loaded_as(path: bytes) -> tuple[bytes, bytes]:
 
 
 def _above_packages(directory: bytes, exists: Exists) -> bytes:
-    """The first directory, from ``directory`` on upwards, that is no package."""
+    """The first directory, from ``directory`` on upwards, that is not a package."""
     while directory and exists(directory + b"/__init__.py"):
         directory = directory.rpartition(b"/")[0]
     return directory
 
 
 def _is_plain(word: str) -> bool:
-    """Whether a word of a command is no option, but for those that say that no script follows."""
+    """Whether an argument is not an option; options after which no script follows count as arguments."""
     return word in ("-m", "-c") or not word.startswith("-")
 
 
@@ -273,6 +272,6 @@ _FILE = re.compile(
 
 
 def is_test(path: str) -> bool:
-    """Whether ``path`` names a test or something that lies with the tests."""
+    """Whether ``path`` is a test or is among the tests."""
     *directories, name = path.split("/")
     return any(part.lower() in _DIRECTORIES for part in directories) or bool(_FILE.match(name))

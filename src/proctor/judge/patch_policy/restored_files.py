@@ -1,14 +1,14 @@
 """What the judge restores before checks run: files that steer runners, and files that the contract protects.
 
-Only paths that the patch touched are looked at. A steering file that the patch added is taken away; one that it changed
-or removed is the base's again; of a file that steers with some tables, those are the base's again. Globs in
+Only paths that the patch touched are looked at. A steering file that the patch added is removed; one that it changed
+or removed is restored from the base; of a file that steers with some tables, only those are restored. Globs in
 ``free_steering`` exempt paths from steering, never from protection. A file that would be imported in place of a module
 of a test runner or of the standard library, or a link in place of a directory from which tests import, is removed,
-unless the project has such a module itself. Pure but for reading the base.
+unless the project has such a module itself. Pure except for reading the base.
 
 TOML and INI are handled as text, so that comments and order survive; JSON is read and written again. A restored TOML
-file is parsed and compared before it is believed. INI dialects differ in what they take for a header, so any line that
-could open a steering section counts as one. Whatever cannot be told apart with certainty is restored whole. Pure.
+file is parsed and compared before it is used. INI dialects differ in what a header is, so any line that could open a
+steering section counts as one. A file that cannot be split with certainty is restored as a whole.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _INI_STEERING = re.compile(rf"\s*\[[^a-z0-9]*(?:tool\W+)?(?:{'|'.join(INI_SECTIO
 def restored(name: bytes, base: bytes | None, patched: bytes) -> bytes | None:
     """``patched`` with the steering tables of ``base``; ``patched`` itself when they are the same.
 
-    ``None`` when that cannot be told, and the whole file has to be restored.
+    ``None`` if they cannot be separated, and the whole file has to be restored.
     """
     if base == patched:
         return patched
@@ -79,7 +79,7 @@ def _restore_json(before: str, after: str) -> str | None:
 
 
 def _restore_toml(before: str, after: str) -> str | None:
-    """Replace the steering tables of ``after`` by those of ``before``, and check that it came out so."""
+    """Replace the steering tables of ``after`` by those of ``before``, and check the result."""
     wanted, _ = _toml_parts(before)
     found, rest = _toml_parts(after)
     if wanted == found:
@@ -161,7 +161,7 @@ class Restored:
 def restore(
     placement: TreeOverlay, policy: Policy, read_base: ReadBase, places: Places | None = None, has: Has | None = None
 ) -> tuple[Restored, ...]:
-    """Put back in ``placement`` what the patch may not decide; what that was, in order of path.
+    """Restore in ``placement`` what the patch may not change; returns what was restored, in order of path.
 
     ``has`` says which files the pristine tree has; these are the project's own. Without it, the files of the base
     count.
@@ -191,7 +191,7 @@ def _restore_one(
 
 
 def _stands_in(placement: TreeOverlay, path: bytes, read_base: ReadBase, roots: frozenset[bytes]) -> bool:
-    """Whether ``path`` brings a module of others' name, or a link in place of a directory that imports start from."""
+    """Whether ``path`` is a module with the name of another project, or a link in place of a directory for imports."""
     now = placement.read(path, lambda _: None)
     if now is None or read_base(path) is not None:
         return False
@@ -205,7 +205,7 @@ def _stands_in(placement: TreeOverlay, path: bytes, read_base: ReadBase, roots: 
 
 
 def _restore_tables(placement: TreeOverlay, path: bytes, read_base: ReadBase) -> str:
-    """Put the steering tables back where the patch changed the file, or all of it where it is gone or no file."""
+    """Restore the steering tables if the patch changed the file, or all of it if it was removed or is not a file."""
     now, base = placement.read(path, lambda _: None), read_base(path)
     if now is None or now[0] == LINK or (base is not None and base[0] == LINK):
         return STEERING if placement.restore(path, read_base) else ""

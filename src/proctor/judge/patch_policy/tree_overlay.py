@@ -1,4 +1,4 @@
-"""What the judge's tree holds beyond the base: the patch, then what is put back, then what is put in place.
+"""The changes to the base in the judge's tree: the patch, then restored files, then files of the judge.
 
 A pure record of writes and removals, later ones winning. Putting a file in place always succeeds: a file or link that
 the patch left on the way to it, or a directory where the file belongs, gives way. Nothing here follows links, so a

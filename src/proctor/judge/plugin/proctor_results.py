@@ -7,8 +7,8 @@ takes their failure out of the exit status. It records what code of the tree cha
 standard library, works with pytest 6 to 9, and runs on whatever interpreter the check starts. It is mounted read-only;
 the harness itself never imports it.
 
-Code under test shares this process. The key is taken out of the environment, or out of the file that is named there, at
-once, which raises the price of forging; it is no proof.
+Code under test shares this process. The key is removed at once from the environment, or from the file that is named
+there, which makes forging harder but does not prevent it.
 """
 
 import hashlib
@@ -80,7 +80,7 @@ class Plugin:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell the workers of pytest-xdist what they must not filter out."""
+        """Send the workers of pytest-xdist the tests that they must not filter out."""
         node.workerinput["proctor"] = [self.sentinel, self.token, self._settings["options"], self.places, self.only]
 
     @pytest.hookimpl(optionalhook=True)
@@ -110,7 +110,7 @@ class Plugin:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: List[Any]) -> Generator[None, Any, None]:  # noqa: UP006
-        """Run the sentinels, each at its place, whatever selection the command or the tree asks for."""
+        """Run the sentinels, each at its place, even if the command or the tree selects other tests."""
         mine = {item.nodeid: item for item in items if self._is_sentinel(item.nodeid)}
         yield
         wanted = set(self.only)
@@ -127,7 +127,7 @@ class Plugin:
     def _gaps(self, files: List[str], mine: List[str]) -> List[int]:  # noqa: UP006
         """Before which of the tests of ``files`` a sentinel may run, and at the end.
 
-        Never within a file nor among the files of another directory, whose fixtures would be made anew.
+        Never within a file nor among the files of another directory, whose fixtures would be set up again.
         """
         own = {os.path.dirname(test.partition("::")[0]) for test in mine}
         found = [0]

@@ -48,7 +48,7 @@ PAYLOAD_TYPE = "application/vnd.in-toto+json"
 
 @dataclass(frozen=True)
 class Envelope:
-    """A payload of :data:`PAYLOAD_TYPE` with its signature, and the id of the key that is said to have made it."""
+    """A payload of :data:`PAYLOAD_TYPE` with its signature, and the id of the key that claims to have made it."""
 
     payload: bytes
     keyid: str
@@ -76,12 +76,12 @@ def envelope_bytes(envelope: Envelope) -> bytes:
 
 
 def parse_envelope(data: bytes, where: str) -> Envelope:
-    """The envelope in ``data``; :class:`BrokenSeal` when it is none."""
+    """The envelope in ``data``; :class:`BrokenSeal` if it is not an envelope."""
     return read_envelope(parse_json(data, where), where)
 
 
 def read_envelope(value: Any, where: str) -> Envelope:
-    """The envelope that ``value`` says, with nothing else in it."""
+    """The envelope in ``value``, which must contain nothing else."""
     try:
         (signature,) = value["signatures"]
         found = Envelope(_decoded(value["payload"]), str(signature["keyid"]), _decoded(signature["sig"]))
@@ -132,7 +132,7 @@ def check_predicate(payload: bytes, where: str) -> None:
 
 
 def seal_facts(seal: Seal) -> dict[str, Any]:
-    """What the predicate says of the seal, and what a proof of one event rests on."""
+    """The part of the predicate about the seal, on which a proof of one event depends."""
     return {"digest": seal.digest, "events": {"count": seal.count, "head": seal.head, "root": seal.root}}
 
 
@@ -169,22 +169,22 @@ OPENSSL_SECONDS = 60
 
 
 def keep_timestamp(run: RunDirectory, token: Path, authority: Path) -> str:
-    """Check the response ``token`` and lay it beside the attestation of ``run``; the time that it names."""
+    """Check the response ``token`` and store it next to the attestation of ``run``; returns its time."""
     try:
         data = read_bounded(token, TOKEN_BYTES)
     except OSError as error:
         raise UsageFault(f"the time stamp cannot be read: {error.strerror}", where=str(token)) from None
     if not os.path.lexists(run.attestation):
         raise UsageFault("a time stamp is for an attestation, and there is none", where=str(run.path))
-    told = _checked(run, token, authority)
+    stamped = _checked(run, token, authority)
     write_whole(run.timestamp, data)
-    return told
+    return stamped
 
 
 def check_timestamp(run: RunDirectory, authority: Path) -> str:
-    """The time at which the attestation of ``run`` was seen; :class:`BrokenSeal` when the token does not hold."""
+    """The time of the attestation of ``run``; :class:`BrokenSeal` if the token is not valid."""
     if not os.path.lexists(run.timestamp):
-        raise BrokenSeal("missing: nobody stamped this attestation", where=run.name(run.timestamp))
+        raise BrokenSeal("missing: this attestation has no time stamp", where=run.name(run.timestamp))
     run.read(run.timestamp, TOKEN_BYTES)
     return _checked(run, run.timestamp, authority)
 
@@ -192,10 +192,10 @@ def check_timestamp(run: RunDirectory, authority: Path) -> str:
 def _checked(run: RunDirectory, token: Path, authority: Path) -> str:
     if not authority.is_file():
         raise UsageFault("there is no such certificate", where=str(authority))
-    code, said = _openssl("-verify", "-data", run.attestation, "-in", token, "-CAfile", authority)
+    code, output = _openssl("-verify", "-data", run.attestation, "-in", token, "-CAfile", authority)
     if code:
-        reason = next((line for line in said.splitlines() if "error:" in line), said).rpartition(":")[2].strip()
-        raise BrokenSeal(f"the time stamp does not hold: {reason[:200] or 'openssl says no'}", where=token.name)
+        reason = next((line for line in output.splitlines() if "error:" in line), output).rpartition(":")[2].strip()
+        raise BrokenSeal(f"the time stamp is not valid: {reason[:200] or 'openssl refused it'}", where=token.name)
     _, shown = _openssl("-reply", "-in", token, "-text")
     stamped = next((line for line in shown.splitlines() if line.startswith("Time stamp: ")), "")
     return stamped.removeprefix("Time stamp: ")
@@ -222,9 +222,9 @@ def require_verified(run: RunDirectory, *statuses: str) -> None:
 
 
 def attest(run: RunDirectory, key: Ed25519PrivateKey) -> Envelope:
-    """Sign the statement about ``run`` and leave it beside the seal; only an intact run is signed."""
+    """Sign the statement about ``run`` and store it next to the seal; only an intact run is signed."""
     require_verified(run, "partial")
-    require_payloads(run, "nobody can see any more what would be signed")
+    require_payloads(run, "the removed content can no longer be checked before signing")
     payload = statement_bytes(run)
     envelope = Envelope(payload, key_id(key.public_key()), key.sign(signed_bytes(payload)))
     data = envelope_bytes(envelope)
@@ -244,7 +244,7 @@ def attest(run: RunDirectory, key: Ed25519PrivateKey) -> Envelope:
 def load_attestation(run: RunDirectory) -> Envelope:
     """The envelope beside the seal of ``run``."""
     if not os.path.lexists(run.attestation):
-        raise BrokenSeal("missing: nobody signed this run", where=run.name(run.attestation))
+        raise BrokenSeal("missing: this run is not signed", where=run.name(run.attestation))
     return parse_envelope(run.read(run.attestation, JSON_BYTES), run.name(run.attestation))
 
 
@@ -253,13 +253,13 @@ def check_signature(envelope: Envelope, key: Ed25519PublicKey, where: str) -> No
     if envelope.keyid != key_id(key):
         raise BrokenSeal(f"signed by another key: {envelope.keyid}", where=where)
     if not signature_holds(key, envelope.signature, signed_bytes(envelope.payload)):
-        raise BrokenSeal("its signature does not hold", where=where)
+        raise BrokenSeal("its signature is not valid", where=where)
 
 
 def check_attestation(run: RunDirectory, key: Ed25519PublicKey | None) -> Envelope:
     """The attestation of ``run``, whose statement is about this very directory; signed by ``key`` where one is given.
 
-    The files themselves are held against the seal by ``verify``; this holds the seal against the statement.
+    ``verify`` compares the files with the seal; this function compares the seal with the statement.
     """
     envelope = load_attestation(run)
     where = run.name(run.attestation)
@@ -273,7 +273,7 @@ def check_attestation(run: RunDirectory, key: Ed25519PublicKey | None) -> Envelo
 
 
 def _difference(envelope: Envelope, expected: bytes) -> str:
-    """The first subject or field that differs, in words."""
+    """The first subject or field that differs."""
     try:
         stated: Any = parse(envelope.payload)
         found = parse(expected)
@@ -283,4 +283,4 @@ def _difference(envelope: Envelope, expected: bytes) -> str:
         names = (name for name in found["predicate"] if found["predicate"][name] != stated["predicate"].get(name))
         return f"predicate.{next(names)}"
     except (ValueError, KeyError, TypeError, AttributeError, StopIteration):
-        return "it is no statement about a run"
+        return "it is not a statement about a run"

@@ -1,7 +1,7 @@
 """Ed25519 keys in the files that every tool reads: PKCS #8 for private keys, SubjectPublicKeyInfo for public ones, PEM.
 
 A key's id is the SHA-256 of the DER of its public key. A private key is written so that only its owner can read it,
-and never over another file; one that others can read is refused.
+and never overwrites a file; a key file that other users can read is refused.
 """
 
 from __future__ import annotations
@@ -117,4 +117,6 @@ def _write_new(path: Path, data: bytes, mode: int) -> None:
 
 
 def _taken(path: Path) -> UsageFault:
-    return UsageFault("there is a file already", where=str(path), hint="keys are never overwritten: take another name")
+    return UsageFault(
+        "there is a file already", where=str(path), hint="keys are never overwritten: choose another name"
+    )

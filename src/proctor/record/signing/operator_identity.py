@@ -44,7 +44,7 @@ class Person:
         return f"{self.name} {self.age} {self.sign}"
 
     def signed(self, purpose: str, value: Mapping[str, Any], signature: str) -> bool:
-        """Whether ``signature`` is this person's, on ``value`` and for ``purpose``."""
+        """Whether ``signature`` is this person's signature on ``value`` for ``purpose``."""
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -65,13 +65,13 @@ class Identity:
     seed: bytes
 
     def sign(self, purpose: str, value: Mapping[str, Any]) -> str:
-        """A signature on ``value`` that holds for one purpose only."""
+        """A signature on ``value`` that is valid for one purpose only."""
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
         return Ed25519PrivateKey.from_private_bytes(self.seed).sign(_message(purpose, value)).hex()
 
     def save(self, path: Path) -> None:
-        """Write the private file, which must not exist; the public line goes beside it."""
+        """Write the private file, which must not exist, and the public line next to it."""
         if os.path.lexists(path):
             raise UsageFault("exists already", where=str(path), hint="an identity is never written over")
         value = {"schema": 1, "kind": KIND, "name": self.person.name, "age": self.age, "sign": self.seed.hex()}
@@ -97,7 +97,7 @@ def new_identity(name: str, entropy: bytes) -> Identity:
 
 
 def load_identity(path: Path) -> Identity:
-    """The identity in a private file, which nobody else may read."""
+    """The identity in a private file, which no other user may read."""
     try:
         data = read_bounded(path, FILE_BYTES)
         if _PUBLIC.fullmatch(data.decode("utf-8", "replace").strip()):
@@ -119,31 +119,31 @@ def load_identity(path: Path) -> Identity:
 def load_person(path: Path) -> Person:
     """The public half in a ``.pub`` file."""
     try:
-        words = read_bounded(path, FILE_BYTES).decode("utf-8", "replace")
+        text = read_bounded(path, FILE_BYTES).decode("utf-8", "replace")
     except OSError as error:
         raise UsageFault(f"the identity cannot be read: {error.strerror}", where=str(path)) from None
     except InfrastructureFault as error:
         raise UsageFault(error.message, where=str(path)) from None
-    if KIND in words:
+    if KIND in text:
         raise UsageFault("this is a private identity", where=str(path), hint=f"give its public half: {path}.pub")
     try:
-        return read_person(words)
+        return read_person(text)
     except UsageFault as error:
         raise UsageFault(error.message, where=str(path), hint=error.hint) from None
 
 
-def read_person(words: str) -> Person:
-    """The public half that one line spells. What is none is not repeated: it may be somebody's private half."""
-    match = _PUBLIC.fullmatch(words.strip())
+def read_person(text: str) -> Person:
+    """The public half in one line. Other text is not repeated in the message: it may be a private half."""
+    match = _PUBLIC.fullmatch(text.strip())
     if match is None or not _is_recipient(match[2]):
         raise UsageFault("not a public identity", hint="the line in the .pub file: NAME age1... HEX")
     return Person(*match.groups())
 
 
-def _is_recipient(words: str) -> bool:
-    """Whether something can be encrypted to ``words``; what looks like a key need not be one."""
+def _is_recipient(text: str) -> bool:
+    """Whether ``text`` is a key to encrypt for; it may only look like one."""
     try:
-        age().x25519.Recipient.from_str(words)
+        age().x25519.Recipient.from_str(text)
     except age().RecipientError:
         return False
     return True
@@ -208,7 +208,7 @@ def signers(events: Iterable[Event]) -> Iterator[tuple[Event, Person]]:
 
 
 def signature_problem(run: str, answers: int, act: Mapping[str, str], signer: str, signature: str) -> str:
-    """What is wrong with the signature of one act; empty if it holds, or if the act has none."""
+    """What is wrong with the signature of one act; empty if it is valid or absent."""
     if not signer and not signature:
         return ""
     try:
@@ -218,7 +218,7 @@ def signature_problem(run: str, answers: int, act: Mapping[str, str], signer: st
     if person.name != act["by"]:
         return f"the act is signed by {person.name} and not by {act['by']}"
     if not person.signed(PURPOSE, _value(run, answers, act), signature):
-        return "the signature of the operator does not hold"
+        return "the signature of the operator is not valid"
     return ""
 
 

@@ -6,7 +6,8 @@
     seal     the seal of the run, which gives the count of events and the root, under its own digest
     attestation   the signed statement about the run, where there is one: it names the same seal
 
-Whoever checks a proof holds the seal's digest against one noted elsewhere, or the attestation against a public key.
+To check a proof, compare the seal's digest with one that was noted elsewhere, or verify the attestation with a public
+key.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from proctor.base.canonical import canonical, parse
 from proctor.base.errors import BrokenSeal, UsageFault
-from proctor.record.retain import gone, retention_of
+from proctor.record.retain import removed_evidence, retention_of
 from proctor.record.run_directory import RunDirectory, parse_json
 from proctor.record.seal import load_seal, read_seal
 from proctor.record.signing.attestation import (
@@ -47,7 +48,7 @@ PROOF_BYTES = 128 << 20
 class Proven:
     """What a proof shows: the event, of how many, under which seal, of which run, signed by which key.
 
-    ``run`` and ``keyid`` are empty where no attestation was checked against a key.
+    ``run`` and ``keyid`` are empty if no attestation was checked with a key.
     """
 
     event: Event
@@ -72,7 +73,7 @@ def prove(run: RunDirectory, number: int) -> bytes:
     if chain.count != seal.count or chain.head != seal.head or wanted is None:
         raise BrokenSeal("the events are not those of the seal", where=f"{run.path.name}/events.jsonl")
     if act is not None and not wanted.salt:
-        raise gone(run, act, f"event {number} cannot be shown")
+        raise removed_evidence(run, act, f"event {number} cannot be shown")
     value: dict[str, Any] = {
         "schema": SCHEMA,
         "kind": KIND,
@@ -87,7 +88,7 @@ def prove(run: RunDirectory, number: int) -> bytes:
 
 
 def check_proof(data: bytes, where: str, key: Ed25519PublicKey | None = None) -> Proven:
-    """What the proof in ``data`` shows; :class:`BrokenSeal` names the part that does not hold."""
+    """The content of the proof in ``data``; :class:`BrokenSeal` names the part that is not valid."""
     value = parse_json(data, where)
     if not isinstance(value, Mapping) or value.get("kind") != KIND or value.get("schema") != SCHEMA:
         raise BrokenSeal("this is not a proof that this version reads", where=where)
@@ -108,7 +109,7 @@ def check_proof(data: bytes, where: str, key: Ed25519PublicKey | None = None) ->
     if key is None:
         return Proven(event, seal.count, seal.digest)
     if "attestation" not in value:
-        raise BrokenSeal("the proof has no attestation that a key could be held against", where=where)
+        raise BrokenSeal("the proof has no attestation to verify with a key", where=where)
     envelope = read_envelope(value["attestation"], f"{where}: attestation")
     check_signature(envelope, key, f"{where}: attestation")
     return Proven(
@@ -117,7 +118,7 @@ def check_proof(data: bytes, where: str, key: Ed25519PublicKey | None = None) ->
 
 
 def _stated_run(payload: bytes, facts: Mapping[str, Any], where: str) -> str:
-    """The run that a signed statement is about, which must be that of the seal."""
+    """The run of a signed statement, which must be that of the seal."""
     statement = parse_json(payload, f"{where}: attestation")
     try:
         kinds = (statement["_type"], statement["predicateType"])

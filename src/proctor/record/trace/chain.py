@@ -3,11 +3,11 @@
 A line is accepted when it is the canonical form of an event, its number is the next one, its time is later than the
 one before, and its hash covers the previous hash and its own header. So an edit, a removal, a repetition and a swap
 are each found at the first line that they touch. What the chain cannot see is a cut tail or a log rewritten from some
-event to its end: the count, head and root in the seal are for that. Pure: no file is touched here. The first event
+event to its end: the count, head and root in the seal detect that. Pure: no file is touched here. The first event
 names the form of the trace; one of a newer form is refused as such.
 
-A retention act leaves ``{actor, digest, hash, seq, t, type}`` of an event: the payload and its salt are gone, and the
-digest still proves that it was there. Only a chain that is told so takes such lines.
+A retention act leaves ``{actor, digest, hash, seq, t, type}`` of an event: the payload and its salt are removed, and
+the digest still proves what the payload was. Only a chain with ``removed`` accepts such lines.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Chain:
 def check_alone(line: bytes, header: bytes) -> Event:
     """The event of one line without the rest of its chain, when ``header`` is its header; :class:`BrokenSeal` if not.
 
-    What came before is believed: a Merkle path from the header to a known root is for that.
+    The hash before it is not checked; a Merkle path from the header to a known root does that.
     """
     parts = _LINE.fullmatch(line)
     if parts is None:

@@ -6,10 +6,10 @@
     hash    SHA-256 of the header; ``prev`` of the first event is 64 zeros
 
 All digests are lower-case hexadecimal. ``seq`` counts from 0; ``t`` is nanoseconds since 1970 as a decimal string. A
-payload enters the hash only through its salted digest, so that it can be taken away later while the rest still
-verifies. Lines and headers are put together from parts because every part has one spelling: the result is canonical
-JSON, which the tests compare with the encoder. Nearly all payloads are plain ASCII data, for which the JSON library
-gives the canonical form at once; any other payload goes through ``base.canonical``. Pure.
+payload enters the hash only through its salted digest, so that it can be removed later while the rest still verifies.
+Lines and headers are put together from parts because every part has one spelling: the result is canonical JSON, which
+the tests compare with the encoder. Nearly all payloads are plain ASCII data, for which the JSON library gives the
+canonical form at once; any other payload goes through ``base.canonical``. Pure.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def payload_bytes(payload: Mapping[str, Any]) -> bytes:
 
 
 def parse_payload(body: bytes) -> dict[str, Any]:
-    """The payload that ``body`` is the canonical form of; ``ValueError`` when it is none."""
+    """The payload whose canonical form is ``body``; ``ValueError`` if it is not canonical."""
     payload = orjson.loads(body)
     if type(payload) is not dict:
         raise ValueError("not an object")
@@ -73,7 +73,7 @@ def _same(payload: dict[str, Any], body: bytes) -> bool:
 
 ACTORS = ("agent", "harness", "monitor", "operator")
 GENESIS = "0" * 64
-"""What stands for the hash before the first event."""
+"""The hash before the first event."""
 
 SALT_BYTES = 16
 EVENT_BYTES = 32 << 20

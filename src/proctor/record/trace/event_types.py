@@ -1,6 +1,6 @@
 """Every type of event, who acts in it, and which keys its payload must have.
 
-The writer refuses a type that is not listed and a payload that lacks a key; more keys are welcome. Readers keep
+The writer refuses a type that is not listed and a payload that lacks a key; more keys are allowed. Readers keep
 events of types that they do not know, because a later version may have written them. Durations are decimal strings of
 seconds, times are decimal strings of nanoseconds, and a stream is ``{sha256, bytes, prefix}``.
 """
@@ -19,12 +19,12 @@ class BadEvent(ValueError):
 
 @dataclass(frozen=True)
 class EventType:
-    """One type: its usual actor, the payload keys it cannot be without, and what it says in words."""
+    """One type: its usual actor, the payload keys that it requires, and its description."""
 
     name: str
     actor: str
     fields: tuple[str, ...]
-    words: str
+    description: str
 
 
 _TABLE = (
@@ -33,7 +33,7 @@ _TABLE = (
         "run.identity",
         "harness",
         ("expected", "observed", "match"),
-        "The workspace that was found, against the one that the manifest names.",
+        "The workspace that was found, compared with the one in the manifest.",
     ),
     EventType(
         "setup.step",
@@ -41,7 +41,7 @@ _TABLE = (
         ("index", "command", "cached", "exit_code", "wall_seconds"),
         "A step of the contract's setup, run now or taken from a layer made before.",
     ),
-    EventType("briefing", "harness", ("text", "obligations"), "What the agent was told, word for word."),
+    EventType("briefing", "harness", ("text", "obligations"), "The text that the agent was given."),
     EventType("agent.started", "harness", ("name", "kind", "command"), "The agent begins to act."),
     EventType("agent.rested", "harness", ("wall_seconds",), "The agent has ended; its patch is taken next."),
     EventType("agent.finished", "harness", ("reason", "exit_code", "wall_seconds"), "The agent has stopped acting."),
@@ -49,13 +49,13 @@ _TABLE = (
         "agent.permission",
         "harness",
         ("title", "kind", "command", "paths", "allowed", "reason"),
-        "The agent asked whether it may do something, and what the policy answered.",
+        "The agent asked for a permission, and the answer of the policy.",
     ),
     EventType(
         "agent.trajectory",
         "harness",
         ("sha256", "bytes", "kept_bytes", "blob"),
-        "What the agent noted about itself, or what was said with it: kept as it is, and never believed.",
+        "The agent's own records, or a message to or from it. Stored as it is; no decision relies on it.",
     ),
     EventType(
         "tool.invocation",
@@ -126,16 +126,16 @@ _TABLE = (
         "check.decided",
         "harness",
         ("check", "outcome", "rule", "attempts", "attribution"),
-        "What the attempts of a check come to, by the contract's rule.",
+        "The outcome of a check, from its attempts by the contract's rule.",
     ),
     EventType(
         "safety.finding",
         "monitor",
         ("code", "grade", "message", "evidence"),
-        "Something that the policy speaks about, with its grade.",
+        "An observation about the policy, with its grade.",
     ),
-    EventType("safety.checked", "monitor", ("start", "end", "violations"), "The policy was held against the run."),
-    EventType("run.terminated", "harness", ("code", "rationale", "evidence"), "The run was ended before its time."),
+    EventType("safety.checked", "monitor", ("start", "end", "violations"), "The run was compared with the policy."),
+    EventType("run.terminated", "harness", ("code", "rationale", "evidence"), "The run was ended early."),
     EventType("run.fault", "harness", ("message", "phase"), "The harness or the machine failed."),
     EventType(
         "secrets.redacted",
@@ -143,7 +143,7 @@ _TABLE = (
         ("rules", "kinds", "secrets", "unkept"),
         "How many different secrets of each kind were replaced in what is recorded, and by which rules.",
     ),
-    EventType("run.finished", "harness", ("status",), "The run is over and its status stands."),
+    EventType("run.finished", "harness", ("status",), "The run has ended and its status is final."),
 )
 
 _WATCHED = (
@@ -158,7 +158,7 @@ _WATCHED = (
         "guard.attempt",
         "agent",
         ("code", "syscall", "pid", "argv", "detail", "path", "address", "allowed", "errno", "count"),
-        "Something that policy speaks about was tried, whatever came of it.",
+        "An attempt at something that the policy covers, successful or not.",
     ),
     EventType(
         "guard.signal",
@@ -167,9 +167,14 @@ _WATCHED = (
         "A process sent a fatal signal, or arranged for one; a target of 0 may be any process.",
     ),
     EventType("guard.read", "agent", ("pid", "path", "count"), "A file that was opened for reading."),
-    EventType("guard.held", "monitor", ("pid", "syscall", "path", "count"), "A write that was made to wait."),
-    EventType("guard.more", "monitor", ("code", "count"), "Attempts that were too many to be told one by one."),
-    EventType("guard.lost", "monitor", ("count",), "Records of the guard that could not be taken in time."),
+    EventType("guard.held", "monitor", ("pid", "syscall", "path", "count"), "A write that was delayed."),
+    EventType("guard.more", "monitor", ("code", "count"), "A count of attempts that were too many for one event each."),
+    EventType(
+        "guard.lost",
+        "monitor",
+        ("count",),
+        "Records of the guard that were lost because they could not be read in time.",
+    ),
     EventType(
         "monitor.sample",
         "monitor",
@@ -189,12 +194,12 @@ _WATCHED = (
         "monitor.alert",
         "monitor",
         ("code", "grade", "signals", "stage", "message", "evidence"),
-        "A breaker or a monitor speaks, with what it measured.",
+        "An alert of a breaker or a monitor, with its measurement.",
     ),
     EventType("intervention", "monitor", ("action", "alert", "detail"), "What was done about an alert."),
     EventType("sandbox.paused", "harness", ("reason",), "The sandbox was frozen from outside; the agent's time stops."),
     EventType("sandbox.resumed", "harness", ("seconds",), "The sandbox was thawed again, after so many seconds."),
-    EventType("stage.changed", "harness", ("from", "to", "reason"), "The run went on to another stage."),
+    EventType("stage.changed", "harness", ("from", "to", "reason"), "The run moved to another stage."),
     EventType(
         "stage.refused",
         "harness",
@@ -205,19 +210,19 @@ _WATCHED = (
         "workspace.checkpoint",
         "harness",
         ("id", "entries_digest", "files", "bytes", "reason", "dropped", "problem"),
-        "A state of the workspace that was kept, the older ones that went for it, or why it could not be kept.",
+        "A saved state of the workspace, the older ones that were removed for it, or why it could not be saved.",
     ),
     EventType(
         "workspace.restored",
         "harness",
         ("checkpoint", "alert", "names", "ended", "problem"),
-        "The workspace went back to a checkpoint, or why it did not; the mutations that follow tell what that changed.",
+        "The workspace went back to a checkpoint, or why it did not; the mutations that follow show the changes.",
     ),
     EventType(
         "operator.asked",
         "harness",
         ("code", "question", "deadline_seconds", "alert"),
-        "The run stands still until a human decides.",
+        "The run waits until an operator decides.",
     ),
     EventType("operator.decided", "operator", ("decision", "why", "code", "by"), "What was decided, and why."),
     EventType(
@@ -248,9 +253,9 @@ _WATCHED = (
         "network.closed",
         "harness",
         ("mode", "passed", "refused", "lookups", "replayable", "why", "cassette"),
-        "How the network of the run came out, and whether its answers can be given again.",
+        "A summary of the run's network use, and whether the run can be replayed from its recording.",
     ),
-    EventType("words.hit", "monitor", ("rule", "format", "where", "text", "grade"), "A rule on words applies."),
+    EventType("words.hit", "monitor", ("rule", "format", "where", "text", "grade"), "A text rule matched."),
 )
 
 _CONVERSED = (
@@ -264,7 +269,7 @@ _CONVERSED = (
         "model.message",
         "agent",
         ("call", "index", "role", "content", "tool_calls", "lineage", "parent"),
-        "A message of a conversation, told once: what the model was given, or what it answered.",
+        "A message of a conversation, recorded once: the model's input, or its answer.",
     ),
     EventType(
         "model.response",
@@ -276,7 +281,7 @@ _CONVERSED = (
         "model.error",
         "monitor",
         ("call", "class", "status", "detail", "infrastructure"),
-        "A call that failed, and whose fault that is.",
+        "A call that failed, and the cause: provider, agent or harness.",
     ),
     EventType(
         "model.refused",
@@ -288,7 +293,7 @@ _CONVERSED = (
         "model.silent",
         "monitor",
         ("calls", "grace_seconds"),
-        "The provider sends nothing to calls in flight; the agent's time stops.",
+        "The provider sends nothing to running calls; the agent's time stops.",
     ),
     EventType("model.heard", "monitor", ("seconds",), "The provider's silence ended, after so many seconds."),
     EventType(
@@ -307,25 +312,25 @@ _CONVERSED = (
         "model.reordered",
         "monitor",
         ("call", "parts"),
-        "A request that is on the cassette but for the order of lists, with the parts and how many lines moved.",
+        "A request that is on the cassette except for the order of lists, with the parts and the count of moved lines.",
     ),
     EventType(
         "model.closed",
         "harness",
         ("calls", "refused", "errors", "unplayed", "replayable", "why", "diverged", "outage", "cassette", "blob"),
-        "What came of the model's gateway, and where its recorded calls are kept.",
+        "A summary of the model gateway, and where its recorded calls are stored.",
     ),
     EventType(
         "tool.call",
         "agent",
         ("call", "index", "id", "name", "arguments"),
-        "A tool call that a model asked for, lifted from its answer.",
+        "A tool call that a model requested, extracted from its answer.",
     ),
     EventType(
         "tool.result",
         "agent",
         ("call", "index", "id", "name", "content", "failed"),
-        "What an agent gave back for a tool call, lifted from its next request.",
+        "The result of a tool call, extracted from the agent's next request.",
     ),
 )
 

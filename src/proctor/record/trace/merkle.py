@@ -1,7 +1,7 @@
 """The Merkle tree of RFC 6962: its root, proofs that a leaf is in it, and their check.
 
-Leaves and nodes are hashed under different prefixes, so that neither can stand for the other. :class:`Frontier` grows
-with the log and holds only the roots of the complete subtrees, one for each bit of the count. Pure.
+Leaves and nodes are hashed under different prefixes, so that neither can be taken for the other. :class:`Frontier`
+grows with the log and holds only the roots of the complete subtrees, one for each bit of the count. Pure.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 
 class Frontier:
-    """A tree that only grows: all that is needed to add leaves and to tell the root."""
+    """A tree that only grows: the state needed to add leaves and to compute the root."""
 
     def __init__(self) -> None:
         self.count = 0

@@ -1,8 +1,8 @@
-"""Reading a trace: whole and strict, tolerant of a cut tail, or live while it grows.
+"""Reading a trace: complete and strict, tolerant of a cut tail, or live while it grows.
 
 Every reader checks the chain as it goes and holds one line at a time; a line that is too long, is not JSON or does not
 follow from the one before ends the reading with :class:`BrokenSeal` and the number of the event. Links are never
-followed. Only complete lines are events: what stands after the last newline is a write that a crash cut off.
+followed. Only complete lines are events: bytes after the last newline are a write that a crash cut off.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def read_finished_events(path: Path) -> tuple[list[Event], int]:
 
 
 def read_up_to_break(path: Path, *, removed: bool = False) -> tuple[list[Event], int, BrokenSeal | None]:
-    """Like :func:`read_finished_events`, for showing: what stands before the first line that is wrong, and what is.
+    """Like :func:`read_finished_events`, for showing: the events before the first wrong line, and the problem.
 
     Where payloads may be ``removed``, an event of which one was has an empty payload and no salt.
     """

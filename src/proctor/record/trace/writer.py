@@ -1,10 +1,10 @@
 """The one writer of a trace.
 
-What holds: an event whose ``append`` has returned is in the kernel, in one write, so that the death of the harness
-cannot take it back; after ``sync`` has returned it is on the disk. Numbers follow each other, times rise strictly
+An event whose ``append`` has returned is in the kernel, in one write, so it is not lost if the harness crashes; after
+``sync`` has returned it is on the disk. Numbers follow each other, times rise strictly
 (the wall clock when the trace was made, plus steady time since, and at least one nanosecond more than the last), and
-each hash covers the one before. A write that fails, or an event that is too large, is a fault that leaves the file as
-it was. Any thread may call anything.
+each hash covers the one before. A write that fails, or an event that is too large, is a fault that leaves the file
+unchanged. All methods are thread-safe.
 
 A failed sync is final: the kernel may have dropped the pages, and a later sync that succeeds would prove nothing.
 """
@@ -179,7 +179,7 @@ class TraceWriter:
         try:
             os.ftruncate(self._handle, self._size)
         except OSError as error:
-            self._problem = f"a torn event could not be taken back: {error.strerror}"
+            self._problem = f"an incomplete event could not be removed: {error.strerror}"
 
     def _flush(self, first: bool) -> None:
         if self._problem:

@@ -304,7 +304,7 @@ def step(path: str, before: str | None, after: str | None) -> dict[str, Any]:
         (
             [step("f", None, "1"), step("f", "2", "3")],
             [step("f", None, "3")],
-            "f: a mutation starts elsewhere than the one before it ended",
+            "f: a mutation starts from other content than the event before it ended with",
         ),
         ([step("f", "0", "1")], [step("f", None, "1")], "f: the first mutation does not start at the base"),
         ([step("f", None, "1")], [step("f", None, "2")], "f: the last mutation does not end in the patch"),

@@ -152,6 +152,6 @@ def test_a_home_that_knows_nothing_of_the_pilot_refuses_nothing(plan: Plan, tmp_
 def test_a_line_of_the_homes_log_that_was_changed_is_told(plan: Plan, home: Home) -> None:
     path = home.path / HEADS_NAME
     path.write_bytes(path.read_bytes().replace(b'"count":1', b'"count":0'))
-    with pytest.raises(BrokenSeal, match="does not hold") as raised:
+    with pytest.raises(BrokenSeal, match="not valid") as raised:
         require_head(plan, home)
     assert str(path) in raised.value.where and "from a copy" in raised.value.hint

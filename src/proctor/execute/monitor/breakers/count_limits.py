@@ -10,14 +10,14 @@ from collections import deque
 
 from proctor.execute.monitor.breakers.breaker_settings import POLICY_CHOICE
 from proctor.execute.monitor.breakers.interface import ALERT, KILL, MOST_EVIDENCE, Trip, evidence_of
-from proctor.execute.monitor.payload_values import words
+from proctor.execute.monitor.payload_values import text_list
 from proctor.execute.monitor.program_kinds import BUILD, RESOLVE, TEST
 from proctor.execute.monitor.run_state import RunState
 from proctor.execute.monitor.tool_call_detection import FAILED
 from proctor.record.trace.event import Event
 
 EVENT_BYTES = 600
-"""About what an event takes up besides the arguments of a program."""
+"""The approximate bytes of an event, without the arguments of a program."""
 
 
 class CountedCap:
@@ -25,7 +25,7 @@ class CountedCap:
 
     name = ""
     code = ""
-    words = ""
+    unit = ""
 
     def __init__(self, facts: RunState, cap: int) -> None:
         self._facts = facts
@@ -43,7 +43,7 @@ class CountedCap:
         if value <= self._cap:
             return ()
         self._done = True
-        rationale = f"{value} {self.words}; {self._cap} are allowed, {POLICY_CHOICE}"
+        rationale = f"{value} {self.unit}; {self._cap} are allowed, {POLICY_CHOICE}"
         evidence = evidence_of(tuple(self._raised), event.seq)
         return (Trip(self.name, self.code, KILL, ALERT, rationale, evidence, {"count": value, "cap": self._cap}),)
 
@@ -64,7 +64,7 @@ class CountedCap:
 class Tokens(CountedCap):
     """The tokens of all model calls, in both directions."""
 
-    name, code, words = "tokens", "token-cap", "tokens used"
+    name, code, unit = "tokens", "token-cap", "tokens used"
 
     def _count(self, event: Event) -> int | None:
         return self._facts.ledger.tokens if event.type == "model.usage" else None
@@ -73,7 +73,7 @@ class Tokens(CountedCap):
 class ToolCalls(CountedCap):
     """The tool calls that were begun."""
 
-    name, code, words = "tool-calls", "tool-call-cap", "tool calls begun"
+    name, code, unit = "tool-calls", "tool-call-cap", "tool calls begun"
 
     def _count(self, event: Event) -> int | None:
         return self._facts.calls.count if self._facts.calls.started else None
@@ -85,7 +85,7 @@ class ToolCalls(CountedCap):
 class FailedCycles(CountedCap):
     """Runs of tests and builds that are known to have failed."""
 
-    name, code, words = "failed-cycles", "failed-cycle-cap", "runs of tests or builds failed"
+    name, code, unit = "failed-cycles", "failed-cycle-cap", "runs of tests or builds failed"
 
     def __init__(self, facts: RunState, cap: int) -> None:
         super().__init__(facts, cap)
@@ -103,7 +103,7 @@ class FailedCycles(CountedCap):
 class DependencyResolutions(CountedCap):
     """Programs that resolved dependencies."""
 
-    name, code, words = "dependency-resolutions", "dependency-resolution-cap", "resolutions of dependencies"
+    name, code, unit = "dependency-resolutions", "dependency-resolution-cap", "resolutions of dependencies"
 
     def _count(self, event: Event) -> int | None:
         resolved = any(RESOLVE in work.kinds for work in self._facts.calls.began)
@@ -114,16 +114,16 @@ class DependencyResolutions(CountedCap):
 
 
 class Records(CountedCap):
-    """What is told of the agent: programs without end, each with long arguments, would fill the disk with records."""
+    """The records of the agent: endless programs with long arguments would fill the disk with records."""
 
-    name, code, words = "records", "record-cap", "bytes of records, about"
+    name, code, unit = "records", "record-cap", "bytes of records, about"
 
     def __init__(self, facts: RunState, cap: int) -> None:
         super().__init__(facts, cap)
-        self._told_bytes = 0
+        self._record_bytes = 0
 
     def _count(self, event: Event) -> int:
-        self._told_bytes += EVENT_BYTES
+        self._record_bytes += EVENT_BYTES
         if event.type == "guard.exec":
-            self._told_bytes += sum(map(len, words(event.payload, "argv")))
-        return self._told_bytes
+            self._record_bytes += sum(map(len, text_list(event.payload, "argv")))
+        return self._record_bytes

@@ -24,7 +24,7 @@ from proctor.execute.monitor.breakers.interface import (
     evidence_of,
 )
 from proctor.execute.monitor.observation_grades import Observation, harmless, observation_of
-from proctor.execute.monitor.payload_values import text, words
+from proctor.execute.monitor.payload_values import text, text_list
 from proctor.execute.monitor.program_kinds import TEST, forms_of, program_name
 from proctor.execute.monitor.run_state import RunState
 from proctor.record.trace.event import Event
@@ -44,7 +44,7 @@ def forbidden_form(argv: tuple[str, ...], path: str, commands: tuple[str, ...]) 
 def observe(event: Event, commands: tuple[str, ...], calls: tuple[str, ...]) -> Observation | None:
     """What an event tells about a policy that forbids ``commands`` and classes of system ``calls``."""
     if event.type == "guard.exec" or text(event.payload, "code") == "absent-program":
-        argv = forbidden_form(words(event.payload, "argv"), text(event.payload, "path"), commands)
+        argv = forbidden_form(text_list(event.payload, "argv"), text(event.payload, "path"), commands)
         if argv is not None:
             return Observation("forbidden-command", " ".join(argv)[:_LINE_CHARACTERS], program_name(argv), event.seq)
     observation = observation_of(event)

@@ -156,7 +156,7 @@ _IN_OPERANDS = frozenset((b"(", b"[", b".", b"->"))
 _IN_COMPARISONS = _IN_OPERANDS | frozenset((b"*", b"/", b"%", b"+", b"-", *_OPPOSITES))
 _BRANCHING = frozenset((b"if", b"else", b"switch", b"while", b"catch", b"for"))
 _CHOOSING = frozenset((b"&&", b"||", b"??", b"?"))
-"""Operators behind which an expression may not be evaluated."""
+"""Operators after which an expression may not be evaluated."""
 _HEADED = frozenset((b"if", b"switch", b"while", b"catch", b"for"))
 """What has brackets before its statement."""
 ITERATING = frozenset((b"forEach", b"map", b"flatMap", b"filter", b"find", b"findIndex", b"some", b"every", b"reduce"))
@@ -168,9 +168,9 @@ _FAILING = (b"done", b"cb", b"callback", b"next", b"reject", b"fail", b"end", b"
 """Functions that make a test fail where they are given an error."""
 _INTEGER = re.compile(rb"0|[1-9][0-9]*")
 _UNFINISHED = frozenset(b"await typeof new void delete in instanceof of else do const let var throw function".split())
-"""Names at the end of a line that the next line goes on with."""
+"""Names at the end of a line that continues on the next line."""
 _CONTINUING = frozenset((b"in", b"instanceof", b"catch", b"finally"))
-"""Names at the beginning of a line that go on with the line before."""
+"""Names at the beginning of a line that continues the line before."""
 _IN_VALUES = frozenset((b"(", b")", b"[", b"]", b"{", b"}", b",", b":", b".", b"+", b"-"))
 """The punctuation of an expression whose literals are parts of its value, whatever the code under test does."""
 
@@ -228,7 +228,7 @@ class Source:
             index += 1
 
     def _skipped_after(self, index: int) -> Span | None:
-        """The tokens after ``index`` that may not run because of it: a branch, and what it may leave out behind it."""
+        """The tokens after ``index`` that may not run because of it: a branch, and what it may skip."""
         branch = self._branch_after(index)
         if branch is None or self.is_text(index - 1, b"."):
             return branch

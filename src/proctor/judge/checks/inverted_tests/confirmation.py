@@ -116,10 +116,10 @@ class Confirming:
         )
 
     def _see(self, drawn: Round, made: RoundResult) -> RoundFindings:
-        """Take in what a round shows and write its event; the machine may not have let it come to its end."""
+        """Add the results of a round and write its event; the machine may have stopped the round early."""
         seen = evaluate(drawn, made.outcomes, self._pool.order)
         if drawn.variants and made.has_wrong_sentinels:
-            seen = replace(seen, is_disturbed=True)  # sentinels run behind altered tests as well
+            seen = replace(seen, is_disturbed=True)  # sentinels run after altered tests as well
         self._record(drawn, made, seen, DISTURBED if made.is_of_the_machine else _verdict(seen))
         if made.is_of_the_machine:
             why = made.attempt.judgement.detail

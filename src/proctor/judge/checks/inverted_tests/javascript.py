@@ -206,7 +206,7 @@ TRUTHS = frozenset(
 UNTRUTHS = frozenset((b"notOk", b"false", b"isFalse", b"isNotOk", b"falsy", b"error", b"ifError"))
 """Those that pass where a condition does not hold."""
 CHAINED_VALUES = frozenset((b"equal", b"equals", b"eq", b"eql", b"eqls", b"deepEqual", b"lengthOf"))
-"""What chai and should call with the expectation as the only argument, behind ``expect(...)``."""
+"""Methods of chai and should with the expectation as the only argument, after ``expect(...)``."""
 CHAINED = CHAINED_VALUES | frozenset(
     (
         *(b"members", b"include", b"includes", b"contain", b"contains", b"a", b"an", b"instanceof", b"instanceOf"),
@@ -416,7 +416,7 @@ class _Reader(Source):
                 yield self._wrapped(call.given[0])
 
     def _negated(self, index: int, kind: str) -> Edit:
-        """``not`` put before the last part of a chain, or taken away from the chain."""
+        """``not`` added before the last part of a chain, or removed from the chain."""
         negation = self._negation(index)
         return self.before(index, b"not.", kind) if negation is None else self.edit((negation, negation + 1), b"", kind)
 

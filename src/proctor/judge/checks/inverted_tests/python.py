@@ -131,7 +131,7 @@ _OPERATORS = {
 _OPERATOR = re.compile(rb"[\s()\\]*(==|!=|<=|>=|<|>|not +in|in|is +not|is)[\s()\\]*")
 """What can be between the sides of a comparison; a comment is not looked through."""
 _LOOSER = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr)
-"""What needs brackets behind ``not``."""
+"""Expressions that need brackets after ``not``."""
 _SINGLETONS: dict[object, bytes] = {None: b"True", True: b"False", False: b"True"}
 
 _BOM = b"\xef\xbb\xbf"

@@ -4,7 +4,7 @@ Each set has rounds of three sorts, in random order:
 
     unaltered   Nothing is altered. Code that forges only where the whole suite runs fails here.
     alike       Only values of must_pass tests are altered, and look like the ones they replace. Code under test cannot
-                tell which tests of such a round are altered, nor whether any is.
+                know which tests of such a round are altered, or whether any is.
     any         Tests are altered in every other way, some that must keep passing among them. These alterations are easy
                 to recognise, by their form or because the agent has seen the test.
 

@@ -58,7 +58,7 @@ class RoundResult:
 
 
 def run_undisturbed(run: Callable[[], RoundResult], lacks_results: Callable[[RoundResult], bool]) -> RoundResult:
-    """Run a round, and again while the machine may have kept it from its end, three times at most.
+    """Run a round, and repeat it while the machine may have stopped it early, three times at most.
 
     An altered test may end its process by a signal, so a round that was killed is run again only if it lacks results.
     Results that are there count, whatever they show: otherwise code that dies by a signal could try several answers. A
@@ -104,7 +104,7 @@ def start_of(check: Check) -> str:
 
 
 def beside(check: Check) -> tuple[str, ...]:
-    """Some of the tests that must keep passing, spread over the list: they run beside those that must pass."""
+    """Some of the tests that must keep passing, spread over the list: they run together with those that must pass."""
     if is_whole(check):
         return ()
     return check.keep_passing[:: max(1, -(-len(check.keep_passing) // MOST_BESIDE))]
@@ -138,7 +138,7 @@ def hidden_of(bench: JudgeContext, check: Check) -> dict[bytes, bytes]:
 
 
 def _protected_tests(bench: JudgeContext) -> list[bytes]:
-    """The files of the base that hold tests and are put back before judging."""
+    """The files of the base that contain tests and are restored before judging."""
     protected = bench.prepared.contract.policy.protected
     found: list[bytes] = []
     for directory, entries in base_stack(bench.prepared.layers).walk() if protected else ():

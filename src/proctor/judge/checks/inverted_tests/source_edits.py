@@ -7,7 +7,7 @@ for every correct solution, not only for the reference:
     form          that value is part of another one, such as a pair
     negation      an assertion is turned into its opposite, or an expected exception is no longer expected
     exception     another exception is expected, or none where one was
-    assertion     an assertion that cannot hold is added
+    assertion     an assertion that always fails is added
     call          a call that may not raise must raise
     declared      the author of the contract wrote the alteration
 
@@ -98,7 +98,7 @@ _LITERAL = re.compile(
     rb"\"\"\"(?:[^\\]|\\.)*?\"\"\"|'''(?:[^\\]|\\.)*?'''|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL
 )
 _VOCABULARY = re.compile(rb"(?<![A-Za-z0-9_\\%{])[a-z]{3,10}(?![A-Za-z0-9_])")
-"""Words in a literal; behind a brace there may be a name, as in f-strings."""
+"""Words in a literal; after a brace there may be a name, as in f-strings."""
 _USUAL = (b"value", b"name", b"other", b"first", b"second", b"item", b"result", b"text")
 """Words for a file whose strings have few."""
 
@@ -184,11 +184,11 @@ class ReplacementValues:
         """Another word, letter or number in the form of ``old``."""
         if old.isdigit():
             return self.other_number(old, place)
-        words = [word for word in self._own if word != old.lower()]
+        candidates = [word for word in self._own if word != old.lower()]
         letter = self._with_letter(old, place)
-        if len(old) == 1 or len(words) < _MANY:
+        if len(old) == 1 or len(candidates) < _MANY:
             return letter
-        word = self.choice(place, words)
+        word = self.choice(place, candidates)
         word = word.upper() if old.isupper() else word.capitalize() if old[:1].isupper() else word
         return self.choice(place + 1, [word, letter])
 

@@ -91,7 +91,7 @@ class Screening:
         self._variants: list[Variant] = []
 
     def pool(self, nonce: bytes, check_ms: int) -> CheckPool:
-        """The variants that fail as they must, or why there are none."""
+        """The variants that fail as required, or why there are none."""
         problem = self._find_mode()
         if problem:
             return CheckPool(self._check.id, without=self._tests, check_ms=check_ms, problem=problem)

@@ -1,8 +1,8 @@
-"""What every parser of test results gives, whatever the format.
+"""The common result of all parsers of test results.
 
 A parser is a pure function from bytes to :class:`TestResults`. It never raises on bad input: what cannot be read makes
 the results incomplete, with a problem that says why. Ids and counts are bounded, so that a hostile file costs at most
-what its size allows. When one id occurs several times the worst outcome stands.
+what its size allows. If one id occurs several times, the worst outcome counts.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class TestResults:
     changed: tuple[RunnerChange, ...] = ()
 
     def counts(self) -> dict[str, int]:
-        """How many tests came out in each way."""
+        """The number of tests for each outcome."""
         found = dict.fromkeys(sorted(OUTCOMES), 0)
         for outcome in self.outcomes.values():
             found[outcome] += 1
@@ -74,7 +74,7 @@ class TooMuch(Exception):
 
 
 class Collector:
-    """Gathers outcomes while a parser reads; the worst of several outcomes of one id stands."""
+    """Gathers outcomes while a parser reads; the worst of several outcomes of one id counts."""
 
     def __init__(self) -> None:
         self.outcomes: dict[str, str] = {}
@@ -102,7 +102,7 @@ def clean_text(text: str) -> str:
 
 
 def merged(several: list[TestResults]) -> TestResults:
-    """Several results as one: worst outcomes stand, and all must be complete."""
+    """Several results as one: the worst outcomes count, and all must be complete."""
     collector = Collector()
     problems = [one.problem for one in several if one.problem]
     try:

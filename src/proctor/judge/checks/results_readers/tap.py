@@ -71,7 +71,7 @@ class _Reader:
             self._test(level, bool(found[1]), text[found.end() :])
 
     def _comment(self, level: int, text: str) -> None:
-        """Remember the name above a run of test lines; the headings of subtests are told by their parent line."""
+        """Remember the name above a run of test lines; the headings of subtests are recognised by their parent line."""
         if level == 0:
             name = text[1:].strip()
             self._group = "" if name.startswith("Subtest:") else name
@@ -125,15 +125,15 @@ class _Reader:
 
 def _described(rest: str, outcome: str) -> tuple[str, str]:
     """The description in what follows ``ok``, or the number, and the outcome once directives are heeded."""
-    words = rest.strip()
-    number = _NUMBER.match(words)
+    text = rest.strip()
+    number = _NUMBER.match(text)
     if number:
-        words = words[number.end() :].lstrip()
-    if words.startswith("-"):
-        words = words[1:].lstrip()
-    directive = _DIRECTIVE.search(words)
+        text = text[number.end() :].lstrip()
+    if text.startswith("-"):
+        text = text[1:].lstrip()
+    directive = _DIRECTIVE.search(text)
     if directive:
-        words = words[: directive.start()]
+        text = text[: directive.start()]
         if directive[1].lower() == "skip" or outcome == "failed":
             outcome = "skipped"
-    return words.replace("\\#", "#").strip() or (number[0] if number else ""), outcome
+    return text.replace("\\#", "#").strip() or (number[0] if number else ""), outcome

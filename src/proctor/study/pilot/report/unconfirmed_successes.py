@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 from proctor.judge.human_review import URGENCY, cohen_kappa, krippendorff_alpha, paired_verdicts
-from proctor.record.reviews import DISPUTED, OPEN, REJECT, UNSURE, Review, minutes_of, opinion, said
+from proctor.record.reviews import DISPUTED, OPEN, REJECT, UNSURE, Review, last_verdicts, minutes_of, opinion
 from proctor.study.analysis.number_format import first_names
 from proctor.study.pilot.ledger.pilot_runs import Run
 
@@ -48,7 +48,7 @@ def agreement(logs: Iterable[tuple[Review, ...]]) -> dict[str, Any] | None:
     reviews = [log for log in logs if log]
     if not reviews:
         return None
-    units = said(reviews)
+    units = last_verdicts(reviews)
     pair = paired_verdicts(units)
     return {
         "cohen": _number(cohen_kappa(pair[1])) if pair else None,
