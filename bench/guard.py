@@ -164,7 +164,7 @@ def _under_watch(
             trace.append(f"guard.{observation.kind}", observation.payload())
         telling_ns = time.thread_time_ns()
 
-    told = None if guard is None else replace(guard, tell=tell)
+    told = None if guard is None else replace(guard, notify=tell)
     with BubblewrapBackend(sessions).open(replace(plan, guard=told)) as sandbox:
         begun = time.thread_time_ns()
         finished = sandbox.run(command)

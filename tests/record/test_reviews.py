@@ -165,7 +165,7 @@ def test_a_record_of_other_fields_is_no_review(tmp_path: Path, harm: dict[str, A
     run = RunDirectory(tmp_path)
     add_review(run, SEAL, review())
     review_log(run, SEAL).append({"kind": "proctor.review", "schema": 1, **dict(field_items(review())), **harm})
-    with pytest.raises(BrokenSeal, match=r"reviews.jsonl#1: line 2 is no review"):
+    with pytest.raises(BrokenSeal, match=r"reviews.jsonl#1: line 2 is not a review"):
         read_reviews(run, SEAL)
 
 

@@ -42,9 +42,9 @@ REFUSED: dict[str, tuple[Callable[[Scene], bytes], str]] = {
     "no reason": (lambda scene: scene.token(why=" "), "why"),
     "an unknown entry": (lambda scene: scene.token(name="0" * 24), "no such entry"),
     "a path": (lambda scene: scene.token(name="../key"), "no such entry"),
-    "no token": (lambda scene: b"{}", "no token"),
-    "noise": (lambda scene: b"\xff\xfe", "no token"),
-    "something huge": (lambda scene: b'"' + b"a" * 10_000 + b'"', "no token"),
+    "no token": (lambda scene: b"{}", "not a token"),
+    "noise": (lambda scene: b"\xff\xfe", "not a token"),
+    "something huge": (lambda scene: b'"' + b"a" * 10_000 + b'"', "not a token"),
 }
 
 

@@ -202,7 +202,7 @@ TORN: dict[str, Callable[[bytes], bytes]] = {
 def test_a_torn_entry_is_named_and_comes_back_with_the_same_secret(scene: Scene, name: str) -> None:
     path = scene.vault.entries / f"{scene.name}.age"
     path.write_bytes(TORN[name](path.read_bytes()))
-    with pytest.raises(BrokenSeal, match=rf"{scene.name}.age: .*\n.* comes back"):
+    with pytest.raises(BrokenSeal, match=rf"{scene.name}.age: .*\n.* written again"):
         scene.vault.read(scene.token(), scene.jo, NOW)
     assert (scene.last()["act"], scene.last()["entry"]) == ("read-failed", scene.name)
     assert scene.keep(SECRET) == scene.name

@@ -67,7 +67,7 @@ def _has_module(directory: str, contract: Contract) -> bool:
 def _placed(hidden: Hidden, suffix: str) -> Iterator[str]:
     """The paths in the tree of the files of ``hidden``, as far as the contract says."""
     if hidden.input:
-        found = [_example(wish, suffix) for wish in hidden.paths]
+        found = [_example(path, suffix) for path in hidden.paths]
     else:
         top = f"{hidden.directory.rstrip('/')}/" if hidden.directory else ""
         inside = (file.path.removeprefix(top) for file in hidden.files)
@@ -77,9 +77,9 @@ def _placed(hidden: Hidden, suffix: str) -> Iterator[str]:
         yield posixpath.join(hidden.to.strip("/"), *parts)
 
 
-def _example(wish: str, suffix: str) -> str:
-    """A file that ``wish``, a path prefix or a glob inside an input, selects."""
-    parts = [part.replace("*", "a").replace("?", "a") for part in wish.rstrip("/").split("/") if part != "**"]
+def _example(path: str, suffix: str) -> str:
+    """A file that ``path``, a path prefix or a glob inside an input, selects."""
+    parts = [part.replace("*", "a").replace("?", "a") for part in path.rstrip("/").split("/") if part != "**"]
     if not parts or "." not in parts[-1]:
         parts.append(f"{HELPER}{suffix}")
     return "/".join(parts)

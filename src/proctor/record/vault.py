@@ -146,7 +146,7 @@ class Vault:
         except FileNotFoundError:
             return
         except (OSError, ValueError, KeyError, TypeError, InfrastructureFault):
-            raise BrokenSeal("the note of how long the log is does not hold", where=self.head.name) from None
+            raise BrokenSeal("the note of the log's length is not valid", where=self.head.name) from None
         explained = count == 1 and self._left()
         if not explained and not os.path.lexists(self.path):  # another process may have just created it
             records = "1 record" if count == 1 else f"{count} records"

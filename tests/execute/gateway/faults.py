@@ -14,7 +14,7 @@ from typing import Any
 
 from proctor.base.dataclass_fields import EMPTY
 from proctor.execute.gateway.dialects.dialect_routes import DIALECTS
-from proctor.execute.gateway.scripted.scripted_model import Spoken
+from proctor.execute.gateway.scripted.scripted_model import ScriptedReply
 
 JSON = "application/json"
 PROVIDER, SETUP, NOBODY = "the provider", "the set-up", "nobody"
@@ -25,9 +25,11 @@ Body = dict[str, Any]
 class Exchange:
     """One request that fails: how it would be answered, and where the bytes go."""
 
-    def __init__(self, handler: BaseHTTPRequestHandler, dialect: str, spoken: Spoken, closing: threading.Event) -> None:
+    def __init__(
+        self, handler: BaseHTTPRequestHandler, dialect: str, reply: ScriptedReply, closing: threading.Event
+    ) -> None:
         self.dialect = dialect
-        self.spoken = spoken
+        self.spoken = reply
         self.closing = closing
         self._handler = handler
 

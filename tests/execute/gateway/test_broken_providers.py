@@ -268,7 +268,7 @@ def served(rig: Rig) -> bool:
 
 
 def test_a_request_of_countless_messages_is_refused(make_rig: MakeRig) -> None:
-    rig = make_rig("  - {say: x}\n", limits=Limits(messages=100, told_messages=150))
+    rig = make_rig("  - {say: x}\n", limits=Limits(messages=100, recorded_messages=150))
     many = [{"role": "user", "content": str(number)} for number in range(101)]
     assert rig.post(PATHS["chat"], body_of("chat", messages=many))[0] == 400
     results = [{"type": "tool_result", "tool_use_id": "t", "content": "x"}] * 100

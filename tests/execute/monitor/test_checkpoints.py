@@ -195,7 +195,7 @@ def test_programs_that_start_one_after_the_other_stop() -> None:
 def test_what_does_not_stop_is_told() -> None:
     """A write that the guard holds cannot be stopped by a signal, which is all there is without a freezer."""
     seen: list[Observation] = []
-    with scene(place=Place(), guard=GuardPlan(reads=True, hold_writes=True, tell=seen.append)) as at:
+    with scene(place=Place(), guard=GuardPlan(reads=True, hold_writes=True, notify=seen.append)) as at:
         writer = threading.Thread(target=lambda: shell(at.box, "echo 1 > f"))
         writer.start()
         until(lambda: any(found.kind == "held" for found in seen))
@@ -211,7 +211,7 @@ def test_what_does_not_stop_is_told() -> None:
 def test_a_rollback_ends_a_write_that_the_guard_holds() -> None:
     def go() -> None:
         seen: list[Observation] = []
-        with scene(guard=GuardPlan(reads=True, hold_writes=True, tell=seen.append)) as at:
+        with scene(guard=GuardPlan(reads=True, hold_writes=True, notify=seen.append)) as at:
             checkpoint = take(at.workspace, at.box)
             ended: list[CommandResult] = []
             writer = threading.Thread(target=lambda: ended.append(shell(at.box, "echo 1 > f")))

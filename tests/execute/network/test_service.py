@@ -313,8 +313,8 @@ class TestLife:
         before = len(town.plain.asked)
         service = NetworkService(Network(SITES), top, deaf, connect=town.web.dial)
         with pytest.raises(OSError, match="No space"):
-            service._teller(Exchange("plain.test", 80, "GET", "/", 200))
-        assert service._teller.full
+            service._events(Exchange("plain.test", 80, "GET", "/", 200))
+        assert service._events.full
         with pytest.raises(InfrastructureFault, match="nobody could be told"):
             service.close()
         assert len(town.plain.asked) == before

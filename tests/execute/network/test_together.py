@@ -20,7 +20,7 @@ SITES = ("plain.test:80", "safe.test:443")
 
 def test_a_guard_has_nothing_against_what_is_open(top: Path, town: Town) -> None:
     observed: list[Observation] = []
-    guard = GuardPlan(tell=observed.append)
+    guard = GuardPlan(notify=observed.append)
     with networked(top, Network(SITES, "pages"), town.web, plan={"guard": guard}) as inside:
         assert inside.page("http://plain.test/page") == "GET /page"
         assert inside.page("https://safe.test/page", proxy=False) == "GET /page"

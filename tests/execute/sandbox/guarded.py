@@ -69,7 +69,7 @@ def guarded(
 ) -> Iterator[Seen]:
     """A sandbox below ``top`` whose guard is made from ``fields``; ``plan`` changes the sandbox's own."""
     seen = Seen()
-    guard = GuardPlan(**{"tell": seen.tell, **fields})
+    guard = GuardPlan(**{"notify": seen.tell, **fields})
     sandbox = SandboxPlan(overlay(top / "box", layer(top / "base")), limits or Limits(), guard=guard)
     opener = backend or BubblewrapBackend(top / "sessions")
     with opener.open(replace(sandbox, **(plan or {}))) as box:

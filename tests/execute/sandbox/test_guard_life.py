@@ -133,7 +133,7 @@ def test_what_is_told_may_release_and_freeze() -> None:
                 seen.box.guard.release_writes()
                 seen.box.thaw()
 
-        with guarded(top, hold_writes=True, tell=tell) as seen:
+        with guarded(top, hold_writes=True, notify=tell) as seen:
             ready.set()
             assert seen.box is not None
             assert shell(seen.box, "echo x > /workspace/first; cat /workspace/first").stdout.prefix == b"x\n"
@@ -220,7 +220,7 @@ def test_a_failure_to_take_what_is_told_ends_the_sandbox(monkeypatch: pytest.Mon
     def tell(observation: Observation) -> None:
         raise ValueError("no room for it")
 
-    with open_directory() as top, guarded(top, tell=tell) as seen:
+    with open_directory() as top, guarded(top, notify=tell) as seen:
         assert seen.box is not None
         with pytest.raises(InfrastructureFault):
             shell(seen.box, "sleep 1000")

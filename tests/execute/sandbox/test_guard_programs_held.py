@@ -78,7 +78,7 @@ def test_a_harness_that_lags_behind_loses_nothing() -> None:
             time.sleep(1)  # as long as nobody reads, whoever acts waits once the guard has enough
         told.append(observation)
 
-    with open_directory() as top, guarded(top, tell=tell) as seen:
+    with open_directory() as top, guarded(top, notify=tell) as seen:
         assert seen.box is not None
         assert python(seen.box, FLOOD).exit_code == 0
         live(seen).settle()

@@ -117,7 +117,7 @@ def _pass(machine: Machine, script: Script, mounts: tuple[Mount, ...]) -> tuple[
                 limits=limits_of(prepared.contract.budget),
                 mounts=(Mount(note, BRIEFING), *mounts, *declared_mounts(prepared.contract)),
                 masked=secret_directories(prepared.contract),
-                guard=GuardPlan(tell=seen.append),
+                guard=GuardPlan(notify=seen.append),
             )
             known = _final_files(prepared, evidence, scratch)
             with backend.open(plan) as sandbox:

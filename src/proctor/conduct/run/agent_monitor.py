@@ -84,7 +84,7 @@ class AgentMonitor:
             everywhere=policy.reads == "all",
             hold_writes=self.climbing.holds_writes,
             programs=self._allowance.first(),
-            tell=self._observe,
+            notify=self._observe,
         )
 
     @contextmanager

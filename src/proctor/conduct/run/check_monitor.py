@@ -51,7 +51,7 @@ def rehearsal(contract: Contract, trace: TraceWriter, patch: bytes) -> GuardPlan
         if seen.kind == "attempt" or forbidden:
             trace.append(f"guard.{seen.kind}", {**seen.payload(), "phase": "acceptance"})
 
-    return GuardPlan(tell=tell)
+    return GuardPlan(notify=tell)
 
 
 def keep_baseline(home: Home, content_id: str, run: RunDirectory, contract: Contract) -> None:

@@ -114,8 +114,8 @@ def model_of(adapter: Adapter, request: AgentRequest) -> tuple[str, str]:
         raise UsageFault(f"{adapter.name} needs a model", hint="use --model PROVIDER/NAME")
     shared = [dialect for dialect in adapter.dialects if dialect in request.dialects]
     if not shared:
-        spoken = " or ".join(request.dialects)
-        raise UsageFault(f"{adapter.name} does not speak {spoken}", hint=f"it speaks {', '.join(adapter.dialects)}")
+        offered = " or ".join(request.dialects)
+        raise UsageFault(f"{adapter.name} does not speak {offered}", hint=f"it speaks {', '.join(adapter.dialects)}")
     return request.model, shared[0]
 
 

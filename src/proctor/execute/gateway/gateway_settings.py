@@ -97,7 +97,7 @@ class Limits:
     connections: int = 256
     requests: int = 100_000
     messages: int = 10_000
-    told_messages: int = 500_000
+    recorded_messages: int = 500_000
     head_seconds: float = 30
     body_seconds: float = 60
     connect_seconds: float = 30

@@ -21,16 +21,16 @@ _MOST_REMEMBERED = 10_000
 class GatewayState:
     """The state of a gateway; used in its loop only, but for what others read."""
 
-    def __init__(self, settings: Settings, source: Source, teller: ModelEventRecorder, meter: Meter) -> None:
+    def __init__(self, settings: Settings, source: Source, recorder: ModelEventRecorder, meter: Meter) -> None:
         self.settings = settings
         self.source = source
-        self.teller = teller
+        self.recorder = recorder
         self.meter = meter
         self.gate = asyncio.Event()
         self.gate.set()
         self._talks = Conversations()
         self.divergences: list[str] = []
-        self.calls = self.refused = self.errors = self.untold = 0
+        self.calls = self.refused = self.errors = self.unreported = 0
         self._numbers = 0
         self._changed = asyncio.Event()
         self._failed: dict[str, int] = {}
@@ -40,7 +40,7 @@ class GatewayState:
         self.given_up: str | None = None
         """Why the gateway gave the provider up, if it did."""
         limits = settings.limits
-        self.silence = SilenceWatch(limits.silence_seconds, limits.most_silence_seconds, teller.event, self._give_up)
+        self.silence = SilenceWatch(limits.silence_seconds, limits.most_silence_seconds, recorder.event, self._give_up)
 
     def next_number(self) -> int:
         """The number of a new request; past the bound none is told one by one any more."""
@@ -108,7 +108,7 @@ class GatewayState:
             model = self.meter.charged_as(asked, answered.model, usage, tier)
             self.meter.settle(reservation, usage, model, tier)
             estimated = estimated or model != asked or not self.meter.table.knows(model, tier)
-            self.teller.usage(number, model, usage, estimated=estimated, tier=tier)
+            self.recorder.usage(number, model, usage, estimated=estimated, tier=tier)
         self._changed.set()
 
     def retry_of(self, forward: ForwardedRequest) -> int | None:
@@ -123,9 +123,9 @@ class GatewayState:
         if forward.kind == GENERATE and self._talks.is_setup(forward, failure):
             failure = replace(failure, is_setup=True)
         if forward.kind == GENERATE and failure.infrastructure:
-            why = f"call {number}: {failure.kind}: {self.teller.texts.quoted(failure.words)[:300]}"
+            why = f"call {number}: {failure.kind}: {self.recorder.texts.quoted(failure.words)[:300]}"
             self._talks.failed(forward, Outage(failure.kind, why))
-        self.teller.error(number, failure, body, retry_after)
+        self.recorder.error(number, failure, body, retry_after)
 
     def succeeded(self, forward: ForwardedRequest) -> None:
         """A call came to its end; a count of tokens says nothing about the model."""
@@ -144,12 +144,12 @@ class GatewayState:
             return
         most = self.silence.most_seconds
         self.given_up = f"the provider was silent for {seconds:.0f} s in all; {most:g} s are waited for at most"
-        self.teller.event(GIVEN_UP, {"seconds": f"{seconds:.3f}", "most_seconds": f"{most:.3f}"})
+        self.recorder.event(GIVEN_UP, {"seconds": f"{seconds:.3f}", "most_seconds": f"{most:.3f}"})
 
     def diverged(self, number: int, diverged: Diverged) -> None:
         """A request is not on the cassette."""
         self.divergences.append(f"call {number} at {diverged.difference.pointer or '/'}"[:300])
-        self.teller.diverged(number, diverged)
+        self.recorder.diverged(number, diverged)
 
     def tape_chunk(self, chunks: list[tuple[int, bytes]], at: int, chunk: bytes) -> None:
         """Keep a chunk for the cassette, if one is recorded."""

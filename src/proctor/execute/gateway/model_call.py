@@ -64,7 +64,7 @@ class ModelCall:
 
     def __init__(
         self,
-        desk: GatewayState,
+        state: GatewayState,
         number: int,
         prepared: Prepared,
         reservation: int | None,
@@ -75,8 +75,8 @@ class ModelCall:
         self._pieces: asyncio.Queue[Head | bytes | End] = asyncio.Queue()
         self._taken: Head | End | None = None
         self.aborted = CLIENT_ABORT
-        self._desk = desk
-        self._limits: Limits = desk.settings.limits
+        self._state = state
+        self._limits: Limits = state.settings.limits
         self._dialect = DIALECTS[self.forward.dialect]
         self._limit = prepared.limit
         self._reservation = reservation
@@ -100,18 +100,18 @@ class ModelCall:
     async def run(self) -> None:
         """Read the answer to its end and settle; whatever happens, an end is put last."""
         asyncio.get_running_loop().call_later(_THINKING_SECONDS, self._tell_messages)
-        self._desk.silence.begin(self.number)
+        self._state.silence.begin(self.number)
         try:
-            async with asyncio.timeout(self._limits.call_seconds), self._desk.source.open(self.forward) as answer:
+            async with asyncio.timeout(self._limits.call_seconds), self._state.source.open(self.forward) as answer:
                 self._answer = answer
-                self._desk.silence.hear(self.number)
+                self._state.silence.hear(self.number)
                 if answer.reordered:
-                    self._desk.teller.reordered(self.number, answer.reordered)
+                    self._state.recorder.reordered(self.number, answer.reordered)
                 await self._read(answer)
         except SourceFault as fault:
             self._fail(Failure(fault.kind, fault.message, self._status))
         except Diverged as diverged:
-            self._desk.diverged(self.number, diverged)
+            self._state.diverged(self.number, diverged)
             self._fail(Failure("diverged", str(diverged)))
         except TimeoutError:
             words = f"the call took more than {self._limits.call_seconds:g} seconds"
@@ -120,7 +120,7 @@ class ModelCall:
             self._fail(Failure(self.aborted, "the answer was not waited for", self._status))
             raise
         finally:
-            self._desk.silence.leave(self.number)
+            self._state.silence.leave(self.number)
             self._finish()
 
     def _finish(self) -> None:
@@ -130,7 +130,7 @@ class ModelCall:
             self._settle()
             self._tape()
             self._read_words()
-            if self._desk.teller.problem is None:
+            if self._state.recorder.problem is None:
                 end = End(None if self._is_said else self._failure)
         finally:
             self._pieces.put_nowait(end)
@@ -154,9 +154,9 @@ class ModelCall:
 
     def _tell_messages(self) -> None:
         """Tell the messages that are new, once."""
-        if self._fresh is None and self._desk.teller.problem is None:
+        if self._fresh is None and self._state.recorder.problem is None:
             asked = self.forward.asked.messages if self.forward.kind == GENERATE else ()
-            self._fresh, self._parent = self._desk.teller.messages(self.number, asked)
+            self._fresh, self._parent = self._state.recorder.messages(self.number, asked)
 
     @property
     def _status(self) -> int:
@@ -177,20 +177,20 @@ class ModelCall:
         elif form == WHOLE:
             await self._read_whole(answer)
         else:
-            kind = self._desk.teller.texts.short(answer.headers.get("content-type", "none"))[:100]
+            kind = self._state.recorder.texts.short(answer.headers.get("content-type", "none"))[:100]
             self._failure = Failure("malformed", f"an answer of the content type {kind!r}", answer.status)
             await self._take(answer, ERROR_BYTES)
 
     def _passed(self, answer: Answer) -> dict[str, str]:
         """The headers that the agent sees, in which a provider may say a key too."""
-        short = self._desk.teller.texts.short
+        short = self._state.recorder.texts.short
         return {name: short(value) for name, value in passed_headers(answer.headers).items()}
 
     async def _take(self, answer: Answer, limit: int) -> bool:
         """Read the body up to ``limit``; whether that was all."""
-        scrub = Scrubber(self._desk.settings.keys)
+        scrub = Scrubber(self._state.settings.keys)
         async for chunk in answer.chunks:
-            self._desk.silence.hear(self.number)
+            self._state.silence.hear(self.number)
             self._keep(scrub.feed(chunk))
             if len(self._body) > limit:
                 return False
@@ -203,7 +203,7 @@ class ModelCall:
             self._first = now
         if chunk:
             self._body += chunk
-            self._desk.tape_chunk(self._chunks, now, chunk)
+            self._state.tape_chunk(self._chunks, now, chunk)
 
     async def _read_error(self, answer: Answer) -> None:
         await self._take(answer, ERROR_BYTES)
@@ -235,7 +235,7 @@ class ModelCall:
 
     async def _read_stream(self, answer: Answer) -> None:
         splitter = EventSplitter(self._limits.event_bytes)
-        scrub = Scrubber(self._desk.settings.keys)
+        scrub = Scrubber(self._state.settings.keys)
         async for chunk in answer.chunks:
             clean = scrub.feed(chunk)
             self._keep(clean)
@@ -256,7 +256,7 @@ class ModelCall:
         if piece.problem:
             self._problems.append(piece.problem)
         elif piece.data is not None:
-            self._desk.silence.hear(self.number)  # a comment that keeps a connection open is no part of an answer
+            self._state.silence.hear(self.number)  # a comment that keeps a connection open is no part of an answer
             self._has_begun = True
             shown = self._collector.feed(piece.data)
         if piece.done or self._collector.ended:
@@ -284,8 +284,8 @@ class ModelCall:
             timing = Timing(self._first, now)
             index = len(self.forward.asked.messages)
             cut = self._limit is not None and answered.finish in CUT
-            told = self.number, answered, bytes(self._body), self._parent, index, timing
-            self._desk.teller.answer(*told, is_cut_by_budget=cut)
+            result = self.number, answered, bytes(self._body), self._parent, index, timing
+            self._state.recorder.answer(*result, is_cut_by_budget=cut)
         self._account(answered)
         failure = self._failure
         if failure is None and answered.is_filtered:
@@ -296,16 +296,16 @@ class ModelCall:
         if failure is not None:
             retry_after = self._answer.headers.get("retry-after", "") if self._answer is not None else ""
             body = bytes(self._body) if self._status != 200 else b""
-            self._desk.failed(self.number, self.forward, failure, body, retry_after)
+            self._state.failed(self.number, self.forward, failure, body, retry_after)
         else:
-            self._desk.succeeded(self.forward)
+            self._state.succeeded(self.forward)
 
     def _read_words(self) -> None:
         """Hold what is new in the conversation against the rules on words."""
-        for told in self._fresh or ():
-            self._desk.teller.words(self.number, told.index, told.message)
+        for result in self._fresh or ():
+            self._state.recorder.words(self.number, result.index, result.message)
         message = (self._answered or self._collector.answered()).message
-        self._desk.teller.words(self.number, len(self.forward.asked.messages), message)
+        self._state.recorder.words(self.number, len(self.forward.asked.messages), message)
 
     def _flaw(self, answered: ModelAnswer, done: bool) -> Failure | None:
         """What is wrong with an answer that came with a good status."""
@@ -328,14 +328,14 @@ class ModelCall:
         if usage is None and self._may_be_billed:
             usage, estimated = charge(
                 answered.usage,
-                self._desk.meter.reserved(self._reservation),
+                self._state.meter.reserved(self._reservation),
                 self.forward.asked,
                 len(self.forward.data),
                 answered.message,
                 came_bytes=len(self._body),
                 whole=self._failure is None,
             )
-        self._desk.settle(self.number, self.forward, answered, self._reservation, usage, estimated)
+        self._state.settle(self.number, self.forward, answered, self._reservation, usage, estimated)
         self._counted = usage, estimated
 
     @property
@@ -347,7 +347,7 @@ class ModelCall:
     def _tape(self) -> None:
         headers = tuple(self._passed(self._answer).items()) if self._answer is not None else ()
         fault = self._failure if self._failure is not None and self._is_fault(self._failure) else None
-        self._desk.tape(
+        self._state.tape(
             RecordedCall(
                 dialect=self.forward.dialect,
                 path=self.forward.path,

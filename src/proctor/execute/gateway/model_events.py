@@ -241,8 +241,8 @@ class ModelEventRecorder:
     def messages(self, call: int, messages: tuple[Message, ...]) -> tuple[list[PlacedMessage], str]:
         """The messages of a request that are new; those, and the name of the conversation."""
         fresh, parent = self._lineages.fresh(messages)
-        for told in fresh:
-            self._message(call, told)
+        for placed in fresh:
+            self._message(call, placed)
         return fresh, parent
 
     def answer(
@@ -312,16 +312,16 @@ class ModelEventRecorder:
 
     def refused(self, call: int, dialect: str, path: str, code: str, detail: str, status: int, body: bytes) -> None:
         """A request that was not forwarded."""
-        told: dict[str, Any] = {"call": call, "dialect": dialect, "path": self.texts.short(path)[:300], "code": code}
-        told |= {"detail": self.texts.short(detail), "status": status}
-        self.event("model.refused", {**told, "original": self.texts.body(body) if body else None})
+        placed: dict[str, Any] = {"call": call, "dialect": dialect, "path": self.texts.short(path)[:300], "code": code}
+        placed |= {"detail": self.texts.short(detail), "status": status}
+        self.event("model.refused", {**placed, "original": self.texts.body(body) if body else None})
 
     def diverged(self, call: int, diverged: Diverged) -> None:
         """A request that is not on the cassette."""
         found = diverged.difference
         counts = {"places": found.places, "others": found.others, "nearest": diverged.nearest}
-        told = {"before": found.before, "expected": found.recorded, "got": found.now, "after": found.after}
-        quoted = {name: self.texts.quoted(text) for name, text in told.items()}
+        placed = {"before": found.before, "expected": found.recorded, "got": found.now, "after": found.after}
+        quoted = {name: self.texts.quoted(text) for name, text in placed.items()}
         place = {"pointer": found.pointer[:500], "part": self.texts.quoted(found.part)}
         self.event("model.diverged", {"call": call, **place, **quoted, **counts})
 
@@ -342,28 +342,28 @@ class ModelEventRecorder:
                 hit["text"] = ""
             self.event("words.hit", {**hit, "call": call, "index": index})
 
-    def _message(self, call: int, told: PlacedMessage) -> None:
-        message = told.message
+    def _message(self, call: int, placed: PlacedMessage) -> None:
+        message = placed.message
         self.told += 1 + len(message.results)
         self.event(
             "model.message",
             {
                 "call": call,
-                "index": told.index,
+                "index": placed.index,
                 "role": message.role[:40],
                 "content": self.texts.text(message.text),
                 "reasoning": self.texts.text(message.reasoning) if message.reasoning else None,
                 "tool_calls": len(message.calls),
                 "tool_results": len(message.results),
-                "lineage": told.lineage,
-                "parent": told.parent,
+                "lineage": placed.lineage,
+                "parent": placed.parent,
             },
         )
         for result in message.results:
             name = self._names.get(result.id, "")
             content = self.texts.text(result.text)
             names = {"id": result.id[:200], "name": name[:200], "failed": result.failed}
-            self.event("tool.result", {"call": call, "index": told.index, **names, "content": content})
+            self.event("tool.result", {"call": call, "index": placed.index, **names, "content": content})
 
     def _refusal(self, answered: ModelAnswer) -> dict[str, Any] | None:
         refusal = refusal_of(answered)

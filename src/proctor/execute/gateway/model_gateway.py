@@ -56,9 +56,9 @@ class _Closed:
 class Server:
     """Serves one desk; made and used inside its loop."""
 
-    def __init__(self, desk: GatewayState) -> None:
-        self._desk = desk
-        self._limits = desk.settings.limits
+    def __init__(self, state: GatewayState) -> None:
+        self._state = state
+        self._limits = state.settings.limits
         self._listeners: list[asyncio.Server] = []
         self._running: dict[asyncio.Task[None], ModelCall] = {}
         self._silent: set[Any] = set()
@@ -96,7 +96,7 @@ class Server:
         """End every call and connection."""
         for listener in self._listeners:
             listener.close()
-        if self._running and self._desk.given_up is None:
+        if self._running and self._state.given_up is None:
             await asyncio.wait(list(self._running), timeout=self._limits.abandoned_seconds)
         for task, call in list(self._running.items()):
             call.aborted = call.aborted if call.is_abandoned else STOPPED
@@ -141,29 +141,29 @@ class Server:
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         self._silent.discard(request.protocol)
-        desk = self._desk
-        if desk.teller.problem is not None:
+        state = self._state
+        if state.recorder.problem is not None:
             return self._error(likely(request.path).name, Refused("closed", "the record of this run is closed", 503))
         found = route(request.method, request.path)
         dialect = found.dialect if found is not None else likely(request.path).name
-        number = desk.next_number()
+        number = state.next_number()
         body = b""
         try:
-            if desk.full:
+            if state.full:
                 raise Refused("too-many", "there have been too many requests", 403)
-            if desk.teller.texts.kept_bytes > self._limits.kept_bytes:
+            if state.recorder.texts.kept_bytes > self._limits.kept_bytes:
                 raise Refused("too-much", "more has been said than is kept of a run", 403)
             if found is None:
                 raise Refused("unknown-path", f"{request.method} {request.path[:200]} is not served here", 404)
             if found.kind == MODELS:
-                return self._json(200, listing(found, desk.settings.models))
+                return self._json(200, listing(found, state.settings.models))
             body = await self._body(request)
             call = await self._start(number, found, body, request)
         except Refused as refused:
-            desk.refused += 1
-            if not desk.full:
+            state.refused += 1
+            if not state.full:
                 what = refused.code, refused.message, refused.status
-                desk.teller.refused(number, dialect, request.path, *what, body)
+                state.recorder.refused(number, dialect, request.path, *what, body)
             return self._error(dialect, refused)
         return await self._pass(call, request)
 
@@ -190,25 +190,25 @@ class Server:
 
     async def _start(self, number: int, found: Route, body: bytes, request: web.Request) -> ModelCall:
         """Forward a request, once it may be and can be afforded."""
-        desk = self._desk
+        state = self._state
         headers = {name.lower(): value for name, value in request.headers.items()}
-        if not desk.answers(found.dialect):
+        if not state.answers(found.dialect):
             raise Refused("no-endpoint", f"no endpoint is set for the dialect {found.dialect}", 404)
-        prepared = prepare(found, body, headers, request.query_string, desk.settings)
+        prepared = prepare(found, body, headers, request.query_string, state.settings)
         self._bound(prepared.forward)
-        reservation, limit = await desk.reserve(prepared.forward) if found.kind == GENERATE else (None, None)
+        reservation, limit = await state.reserve(prepared.forward) if found.kind == GENERATE else (None, None)
         if limit is not None:
-            prepared = prepare(found, body, headers, request.query_string, desk.settings, limit)
+            prepared = prepare(found, body, headers, request.query_string, state.settings, limit)
         try:
-            await desk.gate.wait()
+            await state.gate.wait()
         except asyncio.CancelledError:
             if reservation is not None:
-                desk.meter.cancel(reservation)
+                state.meter.cancel(reservation)
             raise
-        reserved = desk.meter.reserved(reservation) if reservation is not None else None
-        desk.calls += 1
-        desk.teller.request(number, prepared, body, reserved, desk.retry_of(prepared.forward))
-        call = ModelCall(desk, number, prepared, reservation)
+        reserved = state.meter.reserved(reservation) if reservation is not None else None
+        state.calls += 1
+        state.recorder.request(number, prepared, body, reserved, state.retry_of(prepared.forward))
+        call = ModelCall(state, number, prepared, reservation)
         task = asyncio.get_running_loop().create_task(call.run())
         self._running[task] = call
         task.add_done_callback(self._ended)
@@ -217,13 +217,13 @@ class Server:
     def _bound(self, forward: ForwardedRequest) -> None:
         """Refuse what would be too much to tell."""
         messages = sum(1 + len(message.results) for message in forward.asked.messages)
-        if messages > self._limits.messages or self._desk.teller.told > self._limits.told_messages:
+        if messages > self._limits.messages or self._state.recorder.told > self._limits.recorded_messages:
             raise Refused("too-many-messages", f"more messages than can be told: {messages} in this request")
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         del self._running[task]
         if not task.cancelled() and task.exception() is not None:
-            self._desk.teller.problem = self._desk.teller.problem or task.exception()
+            self._state.recorder.problem = self._state.recorder.problem or task.exception()
 
     async def _pass(self, call: ModelCall, request: web.Request) -> web.StreamResponse:
         """Give the agent what comes; when it goes away, the answer is read for a while, to know what it costs."""
@@ -231,9 +231,9 @@ class Server:
             return await self._answer(call, request)
         except (asyncio.CancelledError, ConnectionError):
             call.is_abandoned = True
-            if self._desk.silence.is_silent:
+            if self._state.silence.is_silent:
                 call.aborted = TIMEOUT
-            self._desk.silence.leave(call.number)
+            self._state.silence.leave(call.number)
             for task, running in list(self._running.items()):
                 if running is call:
                     asyncio.get_running_loop().call_later(self._limits.abandoned_seconds, task.cancel)
@@ -311,11 +311,11 @@ class Gateway:
     def __init__(self, settings: Settings, record: Record, keep: Keep, meter: Meter) -> None:
         self._settings = settings
         self._meter = meter
-        self._teller = ModelEventRecorder(settings, record, keep)
+        self._recorder = ModelEventRecorder(settings, record, keep)
         self._tape = self._load_tape()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self._desk: GatewayState | None = None
+        self._state: GatewayState | None = None
         self._server: Server | None = None
         self._source: Source | None = None
         self._summary: Summary | None = None
@@ -345,12 +345,12 @@ class Gateway:
         """End everything and sum up; safe to call twice."""
         if self._summary is None:
             self._summary = self._end()
-        if self._teller.problem is not None:
-            raise InfrastructureFault("the gateway was closed: its calls cannot be recorded") from self._teller.problem
+        if self._recorder.problem is not None:
+            raise InfrastructureFault("the gateway is closed: its calls cannot be recorded") from self._recorder.problem
         return self._summary
 
     def _end(self) -> Summary:
-        loop, thread, desk = self._loop, self._thread, self._desk
+        loop, thread, state = self._loop, self._thread, self._state
         if loop is None or thread is None:
             raise InfrastructureFault("the gateway was never started")
         try:
@@ -360,33 +360,33 @@ class Gateway:
             thread.join(_START_SECONDS)
             if not thread.is_alive():
                 loop.close()
-        if desk is None:
+        if state is None:
             raise InfrastructureFault("the gateway did not start")
-        return self._sum_up(desk)
+        return self._sum_up(state)
 
-    def _sum_up(self, desk: GatewayState) -> Summary:
+    def _sum_up(self, state: GatewayState) -> Summary:
         cassette, why = None, []
         if self._settings.cassette == "record":
-            tape = desk.finished_tape()
+            tape = state.finished_tape()
             cassette, why = dump(tape), list(tape.gaps)
-        elif self._settings.cassette == "off" and self._settings.script is None and desk.calls:
+        elif self._settings.cassette == "off" and self._settings.script is None and state.calls:
             why.append("model calls were not recorded on a cassette")
-        if desk.divergences:
-            why.append(f"{len(desk.divergences)} calls were not on the cassette")
+        if state.divergences:
+            why.append(f"{len(state.divergences)} calls were not on the cassette")
         data = cassette or self._settings.tape
         return Summary(
-            calls=desk.calls,
-            refused=desk.refused,
-            errors=desk.errors,
-            outage=desk.outage.words if desk.outage is not None else None,
-            outage_class=desk.outage.kind if desk.outage is not None else "",
+            calls=state.calls,
+            refused=state.refused,
+            errors=state.errors,
+            outage=state.outage.words if state.outage is not None else None,
+            outage_class=state.outage.kind if state.outage is not None else "",
             replayable=not why,
             why=tuple(why),
-            diverged=tuple(desk.divergences[:100]),
+            diverged=tuple(state.divergences[:100]),
             unplayed=self._unplayed,
             cassette=cassette,
             sha256=hashlib.sha256(data).hexdigest() if data is not None else "",
-            given_up=desk.given_up is not None,
+            given_up=state.given_up is not None,
         )
 
     def _turn(self) -> None:
@@ -399,7 +399,7 @@ class Gateway:
         """What goes wrong outside of every call closes the gateway, and ``stop`` says it."""
         error = context.get("exception")
         if isinstance(error, Exception) and not isinstance(error, OSError):
-            self._teller.problem = self._teller.problem or error
+            self._recorder.problem = self._recorder.problem or error
 
     def _do(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
         """Run ``work`` in the gateway's loop and wait for it."""
@@ -413,8 +413,8 @@ class Gateway:
 
     async def _open(self) -> None:
         self._source = self._make_source()
-        self._desk = GatewayState(self._settings, self._source, self._teller, self._meter)
-        self._server = Server(self._desk)
+        self._state = GatewayState(self._settings, self._source, self._recorder, self._meter)
+        self._server = Server(self._state)
         await self._server.open()
 
     def _load_tape(self) -> ModelCassette | None:
@@ -428,17 +428,17 @@ class Gateway:
         return Provider(self._settings.upstreams, self._settings.limits)
 
     async def _hold(self, seconds: float) -> bool:
-        assert self._desk is not None and self._server is not None
-        self._desk.gate.clear()
+        assert self._state is not None and self._server is not None
+        self._state.gate.clear()
         return await self._server.settle(seconds)
 
     async def _release(self) -> None:
-        assert self._desk is not None
-        self._desk.gate.set()
+        assert self._state is not None
+        self._state.gate.set()
 
     async def _close(self) -> None:
-        if self._desk is not None:
-            self._desk.gate.set()
+        if self._state is not None:
+            self._state.gate.set()
         if self._server is not None:
             await self._server.close()
         self._unplayed = self._source.unplayed if isinstance(self._source, Player) else ()

@@ -108,13 +108,13 @@ class SilenceWatch:
         self,
         grace_seconds: float,
         most_seconds: float,
-        tell: Callable[[str, Mapping[str, Any]], object],
+        notify: Callable[[str, Mapping[str, Any]], object],
         give_up: Callable[[float], None],
     ) -> None:
         self.most_seconds = most_seconds
         self._silence = Silence(int(grace_seconds * NANOSECONDS), int(most_seconds * NANOSECONDS))
         self._grace_seconds = grace_seconds
-        self._tell = tell
+        self._notify = notify
         self._give_up = give_up
         self._timer: asyncio.TimerHandle | None = None
 
@@ -147,7 +147,7 @@ class SilenceWatch:
             return
         left = silence.look(now)
         if left == 0:
-            self._tell(SILENT, {"calls": silence.calls, "grace_seconds": f"{self._grace_seconds:.3f}"})
+            self._notify(SILENT, {"calls": silence.calls, "grace_seconds": f"{self._grace_seconds:.3f}"})
         if silence.is_silent:
             left = int(self.most_seconds * NANOSECONDS) - silence.waited_ns(now)
         if left is not None:
@@ -161,7 +161,7 @@ class SilenceWatch:
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
-            self._tell(HEARD, {"seconds": seconds_text(lasted_ns)})
+            self._notify(HEARD, {"seconds": seconds_text(lasted_ns)})
 
 
 MOST_CONVERSATIONS = 10_000

@@ -33,9 +33,9 @@ class ArchiveSupplier:
         for file in files:
             _bring(source.spec, contract_directory, into / file.name)
 
-    def resolve(self, wish: InputRequest, contract_directory: Path, into: Path) -> tuple[str, ...]:
-        name = file_name(wish.source.spec)
-        _bring(wish.source.spec, contract_directory, into / name)
+    def resolve(self, request: InputRequest, contract_directory: Path, into: Path) -> tuple[str, ...]:
+        name = file_name(request.source.spec)
+        _bring(request.source.spec, contract_directory, into / name)
         return (name,)
 
 

@@ -40,8 +40,8 @@ class DebSupplier:
             _download(name, "", into, kind)
         _plain_names(into)
 
-    def resolve(self, wish: InputRequest, contract_directory: Path, into: Path) -> tuple[str, ...]:
-        name, version = split_spec(wish.source, "==")
+    def resolve(self, request: InputRequest, contract_directory: Path, into: Path) -> tuple[str, ...]:
+        name, version = split_spec(request.source, "==")
         _download(name, version, into, "deb-src")
         _plain_names(into)
         return tuple(sorted(path.name for path in into.iterdir() if path.is_file()))

@@ -223,8 +223,8 @@ def resolve_contract(contract: Contract, cache: InputCache, earlier: Lock | None
             if known is not None and known.files == one.source.files:
                 inputs[one.name] = known
             continue
-        wish = InputRequest(one.source, built=one.audience == "setup", with_dependencies=one.with_dependencies)
-        files = resolve(wish, contract.directory, cache)
+        request = InputRequest(one.source, built=one.audience == "setup", with_dependencies=one.with_dependencies)
+        files = resolve(request, contract.directory, cache)
         inputs[one.name] = Locked(spec=spec_text(one.source, one.with_dependencies), files=files)
     return Lock(inputs=inputs, repository=repository)
 
@@ -242,10 +242,10 @@ def with_lock(contract: Contract, lock: Lock) -> Contract:
     return replace(contract, repository=repository, inputs=inputs)
 
 
-def resolve(wish: InputRequest, contract_directory: Path, cache: InputCache) -> tuple[InputFile, ...]:
+def resolve(request: InputRequest, contract_directory: Path, cache: InputCache) -> tuple[InputFile, ...]:
     """The files that ``wish`` means today, kept in the cache."""
-    with cache.fetching(wish.source) as directory:
-        names = supplier(wish.source.kind).resolve(wish, contract_directory, directory)
+    with cache.fetching(request.source) as directory:
+        names = supplier(request.source.kind).resolve(request, contract_directory, directory)
         return tuple(cache.keep(directory / name, name) for name in names)
 
 

@@ -80,8 +80,10 @@ def inputs_directory(contract: Contract, cache: InputCache, directory: Path) -> 
 
 def selected(path: str, wanted: Iterable[str]) -> bool:
     """Whether ``path`` is one of ``wanted``, lies below one, or matches one as a glob; nothing wanted is everything."""
-    wishes = [wish.rstrip("/") for wish in wanted]
-    return not wishes or any(path == wish or path.startswith(f"{wish}/") or matches(path, wish) for wish in wishes)
+    patterns = [pattern.rstrip("/") for pattern in wanted]
+    return not patterns or any(
+        path == pattern or path.startswith(f"{pattern}/") or matches(path, pattern) for pattern in patterns
+    )
 
 
 def _from_input(name: str, paths: tuple[str, ...], contract: Contract, cache: InputCache) -> Iterator[File]:

@@ -59,7 +59,7 @@ class Supplier(Protocol):
         """Put ``files`` of the pinned ``source`` into the directory ``into``, each under its name."""
         ...
 
-    def resolve(self, wish: InputRequest, contract_directory: Path, into: Path) -> tuple[str, ...]:
+    def resolve(self, request: InputRequest, contract_directory: Path, into: Path) -> tuple[str, ...]:
         """Fetch what ``wish`` means today into ``into`` and tell the names of the files."""
         ...
 

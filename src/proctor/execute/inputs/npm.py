@@ -37,9 +37,9 @@ class NpmSupplier:
             into,
         )
 
-    def resolve(self, wish: InputRequest, contract_directory: Path, into: Path) -> tuple[str, ...]:
-        name, version = split_spec(wish.source, "@")
-        if wish.with_dependencies:
+    def resolve(self, request: InputRequest, contract_directory: Path, into: Path) -> tuple[str, ...]:
+        name, version = split_spec(request.source, "@")
+        if request.with_dependencies:
             packages = [(package, tarball_name(*package)) for package in _closure(name, version, into)]
         else:
             packages = [((name, version), _packed_name(name, version))]

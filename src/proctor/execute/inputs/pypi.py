@@ -35,16 +35,13 @@ class PypiSupplier:
         wanted = [{"project": project_of(file.name, name), "name": file.name} for file in files]
         _ask(source.spec, {"files": wanted}, into)
 
-    def resolve(self, wish: InputRequest, contract_directory: Path, into: Path) -> tuple[str, ...]:
-        name, version = split_spec(wish.source, "==")
-        if wish.with_dependencies:
-            return _closure(wish.source.spec, into)
-        form = "wheel" if wish.built else "sdist"
-        return tuple(
-            _ask(
-                wish.source.spec, {"release": {"project": project_of("", name), "version": version, "form": form}}, into
-            )
-        )
+    def resolve(self, request: InputRequest, contract_directory: Path, into: Path) -> tuple[str, ...]:
+        name, version = split_spec(request.source, "==")
+        if request.with_dependencies:
+            return _closure(request.source.spec, into)
+        form = "wheel" if request.built else "sdist"
+        release = {"project": project_of("", name), "version": version, "form": form}
+        return tuple(_ask(request.source.spec, {"release": release}, into))
 
 
 def project_of(file_name: str, source_name: str) -> str:

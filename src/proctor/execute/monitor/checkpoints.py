@@ -56,10 +56,10 @@ def take(workspace: Workspace, sandbox: Sandbox | None = None, limits: SnapshotL
 
     The sandbox is frozen meanwhile; without one, the caller answers for it that nothing is at work.
     """
-    shelf = workspace.upper.parent / DIRECTORY
-    shelf.mkdir(mode=0o700, exist_ok=True)
-    name = str(1 + max((int(path.name) for path in shelf.iterdir() if path.name.isdigit()), default=0))
-    place = shelf / name
+    parent = workspace.upper.parent / DIRECTORY
+    parent.mkdir(mode=0o700, exist_ok=True)
+    name = str(1 + max((int(path.name) for path in parent.iterdir() if path.name.isdigit()), default=0))
+    place = parent / name
     snapshot = Snapshot(limits or SnapshotLimits())
     if sandbox is not None:
         sandbox.freeze()

@@ -83,7 +83,7 @@ METERS = {
 }
 """For every class of tokens its meter."""
 TABLE_BYTES = 1 << 20
-MOST_TOLD = 20
+MOST_REPORTED = 20
 MOST_ROWS = 10_000
 MOST_TIER = 40
 _PRICE = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,18})?")
@@ -287,9 +287,9 @@ def _raise(mistakes: Iterable[_Wrong]) -> None:
     if not wrong:
         return
     first, *others = wrong
-    more = [str(one) for one in others[: MOST_TOLD - 1]]
-    if len(wrong) > MOST_TOLD:
-        more.append(f"and {len(wrong) - MOST_TOLD} more")
+    more = [str(one) for one in others[: MOST_REPORTED - 1]]
+    if len(wrong) > MOST_REPORTED:
+        more.append(f"and {len(wrong) - MOST_REPORTED} more")
     hint = f" ({first.hint})" if first.hint else ""
     raise BadPrices("\n".join([first.message + hint, *more]), where=first.where)
 

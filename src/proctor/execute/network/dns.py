@@ -94,9 +94,9 @@ class NameServer:
     At most ``limit`` different names are told one by one; what comes after is one number.
     """
 
-    def __init__(self, knows: Callable[[str], bool], tell: RecordNetworkEvent, limit: int) -> None:
+    def __init__(self, knows: Callable[[str], bool], notify: RecordNetworkEvent, limit: int) -> None:
         self._knows = knows
-        self._tell = tell
+        self._notify = notify
         self._limit = limit
         self._turn = threading.Lock()
         self._more: dict[Question, int] = {}
@@ -107,7 +107,7 @@ class NameServer:
         """The answer to one query, after it was told."""
         reply, question = respond(query[:QUERY_BYTES], self._knows)
         if question is not None and self._is_new(question):
-            self._tell(Lookup(question.name, question.kind, question.known))
+            self._notify(Lookup(question.name, question.kind, question.known))
         return reply
 
     def close(self) -> None:
@@ -117,9 +117,9 @@ class NameServer:
             beyond, self._beyond = self._beyond, 0
         for question, count in more.items():
             if count:
-                self._tell(Lookup(question.name, question.kind, question.known, count))
+                self._notify(Lookup(question.name, question.kind, question.known, count))
         if beyond:
-            self._tell(Lookup("(other names)", "", False, beyond))
+            self._notify(Lookup("(other names)", "", False, beyond))
 
     def _is_new(self, question: Question) -> bool:
         with self._turn:

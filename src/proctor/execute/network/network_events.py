@@ -166,12 +166,12 @@ def shown(text: str) -> str:
 class NetworkEventRecorder:
     """Passes on what is told, one at a time."""
 
-    def __init__(self, tell: RecordNetworkEvent, bounds: Bounds) -> None:
-        self._tell = tell
+    def __init__(self, notify: RecordNetworkEvent, bounds: Bounds) -> None:
+        self._notify = notify
         self._bounds = bounds
         self._bytes = 0
         self._turn = threading.Lock()
-        self._untold = 0
+        self._unreported = 0
         self.passed = 0
         self.refused = 0
         self.problem: BaseException | None = None
@@ -181,12 +181,12 @@ class NetworkEventRecorder:
         """Whether there may be no more exchanges, because they could not be told or have been too many or too large."""
         return self.problem is not None or self._is_over() or self._bytes >= self._bounds.total_bytes
 
-    def __call__(self, told: NetworkEvent) -> None:
+    def __call__(self, event: NetworkEvent) -> None:
         with self._turn:
-            if self._is_counted_only(told):
+            if self._is_counted_only(event):
                 return
             try:
-                self._tell(told)
+                self._notify(event)
             except BaseException as error:
                 self.problem = error
                 raise
@@ -194,20 +194,20 @@ class NetworkEventRecorder:
     def close(self) -> None:
         """Tell how many exchanges were refused because there had been too many."""
         with self._turn:
-            count, self._untold = self._untold, 0
+            count, self._unreported = self._unreported, 0
         if count and self.problem is None:
-            self._tell(Exchange("", 0, "", "", 503, allowed=False, reason=f"{count} more than the network's limit"))
+            self._notify(Exchange("", 0, "", "", 503, allowed=False, reason=f"{count} more than the network's limit"))
 
-    def _is_counted_only(self, told: NetworkEvent) -> bool:
-        if isinstance(told, Lookup):
+    def _is_counted_only(self, event: NetworkEvent) -> bool:
+        if isinstance(event, Lookup):
             return False
         over = self._is_over()
-        self._bytes += sum(content.size for content in (told.request, told.response) if content is not None)
-        if told.allowed:
-            self.passed += not told.reason.startswith("ended")
+        self._bytes += sum(content.size for content in (event.request, event.response) if content is not None)
+        if event.allowed:
+            self.passed += not event.reason.startswith("ended")
             return False
         self.refused += 1
-        self._untold += over
+        self._unreported += over
         return over
 
     def _is_over(self) -> bool:

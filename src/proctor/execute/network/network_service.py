@@ -67,7 +67,7 @@ class Gate:
         self,
         policy: Network,
         scratch: Path,
-        teller: NetworkEventRecorder,
+        recorder: NetworkEventRecorder,
         live: OpenConnections,
         bounds: Bounds,
         *,
@@ -93,7 +93,7 @@ class Gate:
         self._authority = certificate_authority.Authority(scratch / "authority") if looks_inside else None
         source = self._player or self._recorder or upstream
         self.proxy = Proxy(
-            ProxyContext(self.allow, source, teller, live, scratch, bounds, self._authority, spot), upstream
+            ProxyContext(self.allow, source, recorder, live, scratch, bounds, self._authority, spot), upstream
         )
 
     @property
@@ -165,7 +165,7 @@ class NetworkService:
         self,
         policy: Network,
         scratch: Path,
-        tell: RecordNetworkEvent,
+        notify: RecordNetworkEvent,
         *,
         directory: Path = Path(),
         rules: AllowList | None = None,
@@ -180,21 +180,21 @@ class NetworkService:
         """
         self._mode = policy.mode
         self._bounds = bounds
-        self._teller = NetworkEventRecorder(tell, bounds)
+        self._events = NetworkEventRecorder(notify, bounds)
         self._live = OpenConnections()
         self._boards: list[ConnectionServer] = []
         self._summary: Summary | None = None
         self._gate: Gate | None = None
         if self._mode != "none":
             self._gate = Gate(
-                *(policy, scratch, self._teller, self._live, bounds),
+                *(policy, scratch, self._events, self._live, bounds),
                 directory=directory,
                 rules=rules,
                 spot=spot,
                 connect=connect,
                 context=context,
             )
-        self._names = NameServer(self._knows, self._teller, bounds.names)
+        self._names = NameServer(self._knows, self._events, bounds.names)
         self.mounts = self._make_mounts(scratch)
         """What the sandbox must be opened with."""
 
@@ -223,12 +223,12 @@ class NetworkService:
             self._live.cut()
             for board in self._boards:
                 board.close(self._bounds.close_seconds)
-            if self._teller.problem is None:
+            if self._events.problem is None:
                 self._names.close()
-                self._teller.close()
+                self._events.close()
             self._summary = self._sum_up()
-        if self._teller.problem is not None:
-            raise InfrastructureFault("the network was closed because nobody could be told") from self._teller.problem
+        if self._events.problem is not None:
+            raise InfrastructureFault("the network was closed because nobody could be told") from self._events.problem
         return self._summary
 
     def _knows(self, name: str) -> bool:
@@ -260,10 +260,10 @@ class NetworkService:
         why = list(gaps[:_WHYS])
         if len(gaps) > _WHYS:
             why.append(f"and {len(gaps) - _WHYS} more gaps")
-        if self._mode == "allow" and self._teller.passed:
+        if self._mode == "allow" and self._events.passed:
             why.append("the network was open and not recorded")
         return Summary(
-            *(self._mode, self._teller.passed, self._teller.refused, self._names.count, not why, tuple(why)),
+            *(self._mode, self._events.passed, self._events.refused, self._names.count, not why, tuple(why)),
             cassette=cassette,
             sha256=digest,
             unplayed=unplayed,

@@ -107,26 +107,26 @@ _ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 class Proxy:
     """Serves connections out of one sandbox or several; ``upstream`` carries tunnels, where there are any."""
 
-    def __init__(self, desk: ProxyContext, upstream: Upstream | None) -> None:
-        self._desk = desk
+    def __init__(self, context: ProxyContext, upstream: Upstream | None) -> None:
+        self._context = context
         self._upstream = upstream
 
     def serve(self, connection: socket.socket) -> None:
         """A connection of a program that knows it talks to a proxy."""
-        stream = Stream(connection, self._desk.bounds.client_seconds)
-        with self._desk.live.held(connection):
-            conversation = ConnectionHandler(self._desk, stream, None)
+        stream = Stream(connection, self._context.bounds.client_seconds)
+        with self._context.live.held(connection):
+            conversation = ConnectionHandler(self._context, stream, None)
             conversation.run(lambda head: self._connect(stream, conversation, head))
 
     def stand_in(self, port: int) -> Callable[[socket.socket], None]:
         """Serves connections of programs that believe to have reached a server at ``port``."""
 
         def serve(connection: socket.socket) -> None:
-            stream = Stream(connection, self._desk.bounds.client_seconds)
-            with self._desk.live.held(connection):
-                if _first_byte(connection, self._desk.bounds.client_seconds) != _TLS:
-                    ConnectionHandler(self._desk, stream, Place("http", "", port)).run()
-                elif self._desk.authority is None:
+            stream = Stream(connection, self._context.bounds.client_seconds)
+            with self._context.live.held(connection):
+                if _first_byte(connection, self._context.bounds.client_seconds) != _TLS:
+                    ConnectionHandler(self._context, stream, Place("http", "", port)).run()
+                elif self._context.authority is None:
                     self._by_greeting(stream, port)
                 else:
                     self._secure_by_name(connection, port)
@@ -140,35 +140,35 @@ class Proxy:
             conversation.refuse(Route("", "", 0, head.target), head.method, error.status, str(error))
             return
         goes = Route("https", host, port, "")
-        if not conversation.may_go_on(goes, head.method, self._desk.allow.opens(host, port)):
+        if not conversation.may_go_on(goes, head.method, self._context.allow.opens(host, port)):
             return
-        if self._desk.authority is None:
+        if self._context.authority is None:
             self._tunnel(stream, conversation, goes)
             return
         stream.send(_ESTABLISHED)
         if stream.waiting:
             raise Ended("it spoke before it was answered")
-        if _first_byte(stream.socket, self._desk.bounds.client_seconds) == _TLS:
+        if _first_byte(stream.socket, self._context.bounds.client_seconds) == _TLS:
             self._look_inside(stream.socket, host, port)
         else:
-            ConnectionHandler(self._desk, stream, Place("http", host, port)).run()
+            ConnectionHandler(self._context, stream, Place("http", host, port)).run()
 
     def _look_inside(self, connection: socket.socket, host: str, port: int) -> None:
         """Be the server ``host`` towards the sandbox."""
-        assert self._desk.authority is not None
+        assert self._context.authority is not None
         try:
-            context = self._desk.authority.context(host)
-            connection.settimeout(self._desk.bounds.client_seconds)
+            context = self._context.authority.context(host)
+            connection.settimeout(self._context.bounds.client_seconds)
             secured = context.wrap_socket(connection, server_side=True)
         except (OSError, InfrastructureFault) as error:
             reason = f"no secure connection: {getattr(error, 'reason', None) or error}"
-            self._desk.tell(Exchange(host, port, "CONNECT", "", 0, reason=reason))
+            self._context.notify(Exchange(host, port, "CONNECT", "", 0, reason=reason))
             return
         self._converse(secured, Place("https", host, port))
 
     def _converse(self, secured: SSLSocket, place: Place) -> None:
         with secured:
-            ConnectionHandler(self._desk, Stream(secured, self._desk.bounds.client_seconds), place).run()
+            ConnectionHandler(self._context, Stream(secured, self._context.bounds.client_seconds), place).run()
 
     def _tunnel(self, stream: Stream, conversation: ConnectionHandler, goes: Route, greeting: bytes = b"") -> None:
         """Open a tunnel, carry it to its end, and tell both."""
@@ -179,13 +179,13 @@ class Proxy:
             conversation.refuse(goes, "CONNECT", error.status, str(error), allowed=True)
             return
         opened = Exchange(goes.host, goes.port, "CONNECT", "", 200, reason="opened", canaries=conversation.carried)
-        with outside, self._desk.live.held(outside):
-            self._desk.tell(opened)
+        with outside, self._context.live.held(outside):
+            self._context.notify(opened)
             if not greeting:
                 stream.send(_ESTABLISHED)
             first = greeting + (stream.some() if stream.waiting else b"")
-            passed = carry(stream.socket, outside, goes.host, self._desk.bounds, first)
-        self._desk.tell(
+            passed = carry(stream.socket, outside, goes.host, self._context.bounds, first)
+        self._context.notify(
             Exchange(
                 *(goes.host, goes.port, "CONNECT", "", 0 if passed.refused else 200),
                 request=passed.sent,
@@ -208,12 +208,12 @@ class Proxy:
             return
         host = plain_host(name)
         goes = Route("https", host, port, "")
-        conversation = ConnectionHandler(self._desk, stream, Place("https", host, port))
-        conversation.carried = self._desk.spot(name.encode())
-        if not host or not self._desk.allow.opens(host, port) or self._desk.tell.full:
+        conversation = ConnectionHandler(self._context, stream, Place("https", host, port))
+        conversation.carried = self._context.spot(name.encode())
+        if not host or not self._context.allow.opens(host, port) or self._context.notify.full:
             reason = "the allow list does not hold it" if host else "a greeting that names no server"
             carried = conversation.carried
-            self._desk.tell(
+            self._context.notify(
                 Exchange(host or name, port, "CONNECT", "", 0, allowed=False, reason=reason, canaries=carried)
             )
             return
@@ -224,29 +224,29 @@ class Proxy:
 
     def _secure_by_name(self, connection: socket.socket, port: int) -> None:
         """Be whichever allowed server the greeting names."""
-        desk, asked = self._desk, ""
-        assert desk.authority is not None
+        context, asked = self._context, ""
+        assert context.authority is not None
 
-        def choose(secured: SSLSocket | SSLObject, name: str | None, context: SSLContext) -> int | None:
+        def choose(secured: SSLSocket | SSLObject, name: str | None, tls: SSLContext) -> int | None:
             nonlocal asked
             asked = plain_host(name or "")
-            if not asked or not desk.allow.opens(asked, port) or desk.tell.full:
+            if not asked or not context.allow.opens(asked, port) or context.notify.full:
                 return int(ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME)
-            assert desk.authority is not None
+            assert context.authority is not None
             try:
-                secured.context = desk.authority.context(asked)
+                secured.context = context.authority.context(asked)
             except InfrastructureFault:
                 return int(ssl.ALERT_DESCRIPTION_INTERNAL_ERROR)
             return None
 
         try:
-            connection.settimeout(desk.bounds.client_seconds)
-            secured = desk.authority.choosing(choose).wrap_socket(connection, server_side=True)
+            connection.settimeout(context.bounds.client_seconds)
+            secured = context.authority.choosing(choose).wrap_socket(connection, server_side=True)
         except OSError as error:
-            opens = desk.allow.opens(asked, port)
+            opens = context.allow.opens(asked, port)
             reason = f"no secure connection: {getattr(error, 'reason', None) or error}"
-            carried = desk.spot(asked.encode())
-            desk.tell(Exchange(asked, port, "CONNECT", "", 0, allowed=opens, reason=reason, canaries=carried))
+            carried = context.spot(asked.encode())
+            context.notify(Exchange(asked, port, "CONNECT", "", 0, allowed=opens, reason=reason, canaries=carried))
             return
         self._converse(secured, Place("https", asked, port))
 

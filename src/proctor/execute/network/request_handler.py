@@ -58,7 +58,7 @@ class ProxyContext:
 
     allow: AllowList
     source: Source
-    tell: NetworkEventRecorder
+    notify: NetworkEventRecorder
     live: OpenConnections
     scratch: Path
     bounds: Bounds
@@ -69,8 +69,8 @@ class ProxyContext:
 class ConnectionHandler:
     """Answers the requests of one connection; ``place`` is the server it stands for, ``None`` for the proxy itself."""
 
-    def __init__(self, desk: ProxyContext, stream: Stream, place: Place | None) -> None:
-        self._desk = desk
+    def __init__(self, context: ProxyContext, stream: Stream, place: Place | None) -> None:
+        self._context = context
         self._stream = stream
         self._place = place
         self.carried: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ class ConnectionHandler:
 
     def may_go_on(self, goes: Route, method: str, permitted: bool) -> bool:
         """Whether policy and bounds let a request pass; otherwise it has been refused."""
-        if self._desk.tell.full:
+        if self._context.notify.full:
             self.refuse(goes, method, 503, "more exchanges than the network of a run may have")
         elif not permitted:
             self.refuse(goes, method, 403, "the allow list does not hold it")
@@ -101,7 +101,7 @@ class ConnectionHandler:
         content = Count()
         text = self._words(goes, method, reason, allowed)
         content.add(text)
-        self._desk.tell(
+        self._context.notify(
             Exchange(
                 *(goes.host, goes.port, method, goes.target, status),
                 request=sent,
@@ -123,7 +123,7 @@ class ConnectionHandler:
 
     def _words(self, goes: Route, method: str, reason: str, allowed: bool) -> bytes:
         what = shown(f"{method} {goes.host}:{goes.port}{goes.target}") if goes.host else "a request"
-        rules = [str(rule) for rule in self._desk.allow.rules]
+        rules = [str(rule) for rule in self._context.allow.rules]
         more = ", …" if len(rules) > _RULES_SHOWN else ""
         lines = [f"Proctor {'has no answer to' if allowed else 'refused'} {what}: {shown(reason)}"]
         if not allowed:
@@ -135,11 +135,11 @@ class ConnectionHandler:
         goes, method = Route("", "", 0, ""), ""
         self.carried = ()
         try:
-            head = read_request(self._stream, self._desk.bounds.head_bytes)
+            head = read_request(self._stream, self._context.bounds.head_bytes)
             if head is None:
                 return False
             method = head.method
-            self.carried = self._desk.spot(head_bytes(f"{method} {head.target}", head.headers))
+            self.carried = self._context.spot(head_bytes(f"{method} {head.target}", head.headers))
             if connect is not None and method == "CONNECT":
                 connect(head)
                 return False
@@ -148,16 +148,16 @@ class ConnectionHandler:
         except Malformed as error:
             self.refuse(goes, method, error.status, str(error))
             return False
-        if not self.may_go_on(goes, method, self._desk.allow.permits(method, goes.host, goes.port, goes.target)):
+        if not self.may_go_on(goes, method, self._context.allow.permits(method, goes.host, goes.port, goes.target)):
             return False
         return self._exchange(head, goes, frame)
 
     def _exchange(self, head: RequestHead, goes: Route, frame: Framing) -> bool:
-        body = Body(self._desk.scratch)
+        body = Body(self._context.scratch)
         try:
             if (header(head.headers, "expect") or "").lower() == "100-continue":
                 self._stream.send(b"HTTP/1.1 100 Continue\r\n\r\n")
-            for piece in body_pieces(self._stream, frame, self._desk.bounds.request_bytes):
+            for piece in body_pieces(self._stream, frame, self._context.bounds.request_bytes):
                 body.add(piece)
             self._search(body)
             request = Request(
@@ -165,7 +165,7 @@ class ConnectionHandler:
                 headers=tuple(pair for pair in end_to_end(head.headers) if pair[0].lower() != "host"),
                 content=body.content(),
             )
-            answer = self._desk.source.answer(request, body)
+            answer = self._context.source.answer(request, body)
             try:
                 return self._deliver(head, request, answer)
             finally:
@@ -194,7 +194,7 @@ class ConnectionHandler:
                 held = chunk(piece) if chunked else piece
         except (Ended, Malformed) as error:
             problem = f"cut: {error}"
-        self._desk.tell(
+        self._context.notify(
             Exchange(
                 *(request.host, request.port, request.method, request.target, answer.status),
                 request=request.content,
@@ -211,7 +211,7 @@ class ConnectionHandler:
 
     def _search(self, body: Body) -> None:
         """Add the planted secrets in a body to those in its head."""
-        found = (name for window in body.windows() for name in self._desk.spot(window))
+        found = (name for window in body.windows() for name in self._context.spot(window))
         self.carried = tuple(dict.fromkeys((*self.carried, *found)))
 
 

@@ -105,7 +105,7 @@ class GuardPlan:
     everywhere: bool = False
     hold_writes: bool = False
     programs: int | None = None
-    tell: Callable[[Observation], None] = _ignore
+    notify: Callable[[Observation], None] = _ignore
 
     @property
     def asks_about_reads(self) -> bool:

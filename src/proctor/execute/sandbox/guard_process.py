@@ -155,7 +155,7 @@ class LiveGuard:
                 self._seen = int(words[2])
                 self._settled.notify_all()
         else:
-            self._plan.tell(observation(words))
+            self._plan.notify(observation(words))
 
     def _end(self) -> str:
         """Close everything and wait for the process; what it said."""

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from proctor.execute.monitor.breakers.breaker_settings import Thresholds
-from proctor.execute.monitor.breakers.escalation import Backoff, Ladder
+from proctor.execute.monitor.breakers.escalation import Backoff, EscalationSteps
 
 SECOND = 1_000_000_000
 
 
 def test_each_step_is_taken_once() -> None:
-    ladder = Ladder((3, 5), "throttle")
+    ladder = EscalationSteps((3, 5), "throttle")
     reached = [ladder.reach(value) for value in (2, 3, 4, 3, 5, 6)]
     assert reached == [None, ("throttle", 3), None, None, ("kill", 5), None]
 
 
 def test_a_value_beyond_both_steps_takes_the_higher_one() -> None:
-    ladder = Ladder((3, 5), "none", "quarantine")
+    ladder = EscalationSteps((3, 5), "none", "quarantine")
     assert ladder.reach(9) == ("quarantine", 5)
     assert ladder.reach(9) is None
 
 
 def test_a_ladder_can_be_climbed_again() -> None:
-    ladder = Ladder((3, 5), "throttle")
+    ladder = EscalationSteps((3, 5), "throttle")
     assert ladder.reach(4) == ("throttle", 3)
     ladder.rearm()
     assert [ladder.reach(value) for value in (2, 3, 5)] == [None, ("throttle", 3), ("kill", 5)]

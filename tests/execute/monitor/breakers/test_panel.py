@@ -10,7 +10,7 @@ import pytest
 
 from proctor.execute.monitor.breakers.breaker_panel import BreakerPanel, replay
 from proctor.execute.monitor.breakers.breaker_settings import Caps, Settings
-from proctor.execute.monitor.breakers.policy_violations import MOST_TOLD
+from proctor.execute.monitor.breakers.policy_violations import MOST_REPORTED
 from proctor.execute.monitor.price_table import Price, PriceTable
 
 
@@ -88,7 +88,7 @@ def test_many_alerts_hide_no_violation(new_story: Any) -> None:
         for second in ascii_letters[:20]:
             payload = {"code": "privilege", "path": f"/tmp/{first}{second}", "argv": ["agent"], "pid": 10}
             story.add("guard.attempt", **payload, syscall="chmod", allowed=False, errno="EPERM", count=1)
-    assert len(story.trips) == MOST_TOLD
+    assert len(story.trips) == MOST_REPORTED
     story.call("git", "log")
     assert story.trips[-1].code == "forbidden-command"
 

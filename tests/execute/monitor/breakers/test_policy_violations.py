@@ -9,7 +9,7 @@ import pytest
 from proctor.execute.monitor.breakers.breaker_settings import Settings, Thresholds
 from proctor.execute.monitor.breakers.interface import Trip
 from proctor.execute.monitor.breakers.policy_violations import (
-    MOST_TOLD,
+    MOST_REPORTED,
     DeniedWrites,
     EarlyTests,
     PolicyBreaker,
@@ -177,7 +177,7 @@ def test_of_too_many_things_only_violations_are_told(policy: Any) -> None:
     story = policy(rules={"network": "violation"}, thresholds=Thresholds(violations=3))
     letters = "abcdefghijklmnopqrstuvwxyz"
     names = [f"/{one}{two}{three}" for one in letters[:10] for two in letters[:10] for three in letters[:10]]
-    assert len(names) == MOST_TOLD
+    assert len(names) == MOST_REPORTED
     for name in names[:-1]:
         assert attempt(story, "signal", name)
     assert [trip.code for trip in attempt(story, "signal", names[-1])] == ["signal"]

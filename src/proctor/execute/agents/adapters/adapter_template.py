@@ -134,7 +134,7 @@ def write_skeleton(
     if program and not _PROGRAM.fullmatch(program):
         raise UsageFault(f"not a program: {program[:200]!r}", hint="name a path below node_modules or a Python module")
     npm = registry == "npm"
-    spoken = ", ".join(f'"{one}"' for one in dict.fromkeys(dialects))
+    dialect_names = ", ".join(f'"{one}"' for one in dict.fromkeys(dialects))
     released = package.rpartition("@" if npm else "==")[0]
     module = "proctor_" + name.replace("-", "_").replace(".", "_")
     values = {
@@ -148,7 +148,7 @@ def write_skeleton(
         "where": "The program below node_modules: `bin` in the package.json of the package names it."
         if npm
         else "The module that `python -m` starts: entry_points.txt of the package names it.",
-        "dialects": f"({spoken},)" if len(set(dialects)) == 1 else f"({spoken})",
+        "dialects": f"({dialect_names},)" if len(set(dialects)) == 1 else f"({dialect_names})",
     }
     texts = {"pyproject.toml": _PROJECT, f"{module}.py": _ADAPTER, f"test_{module}.py": _TEST, "README.md": _README}
     directory.mkdir(parents=True, exist_ok=True)

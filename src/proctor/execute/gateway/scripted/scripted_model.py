@@ -31,7 +31,7 @@ _HANG_SECONDS = 3600.0
 
 
 @dataclass(frozen=True)
-class Spoken:
+class ScriptedReply:
     """An answer with all its chunks; ``fault`` is cut or hang, after the last of them."""
 
     status: int
@@ -47,17 +47,17 @@ class Engine:
     def __init__(self, script: bytes, file: str = "model.yaml") -> None:
         self._script = load_script(script, file)
 
-    def speak(self, dialect: str, kind: str, asked: ModelRequest, data: bytes, *, events: bool = True) -> Spoken:
+    def speak(self, dialect: str, kind: str, asked: ModelRequest, data: bytes, *, events: bool = True) -> ScriptedReply:
         """The answer to a request; without ``events`` a stream comes as one list, as Gemini's does."""
         json = {"content-type": "application/json"}
         if kind == COUNT:
             counted = {"totalTokens": tokens(len(data))} if dialect == "gemini" else {"input_tokens": tokens(len(data))}
-            return Spoken(200, json, (orjson.dumps(counted),))
+            return ScriptedReply(200, json, (orjson.dumps(counted),))
         turn, reply = reply_to(self._script, asked, data)
         if turn.error is not None:
             retry = {} if turn.error.retry_after is None else {"retry-after": str(turn.error.retry_after)}
             body = DIALECTS[dialect].error(turn.error.status, "scripted", turn.error.message)
-            return Spoken(turn.error.status, {**json, **retry}, (orjson.dumps(body),))
+            return ScriptedReply(turn.error.status, {**json, **retry}, (orjson.dumps(body),))
         voice = DIALECT_WRITERS[dialect]
         if asked.stream and events:
             headers, chunks = {"content-type": "text/event-stream"}, voice.stream(reply)
@@ -66,7 +66,7 @@ class Engine:
         else:
             headers, chunks = json, [orjson.dumps(voice.whole(reply))]
         headers, chunks = _spoil(turn.fault, headers, chunks)
-        return Spoken(200, headers, tuple(chunks), turn.pause_seconds, turn.fault)
+        return ScriptedReply(200, headers, tuple(chunks), turn.pause_seconds, turn.fault)
 
 
 def _spoil(fault: str, headers: dict[str, str], chunks: list[bytes]) -> tuple[dict[str, str], list[bytes]]:
@@ -83,13 +83,13 @@ def _spoil(fault: str, headers: dict[str, str], chunks: list[bytes]) -> tuple[di
     return headers, chunks
 
 
-async def spoken_chunks(spoken: Spoken) -> AsyncIterator[bytes]:
+async def reply_chunks(reply: ScriptedReply) -> AsyncIterator[bytes]:
     """The chunks in their time; what hangs, hangs."""
-    for chunk in spoken.chunks:
+    for chunk in reply.chunks:
         yield chunk
-        if spoken.pause_seconds:
-            await asyncio.sleep(spoken.pause_seconds)
-    if spoken.fault == "hang":
+        if reply.pause_seconds:
+            await asyncio.sleep(reply.pause_seconds)
+    if reply.fault == "hang":
         await asyncio.sleep(_HANG_SECONDS)
 
 
@@ -102,16 +102,16 @@ class Scripted:
     @asynccontextmanager
     async def open(self, forward: ForwardedRequest) -> AsyncIterator[Answer]:
         events = forward.dialect != "gemini" or "alt=sse" in forward.query
-        spoken = self._engine.speak(forward.dialect, forward.kind, forward.asked, forward.data, events=events)
-        yield Answer(spoken.status, spoken.headers, self._chunks(spoken))
+        reply = self._engine.speak(forward.dialect, forward.kind, forward.asked, forward.data, events=events)
+        yield Answer(reply.status, reply.headers, self._chunks(reply))
 
     async def close(self) -> None:
         """Nothing is held."""
 
-    async def _chunks(self, spoken: Spoken) -> AsyncIterator[bytes]:
-        async for chunk in spoken_chunks(spoken):
+    async def _chunks(self, reply: ScriptedReply) -> AsyncIterator[bytes]:
+        async for chunk in reply_chunks(reply):
             yield chunk
-        if spoken.fault == "cut":
+        if reply.fault == "cut":
             raise SourceFault(NETWORK, "the answer broke off: as scripted")
 
 
@@ -139,12 +139,12 @@ def application(engine: Engine, key: str = "") -> web.Application:
         except Refused as refused:
             return _json(refused.status, dialect.error(refused.status, refused.code, refused.message))
         events = found.dialect != "gemini" or request.query.get("alt") == "sse"
-        spoken = engine.speak(found.dialect, found.kind, asked, data, events=events)
-        response = web.StreamResponse(status=spoken.status, headers=spoken.headers)
+        reply = engine.speak(found.dialect, found.kind, asked, data, events=events)
+        response = web.StreamResponse(status=reply.status, headers=reply.headers)
         await response.prepare(request)
-        async for chunk in spoken_chunks(spoken):
+        async for chunk in reply_chunks(reply):
             await response.write(chunk)
-        if spoken.fault == "cut" and request.transport is not None:
+        if reply.fault == "cut" and request.transport is not None:
             request.transport.abort()
             return response
         await response.write_eof()

@@ -53,7 +53,7 @@ class BreakerPanel:
         self.facts = RunState(settings.prices or FALLBACK.table, settings.call_depth, settings.test_commands, deep)
         self.ended: Trip | None = None
         self._asked: set[tuple[str, str, str]] = set()
-        self._told_late: set[str] = set()
+        self._reported_late: set[str] = set()
         self._breakers = _breakers(self.facts, settings)
 
     @property
@@ -83,7 +83,7 @@ class BreakerPanel:
                 trips.append(decided)
                 if decided.action in ENDING or decided.signals.get("then") == END:
                     self.ended = decided
-                    self._told_late.add(decided.code.removeprefix(SAFETY))
+                    self._reported_late.add(decided.code.removeprefix(SAFETY))
         return tuple(trips)
 
     def _decided(self, trip: Trip) -> Trip | None:
@@ -100,9 +100,9 @@ class BreakerPanel:
     def _late(self, trip: Trip) -> Trip | None:
         """What is still told after the end."""
         code = trip.code.removeprefix(SAFETY)
-        if trip.grade != VIOLATION or code in self._told_late:
+        if trip.grade != VIOLATION or code in self._reported_late:
             return None
-        self._told_late.add(code)
+        self._reported_late.add(code)
         return replace(trip, code=code, action=NONE)
 
     def _undone(self, trip: Trip, code: str) -> Trip:
@@ -276,17 +276,17 @@ def _differences(derived: tuple[Trip, ...], recorded: tuple[Recorded, ...]) -> I
 
 
 def _compared(trip: Trip, record: Recorded) -> Iterable[str]:
-    here, told = f"event {record.seq}", record.trip
+    here, recorded = f"event {record.seq}", record.trip
     for name in ("breaker", "code", "action", "grade", "rationale", "evidence"):
-        ours, theirs = getattr(trip, name), getattr(told, name)
+        ours, theirs = getattr(trip, name), getattr(recorded, name)
         if ours != theirs:
             yield f"{here}: {name} is {theirs!r} in the trace and {ours!r} when derived"
-    if dict(trip.signals) != dict(told.signals):
-        yield f"{here}: the signals of {told.breaker} differ from those derived"
+    if dict(trip.signals) != dict(recorded.signals):
+        yield f"{here}: the signals of {recorded.breaker} differ from those derived"
     if record.seq <= _last(trip):
         yield f"{here}: the alert stands before its evidence, event {_last(trip)}"
-    if record.done != told.action:
-        yield f"{here}: the alert calls for {told.action!r} and the trace shows {record.done!r}"
+    if record.done != recorded.action:
+        yield f"{here}: the alert calls for {recorded.action!r} and the trace shows {record.done!r}"
     if record.intervention is not None and record.intervention <= record.seq:
         yield f"{here}: its intervention, event {record.intervention}, stands before it"
 

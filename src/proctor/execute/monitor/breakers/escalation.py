@@ -9,7 +9,7 @@ from proctor.execute.monitor.breakers.interface import KILL
 from proctor.execute.monitor.payload_values import NANOSECONDS
 
 
-class Ladder:
+class EscalationSteps:
     """A first step with a milder action and a last one that ends the run; each is taken once."""
 
     def __init__(self, steps: tuple[int, int], first: str, last: str = KILL) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from proctor.execute.monitor.breakers.breaker_settings import Caps, Thresholds
-from proctor.execute.monitor.breakers.escalation import Ladder
+from proctor.execute.monitor.breakers.escalation import EscalationSteps
 from proctor.execute.monitor.breakers.interface import ALERT, KILL, NONE, Trip, evidence_of
 from proctor.execute.monitor.budget import Envelope
 from proctor.execute.monitor.payload_values import NANOSECONDS, seconds_of, text
@@ -27,8 +27,8 @@ class NoProgress:
 
     def __init__(self, facts: RunState, thresholds: Thresholds) -> None:
         self._facts = facts
-        self._time = Ladder(thresholds.no_progress_seconds, NONE)
-        self._calls = Ladder(thresholds.no_progress_calls, NONE)
+        self._time = EscalationSteps(thresholds.no_progress_seconds, NONE)
+        self._calls = EscalationSteps(thresholds.no_progress_calls, NONE)
         self._at: int | None = None
         self._at_ns = 0
         self._at_calls = 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 
 from proctor.execute.monitor.breakers.breaker_settings import Thresholds
-from proctor.execute.monitor.breakers.escalation import Ladder
+from proctor.execute.monitor.breakers.escalation import EscalationSteps
 from proctor.execute.monitor.breakers.interface import ALERT, NONE, Trip, evidence_of
 from proctor.execute.monitor.program_kinds import TEST
 from proctor.execute.monitor.run_state import RunState
@@ -27,8 +27,8 @@ class Oscillation:
 
     def __init__(self, facts: RunState, thresholds: Thresholds) -> None:
         self._facts = facts
-        self._known = Ladder(thresholds.oscillations, NONE)
-        self._unknown = Ladder(thresholds.unknown_oscillations, NONE)
+        self._known = EscalationSteps(thresholds.oscillations, NONE)
+        self._unknown = EscalationSteps(thresholds.unknown_oscillations, NONE)
         self._clear()
         self._done = False
 

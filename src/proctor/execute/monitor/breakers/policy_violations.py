@@ -29,7 +29,7 @@ from proctor.execute.monitor.program_kinds import TEST, forms_of, program_name
 from proctor.execute.monitor.run_state import RunState
 from proctor.record.trace.event import Event
 
-MOST_TOLD = 1000
+MOST_REPORTED = 1000
 """Different things of which alerts are told; of what comes after, in the record too, only violations are told."""
 
 _LINE_CHARACTERS = 4096
@@ -66,7 +66,7 @@ class PolicyBreaker:
         self._calls = settings.forbid_syscalls
         self._baseline = settings.baseline
         self._acted_on = frozenset({*settings.ask, *settings.rollback})
-        self._told: set[tuple[str, str, str]] = set()
+        self._reported: set[tuple[str, str, str]] = set()
         self._violations: list[int] = []
 
     def see(self, event: Event) -> tuple[Trip, ...]:
@@ -78,13 +78,13 @@ class PolicyBreaker:
         grade = self._grade(event, observation)
         if grade == NOTICE and observation.code not in self._acted_on:
             return ()
-        if grade == VIOLATION and not (observation.code == "dns" and observation.key in self._told):
+        if grade == VIOLATION and not (observation.code == "dns" and observation.key in self._reported):
             self._violations.append(event.seq)  # the guard and the name server both tell of each part of one look-up
         ending = self._ends(observation, grade)
-        full = len(self._told) >= MOST_TOLD and grade != VIOLATION
-        if not ending and (observation.key in self._told or full):
+        full = len(self._reported) >= MOST_REPORTED and grade != VIOLATION
+        if not ending and (observation.key in self._reported or full):
             return ()
-        self._told.add(observation.key)
+        self._reported.add(observation.key)
         signals = {
             "code": observation.code,
             "subject": observation.subject[:500],
@@ -124,7 +124,7 @@ class DeniedWrites:
         self._places = places
         self._baseline = baseline
         self._seen: dict[str, int] = {}
-        self._untold = 0
+        self._unreported = 0
         self._done = False
 
     def see(self, event: Event) -> tuple[Trip, ...]:
@@ -136,10 +136,10 @@ class DeniedWrites:
         if harmless(observation) or observation.key in self._baseline:
             return ()
         if event.type == "guard.more":
-            self._untold += observation.count
+            self._unreported += observation.count
         else:
             self._seen.setdefault(observation.subject, event.seq)
-        places = len(self._seen) + self._untold
+        places = len(self._seen) + self._unreported
         if places < self._places:
             return ()
         self._done = True
@@ -156,15 +156,15 @@ class EarlyTests:
 
     def __init__(self, facts: RunState) -> None:
         self._facts = facts
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def see(self, event: Event) -> tuple[Trip, ...]:
         facts = self._facts
-        if not facts.running or facts.stage in ("", "test") or facts.stage in self._told:
+        if not facts.running or facts.stage in ("", "test") or facts.stage in self._reported:
             return ()
         for work in facts.calls.began:
             if TEST in work.kinds:
-                self._told.add(facts.stage)
+                self._reported.add(facts.stage)
                 rationale = f"tests were run in the stage {facts.stage!r}, before the test stage"
                 signals = {"stage": facts.stage, "program": program_name(work.argv)[:200]}
                 return (Trip(self.name, "early-tests", NONE, ALERT, rationale, (event.seq,), signals),)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from proctor.execute.monitor.breakers.breaker_settings import Thresholds
-from proctor.execute.monitor.breakers.escalation import Backoff, Ladder
+from proctor.execute.monitor.breakers.escalation import Backoff, EscalationSteps
 from proctor.execute.monitor.breakers.interface import ALERT, THROTTLE, Trip, evidence_of
 from proctor.execute.monitor.payload_values import NANOSECONDS, seconds_of
 from proctor.execute.monitor.program_kinds import INSTALL, TEST, dependency_key
@@ -30,29 +30,29 @@ class StaleCalls:
         self._seconds = thresholds.stale_seconds
         self._steps = thresholds.stale_calls
         self._backoff = Backoff(thresholds)
-        self._ladders: OrderedDict[int, Ladder] = OrderedDict()
+        self._escalations: OrderedDict[int, EscalationSteps] = OrderedDict()
 
     def see(self, event: Event) -> tuple[Trip, ...]:
         facts = self._facts
         if not facts.running:
             return ()
         if facts.state_changed:
-            self._ladders.clear()
+            self._escalations.clear()
         return tuple(trip for row in facts.rows.latest for trip in self._start(event, row))
 
     def _start(self, event: Event, row: Row) -> tuple[Trip, ...]:
         if row.length == 0:
-            self._ladders.pop(row.starter, None)
+            self._escalations.pop(row.starter, None)
             return ()
         now = self._facts.clock.active_ns
         lasted = now - row.since_ns
         if lasted < self._seconds * NANOSECONDS:
             return ()
-        ladder = self._ladders.setdefault(row.starter, Ladder(self._steps, THROTTLE))
-        self._ladders.move_to_end(row.starter)
-        if len(self._ladders) > MOST_ROWS:
-            self._ladders.popitem(last=False)
-        reached = ladder.reach(row.length)
+        escalation = self._escalations.setdefault(row.starter, EscalationSteps(self._steps, THROTTLE))
+        self._escalations.move_to_end(row.starter)
+        if len(self._escalations) > MOST_ROWS:
+            self._escalations.popitem(last=False)
+        reached = escalation.reach(row.length)
         if reached is None:
             return ()
         action, at = reached
@@ -132,9 +132,9 @@ class Reinstalls:
         return tuple(trips)
 
     def _install(self, event: Event, key: str, seqs: list[int]) -> tuple[Trip, ...]:
-        ladder = Ladder(self._steps, THROTTLE)
-        ladder.reach(len(seqs) - 1)
-        reached = ladder.reach(len(seqs))
+        escalation = EscalationSteps(self._steps, THROTTLE)
+        escalation.reach(len(seqs) - 1)
+        reached = escalation.reach(len(seqs))
         if reached is None:
             return ()
         action, at = reached

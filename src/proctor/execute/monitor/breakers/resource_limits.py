@@ -7,7 +7,7 @@ are told and nothing is done: checks have ceilings of their own and the judge de
 from __future__ import annotations
 
 from proctor.execute.monitor.breakers.breaker_settings import POLICY_CHOICE
-from proctor.execute.monitor.breakers.escalation import Ladder
+from proctor.execute.monitor.breakers.escalation import EscalationSteps
 from proctor.execute.monitor.breakers.interface import ALERT, KILL, NONE, NOTICE, Trip
 from proctor.execute.monitor.payload_values import NANOSECONDS, integer, nanoseconds, seconds_of, text
 from proctor.execute.monitor.run_state import RunState
@@ -30,7 +30,7 @@ class Gauge:
         self._facts = facts
         self._field = field
         self._cap = cap
-        self._told: set[bool] = set()
+        self._reported: set[bool] = set()
 
     def see(self, event: Event) -> tuple[Trip, ...]:
         if event.type != "monitor.sample":
@@ -39,9 +39,9 @@ class Gauge:
         if value is None or value <= self._cap:
             return ()
         judging = in_acceptance(event, self._facts)
-        if judging in self._told:
+        if judging in self._reported:
             return ()
-        self._told.add(judging)
+        self._reported.add(judging)
         rationale = f"{self._field} is {value}; {self._cap} are allowed, {POLICY_CHOICE}"
         signals = {self._field: value, "cap": self._cap, "phase": text(event.payload, "phase")}
         if judging:
@@ -108,13 +108,13 @@ class OutOfMemory:
 
     def __init__(self, facts: RunState, steps: tuple[int, int]) -> None:
         self._facts = facts
-        self._ladders = {False: Ladder(steps, NONE), True: Ladder((steps[0], 1 << 62), NONE)}
+        self._escalations = {False: EscalationSteps(steps, NONE), True: EscalationSteps((steps[0], 1 << 62), NONE)}
 
     def see(self, event: Event) -> tuple[Trip, ...]:
         if event.type != "monitor.sample":
             return ()
         kills = integer(event.payload, "oom_kills")
-        reached = self._ladders[in_acceptance(event, self._facts)].reach(kills) if kills else None
+        reached = self._escalations[in_acceptance(event, self._facts)].reach(kills) if kills else None
         if reached is None:
             return ()
         action, at = reached

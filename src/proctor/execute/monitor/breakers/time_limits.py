@@ -20,7 +20,7 @@ class CommandCeiling:
     def __init__(self, facts: RunState, seconds: int) -> None:
         self._facts = facts
         self._seconds = seconds
-        self._told: set[int] = set()
+        self._reported: set[int] = set()
 
     def see(self, event: Event) -> tuple[Trip, ...]:
         if not self._facts.running:
@@ -28,9 +28,9 @@ class CommandCeiling:
         now = self._facts.clock.active_ns
         trips = []
         for call in self._facts.calls.running_since(now - self._seconds * NANOSECONDS):
-            if call.number in self._told:
+            if call.number in self._reported:
                 continue
-            self._told.add(call.number)
+            self._reported.add(call.number)
             ran = seconds_of(now - call.started_ns)
             trips.append(
                 Trip(

@@ -197,8 +197,8 @@ class CanaryRead:
 class CanaryWatch:
     """Watches the files at ``places`` in the sandbox whose pid 1 is ``init_pid`` until it is stopped."""
 
-    def __init__(self, places: Iterable[str], init_pid: int, tell: Callable[[CanaryRead], None]) -> None:
-        self._tell = tell
+    def __init__(self, places: Iterable[str], init_pid: int, notify: Callable[[CanaryRead], None]) -> None:
+        self._notify = notify
         self._namespace = _pid_namespace(init_pid)
         self._turn = threading.RLock()
         """Held while events are taken, and never while they are told."""
@@ -219,7 +219,7 @@ class CanaryWatch:
             raise
         self._threads = (
             threading.Thread(target=self._watch, name="proctor-canaries", daemon=True),
-            threading.Thread(target=self._tell_more, name="proctor-canaries-tell", daemon=True),
+            threading.Thread(target=self._notify_more, name="proctor-canaries-tell", daemon=True),
         )
         for thread in self._threads:
             thread.start()
@@ -229,7 +229,7 @@ class CanaryWatch:
         self._take()
         with self._telling:
             while self._found:
-                self._tell(self._found.popleft())
+                self._notify(self._found.popleft())
 
     def stop(self) -> None:
         """Tell what is left and end the watch; safe to call twice."""
@@ -290,7 +290,7 @@ class CanaryWatch:
             self._take()
             self._more.set()
 
-    def _tell_more(self) -> None:
+    def _notify_more(self) -> None:
         while self._woken >= 0:
             self._more.wait()
             self._more.clear()

@@ -83,7 +83,7 @@ class Mutations:
         self._wanted = wanted
         self._keep = keep
         self._text_bytes = HunkLimits().text_bytes
-        self._told: dict[bytes, Pair] = {}
+        self._reported: dict[bytes, Pair] = {}
         self._contents: dict[bytes, bytes] = {}
         self._contents_bytes = 0
 
@@ -93,10 +93,10 @@ class Mutations:
             return []
         look = self._picture.look()
         targets: dict[bytes, Pair] = {path: pair for path, pair in look.pairs.items() if self._wanted(path)}
-        for path, pair in self._told.items():
+        for path, pair in self._reported.items():
             if path not in targets and look.saw(path):
                 targets[path] = Pair(pair.base, pair.base)
-        found = self._tell(targets, look.data.get)
+        found = self._notify(targets, look.data.get)
         self._mutations_left -= len(found)
         return found
 
@@ -104,23 +104,23 @@ class Mutations:
         """What is left to tell so that every chain ends in ``changes``: all of them, not only those that are kept."""
         targets = {change.path: Pair(change.before, change.after) for change in changes.changes}
         unknown = set(changes.too_large)
-        for path, pair in self._told.items():
+        for path, pair in self._reported.items():
             if path not in targets and path not in unknown and not changes.truncated:
                 targets[path] = Pair(pair.base, pair.base)
-        return self._tell(targets, self._text_now)
+        return self._notify(targets, self._text_now)
 
-    def _tell(self, targets: Mapping[bytes, Pair], read: Callable[[bytes], bytes | None]) -> list[Mutation]:
+    def _notify(self, targets: Mapping[bytes, Pair], read: Callable[[bytes], bytes | None]) -> list[Mutation]:
         found: list[Mutation] = []
         for path in sorted(targets):
             base, after = targets[path].base, targets[path].now
-            before = self._told[path].now if path in self._told else base
+            before = self._reported[path].now if path in self._reported else base
             if _same(before, after):
                 continue
             old = self._former_text(path, base, before)
             new = self._new_text(path, base, after, read)
             change = "added" if before is None else "deleted" if after is None else "modified"
             found.append(Mutation(path, change, before, after, self._diff(before, old, after, new)))
-            self._told[path] = Pair(base, after)
+            self._reported[path] = Pair(base, after)
             self._remember(path, new)
         return found
 

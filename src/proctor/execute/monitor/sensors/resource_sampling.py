@@ -229,7 +229,7 @@ def _free_bytes(path: str) -> int | None:
 
 INTERVAL_SECONDS = 1.0
 
-Tell = Callable[[Sample, tuple[Alert, ...]], None]
+Notify = Callable[[Sample, tuple[Alert, ...]], None]
 """Told of each sample and of what it shows that the one before did not."""
 
 
@@ -239,13 +239,13 @@ class SamplingThread:
     def __init__(
         self,
         sampler: Sampler,
-        tell: Tell,
+        notify: Notify,
         interval_seconds: float = INTERVAL_SECONDS,
         lost: Callable[[str], None] = lambda problem: None,
     ) -> None:
         self.problem = ""
         self._sampler = sampler
-        self._tell = tell
+        self._notify = notify
         self._interval = interval_seconds
         self._lost = lost
         self._previous: Sample | None = None
@@ -269,7 +269,7 @@ class SamplingThread:
                 return False
             found = alerts(self._previous, sample, self._sampler.limits)
             self._previous = sample
-            self._tell(sample, found)
+            self._notify(sample, found)
             return True
 
     def stop(self) -> Sample | None:

@@ -153,9 +153,9 @@ class ContainerGroup(Group):
             used = super().usage()
             if used.cpu_ns is not None:
                 return used
-        return self._told()
+        return self._reported()
 
-    def _told(self) -> Usage:
+    def _reported(self) -> Usage:
         """What the engine says: little once the container has ended, and nothing if the engine is in trouble."""
         try:
             path = f"/containers/{self.name}"
