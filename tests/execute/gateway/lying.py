@@ -1,6 +1,6 @@
 """A provider that lies: about what it counted, about which model answered, and about when its answers end.
 
-It speaks the dialect of chat. Every request that reaches it is kept; every answer is drawn from a seed.
+It speaks all four dialects. Every request that reaches it is kept; every answer is drawn from a seed.
 """
 
 from __future__ import annotations
@@ -9,49 +9,101 @@ import json
 import random
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-USAGES: tuple[Any, ...] = (
-    {"prompt_tokens": 20, "completion_tokens": 9},
-    {"prompt_tokens": 0, "completion_tokens": 0},
-    {"prompt_tokens": -5, "completion_tokens": -5},
-    {"prompt_tokens": 1.5, "completion_tokens": 2.5},
-    {"prompt_tokens": "7", "completion_tokens": "7"},
-    {"prompt_tokens": 10**9, "completion_tokens": 10**9},
-    {"prompt_tokens": 10**30, "completion_tokens": 3},
-    {"prompt_tokens": True, "completion_tokens": False},
-    {"prompt_tokens": 3},
+Body = dict[str, Any]
+
+COUNTS: tuple[Any, ...] = (
+    {"in": 20, "out": 9},
+    {"in": 0, "out": 0},
+    {"in": -5, "out": -5},
+    {"in": 1.5, "out": 2.5},
+    {"in": "7", "out": "7"},
+    {"in": 10**9, "out": 10**9},
+    {"in": 10**30, "out": 3},
+    {"in": True, "out": False},
+    {"in": 3},
+    {"in": 20, "out": 9, "total": 10**12},
+    {"in": 20, "out": None},
     {},
     [],
     None,
 )
+NAMES = {
+    "chat": {"in": "prompt_tokens", "out": "completion_tokens", "total": "total_tokens"},
+    "responses": {"in": "input_tokens", "out": "output_tokens", "total": "total_tokens"},
+    "anthropic": {"in": "input_tokens", "out": "output_tokens", "total": "cache_read_input_tokens"},
+    "gemini": {"in": "promptTokenCount", "out": "candidatesTokenCount", "total": "thoughtsTokenCount"},
+}
+MARKS = (("messages", "anthropic"), ("responses", "responses"), ("completions", "chat"))
+
+
+def dialect_of(path: str) -> str:
+    return next((dialect for mark, dialect in MARKS if path.partition("?")[0].endswith(mark)), "gemini")
+
+
+def whole_answer(dialect: str, model: str, text: str, usage: Any) -> Body:
+    """An answer in one piece."""
+    if dialect == "responses":
+        parts = [{"type": "output_text", "text": text}]
+        item = {"type": "message", "role": "assistant", "content": parts}
+        return {"model": model, "status": "completed", "output": [item], "usage": usage}
+    if dialect == "anthropic":
+        said = [{"type": "text", "text": text}]
+        return {"type": "message", "model": model, "content": said, "stop_reason": "end_turn", "usage": usage}
+    if dialect == "gemini":
+        said = {"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": "STOP"}
+        return {"modelVersion": model, "candidates": [said], "usageMetadata": usage}
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+    return {"model": model, "choices": [choice], "usage": usage}
+
+
+def events_of(dialect: str, model: str, text: str, usage: Any) -> list[Body]:
+    """The same answer as the events of a stream."""
+    whole = whole_answer(dialect, model, text, usage)
+    if dialect == "responses":
+        delta = {"type": "response.output_text.delta", "output_index": 0, "delta": text}
+        return [delta, {"type": "response.completed", "response": whole}]
+    if dialect == "anthropic":
+        return [
+            {"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}},
+            {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
+            {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage},
+            {"type": "message_stop"},
+        ]
+    if dialect == "gemini":
+        part = {"content": {"role": "model", "parts": [{"text": text}]}}
+        return [{"modelVersion": model, "candidates": [part]}, {**whole, "candidates": [{"finishReason": "STOP"}]}]
+    part = {"model": model, "choices": [{"index": 0, "delta": {"content": text}}]}
+    return [part, {"model": model, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": usage}]
 
 
 class Liar:
-    """Answers requests; ``came`` are their bodies."""
+    """Answers requests; ``came`` has the dialects and the bodies of those that reached it."""
 
     def __init__(self, seed: int) -> None:
-        self.came: list[dict[str, Any]] = []
+        self.came: list[tuple[str, Body]] = []
         self._chance = random.Random(seed)
         self._lock = threading.Lock()
 
-    def answer(self, body: dict[str, Any]) -> tuple[bytes, bool]:
-        """The bytes of an answer, and whether they break off."""
+    def answer(self, path: str, body: Body) -> tuple[str, list[bytes], bool]:
+        """The content type and the pieces of an answer, and whether it breaks off."""
+        dialect = dialect_of(path)
         with self._lock:
-            self.came.append(body)
-            usage, text = self._chance.choice(USAGES), "x" * self._chance.choice((0, 1, 30, 400))
-            breaks, model = self._chance.random() < 0.1, self._chance.choice((body["model"], "another", ""))
-        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
-        whole = json.dumps({"model": model, "choices": [choice], "usage": usage}).encode()
-        if not body.get("stream"):
-            return whole, False
-        part = {"model": model, "choices": [{"index": 0, "delta": {"content": text}}]}
-        last = {"model": model, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": usage}
-        events = [part] if breaks else [part, last]
-        data = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
-        return data + (b"" if breaks else b"data: [DONE]\n\n"), breaks
+            self.came.append((dialect, body))
+            counts, text = self._chance.choice(COUNTS), "x" * self._chance.choice((0, 1, 30, 400))
+            breaks, model = self._chance.random() < 0.1, self._chance.choice((body.get("model", "m"), "another", ""))
+            length = self._chance.randint(0, 4)
+        usage = {NAMES[dialect][name]: value for name, value in counts.items()} if isinstance(counts, dict) else counts
+        if not (body.get("stream") or "stream" in path):
+            return "application/json", [json.dumps(whole_answer(dialect, model, text, usage)).encode()], False
+        events = events_of(dialect, model, text, usage)
+        pieces = [b"data: " + json.dumps(event).encode() + b"\n\n" for event in events]
+        end = [b"data: [DONE]\n\n"] if dialect == "chat" else []
+        return "text/event-stream", pieces[: min(length, len(pieces) - 1)] if breaks else pieces + end, breaks
 
 
 @contextmanager
@@ -64,14 +116,15 @@ def lying_provider(seed: int = 16) -> Iterator[tuple[str, Liar]]:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            data, breaks = liar.answer(body)
-            kind = "text/event-stream" if body.get("stream") else "application/json"
+            kind, pieces, breaks = liar.answer(self.path, body)
             self.send_response(200)
             self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(data) + (100 if breaks else 0)))
+            self.send_header("Content-Length", str(sum(map(len, pieces)) + (100 if breaks else 0)))
             self.end_headers()
-            self.wfile.write(data)
             self.close_connection = breaks
+            with suppress(ConnectionError):  # the gateway has left
+                for piece in pieces:
+                    self.wfile.write(piece)
 
         def log_message(self, *arguments: Any) -> None:
             """Print nothing."""

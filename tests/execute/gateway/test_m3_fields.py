@@ -37,6 +37,7 @@ UNKNOWN = [
     ("chat", "min_tokens"),
     ("chat", "service_tier"),
     ("responses", "service_tier"),
+    ("responses", "context_management"),
     ("anthropic", "speed"),
     ("gemini", "serviceTier"),
     *((dialect, "something_new") for dialect in DIALECTS),
@@ -173,7 +174,33 @@ REMOTE = [
     ),
     ("gemini", {"systemInstruction": {"parts": [{"fileData": {"fileUri": "gs://x"}}]}}),
     ("gemini", {"contents": [{"parts": [{"file_data": {"file_uri": "https://x"}}]}]}),
+    ("chat", {"messages": [{"role": "user", "content": [{"type": "image", "image": "https://x"}]}]}),
+    ("chat", {"messages": [{"role": "user", "content": [{"type": "video", "video": ["data:a", "file://x"]}]}]}),
+    ("chat", {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": ["https://x"]}]}]}),
+    ("chat", {"messages": [{"role": "user", "content": [{"type": "images", "image_urls": ["https://x"]}]}]}),
+    ("chat", {"messages": [{"role": "assistant", "audio": {"id": "audio_1"}}]}),
+    ("responses", {"input": [{"type": None, "id": "msg_1"}]}),
+    ("responses", {"input": [{"type": "image_generation_call", "id": "ig_1", "status": "completed"}]}),
 ]
+
+
+NOT_REMOTE = [
+    ("chat", {"messages": [{"role": "user", "content": "https://x"}]}),
+    ("chat", {"messages": [{"role": "user", "content": [{"type": "image", "image": "data:image/png;base64,QUJD"}]}]}),
+    ("chat", {"messages": [{"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": "QUJD"}}]}]}),
+    ("responses", {"input": [{"type": "reasoning", "id": "rs_1", "encrypted_content": "x", "summary": []}]}),
+    (
+        "anthropic",
+        {"messages": [{"role": "user", "content": [{"type": "search_result", "source": "https://x", "content": []}]}]},
+    ),
+]
+
+
+@pytest.mark.parametrize(("dialect", "more"), NOT_REMOTE)
+def test_what_only_looks_like_an_address_is_forwarded(dialect: str, more: dict[str, Any]) -> None:
+    body, changes = prepared(dialect, more)
+    assert {name: body[name] for name in more} == more
+    assert not [one for one in changes if "store" not in one]
 
 
 @pytest.mark.parametrize(("dialect", "more"), REMOTE)
@@ -188,6 +215,7 @@ SERVER_TOOLS = [
     ("responses", {"type": "mcp", "server_url": "https://x"}),
     ("responses", {"type": "namespace", "name": "n", "tools": [{"type": "web_search"}]}),
     ("responses", {"type": "shell", "environment": {"type": "container_auto"}}),
+    ("responses", {"type": "tool_search"}),
     ("anthropic", {"type": "web_search_20250305", "name": "web_search"}),
     ("anthropic", {"type": "code_execution_20250825", "name": "code_execution"}),
     ("anthropic", {"type": "mcp_toolset", "mcp_server_name": "x"}),
@@ -202,6 +230,26 @@ def test_tools_of_the_provider_are_stripped_and_recorded(dialect: str, tool: dic
     assert "tools" not in body and any(change.startswith("stripped the tool") for change in changes)
     with pytest.raises(Refused):
         prepared(dialect, {"tools": [tool]}, provider_tools="refuse")
+
+
+def test_a_search_for_tools_that_the_agent_makes_itself_is_its_own() -> None:
+    tool = {"type": "tool_search", "execution": "client", "parameters": {}}
+    assert prepared("responses", {"tools": [tool]})[0]["tools"] == [tool]
+
+
+@pytest.mark.parametrize("more", [{"n": 3}, {"n": 2, "best_of": 3}, {"best_of": 3}])
+def test_every_answer_that_is_generated_is_reserved(make_rig: MakeRig, more: dict[str, Any]) -> None:
+    rig = make_rig("  - {say: x}\n", unknown_fields="pass")
+    assert rig.post(PATHS["chat"], body_of("chat", max_tokens=100, **more))[0] == 200
+    assert rig.of("model.request")[0]["reserved"]["output_tokens"] == 300
+
+
+def test_functions_of_earlier_versions_are_tools() -> None:
+    found = route("POST", PATHS["chat"])
+    assert found is not None
+    functions = [{"name": "run", "parameters": {"type": "object"}}]
+    (tool,) = TABLE["chat"].asked(body_of("chat", functions=functions), found).tools
+    assert (tool.name, tool.parameters) == ("run", {"type": "object"})
 
 
 @pytest.mark.parametrize(

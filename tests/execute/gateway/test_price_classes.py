@@ -238,10 +238,12 @@ def test_a_cassette_of_schema_1_still_loads() -> None:
             load(data.replace(b"[12,3,9,2,1,1]", counts))
 
 
-def test_a_stream_counts_the_same_classes() -> None:
+@pytest.mark.parametrize("absent", [{}, {"input_tokens": None, "cache_read_input_tokens": None}])
+def test_a_stream_counts_the_same_classes(absent: dict[str, Any]) -> None:
     collector = DIALECTS["anthropic"].collector([])
     collector.feed({"type": "message_start", "message": {"usage": {**ANTHROPIC, "output_tokens": 1}}})
-    collector.feed({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 400}})
+    last = {"output_tokens": 400, **absent}
+    collector.feed({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": last})
     assert collector.answered().usage == Usage(12000, 400, 9000, 0, 2500, 1000)
 
 

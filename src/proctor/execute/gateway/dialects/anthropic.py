@@ -131,7 +131,8 @@ class AnthropicCollector:
             self._model = text(inner(event, "message").get("model"))
         elif kind == "message_delta":
             self._finish = text(inner(event, "delta").get("stop_reason")) or self._finish
-            self._usage = {**self._usage, **inner(event, "usage")}
+            counted = {name: value for name, value in inner(event, "usage").items() if value is not None}
+            self._usage = {**self._usage, **counted}
             self._counted = bool(self._usage)
         elif kind == "message_stop":
             self.ended = True

@@ -60,15 +60,14 @@ class Chat:
         return Route(self.name, kind, "/v1/chat/completions") if kind else None
 
     def asked(self, body: Body, route: Route) -> ModelRequest:
-        choices = body.get("n")
         return ModelRequest(
             model=text(body.get("model")),
             messages=tuple(_message(item) for item in objects(body.get("messages"))),
-            tools=tuple(_tool(item) for item in objects(body.get("tools"))),
+            tools=tuple(_tools(body)),
             max_output=maximum(body, *_LIMITS),
             more_output=_more_output(body),
             stream=body.get("stream") is True,
-            choices=choices if type(choices) is int and choices > 0 else 1,
+            choices=max(count(body.get("n")), count(body.get("best_of")), 1),
         )
 
     def prepare(self, body: Body, route: Route, rules: Rules) -> list[str]:
@@ -215,9 +214,11 @@ def _text(content: Any) -> str:
     return text(content)
 
 
-def _tool(item: Body) -> Tool:
-    function = inner(item, "function") or inner(item, "custom")
-    return Tool(text(function.get("name")), inner(function, "parameters"))
+def _tools(body: Body) -> list[Tool]:
+    """The tools, and the functions of earlier versions of the dialect."""
+    offered = [inner(item, "function") or inner(item, "custom") for item in objects(body.get("tools"))]
+    offered += objects(body.get("functions"))
+    return [Tool(text(one.get("name")), inner(one, "parameters")) for one in offered]
 
 
 def _kind(tool: Body) -> str:

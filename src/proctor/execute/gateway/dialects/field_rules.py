@@ -101,7 +101,7 @@ RESPONSES = Fields(
                 "temperature",
                 "top_p",
             ),
-            *("top_logprobs", "context_management", "user", "metadata", "client_metadata", "safety_identifier"),
+            *("top_logprobs", "user", "metadata", "client_metadata", "safety_identifier"),
             *("prompt_cache_key", "prompt_cache_retention", "store"),
         )
     ),

@@ -6,6 +6,7 @@ Values of the wrong type read as nothing where an answer is read, and are a :cla
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any
@@ -21,8 +22,11 @@ _SEARCHING = ("search-preview", "search-api", "deep-research", ":online")
 """Parts of model names that mean a model which searches the web by itself."""
 
 _KEPT = ("file_id", "fileUri", "file_uri")
-_LINKS = ("url", "uri")
+_LINKS = ("url", "uri", "urls", "uris")
 """How the names of fields end that hold addresses."""
+_PLACES = frozenset(("image", "images", "video", "audio", "file", "document"))
+"""Fields that hold content or its address, by the custom of some servers."""
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,20}://", re.IGNORECASE)
 _MEDIA_TYPES = frozenset(("media_type", "mimeType", "mime_type", "format"))
 """What names the type of content that stands beside it."""
 _FOREIGN = ("input", "args", "arguments", "response", "annotations", "citations")
@@ -206,10 +210,16 @@ def refuse_remote(value: Any, rules: Rules) -> None:
         for name, item in value.items():
             if name in _FOREIGN:
                 continue
-            if name in _KEPT and item:
+            if (name in _KEPT and item) or (name == "audio" and inner(value, name).get("id")):
                 raise Refused("server-state", f"{name} names content that is not in the request")
-            if name.lower().endswith(_LINKS) and isinstance(item, str) and not item.startswith("data:"):
-                if rules.provider_tools != "allow":
-                    raise Refused("remote-content", f"{name} names content elsewhere; put it into the request", 403)
-                continue
+            if rules.provider_tools != "allow" and _names_address(name, item):
+                raise Refused("remote-content", f"{name} names content elsewhere; put it into the request", 403)
             refuse_remote(item, rules)
+
+
+def _names_address(name: str, item: Any) -> bool:
+    """Whether a field holds the address of some content, or a list with one, instead of the content."""
+    texts = [one for one in (item if isinstance(item, list) else [item]) if isinstance(one, str)]
+    if name.lower().endswith(_LINKS):
+        return not all(one.startswith("data:") for one in texts)
+    return name.lower() in _PLACES and any(_ADDRESS.match(one) for one in texts)

@@ -38,7 +38,11 @@ from proctor.execute.monitor.price_table import tier_of
 
 _OWN = frozenset(("function", "custom", "local_shell", "apply_patch", "computer_use_preview", "computer", "namespace"))
 _TEXTS = frozenset(("input_text", "output_text", "text", "summary_text", "reasoning_text"))
-_CALLS = frozenset(("function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call"))
+_CALLS = frozenset(
+    ("function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call", "tool_search_call")
+)
+_REFERENCE = frozenset(("id", "type", "status"))
+"""The fields of an item that only names another one."""
 
 
 class Responses:
@@ -63,7 +67,7 @@ class Responses:
         changes = filter_fields(body, RESPONSES, rules)
         refuse_store(body)
         for item in objects(body.get("input")):
-            if item.get("type") == "item_reference" or (set(item) == {"id"}):
+            if item.get("type") == "item_reference" or ("id" in item and set(item) <= _REFERENCE):
                 raise Refused("server-state", "an item_reference leans on state that the provider keeps")
         refuse_remote(body.get("input"), rules)
         stripped = filter_tools(body, rules, _is_own, _kind)
@@ -203,7 +207,7 @@ def _content(content: Any) -> str:
 
 
 def _output(item: Body) -> str:
-    output = item.get("output")
+    output = item.get("output", item.get("tools"))
     return _content(output) if isinstance(output, (str, list)) else json_text(output)
 
 
@@ -216,6 +220,8 @@ def _tools(body: Body) -> list[Body]:
 def _is_own(tool: Body) -> bool:
     if tool.get("type") == "shell":
         return inner(tool, "environment").get("type") in (None, "local")
+    if tool.get("type") == "tool_search":
+        return tool.get("execution") == "client"
     if tool.get("type") == "namespace":
         inside = tool.get("tools")
         return isinstance(inside, list) and all(isinstance(one, dict) and _is_own(one) for one in inside)
