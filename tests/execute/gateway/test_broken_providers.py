@@ -160,6 +160,12 @@ RAW: dict[str, tuple[bytes, str]] = {
     "no object": (b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n[]", "malformed"),
     "a redirect": (b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n", "malformed"),
     "down": (b"HTTP/1.1 503 Down\r\nContent-Type: text/html\r\nContent-Length: 4\r\n\r\ndown", "upstream"),
+    "an encoding that cannot be read": (
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: br\r\nContent-Length: 2\r\n\r\n{}",
+        "network",
+    ),
+    "two lengths": (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}", "network"),
+    "no content": (b"HTTP/1.1 204 No Content\r\n\r\n", "malformed"),
     "a bad chunk": (
         b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
         "network",
@@ -197,6 +203,25 @@ def test_an_answer_that_is_not_waited_for_costs_what_it_may(make_rig: MakeRig, l
         (usage,) = rig.of("model.usage")
         assert (usage["estimated"], usage["output_tokens"]) == (True, 7000)
         assert rig.meter.tokens == usage["input_tokens"] + usage["output_tokens"]
+
+
+@pytest.mark.parametrize(("grace", "kind"), [(0.3, "timeout"), (30, "client-abort")])
+def test_a_call_that_its_agent_left_and_nothing_came_for(make_rig: MakeRig, grace: float, kind: str) -> None:
+    def keep_silent(connection: socket.socket) -> None:
+        while connection.recv(4096):
+            pass
+
+    with raw_server(keep_silent) as url:
+        rig = make_rig(url=url, limits=Limits(silence_seconds=grace, abandoned_seconds=0.6))
+        body = json.dumps(body_of("chat", max_tokens=50)).encode()
+        with socket.create_connection(("127.0.0.1", rig.port)) as agent:
+            agent.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\n" % PATHS["chat"].encode())
+            agent.sendall(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            rig.wait("model.request")
+        (error,) = rig.wait("model.error")
+        assert (error["class"], error["infrastructure"]) == (kind, kind == "timeout")
+        assert rig.of("model.usage")[0]["output_tokens"] == 50, "it may be billed"
+        assert rig.stop().outage_class == (kind if kind == "timeout" else "")
 
 
 def test_a_provider_that_drips(make_rig: MakeRig) -> None:

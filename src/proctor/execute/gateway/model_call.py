@@ -33,6 +33,7 @@ from proctor.execute.gateway.provider_answers import (
     form_of,
     passed_headers,
 )
+from proctor.execute.gateway.provider_outages import NANOSECONDS
 from proctor.execute.gateway.sources.interface import TIMEOUT, Answer, Diverged, SourceFault
 
 CLIENT_ABORT = "client-abort"
@@ -117,6 +118,8 @@ class ModelCall:
             words = f"the call took more than {self._limits.call_seconds:g} seconds"
             self._fail(Failure(TIMEOUT, words, self._status))
         except asyncio.CancelledError:
+            if self.is_abandoned and self._answer is None and self._lasted_seconds >= self._limits.silence_seconds:
+                self.aborted = TIMEOUT
             self._fail(Failure(self.aborted, "the answer was not waited for", self._status))
             raise
         finally:
@@ -337,6 +340,10 @@ class ModelCall:
             )
         self._state.settle(self.number, self.forward, answered, self._reservation, usage, estimated)
         self._counted = usage, estimated
+
+    @property
+    def _lasted_seconds(self) -> float:
+        return (time.monotonic_ns() - self._started) / NANOSECONDS
 
     @property
     def _may_be_billed(self) -> bool:
