@@ -11,6 +11,7 @@ import pytest
 
 from proctor.conduct.session.model_options import settings_of_model
 from proctor.execute.agents.agent_file import AgentFile
+from proctor.execute.gateway.scripted.scripted_model import scripted_server
 from tests.conduct.live import Proctor, Seen
 from tests.conduct.talking import FIX
 from tests.study.pilot.live import planned, write_pilot
@@ -147,6 +148,11 @@ WRONG: list[tuple[list[str], str]] = [
         "--endpoint: given twice for openai/m",
     ),
     (["--agent", "builtin", "--model", "openai/m", "--dialect", "openai/m=x"], "not a dialect: 'x'"),
+    (["--agent", "aimed.yaml", "--script", "turns.yaml"], "--endpoint: a scripted model has no endpoint and no key"),
+    (
+        ["--agent", "builtin", "--model", "scripted/m", "--script", "turns.yaml", "--key-env", "A"],
+        "--key-env: a scripted model has no endpoint and no key",
+    ),
 ]
 
 
@@ -160,6 +166,8 @@ def test_what_is_wrong_is_said_before_anything_runs(
     (tmp_path / "half.yaml").write_text("schema: 1\nagent: pi@\n")
     (tmp_path / "ruled.yaml").write_text("schema: 1\nagent: command:x\nrules: NOPE.md\n")
     agent_file(tmp_path, "served.yaml", agent="builtin", mcp={"time": {"pypi": "mcp-server-time==2026.10.19"}})
+    (tmp_path / "turns.yaml").write_text("schema: 1\nturns:\n  - {say: Done.}\n")
+    agent_file(tmp_path, "aimed.yaml", agent="builtin", model="scripted/m", endpoint="http://127.0.0.1:1")
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "x.yaml").write_text(f"schema: 1\nagent: 'command:{folder}'\n")
@@ -173,15 +181,16 @@ def test_what_is_wrong_is_said_before_anything_runs(
 
 
 def test_endpoints_and_keys_can_be_given_for_one_model(proctor: Proctor, make_contract: Any, tmp_path: Path) -> None:
-    (tmp_path / "turns.yaml").write_text(FIX)
-    models = ["--model", "scripted/a", "--model", "scripted/b"]
-    own = ["--dialect", "scripted/a=chat", "--key-env", "scripted/b=KEY", "--endpoint", "http://127.0.0.1:1/x?v=1"]
-    done = proctor("run", make_contract(), "--agent", "builtin", *models, *own, "--script", "turns.yaml", "--json")
+    models = ["--model", "mine/a", "--model", "mine/b"]
+    with scripted_server(FIX.encode()) as url:
+        endpoint = f"{url}?v=1"
+        own = ["--dialect", "mine/a=chat", "--key-env", "mine/b=KEY", "--endpoint", endpoint]
+        done = proctor("run", make_contract(), "--agent", "builtin", *models, *own, "--json", KEY="sk-0123456789")
     assert [run["status"] for run in runs_of(done)] == ["success", "success"]
     (batch,) = (tmp_path / "home" / "batches").glob("*.json")
     settings = json.loads(batch.read_bytes())["settings"]
-    assert settings["endpoint"] == "http://127.0.0.1:1/x?v=1"
-    of_a, of_b = (settings_of_model(model, settings, AgentFile("builtin")) for model in ("scripted/a", "scripted/b"))
+    assert settings["endpoint"] == endpoint
+    of_a, of_b = (settings_of_model(model, settings, AgentFile("builtin")) for model in ("mine/a", "mine/b"))
     assert of_a["dialect"] == "chat" and "key_env" not in of_a
     assert of_b["key_env"] == "KEY" and "dialect" not in of_b
 

@@ -18,6 +18,7 @@ from proctor.base.files import read_bounded
 from proctor.conduct.replay.trace_replay import recorded_calls
 from proctor.conduct.run.model_gateway import ModelPlan
 from proctor.execute.agents.agent_file import AgentFile
+from proctor.execute.agents.options import option_name
 from proctor.execute.gateway.gateway_settings import Settings, Upstream
 from proctor.execute.gateway.scripted.script_file import load_script
 from proctor.execute.monitor.price_table import TABLE_BYTES, PriceTable, load_prices
@@ -160,6 +161,10 @@ def plan_model(model: str, options: Mapping[str, str]) -> ModelPlan | None:
     if (provider == SCRIPTED) != bool(script):
         raise UsageFault("a script answers for the provider 'scripted'", hint="--model scripted/NAME --script FILE")
     if script:
+        useless = next((one for one in ("endpoint", "key_env", "key_file") if options.get(one)), "")
+        if useless:
+            hint = "PROVIDER/NAME=VALUE gives a value for one model of several"
+            raise UsageFault("a scripted model has no endpoint and no key", where=option_name(useless), hint=hint)
         return ModelPlan(name, Settings(script=_script(script), **common), redact, wait)
     return ModelPlan(name, Settings(upstreams=_upstreams(provider, options, Upstream), **common), redact, wait)
 
