@@ -51,8 +51,8 @@ def whole_answer(dialect: str, model: str, text: str, usage: Any) -> Body:
         item = {"type": "message", "role": "assistant", "content": parts}
         return {"model": model, "status": "completed", "output": [item], "usage": usage}
     if dialect == "anthropic":
-        said = [{"type": "text", "text": text}]
-        return {"type": "message", "model": model, "content": said, "stop_reason": "end_turn", "usage": usage}
+        blocks = [{"type": "text", "text": text}]
+        return {"type": "message", "model": model, "content": blocks, "stop_reason": "end_turn", "usage": usage}
     if dialect == "gemini":
         said = {"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": "STOP"}
         return {"modelVersion": model, "candidates": [said], "usageMetadata": usage}
@@ -75,8 +75,8 @@ def events_of(dialect: str, model: str, text: str, usage: Any) -> list[Body]:
             {"type": "message_stop"},
         ]
     if dialect == "gemini":
-        part = {"content": {"role": "model", "parts": [{"text": text}]}}
-        return [{"modelVersion": model, "candidates": [part]}, {**whole, "candidates": [{"finishReason": "STOP"}]}]
+        said = {"content": {"role": "model", "parts": [{"text": text}]}}
+        return [{"modelVersion": model, "candidates": [said]}, {**whole, "candidates": [{"finishReason": "STOP"}]}]
     part = {"model": model, "choices": [{"index": 0, "delta": {"content": text}}]}
     return [part, {"model": model, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": usage}]
 
